@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 SNAKEMAKE := $(BIN)/snakemake --workflow-profile workflow/profiles/default
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help demo test fuzz kills slurm lint bench tables docs gallery clean
+.PHONY: help demo test fuzz kills slurm lint bench tables reproduce docs gallery clean
 
 help:
 	@echo "make demo   align ten human loci with ten mouse mRNAs and their proteins and show the best chains"
@@ -19,6 +19,7 @@ help:
 	@echo "make lint   check style, docstrings and workflow"
 	@echo "make bench  run the benchmarks"
 	@echo "make tables write the tables of pages from the benchmarks' records"
+	@echo "make reproduce  write one page of the sources' tables and figures: FRESH=1 measures the time model here"
 	@echo "make docs   write the site of all pages to site/; a broken link is an error"
 	@echo "make gallery  make the pictures of the gallery again"
 	@echo "make clean  remove results, logs and the virtual environment"
@@ -64,6 +65,9 @@ bench: $(VENV)/.tests
 tables: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.tables
 
+reproduce: $(VENV)/.installed
+	$(BIN)/python -m benchmarks.reproduce $(if $(FRESH),--fresh)
+
 docs: $(VENV)/.lint
 	$(BIN)/python docs/api_table.py --check
 	@rm -rf site
@@ -74,7 +78,7 @@ gallery: $(VENV)/.installed
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python docs/gallery.py
 
 clean:
-	rm -rf $(VENV) site results logs .snakemake .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) site reproduced results logs .snakemake .pytest_cache .ruff_cache .hypothesis
 
 # Stamp files: a second call installs nothing, a changed pyproject.toml installs again.
 $(VENV)/.pip:

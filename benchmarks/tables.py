@@ -18,6 +18,7 @@ from typing import NamedTuple
 from benchmarks.accuracy import comparison, rows
 from benchmarks.accuracy.rows import Row
 from benchmarks.annotate import rows as annotation_rows
+from benchmarks.estimate import rows as estimate_rows
 from benchmarks.formatting import ms, number, seconds
 from benchmarks.row_names import CODING, LOCAL, LOCAL_CPU, PROTEINS, SITES, SPLICED
 from benchmarks.search import rows as search_rows
@@ -339,6 +340,8 @@ TABLES = {
     "local-h200": Table("local-h200", ("local alignment", "time", "GCUPS"), _rates(LOCAL, "gcups")),
     "local-cpu": Table("local-cpu", ("one core", "time", "GCUPS"), _rates(LOCAL_CPU, "gcups")),
     "exons": Table("exons-cpu", ("record", "segments", "sensitivity", "per kb"), exons),
+    "estimate-cpu": Table("estimate-cpu", estimate_rows.ERRORS, estimate_rows.errors),
+    "estimate-gpu": Table("estimate-h200", estimate_rows.ERRORS, estimate_rows.errors),
     "workflow": Table("workflow-cpu", ("two cores", "cases", "jobs", "time", "CPU"), workflow),
     "compare": Table("compare-h200", ("call", "before", "now", "ratio", "equal"), compare),
 }

@@ -25,6 +25,7 @@ FAMILIES = {
         "spliced", "sites", "splicing", "model.exon_set", "model.calibration",
         "model.significance", "model.protein_alignment", "model.protein_scoring",
     ),
+    "Estimates": ("estimate",),
     "Genes of genomes": ("annotate",),
     "Search of genomes": ("search", "model.windows"),
     "Local and global alignment": ("local",),

@@ -16,7 +16,7 @@ ORDER = (
     {"formats", "splicing"},
     {"exons", "sources", "report"},
     FAMILIES,
-    {"annotate"},
+    {"annotate", "estimate"},
     {"cli"},
     {"__main__"},
 )

@@ -19,7 +19,7 @@ from gpu_tools.model.resources import installed_version
 COMMANDS = (
     "annotate", "check", "devices", "exons", "global-align", "local-align", "match-approximate",
     "match-exact", "max-segments", "max-submatrix", "report", "sequences", "sites", "spliced-align",
-    "warm-up",
+    "spliced-estimate", "warm-up",
 )  # fmt: skip
 _SHOWN = 60
 BAD_INPUT, WRONG_USAGE = 1, 2

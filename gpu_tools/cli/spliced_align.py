@@ -21,7 +21,7 @@ from gpu_tools.cli.common.cases import (
     read_site_cases,
 )
 from gpu_tools.cli.common.credibility import Acceptance, Run, credibility, tell_codons
-from gpu_tools.cli.common.progress import progress
+from gpu_tools.cli.common.progress import SECONDS_BETWEEN_LINES, progress, time_left
 from gpu_tools.cli.common.proteins import (
     ProteinOptions,
     check_protein_usage,
@@ -32,6 +32,7 @@ from gpu_tools.formats import tables
 from gpu_tools.formats.alignments import SUFFIXES, write_alignments
 from gpu_tools.formats.exons import intervals
 from gpu_tools.formats.files import check_writable
+from gpu_tools.hardware.device import cpu_threads
 from gpu_tools.model.calibration import null_model, with_evalues
 from gpu_tools.model.protein_scoring import CANDIDATE_WEIGHTS
 from gpu_tools.model.results import SplicedAlignment
@@ -39,6 +40,8 @@ from gpu_tools.model.scoring import ENDS, GENE_SCORING, SplicedScoring
 from gpu_tools.model.significance import NullModel
 
 _log = logging.getLogger(__name__)
+_CELLS_TOLD = 10**11
+"""Fewer cells take seconds: they are not worth a word."""
 
 COLUMNS = (
     "base", "target", "strand", "score", "base_length", "target_length", "n_exons", "n_chain",
@@ -188,6 +191,8 @@ def command(
     align = partial(work.align, scoring=work.scoring, device=device, threads=threads)
     nucleotides = targets is not None
     run = Run(inputs.cases, align, work.null, reading, shuffles, nucleotides, work.doubtful)
+    if reading == "any" and not quiet and not (exons and scores["ends"] == "free"):
+        _tell_expected(inputs.cases, device, threads)
     results = _aligned(run, wanted, quiet)
     _warn(work.warning([result for result in results if wanted.accepts(result)]))
     unmoved = results
@@ -215,6 +220,17 @@ def _aligned(run: Run, wanted: Acceptance, quiet: bool) -> list[SplicedAlignment
     results = with_evalues(results, laws)
     run.tell_reversed(results, laws, wanted, quiet)
     return results
+
+
+def _tell_expected(cases: list, device: str, threads: int | None) -> None:
+    """Tell about how long cases take that take long, before the first of them is done."""
+    if sum(case.cells for case in cases) < _CELLS_TOLD:
+        return
+    from gpu_tools.estimate.api import expected_seconds
+
+    seconds = expected_seconds(cases, "cpu" if device == "cpu" else "gpu", cpu_threads(threads))
+    if seconds is not None and seconds >= SECONDS_BETWEEN_LINES:
+        click.echo(f"aligning: 0 %{time_left(seconds, 1, 2)} by the time model", err=True)
 
 
 class _Work(NamedTuple):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from gpu_tools.errors import InputError
 from gpu_tools.hardware.device import cpu_threads, resolve
 from gpu_tools.hardware.gpu_faults import on_gpu_or_cpu
+from gpu_tools.hardware.small_inputs import unless_small
 from gpu_tools.model.locus import Locus
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
@@ -23,6 +24,9 @@ from gpu_tools.sites.cpu.traceback import trace
 from gpu_tools.sites.model import GeneSites
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.codons import translation_of
+
+_SITE_CELLS_A_CORE_SECOND = 5 * 10**9
+"""About what a core of a CPU does, chains included."""
 
 
 @dataclass(frozen=True)
@@ -214,7 +218,8 @@ def site_align(
     scoring = scoring or SplicedScoring()
     threads = cpu_threads(threads)
     done = progress or (lambda cells: None)
-    where = resolve(device)
+    cells = sum(case.cells for case in cases)
+    where = unless_small(resolve(device), cells / _SITE_CELLS_A_CORE_SECOND / threads)
     least = {} if min_scores is None else dict(zip(map(id, cases), min_scores, strict=True))
 
     def on_cpu(cases: list[SiteCase], done: Callable = done) -> list[SplicedAlignment]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from gpu_tools.errors import ScoringError
 from gpu_tools.hardware.device import cpu_threads, resolve
 from gpu_tools.hardware.gpu_faults import on_gpu_or_cpu
+from gpu_tools.hardware.small_inputs import unless_small
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
@@ -21,6 +22,9 @@ from gpu_tools.spliced.cpu import schedule
 from gpu_tools.spliced.cpu.free_ends import FreeEnds
 from gpu_tools.spliced.cpu.reading_traceback import Reading
 from gpu_tools.splicing.codons import READINGS
+
+_LIST_CELLS_A_CORE_SECOND = 10**10
+"""About what a core of a CPU does, chains included."""
 
 
 def spliced_align(
@@ -143,6 +147,8 @@ def spliced_align_many(
     if scoring.ends == "free" or reading != "any":
         return _in_rows(columns.cases, _mode_of(scoring, reading), threads, done)
 
+    where = unless_small(where, _cpu_seconds(columns, threads))
+
     def on_gpus(ordinals: tuple[int, ...]) -> Sequence[SplicedAlignment]:
         from gpu_tools.spliced.gpu.schedule import align_on_gpus
 
@@ -187,6 +193,8 @@ def spliced_scores(
         found = spliced_align_many(columns, scoring, device=device, threads=threads)
         return _masked([result.score for result in found])
 
+    where = unless_small(where, _cpu_seconds(columns, threads))
+
     def on_gpus(ordinals: tuple[int, ...]) -> NDArray[np.int64]:
         from gpu_tools.spliced.gpu.schedule import score_on_gpus
 
@@ -195,6 +203,10 @@ def spliced_scores(
     on_cpu = partial(schedule.scores_on_cpu, columns, scoring, threads)
     scores = on_gpu_or_cpu(where, on_gpus, on_cpu)
     return np.ma.array(scores, mask=scores == NO_CHAIN, copy=False)
+
+
+def _cpu_seconds(columns: CaseColumns, threads: int) -> float:
+    return float(columns.cells.sum()) / _LIST_CELLS_A_CORE_SECOND / threads
 
 
 def _masked(scores: list[int | None]) -> np.ma.MaskedArray:

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks import compare, public_calls, record, tables
+from benchmarks import compare, public_calls, record, reproduce, tables
 from benchmarks.accuracy.cases import annotated_records, genes
 from benchmarks.accuracy.species import ANNOTATIONS
+from benchmarks.estimate import shipped
 from gpu_tools.model.sequences import decode
 
 FOLDER = Path(record.__file__).parent
@@ -28,7 +29,8 @@ PROGRAMS = sorted(
 )  # fmt: skip
 OTHERS = {
     "benchmarks.accuracy.figure", "benchmarks.compare", "benchmarks.exons.figure",
-    "benchmarks.public_calls", "benchmarks.tables",
+    "benchmarks.estimate.shipped", "benchmarks.public_calls", "benchmarks.reproduce",
+    "benchmarks.tables",
 }  # fmt: skip
 
 
@@ -115,6 +117,21 @@ def test_chains_of_a_short_gene_are_found(tmp_path):
     found = check(measure(tiny=True), tmp_path / "record.json")
     assert min(row["nucleotide_f1"] for row in found["chains"]) > 0.8
     assert found["candidates"][0]["sensitivity"] > 0.9
+
+
+def test_one_page_of_the_sources_tables_and_figures(tmp_path, monkeypatch):
+    """From a record at a tiny size: each table and figure is there."""
+    recorded = {"figures": dict(reproduce.bench_estimate.measure(tiny=True))}
+    monkeypatch.setattr(reproduce, "stored_records", lambda: {"cpu": (recorded, "a <record>")})
+    reproduce.main([str(tmp_path), "--tiny"])
+    page = (tmp_path / "index.html").read_text()
+    assert page.count("<svg") == 3 + 3 + 1
+    assert "a &lt;record&gt;" in page
+    assert "<td>base length</td><td>2,848 / 42,181.00 / 575,746</td><td>400 /" in page
+    assert "<td>accelerator2</td><td>0.453</td><td>2.08</td>" in page
+    assert "w-Shuffle" in page
+    figures = shipped.shipped_text(recorded)
+    assert json.loads(figures)["kind"] == "cpu"
 
 
 @pytest.mark.parametrize("group", public_calls.GROUPS)

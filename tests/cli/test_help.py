@@ -60,7 +60,10 @@ def test_what_is_like_nothing_has_no_suggestion(capsys):
 
 @pytest.mark.parametrize(
     ("typed", "completed"),
-    [("gpu-tools spl", "plain,spliced-align\n"), ("gpu-tools devices --ou", "plain,--output\n")],
+    [
+        ("gpu-tools spl", "plain,spliced-align\nplain,spliced-estimate\n"),
+        ("gpu-tools devices --ou", "plain,--output\n"),
+    ],
 )
 def test_the_shell_completes_commands_and_options(typed, completed):
     more = {"COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}

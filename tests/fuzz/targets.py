@@ -49,6 +49,7 @@ MORE_COMMANDS = [
 spliced-align --base base.fa --proteins protein.fa --site-model sites.json --alignments a.gff3
 spliced-align --base base.fa --proteins protein.fa --site-model sites.json --matrix blosum.txt
 spliced-align --base base.fa --proteins protein.fa --exons exons.tsv --show a.txt
+spliced-estimate --base base.fa --targets loci.fa --exons exons.tsv --histograms a.tsv
 annotate --genome base.fa --proteins protein.fa --site-model sites.json --table a.tsv
 annotate --genome base.fa --cdnas loci.fa --site-model sites.json --search exhaustive
 exons convert all.tsv --to bed
@@ -88,7 +89,7 @@ FORBIDDEN = (
     "output", "device", "alignments", "bed", "gff3", "report", "dot_plot", "shuffles", "threads",
     "quiet", "debug", "help", "figures", "igv", "provenance", "ncbi_url", "ensembl_url",
     "attempts", "timeout", "protein_sequences", "cds_sequences", "table", "targets_table",
-    "summary", "histograms",
+    "summary", "histograms", "calibrate", "measure",
 )  # fmt: skip
 """Options that say where to write, or take as long as they are told to."""
 

@@ -70,6 +70,7 @@ def run(folder: Path, fault: str, name: str, device: str) -> tuple[int | None, s
     module = ["tests.real_gpu.broken", fault] if inside else ["gpu_tools"]
     environment = os.environ | {
         "GPU_TOOLS_LOCKS": str(output.with_suffix(".locks")), "GPU_TOOLS_TINY_RUN": "1",
+        "GPU_TOOLS_GPU_START": "0",  # the inputs are small
         "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path]),
     }  # fmt: skip
     if fault in ("hidden", "wrong number"):

@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -12,6 +13,13 @@ from gpu_tools.cli import spliced_align
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.scoring import GENE_SCORING
 from tests.workflow.folders import BASES, ENVIRONMENT, LOCI, MRNAS, ROOT, TARGETS
+
+
+class Named(dict):
+    """Input files by name, as Snakemake gives them."""
+
+    __getattr__ = dict.__getitem__
+
 
 SCRIPTS = sorted((ROOT / "workflow" / "scripts").glob("*.py"))
 
@@ -44,6 +52,26 @@ def test_proteins_are_a_further_method(folder):
 def test_alignment_asks_for_a_gpu_unless_told_not_to(folder, device, gpus):
     plan = folder.run("--dry-run", "--resources", "gpu=8", "--config", f"device={device}")
     assert f"gpu={gpus}" in plan
+
+
+def test_limits_of_alignments_grow_with_inputs_pairs_and_attempts(tmp_path):
+    """What the functions are in Snakemake's namespace, they are in this one."""
+    parts = SimpleNamespace(bases=range(2), targets=range(5))
+    names = {"parts_of": lambda batch: parts, "pairs_of": lambda batch: range(10)}
+    exec((ROOT / "workflow" / "rules" / "limits.smk").read_text(), names)
+    for name, size in (("b.fa.gz", 1 << 20), ("t.fa.gz", 1 << 20), ("p.fa", 1 << 20)):
+        (tmp_path / name).write_bytes(bytes(size))
+    job = Named(base=str(tmp_path / "b.fa.gz"), targets=str(tmp_path / "t.fa.gz"),
+                proteins=str(tmp_path / "p.fa"))  # fmt: skip
+    batch = SimpleNamespace(batch="b")
+    minutes = names["minutes_of"]("targets")
+    cells = 2 * 10 * (3.7 * 2**20 / 2) * (3.7 * 2**20 / 5)
+    assert minutes(batch, job, 1) == 20 + round(cells / 1e9 / 60)
+    assert minutes(batch, job, 2) == 2 * minutes(batch, job, 1)
+    assert names["minutes_of"]("proteins")(batch, job, 1) > minutes(batch, job, 1)
+    assert names["megabytes"](batch, job, 1) == 2000 + 105
+    with pytest.raises(FileNotFoundError):  # Snakemake asks again when the input is there
+        names["megabytes"](batch, Named(base=str(tmp_path / "none.fa.gz")), 1)
 
 
 def test_root_snakefile_plans_the_demo(tmp_path):

@@ -63,7 +63,7 @@ def done(tmp_path_factory):
     path = tmp_path_factory.mktemp("done")
     write_sheet(path / "config" / "cases.tsv", demo_rows())
     folder = Folder(path, ROOT / "workflow" / "Snakefile")
-    folder.run()
+    (path / "said.txt").write_text(folder.run())
     return folder
 
 
@@ -82,6 +82,16 @@ def test_scores_hold_all_cases_in_the_order_of_the_sheet_methods_side_by_side(do
     for method in ALIGNMENTS:
         expected = [(base, target) for base in BASES for target in TARGETS]
         assert pairs(of_method(rows, method)) == expected
+
+
+def test_alignments_ask_for_time_and_memory_by_the_sizes_of_their_inputs(done):
+    """Small inputs: what starting takes, and little more."""
+    said = (done.path / "said.txt").read_text()
+    for rule in ("spliced_align", "site_align"):
+        (job,) = re.findall(rf"rule {rule}:\n(?: .*\n)+", said)
+        found = {name: int(re.search(rf"\b{name}=(\d+)", job)[1]) for name in ("mem_mb", "runtime")}
+        assert 2000 <= found["mem_mb"] < 2100
+        assert 20 <= found["runtime"] < 25
 
 
 @pytest.mark.parametrize("method", ALIGNMENTS)

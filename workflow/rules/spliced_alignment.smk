@@ -22,6 +22,8 @@ rule spliced_align:
     resources:
         # counted against the profile's limit, so that jobs do not crowd on one device
         gpu=n_gpus(),
+        mem_mb=megabytes,
+        runtime=minutes_of("targets"),
     params:
         **config["scoring"],
         version=VERSION,
@@ -52,6 +54,8 @@ rule site_align:
     threads: 8
     resources:
         gpu=n_gpus(),
+        mem_mb=megabytes,
+        runtime=minutes_of("targets"),
     params:
         **site_options(),
         version=VERSION,
@@ -99,6 +103,8 @@ rule protein_align:
     threads: 8
     resources:
         gpu=n_gpus(),
+        mem_mb=megabytes,
+        runtime=minutes_of("proteins"),
     params:
         **protein_options(),
         version=VERSION,

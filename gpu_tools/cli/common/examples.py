@@ -33,6 +33,8 @@ EXAMPLES = {
     "--output mine.json",
     "spliced-align": "gpu-tools spliced-align --base locus.fa --targets mrna.fa --site-model "
     "vertebrate --alignments gene.gff3 --output scores.tsv",
+    "spliced-estimate": "gpu-tools spliced-estimate --base loci.fa --targets mrnas.fa --exons "
+    "exons.gff3 --histograms histograms.tsv --output estimate.tsv",
     "warm-up": "gpu-tools warm-up spliced-align",
 }
 """By the command's words."""

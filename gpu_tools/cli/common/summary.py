@@ -10,11 +10,12 @@ from contextlib import contextmanager
 import click
 
 from gpu_tools.hardware.gpu_faults import has_given_way
+from gpu_tools.hardware.small_inputs import was_small
 
 _NOTES = f"{__name__}.notes"
 _WRITTEN = (
     "output", "alignments", "bed", "gff3", "dot_plot", "provenance", "report", "igv", "figures",
-    "table", "targets_table", "protein_sequences", "cds_sequences", "summary", "show",
+    "table", "targets_table", "protein_sequences", "cds_sequences", "summary", "show", "histograms",
 )  # fmt: skip
 """Options that name files to write."""
 _READ = {"report": "alignments"}
@@ -53,7 +54,9 @@ def summed_up(context: click.Context, options: dict) -> Iterator[None]:
 def _device(options: dict) -> list[str]:
     if "device" not in options:
         return []
-    return [f"device {options['device']}{', which failed, then cpu' if has_given_way() else ''}"]
+    more = ", then cpu: too small for a GPU" if was_small() else ""
+    more = ", which failed, then cpu" if has_given_way() else more
+    return [f"device {options['device']}{more}"]
 
 
 def _cost(seconds: float) -> str:

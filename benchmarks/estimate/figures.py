@@ -1,0 +1,78 @@
+"""The source's figures of parallelism and of the time model, as SVG."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from benchmarks.accuracy.figure import to_svg
+from gpu_tools import Histogram
+
+
+def histogram_figure(histogram: Histogram, label: str) -> str:
+    """Draw a histogram: how often values of each bin occur, on a logarithmic scale.
+
+    Parameters
+    ----------
+    histogram : Histogram
+    label : str
+        Of the horizontal axis.
+
+    Returns
+    -------
+    str
+        The SVG.
+    """
+    drawn = Figure(figsize=(7, 3), layout="constrained")
+    axes = drawn.subplots()
+    lefts = [1 + number * histogram.width for number in histogram.counts]
+    axes.bar(lefts, histogram.counts.values(), width=histogram.width, align="edge")
+    axes.set(xlabel=label, ylabel="number", yscale="log")
+    return to_svg(drawn)
+
+
+def estimate_figure(title: str, own: dict) -> str:
+    """Draw estimated and measured times of cases in the order of their sequential time.
+
+    Parameters
+    ----------
+    title : str
+    own : dict
+        Of a record of `bench_estimate`: ``cells``, ``estimated``, ``measured``.
+
+    Returns
+    -------
+    str
+        The SVG.
+    """
+    order = np.argsort(own["cells"], kind="stable")
+    drawn = Figure(figsize=(7, 3), layout="constrained")
+    axes = drawn.subplots()
+    for name, marker in (("measured", "."), ("estimated", "-")):
+        axes.plot(1e3 * np.array(own[name])[order], marker, label=name)
+    axes.set(xlabel="case, by sequential time", ylabel="ms", yscale="log", title=title)
+    axes.legend(frameon=False)
+    return to_svg(drawn)
+
+
+def size_figure(named: dict[str, dict]) -> str:
+    """Draw measured times against base length times target length.
+
+    Parameters
+    ----------
+    named : dict of str to dict
+        By the name of a mode: ``base_length``, ``target_length``, ``measured``.
+
+    Returns
+    -------
+    str
+        The SVG.
+    """
+    drawn = Figure(figsize=(7, 3.5), layout="constrained")
+    axes = drawn.subplots()
+    for name, own in named.items():
+        size = np.array(own["base_length"], dtype=float) * np.array(own["target_length"])
+        axes.plot(size, 1e3 * np.array(own["measured"]), ".", label=name)
+    axes.set(xlabel="m x n", ylabel="ms", xscale="log", yscale="log")
+    axes.legend(frameon=False)
+    return to_svg(drawn)

@@ -1,0 +1,197 @@
+"""One page with the tables and figures of the sources, for the generated case set.
+
+Run ``python -m benchmarks.reproduce [FOLDER] [--fresh] [--tiny]``, or ``make reproduce``. Figures
+come from the records in benchmarks/results/; with ``--fresh`` the time model is measured on this
+machine, on its CPU and on its GPU if there is one. FOLDER, by default ``reproduced``, gets
+``index.html``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import html
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import case_sets, record, tables
+from benchmarks.case_sets import PUBLISHED, SMALL, Spread
+from benchmarks.estimate import bench_estimate, figures, rows
+from gpu_tools import Case, exon_histograms
+
+RECORDS = {"cpu": "estimate-cpu", "gpu": "estimate-h200"}
+MEASURED = ("list", "site", "sequential", "accelerator1", "accelerator2")
+RATES = (
+    ("design", "published mean, GTX 460", "published best", "recorded mean", "recorded best"),
+    ("sequential", 0.06201, 0.0839),
+    ("accelerator1", 0.21983, 0.50671),
+    ("accelerator2", 0.45273, 2.08381),
+)
+"""The source's throughput in GCUPS: Nolasco 2014."""
+LARGE_CASE = {"sequential": 357_506.67, "accelerator1": 6_794.17, "accelerator2": 3_934.57}
+"""The source's times of the gene IL1RAPL1, in milliseconds."""
+OTHERS = {
+    "Local alignment": ("local-h200", "local-cpu"),
+    "Pattern matching": ("matching-approximate", "matching-exact"),
+    "Segments and submatrices": ("segments", "submatrices"),
+}
+"""Tables of the other sources' problems, by the names that `benchmarks.tables` has."""
+HEAD = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Tables and figures of the sources</title>
+<style>body{font:16px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em}
+table{border-collapse:collapse;margin:1em 0}td,th{border:1px solid #ccc;padding:.2em .6em;
+text-align:left}svg{max-width:100%;height:auto}</style></head><body>
+<h1>Tables and figures of the sources</h1>
+"""
+
+Row = tuple[str, ...]
+
+
+def table(lines: list[Row]) -> str:
+    """Return rows, the first of which has titles, as HTML."""
+    parts = ["<table>"]
+    for number, line in enumerate(lines):
+        cell = "th" if number == 0 else "td"
+        cells = (f"<{cell}>{html.escape(str(text))}</{cell}>" for text in line)
+        parts.append(f"<tr>{''.join(cells)}</tr>")
+    return "\n".join([*parts, "</table>\n"])
+
+
+def from_markdown(text: str) -> str:
+    """Return a table in Markdown as HTML."""
+    lines = [line.strip("| \n").split(" | ") for line in text.splitlines()]
+    return table([tuple(line) for k, line in enumerate(lines) if k != 1])
+
+
+def shape_rows(cases: list[Case]) -> Iterator[Row]:
+    """Yield the figures of the published data set beside those of some cases."""
+    bases = list({case.base.name: case for case in cases}.values())
+    of_base = [case.exons.unique() for case in bases]
+    lengths = [own.ends - own.starts for own in of_base]
+    targets = [sum(case.base.name == base.base.name for case in cases) for base in bases]
+    found = {
+        "base length": ([len(case.base) for case in bases], PUBLISHED.base_length),
+        "exons of a base": ([len(own) for own in of_base], PUBLISHED.exons),
+        "exon length": (np.concatenate(lengths), Spread(1, 149.35, 4_778)),
+        "sum of exon lengths": ([own.sum() for own in lengths], PUBLISHED.exon_sum),
+        "target length": ([len(case.target) for case in cases], PUBLISHED.target_length),
+        "targets of a base": (targets, Spread(1, 4.2, 5)),
+    }
+    yield "figure (min / mean / max)", "published", "here"
+    yield "bases, cases", f"{PUBLISHED.bases}, {PUBLISHED.cases:,}", f"{len(bases)}, {len(cases):,}"
+    for name, (values, spread) in found.items():
+        here = Spread(int(np.min(values)), float(np.mean(values)), int(np.max(values)))
+        yield name, *(f"{s.lowest:,} / {s.mean:,.2f} / {s.highest:,}" for s in (spread, here))
+
+
+def shape_section(cases: list[Case]) -> Iterator[str]:
+    """Yield the data set's shape and the histograms of its parallelism."""
+    yield "<h2>The data set</h2>\n"
+    yield table(list(shape_rows(cases)))
+    labels = {
+        "exon_length": "length of exons, bins of 32",
+        "group_size": "exons of a group of which none can precede another",
+        "entry_size": "starts before which the same exons end",
+    }
+    yield "<h2>Parallelism</h2>\n"
+    for histogram in exon_histograms(cases):
+        yield figures.histogram_figure(histogram, labels[histogram.name])
+
+
+def model_section(kind: str, recorded: dict, source: str) -> Iterator[str]:
+    """Yield errors of the time model on a device, and estimated against measured times."""
+    own = recorded["figures"]
+    yield f"<h2>Time model: {kind.upper()}</h2>\n<p>{html.escape(source)}</p>\n"
+    yield table([rows.ERRORS, *((*row, "") if len(row) < 6 else row for row in rows.errors(own))])
+    for name in filter(own.__contains__, MEASURED):
+        yield figures.estimate_figure(f"{name}, {kind.upper()}", own[name])
+    modes = {mode: own[mode] for mode in ("list", "site") if mode in own}
+    if modes:
+        yield "<h3>Time against m x n</h3>\n"
+        yield figures.size_figure(modes)
+
+
+def published_section() -> Iterator[str]:
+    """Yield throughput of the published designs, and their time of the largest case."""
+    path = tables.RESULTS / "published-h200.json"
+    own = json.loads(path.read_text(encoding="utf-8"))["figures"]
+    shape, large = own["published_shape"], own["il1rapl1_like"]
+    names = {
+        "sequential": "sequential",
+        **{f"accelerator{k}": f"accelerator{k}_kernel" for k in (1, 2)},
+    }
+    lines = [
+        (name, *(f"{v:.3g}" for v in published),
+         *(f"{shape[names[name]][key]:.3g}" for key in ("mean_gcups", "best_gcups")))
+        for name, *published in RATES[1:]
+    ]  # fmt: skip
+    yield "<h2>Published designs: GCUPS</h2>\n<p>recorded: published-h200.json</p>\n"
+    yield table([RATES[0], *lines])
+    times = [
+        (name, f"{value:,.0f} ms", f"{large[names[name]]['milliseconds']:,.0f} ms")
+        for name, value in LARGE_CASE.items()
+    ]
+    yield "<h3>The case IL1RAPL1</h3>\n"
+    yield table([("design", "published, GTX 460", "recorded, of the same shape"), *times])
+
+
+def other_sections() -> Iterator[str]:
+    """Yield the recorded tables of the other sources' problems."""
+    for title, names in OTHERS.items():
+        yield f"<h2>{html.escape(title)}</h2>\n"
+        for name in names:
+            yield from_markdown(tables.text_of(name))
+
+
+def stored_records() -> dict[str, tuple[dict, str]]:
+    """Return the records of the time model that are there, by kind of device, and what they are."""
+    found = {}
+    for kind, name in RECORDS.items():
+        path = tables.RESULTS / f"{name}.json"
+        if path.exists():
+            recorded = json.loads(path.read_text(encoding="utf-8"))
+            found[kind] = recorded, tables.source_of(name, recorded)
+    return found
+
+
+def fresh_records(folder: Path, tiny: bool) -> dict[str, tuple[dict, str]]:
+    """Measure the time model on this machine, and write and return the records."""
+    parts: dict[str, Callable] = {"cpu": bench_estimate.measure}
+    if record.no_gpu() is None:
+        parts["gpu"] = bench_estimate.measure_gpu
+    found = {}
+    for kind, measure in parts.items():
+        path = folder / f"estimate-{kind}.json"
+        record.write_each(measure(tiny=tiny), path)
+        recorded = json.loads(path.read_text(encoding="utf-8"))
+        found[kind] = recorded, tables.source_of(path.stem, recorded)
+    return found
+
+
+def page(cases: list[Case], records: dict[str, tuple[dict, str]]) -> str:
+    """Return the page of all tables and figures."""
+    parts = [*shape_section(cases), *published_section()]
+    for kind, (recorded, source) in records.items():
+        parts += model_section(kind, recorded, source)
+    return "".join([HEAD, *parts, *other_sections(), "</body></html>\n"])
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Write the page."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", nargs="?", type=Path, default=Path("reproduced"))
+    parser.add_argument("--fresh", action="store_true", help="measure the time model here")
+    parser.add_argument("--tiny", action="store_true", help="few and small cases")
+    options = parser.parse_args(arguments)
+    options.folder.mkdir(parents=True, exist_ok=True)
+    cases = case_sets.case_set(SMALL) if options.tiny else case_sets.case_set()
+    records = fresh_records(options.folder, options.tiny) if options.fresh else stored_records()
+    path = options.folder / "index.html"
+    path.write_text(page(cases, records), encoding="utf-8")
+    print(f"open {path}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,203 @@
+"""``gpu-tools spliced-estimate``: parallelism of cases, and how long they take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import repeat
+
+import click
+
+from gpu_tools.cli.common import loci, options, summary
+from gpu_tools.cli.common.cases import CaseFiles, read_cases
+from gpu_tools.cli.common.progress import progress
+from gpu_tools.formats import tables
+from gpu_tools.formats.exons import intervals
+from gpu_tools.hardware.device import cpu_threads
+
+COLUMNS = (
+    "base", "target", "base_length", "target_length", "n_exons", "cells", "computed_cells",
+    "groups", "largest_group", "entries", "longest_chain", "sequential", "intra_exon",
+    "inter_exon", "list_steps", "list_warps", "list_cpu_seconds", "list_gpu_seconds",
+    "site_cells", "site_steps", "site_warps", "site_cpu_seconds", "site_gpu_seconds",
+    "memory_bytes",
+)  # fmt: skip
+MEASURED = ("measured_seconds", "relative_error")
+HISTOGRAM = ("histogram", "from", "to", "count")
+FIGURES = ("kind", "device", "version", "mode", "part", "seconds")
+_MODES = ("list", "site")
+
+
+def _needs_no_device(requested: dict) -> str | None:
+    """Return which work no GPU does, None if calls are timed."""
+    return None if requested["measure"] or requested["calibrate"] else "estimates"
+
+
+@click.command("spliced-estimate")
+@click.option("--base", metavar="FASTA", help="Genomic sequences.")
+@loci.region_of("the genomic sequences")
+@click.option(
+    "--exons", metavar="FILE",
+    help="Candidate exons by sequence name: GENSCAN report, GFF3, GTF, BED or TSV.",
+)  # fmt: skip
+@click.option("--targets", metavar="FASTA", help="cDNAs of homologous genes.")
+@click.option(
+    "--pairs", metavar="TSV",
+    help="Columns base and target: the cases to do.  [default: every target on every base]",
+)  # fmt: skip
+@click.option(
+    "--exons-format", default=intervals.AUTO, show_default=True,
+    type=click.Choice((intervals.AUTO, *intervals.FORMATS)),
+    help="Format of the exons; auto recognises it by content, then suffix.",
+)  # fmt: skip
+@click.option(
+    "--histograms", metavar="FILE",
+    help="Also write how often lengths of exons and sizes of groups occur, as TSV.",
+)  # fmt: skip
+@click.option(
+    "--calibrate", is_flag=True,
+    help="Time the device first, some seconds, and store its figures in the user's cache folder. "
+    "Without cases the table holds these figures.",
+)  # fmt: skip
+@click.option(
+    "--measure", is_flag=True,
+    help="Also run each case alone, and report the time and the estimate's relative error.",
+)  # fmt: skip
+@click.option(
+    "--mode", type=click.Choice(_MODES), default=_MODES[0], show_default=True,
+    help="What --measure runs, and what the last line sums up: listed candidates, or all exons "
+    "that sites allow.",
+)  # fmt: skip
+@options.output
+@options.device_unless(_needs_no_device)
+@options.common
+def command(
+    base, regions, exons, targets, pairs, exons_format, histograms, calibrate, measure, mode,
+    output, device, threads, quiet,
+) -> None:  # fmt: skip
+    """Estimate the parallelism of cases of spliced alignment, and how long they take.
+
+    The cases are those of spliced-align with --exons. The table has one row a case: cells, groups
+    of exons that do not depend on each other, the published estimates in cells, and the seconds of
+    a call with this case alone in list mode and in site mode, on one thread of the CPU and on a
+    GPU. Nothing is aligned unless --measure is given.
+    """
+    inputs = {"base": base, "exons": exons, "targets": targets}
+    missing = [f"--{name}" for name, value in inputs.items() if value is None]
+    if missing and not (calibrate and len(missing) == len(inputs)):
+        raise click.UsageError(
+            f"{', '.join(missing)} missing; expected cases, or --calibrate alone"
+        )
+    measured = _calibrated(device, calibrate, quiet)
+    if missing:
+        tables.write_table(output, FIGURES, _figure_rows(measured))
+        summary.note(f"figures of {measured.device} measured")
+        return
+    files = CaseFiles(base, exons, targets, pairs, exons_format, regions)
+    cases = read_cases(files).cases
+    if histograms:
+        tables.write_table(histograms, HISTOGRAM, _histogram_rows(cases))
+    estimates, known = _estimated(cases, measured)
+    times = _measured(cases, mode, device, quiet) if measure else None
+    columns = COLUMNS + (MEASURED if measure else ())
+    tables.write_table(output, columns, _rows(estimates, times, (mode, _kind(device))))
+    summary.note(summary.counted(len(cases), "case"))
+    _sum_up(cases, known, mode, cpu_threads(threads))
+    if times:
+        _tell_errors(estimates, times, (mode, _kind(device)))
+
+
+def _kind(device: str) -> str:
+    return "cpu" if device == "cpu" else "gpu"
+
+
+def _calibrated(device: str, calibrate: bool, quiet: bool):
+    """Return figures measured now: if wanted, or if those stored are of another device or version.
+
+    None if nothing is measured.
+    """
+    from gpu_tools.estimate import calibrate as calibration
+    from gpu_tools.estimate.figures import store_figures, stored_figures, was_calibrated
+    from gpu_tools.estimate.measure import TIMING_ROUNDS
+
+    kind = _kind(device)
+    if not calibrate and (not was_calibrated(kind) or stored_figures(kind) is not None):
+        return None
+    calls = sum(len(own) for key, own in calibration.SAMPLES.items() if key[1] == kind)
+    with progress("calibrating", calls * TIMING_ROUNDS, quiet) as done:
+        figures = calibration.calibrate_device(device, tell=done)
+    store_figures(figures)
+    return figures
+
+
+def _estimated(cases, measured):
+    """Return the estimates of cases, and the figures of both kinds of device."""
+    from gpu_tools.estimate.api import spliced_estimate
+    from gpu_tools.estimate.figures import device_figures
+
+    kinds = ("cpu", "gpu")
+    known = [measured if measured and measured.kind == k else device_figures(k) for k in kinds]
+    return spliced_estimate(cases, known), known
+
+
+def _measured(cases, mode: str, device: str, quiet: bool) -> list[float]:
+    """Return the seconds of a call with each case alone."""
+    from gpu_tools.estimate.measure import TIMING_ROUNDS, call_of, least_seconds
+
+    calls = [call_of(mode, [case], device) for case in cases]
+    with progress("measuring", len(calls) * TIMING_ROUNDS, quiet) as done:
+        return least_seconds(calls, device, done)
+
+
+def _rows(estimates, times: list[float] | None, measured: tuple[str, str]) -> Iterator[tuple]:
+    for each, seconds in zip(estimates, times or repeat(None), strict=times is not None):
+        by = {f"{mode}_{kind}": f"{each.seconds[mode, kind]:.6f}" for mode, kind in each.seconds}
+        yield (
+            each.base, each.target, each.base_length, each.target_length, each.n_exons, each.cells,
+            each.computed_cells, each.groups, each.largest_group, each.entries,
+            each.longest_chain, each.sequential, each.intra_exon, each.inter_exon,
+            each.list_steps, each.list_warps, by["list_cpu"], by["list_gpu"],
+            each.site_cells, each.site_steps, each.site_warps, by["site_cpu"], by["site_gpu"],
+            each.memory, *_error(each.seconds[measured], seconds),
+        )  # fmt: skip
+
+
+def _error(estimated: float, measured: float | None) -> tuple[str, ...]:
+    """Return the measured time, and the relative error of the estimate, if there is one."""
+    if measured is None:
+        return ()
+    return f"{measured:.6f}", f"{estimated / measured - 1:.4f}"
+
+
+def _histogram_rows(cases) -> Iterator[tuple]:
+    from gpu_tools.estimate.parallelism import exon_histograms
+
+    for own in exon_histograms(cases):
+        for number, count in own.counts.items():
+            yield own.name, number * own.width + 1, (number + 1) * own.width, count
+
+
+def _figure_rows(figures) -> Iterator[tuple]:
+    for mode, parts in figures.seconds.items():
+        for part, seconds in parts.items():
+            yield figures.kind, figures.device, figures.version, mode, part, f"{seconds:.4g}"
+
+
+def _sum_up(cases, known, mode: str, threads: int) -> None:
+    """Note how long one call with all cases takes on each kind of device."""
+    from gpu_tools.estimate.api import estimated_seconds
+
+    for figures in known:
+        of_cpu = figures.kind == "cpu"
+        seconds = estimated_seconds(cases, figures, mode, threads if of_cpu else 1)
+        count = f" with {summary.counted(threads, 'thread')}" if of_cpu else ""
+        summary.note(f"about {seconds:.2g} s in {mode} mode on {figures.device}{count}")
+
+
+def _tell_errors(estimates, times: list[float], measured: tuple[str, str]) -> None:
+    from gpu_tools.estimate.measure import relative_errors
+
+    found = relative_errors([each.seconds[measured] for each in estimates], times)
+    summary.note(
+        f"relative error median {found.median:.1%}, 95th percentile {found.percentile_95:.1%}, "
+        f"maximum {found.maximum:.1%}"
+    )

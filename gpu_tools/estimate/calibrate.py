@@ -1,0 +1,194 @@
+"""Calibration: a device's figures from calls that are timed once.
+
+Cases of many shapes are timed alone and together. The figures are those, none negative, that leave
+the least sum of squares of relative errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_tools.estimate.figures import DeviceFigures, device_name
+from gpu_tools.estimate.measure import call_of, least_seconds
+from gpu_tools.estimate.model import (
+    CALL,
+    CPU,
+    FEATURES,
+    GPU,
+    LIST,
+    MODES,
+    SITE,
+    case_work,
+    summed,
+)
+from gpu_tools.model.exon_set import ExonSet
+from gpu_tools.model.resources import installed_version
+from gpu_tools.model.sequences import Sequence
+from gpu_tools.spliced.case import Case
+
+_FIT_ROUNDS = 4000
+
+
+class Sample(NamedTuple):
+    """The shape of the cases of a timed call.
+
+    Attributes
+    ----------
+    base, exons, exon, target : int
+        Length of the base, number of its exons, their mean length, length of the target.
+    copies : int
+        Cases of this shape in the call.
+    """
+
+    base: int
+    exons: int
+    exon: int
+    target: int
+    copies: int = 1
+
+
+SAMPLES = {
+    (LIST, CPU): (
+        Sample(2_000, 2, 100, 200), Sample(2_000, 4, 150, 1_500), Sample(20_000, 20, 150, 700),
+        Sample(20_000, 40, 120, 1_500), Sample(20_000, 60, 150, 400), Sample(20_000, 12, 900, 900),
+        Sample(50_000, 60, 150, 1_500), Sample(100_000, 150, 150, 1_500),
+        Sample(50_000, 60, 150, 4_000), Sample(100_000, 300, 120, 2_500),
+        Sample(100_000, 150, 150, 8_000), Sample(200_000, 600, 60, 1_000),
+        Sample(2_000, 2, 100, 200, 64), Sample(20_000, 30, 140, 1_400, 32),
+        Sample(50_000, 80, 150, 2_500, 8),
+    ),
+    (LIST, GPU): (
+        Sample(2_000, 2, 100, 200), Sample(2_000, 4, 150, 1_500), Sample(20_000, 20, 150, 700),
+        Sample(20_000, 40, 120, 1_500), Sample(20_000, 12, 900, 900),
+        Sample(50_000, 60, 150, 1_500), Sample(100_000, 150, 150, 1_500),
+        Sample(50_000, 60, 150, 4_000), Sample(100_000, 300, 120, 2_500),
+        Sample(100_000, 150, 150, 8_000), Sample(200_000, 600, 120, 2_000),
+        Sample(400_000, 1_800, 130, 2_400),
+        Sample(2_000, 2, 100, 200, 2_000), Sample(20_000, 30, 140, 1_400, 1_000),
+        Sample(50_000, 80, 150, 2_500, 1_000), Sample(50_000, 80, 150, 600, 1_000),
+    ),
+    (SITE, CPU): (
+        Sample(1_000, 4, 150, 200), Sample(3_000, 30, 150, 1_500), Sample(10_000, 20, 150, 1_000),
+        Sample(20_000, 6, 150, 300), Sample(20_000, 30, 150, 1_500), Sample(50_000, 16, 150, 800),
+        Sample(12_000, 80, 150, 4_000), Sample(60_000, 50, 150, 2_500),
+        Sample(12_000, 120, 150, 6_000),
+        Sample(100_000, 6, 150, 300), Sample(100_000, 30, 150, 1_500),
+        Sample(1_000, 2, 100, 200, 16), Sample(10_000, 20, 150, 1_000, 8),
+    ),
+    (SITE, GPU): (
+        Sample(1_000, 4, 150, 200), Sample(3_000, 30, 150, 1_500), Sample(20_000, 6, 150, 300),
+        Sample(20_000, 30, 150, 1_500), Sample(50_000, 16, 150, 800),
+        Sample(12_000, 80, 150, 4_000), Sample(100_000, 30, 150, 1_500),
+        Sample(400_000, 30, 150, 1_500), Sample(1_000, 2, 100, 200, 200),
+        Sample(10_000, 20, 150, 1_000, 200), Sample(40_000, 30, 150, 1_500, 100),
+    ),
+}  # fmt: skip
+"""What is timed; bases differ in one call, so that nothing is done once for several cases."""
+TINY = {key: (Sample(300, 2, 20, 20), Sample(300, 3, 20, 30, 2)) for key in SAMPLES}
+"""The same at a size for tests."""
+
+
+def calibrate_device(
+    device: str = CPU,
+    samples: dict[tuple[str, str], tuple[Sample, ...]] | None = None,
+    tell: Callable[[int], None] | None = None,
+) -> DeviceFigures:
+    """Time calls on a device and return its figures.
+
+    Parameters
+    ----------
+    device : str
+        ``cpu``, or ``cuda`` with the ordinal of one GPU.
+    samples : dict, optional
+        What is timed, by mode and kind of device; `SAMPLES` by default.
+    tell : callable, optional
+        Called with 1 when a call has been timed.
+
+    Returns
+    -------
+    DeviceFigures
+
+    Raises
+    ------
+    DeviceError
+        If the device cannot be used.
+    """
+    kind, samples = CPU if device == CPU else GPU, samples or SAMPLES
+    seconds = {}
+    for mode in MODES:
+        calls = [sample_cases(sample) for sample in samples[mode, kind]]
+        features = np.stack([call_features(mode, kind, cases) for cases in calls])
+        times = least_seconds([call_of(mode, cases, device) for cases in calls], device, tell)
+        fitted = fit_seconds(features, np.array(times))
+        seconds[mode] = dict(zip((CALL, *FEATURES[mode, kind]), fitted.tolist(), strict=True))
+    return DeviceFigures(kind, device_name(kind), installed_version(), seconds)
+
+
+def call_features(mode: str, kind: str, cases: list[Case]) -> NDArray[np.float64]:
+    """Return what a call consists of: itself, and the features of its cases together."""
+    return np.concatenate(([1.0], summed(mode, kind, case_work(cases).features[mode, kind])))
+
+
+def sample_cases(sample: Sample, seed: int = 1) -> list[Case]:
+    """Return random cases of a shape; a target is a mutated chain of its base's exons."""
+    rng = np.random.default_rng(seed)
+    return [_sample_case(rng, sample, k) for k in range(sample.copies)]
+
+
+def _sample_case(rng, sample: Sample, number: int) -> Case:
+    base = rng.integers(0, 4, sample.base).astype(np.uint8)
+    lengths = rng.gamma(4, sample.exon / 4, sample.exons).astype(np.int64)
+    lengths = np.clip(lengths, 1, sample.base)
+    starts = rng.integers(0, sample.base - lengths + 1)
+    ends, other = starts + lengths, np.roll(np.arange(sample.exons), 1)
+    # as candidates do, every third exon begins, and every third ends, where another one does
+    starts[::3] = starts[other][::3]
+    ends[::3] = np.minimum(starts + lengths, sample.base)[::3]
+    ends[1::3] = ends[other][1::3]
+    starts[1::3] = np.maximum(ends - lengths, 0)[1::3]
+    exons = ExonSet.from_intervals(np.stack([starts, ends], axis=1).tolist())
+    target = _mutated_chain(rng, base, starts, ends, sample.target)
+    names = f"base{number}", f"target{number}"
+    return Case(Sequence(names[0], base), Sequence(names[1], target), exons)
+
+
+def _mutated_chain(rng, base, starts, ends, length: int) -> NDArray[np.uint8]:
+    """Return a target: exons that follow each other, a tenth of their nucleotides replaced."""
+    parts, past = [], 0
+    for k in np.argsort(ends, kind="stable"):
+        if starts[k] >= past:
+            parts.append(base[starts[k] : ends[k]])
+            past = ends[k]
+    copy = np.concatenate(parts)[:length]
+    filled = np.concatenate([copy, rng.integers(0, 4, length - len(copy)).astype(np.uint8)])
+    return np.where(rng.random(length) < 0.1, rng.integers(0, 4, length), filled).astype(np.uint8)
+
+
+def fit_seconds(features: NDArray[np.float64], seconds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the weights, none negative, with the least squares of the relative errors.
+
+    Parameters
+    ----------
+    features : ndarray of float64, shape (S, F)
+    seconds : ndarray of float64, shape (S,)
+        Measured, above 0.
+
+    Returns
+    -------
+    ndarray of float64, shape (F,)
+    """
+    scaled = features / seconds[:, None]
+    norms = np.linalg.norm(scaled, axis=0)
+    used = norms > 0
+    scaled[:, used] /= norms[used]
+    gram, aims = scaled.T @ scaled, scaled.T @ np.ones(len(seconds))
+    weights = np.zeros(len(norms))
+    for _ in range(_FIT_ROUNDS):
+        for k in np.flatnonzero(used):
+            weights[k] = max(weights[k] + aims[k] - gram[k] @ weights, 0.0)
+    weights[used] /= norms[used]
+    return weights
