@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from os import PathLike
 
-from gpu_tools.annotate.batches import BatchStore, Found, key_of
+from gpu_tools.annotate.batches import BatchStore, Found
 from gpu_tools.annotate.gene_set import GenomeAnnotation, TargetNames, gene_set, target_results
 from gpu_tools.annotate.genes import Hit, cluster_hits
 from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.hits import HitSearch, results_of
 from gpu_tools.annotate.options import AnnotationOptions
+from gpu_tools.annotate.runs import found_in_batches, laws_of, numbered
 from gpu_tools.annotate.structures import structures_of
 from gpu_tools.annotate.targets import TargetSet
-from gpu_tools.annotate.windows import Windows, windows_by
+from gpu_tools.annotate.windows import windows_by
 from gpu_tools.errors import InputError
 from gpu_tools.hardware.device import cpu_threads
 from gpu_tools.local.schedule import make_pair
 from gpu_tools.local.search.k_best import global_alignment
-from gpu_tools.model.calibration import genome_circumstances
 from gpu_tools.model.sequences import Sequence as Nucleotides
-from gpu_tools.model.significance import Gumbel
 
 
 def annotate_genome(
@@ -76,76 +75,64 @@ def annotate_genome(
     """
     options, threads = options or AnnotationOptions(), cpu_threads(threads)
     genome = genome if isinstance(genome, GenomeRecords) else GenomeRecords(genome)
-    names = _names(targets)
+    check_targets(targets)
+    laws = laws_of(genome.summary.composition, targets)
     store, done = BatchStore(work), progress or (lambda number: None)
     found: Found = []
-    laws: list[Gumbel] = []
-    for some in targets:
-        first = len(laws)
-        laws += some.null.laws(genome_circumstances(genome.records, some.sequences))
+    for first, some in numbered(targets):
         search = HitSearch(genome, some, laws[first:], options, device, threads)
         windows = windows_by(genome, some, options, index, threads)
-        for number, alignment in _found(search, windows, store, done):
+        for number, alignment in found_in_batches(search, windows, store, done):
             found.append((first + number, alignment))
-    return _annotation(genome, targets, options, names, (found, laws), threads)
+    return annotation_of(genome, targets, options, found, threads)
 
 
-def _names(targets: Sequence[TargetSet]) -> TargetNames:
-    """Return names, kinds and lengths of all targets, whose names must differ."""
-    every = [(some.kind, sequence) for some in targets for sequence in some.sequences]
-    if not every:
-        raise InputError("no target", expected="at least one protein or cDNA")
+def check_targets(targets: Sequence[TargetSet]) -> None:
+    """Refuse no target, and two of one name."""
     seen: set[str] = set()
-    for _, sequence in every:
+    for sequence in (sequence for some in targets for sequence in some.sequences):
         if sequence.name in seen:
             raise InputError(
                 "two targets of one name", record=sequence.name, expected="names that differ"
             )
         seen.add(sequence.name)
-    names = tuple(sequence.name for _, sequence in every)
-    return TargetNames(
-        names, tuple(kind for kind, _ in every), tuple(len(sequence) for _, sequence in every)
-    )
+    if not seen:
+        raise InputError("no target", expected="at least one protein or cDNA")
 
 
-def _found(
-    search: HitSearch, windows: Windows, store: BatchStore, done: Callable[[int], None]
-) -> Iterator[tuple[int, object]]:
-    """Yield hits and best chains of all targets of a set, batch by batch."""
-    sequences, size = search.targets.sequences, search.options.batch
-    for first in range(0, len(sequences), size):
-        batch = list(sequences[first : first + size])
-        part = search.of_part(first, first + size)
-        compute = partial(_batch, part, windows, batch)
-        for number, alignment in store.result(_key(part, batch), compute):
-            yield first + number, alignment
-        done(len(batch))
-
-
-def _batch(search: HitSearch, windows: Windows, batch: list[Nucleotides]) -> Found:
-    return results_of(search.alignments(windows(batch)), search.options.accepts)
-
-
-def _key(search: HitSearch, batch: list[Nucleotides]) -> str:
-    laws = [list(law) for law in search.laws]
-    contents = [(target.name, target.letters()) for target in batch]
-    return key_of(
-        search.genome.digest, search.targets.setting(), search.options.of_hits(), laws, contents
-    )
-
-
-def _annotation(
-    genome: GenomeRecords, targets: Sequence[TargetSet], options: AnnotationOptions,
-    names: TargetNames, results: tuple[Found, list[Gumbel]], threads: int,
+def annotation_of(
+    genome: GenomeRecords, targets: Sequence[TargetSet], options: AnnotationOptions, found: Found,
+    threads: int,
 ) -> GenomeAnnotation:  # fmt: skip
-    found, laws = results
+    """Make genes of the chains of all targets.
+
+    Parameters
+    ----------
+    genome : GenomeRecords
+    targets : sequence of TargetSet
+    options : AnnotationOptions
+    found : list of (int, alignment)
+        Credible or best chains of all targets, in any order, by the targets' numbers.
+    threads : int
+
+    Returns
+    -------
+    GenomeAnnotation
+    """
+    found = results_of(found, options.accepts)
+    every, laws = _by_number(targets), laws_of(genome.summary.composition, targets)
     hits = [
         Hit(number, own, (own.score - laws[number].location) / laws[number].scale)
         for number, own in found if options.accepts(own)
     ]  # fmt: skip
     clusters, chimeras = cluster_hits(hits)
-    gain = partial(_gain, genome, _by_number(targets))
-    choose = partial(structures_of, isoforms=options.isoforms, gain=gain)
+    choose = partial(
+        structures_of, isoforms=options.isoforms, gain=partial(_gain, genome, every)
+    )  # fmt: skip
+    names = TargetNames(
+        tuple(one.name for _, one in every), tuple(some.kind for some, _ in every),
+        tuple(len(one) for _, one in every),
+    )  # fmt: skip
     genes = gene_set(clusters, names, genome.record_lengths, choose, threads)
     return GenomeAnnotation(
         tuple(gene for gene, _ in genes), tuple(target_results(found, hits, genes, names)),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.options import AnnotationOptions
 from gpu_tools.annotate.targets import PROTEIN, TargetSet
-from gpu_tools.annotate.tiles import tile_windows
+from gpu_tools.annotate.tiles import genome_tiles, tile_windows
 from gpu_tools.model.windows import SearchWindow
 
 if TYPE_CHECKING:
@@ -39,7 +39,8 @@ def windows_by(
     threads : int
     """
     if options.search == "exhaustive":
-        return lambda some: tile_windows(genome.lengths, len(some), options.longest_gene)
+        tiles = genome_tiles(genome.lengths, options.longest_gene)
+        return lambda some: tile_windows(tiles, len(some))
     return _seeded(genome, targets, options, index, threads)
 
 

@@ -116,7 +116,7 @@ def test_a_run_that_ended_goes_on_to_the_same_genes(tmp_path, monkeypatch):
     monkeypatch.setattr(batches, "open_output", write)
     assert len(list(tmp_path.iterdir())) == 2
     assert annotate([TWO], targets, batch=1, work=tmp_path) == whole
-    monkeypatch.setattr("gpu_tools.annotate.api.results_of", None)
+    monkeypatch.setattr("gpu_tools.annotate.runs.credible_or_best", None)
     assert annotate([TWO], targets, batch=1, work=tmp_path) == whole
 
 
