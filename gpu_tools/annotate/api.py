@@ -55,7 +55,7 @@ def annotate_genome(
         Folder that keeps the results of each batch of targets: a run with the same genome, targets
         and options goes on where another one ended.
     device : str
-        ``auto``, ``cpu``, ``cuda``, ``cuda:0`` or ``cuda:0,1``; proteins are aligned on the CPU.
+        ``auto``, ``cpu``, ``cuda``, ``cuda:0`` or ``cuda:0,1``.
     threads : int, optional
         Threads of the CPU, by default all.
     progress : callable, optional

@@ -18,7 +18,7 @@ from gpu_tools.annotate.hits import HitSearch
 from gpu_tools.annotate.options import AnnotationOptions
 from gpu_tools.annotate.runs import found_in_batches, key_of_hits, laws_of, numbered
 from gpu_tools.annotate.targets import TargetSet
-from gpu_tools.annotate.tiles import Tile, genome_tiles, tile_windows
+from gpu_tools.annotate.tiles import GenomeTile, genome_tiles, tile_windows
 from gpu_tools.annotate.windows import Windows, windows_by
 from gpu_tools.errors import InputError
 from gpu_tools.formats.sequences.fasta import iterate_fasta
@@ -71,13 +71,13 @@ class PartOfGenome(NamedTuple):
     ----------
     genome : GenomeRecords
         At least the nucleotides of the tiles.
-    tiles : list of Tile or None
+    tiles : list of GenomeTile or None
         In `genome`; None for all of it.
     whole : GenomeSummary
     """
 
     genome: GenomeRecords
-    tiles: list[Tile] | None
+    tiles: list[GenomeTile] | None
     whole: GenomeSummary
 
 
@@ -113,7 +113,7 @@ def read_part(path: str | PathLike, share: Share, options: AnnotationOptions) ->
     for number, record in enumerate(iterate_fasta(path)):
         for tile in wanted.get(number, ()):
             low = wanted[number][0].start
-            tiles.append(Tile(len(stretches), tile.start - low, tile.end - low))
+            tiles.append(GenomeTile(len(stretches), tile.start - low, tile.end - low))
         if number in wanted:
             bounds = wanted[number][0].start, wanted[number][-1].end
             stretches.append(_stretch(record, whole, number, bounds))

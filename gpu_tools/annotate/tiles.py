@@ -31,7 +31,7 @@ def tiles(length: int, size: int, overlap: int) -> list[tuple[int, int]]:
     return [(start, min(start + size, length)) for start in starts]
 
 
-class Tile(NamedTuple):
+class GenomeTile(NamedTuple):
     """A stretch of a sequence of the genome, 0-based half-open; the sequence by its number."""
 
     record: int
@@ -39,7 +39,7 @@ class Tile(NamedTuple):
     end: int
 
 
-def genome_tiles(lengths: Sequence[int], overlap: int) -> list[Tile]:
+def genome_tiles(lengths: Sequence[int], overlap: int) -> list[GenomeTile]:
     """Return the tiles of all sequences of a genome, in its order.
 
     Parameters
@@ -51,17 +51,17 @@ def genome_tiles(lengths: Sequence[int], overlap: int) -> list[Tile]:
 
     Returns
     -------
-    list of Tile
+    list of GenomeTile
     """
     size = max(TILE, 4 * overlap)
     return [
-        Tile(record, *bounds)
+        GenomeTile(record, *bounds)
         for record, length in enumerate(lengths)
         for bounds in tiles(length, size, overlap)
     ]
 
 
-def tile_windows(wanted: Iterable[Tile], targets: int) -> Iterator[SearchWindow]:
+def tile_windows(wanted: Iterable[GenomeTile], targets: int) -> Iterator[SearchWindow]:
     """Yield windows of a number of targets in tiles, on both strands."""
     for tile in wanted:
         for strand in "+-":
