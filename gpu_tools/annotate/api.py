@@ -126,9 +126,8 @@ def annotation_of(
         for number, own in found if options.accepts(own)
     ]  # fmt: skip
     clusters, chimeras = cluster_hits(hits)
-    choose = partial(
-        structures_of, isoforms=options.isoforms, gain=partial(_gain, genome, every)
-    )  # fmt: skip
+    explained = _Explained(genome, every)
+    choose = partial(structures_of, isoforms=options.isoforms, gain=explained.gain)
     names = TargetNames(
         tuple(one.name for _, one in every), tuple(some.kind for some, _ in every),
         tuple(len(one) for _, one in every),
@@ -144,26 +143,45 @@ def _by_number(targets: Sequence[TargetSet]) -> list[tuple[TargetSet, Nucleotide
     return [(some, sequence) for some in targets for sequence in some.sequences]
 
 
-def _gain(
-    genome: GenomeRecords, targets: list[tuple[TargetSet, Nucleotides]], hit: Hit, other: Hit
-) -> float:
-    """Return how much better a hit's structure explains its target than another's does.
+class _Explained:
+    """How well structures explain targets: scores of global alignments, each computed once.
 
-    It is the difference of the scores of the target, as far as it is aligned, against what either
-    chain makes, in units of what is clearly better. A protein is compared with a protein, a cDNA
-    with a spliced sequence. Targets of two kinds are not compared.
+    Parameters
+    ----------
+    genome : GenomeRecords
+    targets : list of (TargetSet, Sequence)
     """
-    own, target = targets[hit.target]
-    if targets[other.target][0].kind != own.kind:
-        return 0.0
-    residues = target.codes[hit.alignment.target_start : hit.alignment.target_end]
-    aligned = type(target)(target.name, residues)
-    one, two = (_against(genome, own, each, aligned) for each in (hit, other))
-    return (one - two) / own.clearly
 
+    def __init__(self, genome: GenomeRecords, targets: list[tuple[TargetSet, Nucleotides]]):
+        self._genome, self._targets = genome, targets
+        self._scores: dict[tuple, int] = {}
 
-def _against(genome: GenomeRecords, own: TargetSet, hit: Hit, target: Nucleotides) -> int:
-    """Return the score of a target against what a hit's chain makes."""
-    record, first = genome.sequence_at(hit.alignment.base, hit.exons[0][0])
-    product = own.product(hit.alignment, record, first)
-    return global_alignment(make_pair(product, target, own.pairwise).problems[0]).score
+    def gain(self, hit: Hit, other: Hit) -> float:
+        """Return how much better a hit's structure explains its target than another's does.
+
+        It is the difference of the scores of the target, as far as it is aligned, against what
+        either chain makes, in units of what is clearly better. A protein is compared with a
+        protein, a cDNA with a spliced sequence. Targets of two kinds are not compared.
+        """
+        own, _ = self._targets[hit.target]
+        if self._targets[other.target][0].kind != own.kind:
+            return 0.0
+        one, two = (self._product(own, each) for each in (hit, other))
+        if one.letters() == two.letters():
+            return 0.0
+        return (self._against(hit, one) - self._against(hit, two)) / own.clearly
+
+    def _product(self, own: TargetSet, hit: Hit) -> Nucleotides:
+        record, first = self._genome.sequence_at(hit.alignment.base, hit.exons[0][0])
+        return own.product(hit.alignment, record, first)
+
+    def _against(self, hit: Hit, product: Nucleotides) -> int:
+        """Return the score of a hit's target against a product."""
+        low, high = hit.alignment.target_start, hit.alignment.target_end
+        key = hit.target, low, high, product.letters()
+        if key not in self._scores:
+            own, target = self._targets[hit.target]
+            aligned = type(target)(target.name, target.codes[low:high])
+            problem = make_pair(product, aligned, own.pairwise).problems[0]
+            self._scores[key] = global_alignment(problem).score
+        return self._scores[key]

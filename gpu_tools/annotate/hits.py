@@ -78,13 +78,16 @@ class HitSearch:
             waiting = remaining
 
     def _rests(self, window: SearchWindow, taken: tuple[int, int], cut: bool):
-        """Return what remains of a window: beside a chain, or beside the middle of an intron."""
+        """Return what is to be tried again: beside a chain, or beside the middle of an intron.
+
+        Beside a chain that is only where the search found something.
+        """
         first = self.genome.loci[window.record].start
         left, right = (sum(taken) // 2,) * 2 if cut else taken
         rests = (
             replace(window, end=left - first), replace(window, start=right - first)
         )  # fmt: skip
-        return [rest for rest in rests if len(rest) >= LEAST_REST]
+        return [rest for rest in rests if (cut and len(rest) >= LEAST_REST) or _holds_more(rest)]
 
     def _aligned(self, windows: Iterable[SearchWindow]) -> Iterator[tuple[SearchWindow, Alignment]]:
         for chunk in _chunks(windows):
@@ -121,6 +124,14 @@ class HitSearch:
         if moved.score is None:
             return moved
         return replace(moved, evalue=self.laws[window.target].evalue(moved.score))
+
+
+def _holds_more(window: SearchWindow) -> bool:
+    """Return whether there may be a further gene in a window: a part of what a search found."""
+    chains = window.chains or ((window.start, window.end),)
+    return any(
+        min(end, window.end) - max(start, window.start) >= LEAST_REST for start, end in chains
+    )
 
 
 def _place(window: SearchWindow) -> tuple[int, int, int, str]:

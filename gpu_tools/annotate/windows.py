@@ -92,7 +92,8 @@ def joined(windows: Iterable[SearchWindow]) -> list[SearchWindow]:
         last = found[-1] if found else None
         if last and _place(last) == _place(window) and window.start <= last.end:
             end, score = max(last.end, window.end), max(last.score, window.score)
-            found[-1] = replace(last, end=end, score=score)
+            chains = tuple(sorted({*last.chains, *window.chains}))
+            found[-1] = replace(last, end=end, score=score, chains=chains)
         else:
             found.append(window)
     return sorted(found, key=lambda w: (w.record, w.start, w.end, w.strand, w.target))

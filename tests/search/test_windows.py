@@ -144,7 +144,8 @@ def test_targets_of_another_kind_are_errors(kind, targets, what):
 
 
 def span(first, last, start, end, score, around=500):
-    return ChainSpan(first, last, start, end, max(start - around, 0), end + around, score)
+    chains = ((start, end),)
+    return ChainSpan(first, last, start, end, max(start - around, 0), end + around, score, chains)
 
 
 def test_windows_that_overlap():
