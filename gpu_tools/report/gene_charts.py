@@ -65,7 +65,7 @@ def _genes(findings: GeneSetFindings) -> alt.LayerChart | None:
         ),
     )  # fmt: skip
     whole = record.encode(alt.X("from:Q", title="position (Mb)"), y, x2="to:Q")
-    return alt.layer(whole, ticks).properties(width=_WIDTH, height=alt.Step(14))
+    return alt.layer(whole, ticks).properties(width=_WIDTH, height=28 * len(shown))
 
 
 def _targets(findings: GeneSetFindings) -> alt.Chart | None:

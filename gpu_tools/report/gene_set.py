@@ -59,10 +59,14 @@ class GeneSetFindings(NamedTuple):
 
 
 def is_gene_set(path: str | os.PathLike) -> bool:
-    """Tell whether a folder holds a gene set and no table of scores."""
-    folder = Path(path)
+    """Tell whether a folder, or that of a file `MODELS`, holds a gene set and no scores."""
+    folder = _folder(path)
     here = [(folder / name).is_file() for name in (MODELS, TARGETS, "scores.tsv")]
     return here == [True, True, False]
+
+
+def _folder(path: str | os.PathLike) -> Path:
+    return Path(path).parent if Path(path).name == MODELS else Path(path)
 
 
 def read_gene_set(path: str | os.PathLike, conserved: str | os.PathLike | None = None):
@@ -71,7 +75,8 @@ def read_gene_set(path: str | os.PathLike, conserved: str | os.PathLike | None =
     Parameters
     ----------
     path : path-like
-        Folder of the files, under the names `MODELS`, `GENES`, `TARGETS` and `SUMMARY`.
+        Folder of the files, under the names `MODELS`, `GENES`, `TARGETS` and `SUMMARY`; or the
+        first of them.
     conserved : path-like, optional
         Names of targets, one a line, or families and targets, separated by a tab.
 
@@ -84,7 +89,7 @@ def read_gene_set(path: str | os.PathLike, conserved: str | os.PathLike | None =
     InputError
         If a file is no such file, or a name of the conserved set is no target.
     """
-    folder = Path(path)
+    folder = _folder(path)
     lengths, exons = _read_models(folder / MODELS)
     genes = _rows(folder / GENES, _GENE_COLUMNS, _FIGURES) if (folder / GENES).exists() else []
     targets = _rows(folder / TARGETS, _TARGET_COLUMNS, _FIGURES)

@@ -74,12 +74,15 @@ def test_another_project_gets_the_files_of_the_command(folder):
     files = expected(folder, "--search", "exhaustive", "--longest-gene", "600")
     assert b"\tgene\t" in files["genes.gff3"]
     assert {name: (first.parents[1] / name).read_bytes() for name in files} == files
+    page = (first.parents[1] / "report.html").read_text()
+    assert "2 of 2</b><span>targets have a gene" in page
 
 
 def test_the_plan_of_a_seeded_search(folder):
     counts = folder.counts("--configfile", "settings.yaml")
     assert counts == {
-        "annotation_index": 1, "annotation_hits": 8, "annotation_genes": 1, "all": 1, "total": 11
+        "annotation_index": 1, "annotation_hits": 8, "annotation_genes": 1,
+        "annotation_report": 1, "all": 1, "total": 12,
     }  # fmt: skip
     assert "gpu=1" in folder.run(
         "--dry-run", "--resources", "gpu=4", "--configfile", "settings.yaml", "--config",

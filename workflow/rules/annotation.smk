@@ -80,6 +80,29 @@ rule annotation_genes:
         "../scripts/annotation_genes.py"
 
 
+rule annotation_report:
+    """Make the page of the gene set, and its figures."""
+    input:
+        "<results>/annotation/genes.gff3",
+        needs=annotation_tables(),
+        conserved=config["annotation"]["conserved"] or [],
+    output:
+        output=report(
+            "<results>/annotation/report.html",
+            caption="../report/annotation.rst",
+            category="Gene set",
+        ),
+    log:
+        "<logs>/annotation_report.log",
+    conda:
+        "../envs/gpu_tools.yaml"
+    params:
+        version=VERSION,
+        title="Gene set",
+    script:
+        "../scripts/results_report.py"
+
+
 wildcard_constraints:
     share="[0-9]+",
     tiles="[0-9]+",

@@ -33,6 +33,7 @@ def annotation_sources():
 def annotation_options():
     """Return the options on which hits depend."""
     others = ("genome", "proteins", "cdnas", "target_parts", "genome_parts", "isoforms", "batch")
+    others += ("conserved",)
     return {key: value for key, value in config["annotation"].items() if key not in others}
 
 
@@ -51,11 +52,16 @@ def annotation_hits():
     )
 
 
-def annotation_files():
-    """Return the files of the gene set, none without a genome."""
+def annotation_tables():
+    """Return the files of the gene set."""
     names = ["genes.gff3", "genes.tsv", "targets.tsv", "proteins.fa", "cds.fa", "summary.json"]
-    wanted = names if config["annotation"]["genome"] else []
-    return expand("<results>/annotation/{name}", name=wanted)
+    return expand("<results>/annotation/{name}", name=names)
+
+
+def annotation_files():
+    """Return the files of the gene set and its page, none without a genome."""
+    page = expand("<results>/annotation/report.html")
+    return annotation_tables() + page if config["annotation"]["genome"] else []
 
 
 TARGET_PARTS = config["annotation"]["target_parts"]
