@@ -34,7 +34,7 @@ def planned(nucleotides: int) -> int:
     """Return the megabytes of an index of proteins' words and of the genome."""
     words = WordScheme.chosen("protein", nucleotides, SearchOptions())
     index = 8 * len(words.shapes) * nucleotides // words.sample
-    return (index + 3 * nucleotides) // 10**6
+    return (index + 2 * nucleotides) // 10**6
 
 
 def write_proteins(path: Path, rng, residues: int) -> None:
