@@ -264,6 +264,11 @@ TABLES = {
         ("F1", "exons", "intron chains", "loci", "loci found, true ones"),
         annotation_rows.gene_sets,
     ),
+    "annotation-memory": Table(
+        "annotation-memory",
+        ("genome", "whole, seeded", "index and genome, by the sum", "a part of 16, exhaustive"),
+        annotation_rows.memory,
+    ),
     "proteins-identity": Table(
         "accuracy-proteins",
         ("exon F1", "100 %", "80 %", "60 %", "40 %", "30 %"),

@@ -14,3 +14,19 @@ def gene_sets(figures: dict) -> Iterator[Row]:
         scores = (f"{row[level]['f1']:.3f}" for level in ("exon", "chain", "locus"))
         found = f"{row['locus']['found']} of {row['locus']['truth']}"
         yield f"{size} at {row['identity']} %: {row['method']}", *scores, found
+
+
+def memory(figures: dict) -> Iterator[Row]:
+    """Yield a row a genome: the peaks of a seeded run and of a part, and the planned sum."""
+    parts = {name.split()[2]: row for name, row in figures.items() if name.startswith("exhaus")}
+    for name, row in figures.items():
+        kind, size = name.split()[:2]
+        if kind == "seeded":
+            peaks = row, parts.get(size, {})
+            whole, part = (_megabytes(own.get("peak_megabytes")) for own in peaks)
+            planned = _megabytes(row["planned_megabytes"])
+            yield f"{int(size.replace(',', '')) / 1e6:g} Mb", whole, planned, part
+
+
+def _megabytes(value: int | None) -> str:
+    return "" if value is None else f"{value:,} MB"

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from os import PathLike
 
-from gpu_tools.annotate.batches import BatchStore, Found, key_of
+from gpu_tools.annotate.batches import BatchStore, Found
 from gpu_tools.annotate.gene_set import GenomeAnnotation, TargetNames, gene_set, target_results
 from gpu_tools.annotate.genes import Hit, cluster_hits
 from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.hits import HitSearch, results_of
 from gpu_tools.annotate.options import AnnotationOptions
+from gpu_tools.annotate.runs import found_in_batches, laws_of, numbered
 from gpu_tools.annotate.structures import structures_of
 from gpu_tools.annotate.targets import TargetSet
-from gpu_tools.annotate.windows import Windows, windows_by
+from gpu_tools.annotate.windows import windows_by
 from gpu_tools.errors import InputError
 from gpu_tools.hardware.device import cpu_threads
 from gpu_tools.local.schedule import make_pair
 from gpu_tools.local.search.k_best import global_alignment
-from gpu_tools.model.calibration import genome_circumstances
 from gpu_tools.model.sequences import Sequence as Nucleotides
-from gpu_tools.model.significance import Gumbel
 
 
 def annotate_genome(
@@ -56,7 +55,7 @@ def annotate_genome(
         Folder that keeps the results of each batch of targets: a run with the same genome, targets
         and options goes on where another one ended.
     device : str
-        ``auto``, ``cpu``, ``cuda``, ``cuda:0`` or ``cuda:0,1``; proteins are aligned on the CPU.
+        ``auto``, ``cpu``, ``cuda``, ``cuda:0`` or ``cuda:0,1``.
     threads : int, optional
         Threads of the CPU, by default all.
     progress : callable, optional
@@ -76,76 +75,63 @@ def annotate_genome(
     """
     options, threads = options or AnnotationOptions(), cpu_threads(threads)
     genome = genome if isinstance(genome, GenomeRecords) else GenomeRecords(genome)
-    names = _names(targets)
+    check_targets(targets)
+    laws = laws_of(genome.summary.composition, targets)
     store, done = BatchStore(work), progress or (lambda number: None)
     found: Found = []
-    laws: list[Gumbel] = []
-    for some in targets:
-        first = len(laws)
-        laws += some.null.laws(genome_circumstances(genome.records, some.sequences))
+    for first, some in numbered(targets):
         search = HitSearch(genome, some, laws[first:], options, device, threads)
         windows = windows_by(genome, some, options, index, threads)
-        for number, alignment in _found(search, windows, store, done):
+        for number, alignment in found_in_batches(search, windows, store, done):
             found.append((first + number, alignment))
-    return _annotation(genome, targets, options, names, (found, laws), threads)
+    return annotation_of(genome, targets, options, found, threads)
 
 
-def _names(targets: Sequence[TargetSet]) -> TargetNames:
-    """Return names, kinds and lengths of all targets, whose names must differ."""
-    every = [(some.kind, sequence) for some in targets for sequence in some.sequences]
-    if not every:
-        raise InputError("no target", expected="at least one protein or cDNA")
+def check_targets(targets: Sequence[TargetSet]) -> None:
+    """Refuse no target, and two of one name."""
     seen: set[str] = set()
-    for _, sequence in every:
+    for sequence in (sequence for some in targets for sequence in some.sequences):
         if sequence.name in seen:
             raise InputError(
                 "two targets of one name", record=sequence.name, expected="names that differ"
             )
         seen.add(sequence.name)
-    names = tuple(sequence.name for _, sequence in every)
-    return TargetNames(
-        names, tuple(kind for kind, _ in every), tuple(len(sequence) for _, sequence in every)
-    )
+    if not seen:
+        raise InputError("no target", expected="at least one protein or cDNA")
 
 
-def _found(
-    search: HitSearch, windows: Windows, store: BatchStore, done: Callable[[int], None]
-) -> Iterator[tuple[int, object]]:
-    """Yield hits and best chains of all targets of a set, batch by batch."""
-    sequences, size = search.targets.sequences, search.options.batch
-    for first in range(0, len(sequences), size):
-        batch = list(sequences[first : first + size])
-        part = search.of_part(first, first + size)
-        compute = partial(_batch, part, windows, batch)
-        for number, alignment in store.result(_key(part, batch), compute):
-            yield first + number, alignment
-        done(len(batch))
-
-
-def _batch(search: HitSearch, windows: Windows, batch: list[Nucleotides]) -> Found:
-    return results_of(search.alignments(windows(batch)), search.options.accepts)
-
-
-def _key(search: HitSearch, batch: list[Nucleotides]) -> str:
-    laws = [list(law) for law in search.laws]
-    contents = [(target.name, target.letters()) for target in batch]
-    return key_of(
-        search.genome.digest, search.targets.setting(), search.options.of_hits(), laws, contents
-    )
-
-
-def _annotation(
-    genome: GenomeRecords, targets: Sequence[TargetSet], options: AnnotationOptions,
-    names: TargetNames, results: tuple[Found, list[Gumbel]], threads: int,
+def annotation_of(
+    genome: GenomeRecords, targets: Sequence[TargetSet], options: AnnotationOptions, found: Found,
+    threads: int,
 ) -> GenomeAnnotation:  # fmt: skip
-    found, laws = results
+    """Make genes of the chains of all targets.
+
+    Parameters
+    ----------
+    genome : GenomeRecords
+    targets : sequence of TargetSet
+    options : AnnotationOptions
+    found : list of (int, alignment)
+        Credible or best chains of all targets, in any order, by the targets' numbers.
+    threads : int
+
+    Returns
+    -------
+    GenomeAnnotation
+    """
+    found = results_of(found, options.accepts)
+    every, laws = _by_number(targets), laws_of(genome.summary.composition, targets)
     hits = [
         Hit(number, own, (own.score - laws[number].location) / laws[number].scale)
         for number, own in found if options.accepts(own)
     ]  # fmt: skip
     clusters, chimeras = cluster_hits(hits)
-    gain = partial(_gain, genome, _by_number(targets))
-    choose = partial(structures_of, isoforms=options.isoforms, gain=gain)
+    explained = _Explained(genome, every)
+    choose = partial(structures_of, isoforms=options.isoforms, gain=explained.gain)
+    names = TargetNames(
+        tuple(one.name for _, one in every), tuple(some.kind for some, _ in every),
+        tuple(len(one) for _, one in every),
+    )  # fmt: skip
     genes = gene_set(clusters, names, genome.record_lengths, choose, threads)
     return GenomeAnnotation(
         tuple(gene for gene, _ in genes), tuple(target_results(found, hits, genes, names)),
@@ -157,26 +143,45 @@ def _by_number(targets: Sequence[TargetSet]) -> list[tuple[TargetSet, Nucleotide
     return [(some, sequence) for some in targets for sequence in some.sequences]
 
 
-def _gain(
-    genome: GenomeRecords, targets: list[tuple[TargetSet, Nucleotides]], hit: Hit, other: Hit
-) -> float:
-    """Return how much better a hit's structure explains its target than another's does.
+class _Explained:
+    """How well structures explain targets: scores of global alignments, each computed once.
 
-    It is the difference of the scores of the target, as far as it is aligned, against what either
-    chain makes, in units of what is clearly better. A protein is compared with a protein, a cDNA
-    with a spliced sequence. Targets of two kinds are not compared.
+    Parameters
+    ----------
+    genome : GenomeRecords
+    targets : list of (TargetSet, Sequence)
     """
-    own, target = targets[hit.target]
-    if targets[other.target][0].kind != own.kind:
-        return 0.0
-    residues = target.codes[hit.alignment.target_start : hit.alignment.target_end]
-    aligned = type(target)(target.name, residues)
-    one, two = (_against(genome, own, each, aligned) for each in (hit, other))
-    return (one - two) / own.clearly
 
+    def __init__(self, genome: GenomeRecords, targets: list[tuple[TargetSet, Nucleotides]]):
+        self._genome, self._targets = genome, targets
+        self._scores: dict[tuple, int] = {}
 
-def _against(genome: GenomeRecords, own: TargetSet, hit: Hit, target: Nucleotides) -> int:
-    """Return the score of a target against what a hit's chain makes."""
-    record, first = genome.sequence_at(hit.alignment.base, hit.exons[0][0])
-    product = own.product(hit.alignment, record, first)
-    return global_alignment(make_pair(product, target, own.pairwise).problems[0]).score
+    def gain(self, hit: Hit, other: Hit) -> float:
+        """Return how much better a hit's structure explains its target than another's does.
+
+        It is the difference of the scores of the target, as far as it is aligned, against what
+        either chain makes, in units of what is clearly better. A protein is compared with a
+        protein, a cDNA with a spliced sequence. Targets of two kinds are not compared.
+        """
+        own, _ = self._targets[hit.target]
+        if self._targets[other.target][0].kind != own.kind:
+            return 0.0
+        one, two = (self._product(own, each) for each in (hit, other))
+        if one.letters() == two.letters():
+            return 0.0
+        return (self._against(hit, one) - self._against(hit, two)) / own.clearly
+
+    def _product(self, own: TargetSet, hit: Hit) -> Nucleotides:
+        record, first = self._genome.sequence_at(hit.alignment.base, hit.exons[0][0])
+        return own.product(hit.alignment, record, first)
+
+    def _against(self, hit: Hit, product: Nucleotides) -> int:
+        """Return the score of a hit's target against a product."""
+        low, high = hit.alignment.target_start, hit.alignment.target_end
+        key = hit.target, low, high, product.letters()
+        if key not in self._scores:
+            own, target = self._targets[hit.target]
+            aligned = type(target)(target.name, target.codes[low:high])
+            problem = make_pair(product, aligned, own.pairwise).problems[0]
+            self._scores[key] = global_alignment(problem).score
+        return self._scores[key]

@@ -57,12 +57,38 @@ class BatchStore:
         if self._folder is None:
             return compute()
         path = self._folder / f"{key}.json"
-        kept = _read(path, key)
+        kept = _kept(path, key)
         if kept is None:
             kept = compute()
-            with open_output(path) as stream:
-                json.dump({"format": FORMAT, "key": key, "found": list(_to_json(kept))}, stream)
+            write_found(path, key, kept)
         return kept
+
+
+def write_found(path, key: str, found: Found, part: str = "") -> None:
+    """Write numbers of targets and alignments, which hold for a key, in JSON."""
+    with open_output(path) as stream:
+        content = {"format": FORMAT, "key": key, "part": part, "found": list(_to_json(found))}
+        json.dump(content, stream)
+
+
+def read_found(path) -> tuple[str, str, Found]:
+    """Return key, part and content of a file that `write_found` wrote.
+
+    Raises
+    ------
+    InputError
+        If it is another file, or cut short.
+    """
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        if content["format"] != FORMAT:
+            raise ValueError
+        found = [(number, _from_json(kind, values)) for number, kind, values in content["found"]]
+        return content["key"], content["part"], found
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror})", path=path) from None
+    except (ValueError, LookupError, TypeError):
+        raise InputError("no hits", path=path, expected="a whole file of hits") from None
 
 
 def _to_json(found: Found) -> Iterator[list]:
@@ -79,20 +105,18 @@ def _plain(value: object) -> object:
     return value.item() if hasattr(value, "item") else value
 
 
-def _read(path: Path, key: str) -> Found | None:
+def _kept(path: Path, key: str) -> Found | None:
     """Return a batch's results, None if there are none that can be read."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        if (content["format"], content["key"]) != (FORMAT, key):
-            raise ValueError
-        return [(number, _from_json(kind, values)) for number, kind, values in content["found"]]
-    except FileNotFoundError:
+    if not path.exists():
         return None
-    except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror})", path=path) from None
-    except (ValueError, LookupError, TypeError):
+    try:
+        known, _, found = read_found(path)
+    except InputError:
+        known, found = "", []
+    if known != key:
         _log.warning("%s: no results of a batch; they are computed again", path)
         return None
+    return found
 
 
 def _from_json(kind: str, values: dict) -> Alignment:

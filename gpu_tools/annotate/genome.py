@@ -5,11 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from hashlib import sha256
+from typing import NamedTuple
 
 from gpu_tools.errors import InputError
+from gpu_tools.model.calibration import Composition
 from gpu_tools.model.locus import Loci, Locus
 from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.windows import SearchWindow
+
+
+class GenomeSummary(NamedTuple):
+    """What hits depend on besides the nucleotides around them.
+
+    Attributes
+    ----------
+    loci : tuple of Locus
+        What each sequence is of which record.
+    composition : Composition
+    digest : str
+        A text that differs for other sequences or names.
+    """
+
+    loci: tuple[Locus, ...]
+    composition: Composition
+    digest: str
+
+
+def summarized(records: Iterable[Nucleotides]) -> GenomeSummary:
+    """Return the summary of a genome, whose records may pass by one at a time."""
+    loci, composition, digest = [], Composition(), sha256()
+    for record in records:
+        loci.append(Locus.of(record))
+        composition = composition.with_record(record)
+        digest.update(f"{record.name}\t{record.description}\t{len(record)}\n".encode())
+        digest.update(record.codes.tobytes())
+    return GenomeSummary(tuple(loci), composition, digest.hexdigest())
 
 
 class GenomeRecords:
@@ -45,13 +75,9 @@ class GenomeRecords:
         return [len(record) for record in self.records]
 
     @cached_property
-    def digest(self) -> str:
-        """A text that differs for other sequences or names."""
-        digest = sha256()
-        for record in self.records:
-            digest.update(f"{record.name}\t{record.description}\t{len(record)}\n".encode())
-            digest.update(record.codes.tobytes())
-        return digest.hexdigest()
+    def summary(self) -> GenomeSummary:
+        """Loci, composition and digest."""
+        return summarized(self.records)
 
     def locus_of(self, window: SearchWindow) -> Locus:
         """Return where a window lies in its record."""

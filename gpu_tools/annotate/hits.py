@@ -78,13 +78,16 @@ class HitSearch:
             waiting = remaining
 
     def _rests(self, window: SearchWindow, taken: tuple[int, int], cut: bool):
-        """Return what remains of a window: beside a chain, or beside the middle of an intron."""
+        """Return what is to be tried again: beside a chain, or beside the middle of an intron.
+
+        Beside a chain that is only where the search found something.
+        """
         first = self.genome.loci[window.record].start
         left, right = (sum(taken) // 2,) * 2 if cut else taken
         rests = (
             replace(window, end=left - first), replace(window, start=right - first)
         )  # fmt: skip
-        return [rest for rest in rests if len(rest) >= LEAST_REST]
+        return [rest for rest in rests if (cut and len(rest) >= LEAST_REST) or _holds_more(rest)]
 
     def _aligned(self, windows: Iterable[SearchWindow]) -> Iterator[tuple[SearchWindow, Alignment]]:
         for chunk in _chunks(windows):
@@ -123,6 +126,14 @@ class HitSearch:
         return replace(moved, evalue=self.laws[window.target].evalue(moved.score))
 
 
+def _holds_more(window: SearchWindow) -> bool:
+    """Return whether there may be a further gene in a window: a part of what a search found."""
+    chains = window.chains or ((window.start, window.end),)
+    return any(
+        min(end, window.end) - max(start, window.start) >= LEAST_REST for start, end in chains
+    )
+
+
 def _place(window: SearchWindow) -> tuple[int, int, int, str]:
     return window.record, window.start, window.end, window.strand
 
@@ -149,10 +160,12 @@ def _long_intron(alignment: Alignment, longest: int) -> tuple[int, int] | None:
     return worst if worst[1] - worst[0] > longest else None
 
 
-def results_of(
+def credible_or_best(
     found: Iterable[tuple[int, Alignment]], accepts: Callable[[Alignment], bool]
 ) -> list[tuple[int, Alignment]]:
-    """Return the hits of each target, or else the best chain of a target that has none.
+    """Return all hits of each target, or else the best chain of a target that has none.
+
+    `results_of` of several such lists together is that of all that they were made from.
 
     Parameters
     ----------
@@ -164,18 +177,42 @@ def results_of(
     Returns
     -------
     list of (int, alignment)
+        By target, then falling score, then place.
+    """
+    best: dict[int, Alignment] = {}
+    hits: dict[int, dict[tuple, Alignment]] = {}
+    for target, alignment in found:
+        if accepts(alignment):
+            hits.setdefault(target, {}).setdefault(rank(alignment), alignment)
+        elif target not in best or rank(alignment) < rank(best[target]):
+            best[target] = alignment
+    several = {k: sorted(hits[k].values(), key=rank) if k in hits else [best[k]]
+               for k in sorted({*hits, *best})}  # fmt: skip
+    return [(target, alignment) for target in several for alignment in several[target]]
+
+
+def results_of(
+    found: Iterable[tuple[int, Alignment]], accepts: Callable[[Alignment], bool]
+) -> list[tuple[int, Alignment]]:
+    """Return the hits of each target, or else the best chain of a target that has none.
+
+    Parameters
+    ----------
+    found, accepts
+        See `credible_or_best`.
+
+    Returns
+    -------
+    list of (int, alignment)
         By target, then falling score, then place. Of chains of a target that overlap on one strand
         the best one remains.
     """
-    best: dict[int, Alignment] = {}
-    hits: dict[int, list[Alignment]] = {}
-    for target, alignment in found:
-        if accepts(alignment):
-            hits.setdefault(target, []).append(alignment)
-        elif target not in best or rank(alignment) < rank(best[target]):
-            best[target] = alignment
-    chosen = {k: apart(hits[k]) if k in hits else [best[k]] for k in sorted({*hits, *best})}
-    return [(target, alignment) for target, several in chosen.items() for alignment in several]
+    chosen = []
+    for target, group in groupby(credible_or_best(found, accepts), key=lambda pair: pair[0]):
+        several = [alignment for _, alignment in group]
+        several = apart(several) if len(several) > 1 else several
+        chosen += [(target, alignment) for alignment in several]
+    return chosen
 
 
 def rank(alignment: Alignment) -> tuple:

@@ -105,8 +105,8 @@ class ProteinTargets:
         return ProteinCase(base, target, tables)
 
     def align(self, cases: list[ProteinCase], least: list[int], device: str, threads: int | None):
-        """Align proteins, on the CPU."""
-        return protein_align(cases, self.scoring, device="cpu", threads=threads, min_scores=least)
+        """Align proteins."""
+        return protein_align(cases, self.scoring, device=device, threads=threads, min_scores=least)
 
     def product(self, alignment, record: Nucleotides, first: int) -> ProteinSequence:
         """Return the protein of a chain."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from gpu_tools.model.windows import SearchWindow
 
@@ -30,21 +31,39 @@ def tiles(length: int, size: int, overlap: int) -> list[tuple[int, int]]:
     return [(start, min(start + size, length)) for start in starts]
 
 
-def tile_windows(lengths: Sequence[int], targets: int, overlap: int) -> Iterator[SearchWindow]:
-    """Yield windows of all targets in all records, on both strands.
+class GenomeTile(NamedTuple):
+    """A stretch of a sequence of the genome, 0-based half-open; the sequence by its number."""
+
+    record: int
+    start: int
+    end: int
+
+
+def genome_tiles(lengths: Sequence[int], overlap: int) -> list[GenomeTile]:
+    """Return the tiles of all sequences of a genome, in its order.
 
     Parameters
     ----------
     lengths : sequence of int
-        Nucleotides of each record.
-    targets : int
-        How many there are.
+        Nucleotides of each sequence.
     overlap : int
         See `tiles`.
+
+    Returns
+    -------
+    list of GenomeTile
     """
     size = max(TILE, 4 * overlap)
-    for record, length in enumerate(lengths):
-        for start, end in tiles(length, size, overlap):
-            for strand in "+-":
-                for target in range(targets):
-                    yield SearchWindow(target, record, strand, start, end, 0)
+    return [
+        GenomeTile(record, *bounds)
+        for record, length in enumerate(lengths)
+        for bounds in tiles(length, size, overlap)
+    ]
+
+
+def tile_windows(wanted: Iterable[GenomeTile], targets: int) -> Iterator[SearchWindow]:
+    """Yield windows of a number of targets in tiles, on both strands."""
+    for tile in wanted:
+        for strand in "+-":
+            for target in range(targets):
+                yield SearchWindow(target, tile.record, strand, tile.start, tile.end, 0)

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.options import AnnotationOptions
-from gpu_tools.annotate.targets import PROTEIN, TargetSet
-from gpu_tools.annotate.tiles import tile_windows
+from gpu_tools.annotate.targets import TargetSet
+from gpu_tools.annotate.tiles import genome_tiles, tile_windows
 from gpu_tools.model.windows import SearchWindow
 
 if TYPE_CHECKING:
     from gpu_tools.model.sequences import Sequence as Nucleotides
+    from gpu_tools.search.api import GenomeIndex
 
 Windows = Callable[[list["Nucleotides"]], Iterable[SearchWindow]]
 
@@ -39,25 +40,45 @@ def windows_by(
     threads : int
     """
     if options.search == "exhaustive":
-        return lambda some: tile_windows(genome.lengths, len(some), options.longest_gene)
+        tiles = genome_tiles(genome.lengths, options.longest_gene)
+        return lambda some: tile_windows(tiles, len(some))
     return _seeded(genome, targets, options, index, threads)
 
 
 def _seeded(
     genome: GenomeRecords, targets: TargetSet, options: AnnotationOptions, index, threads: int
 ) -> Windows:
-    from gpu_tools.search.api import SearchOptions, build_index, find_windows, load_index
+    from gpu_tools.search.api import SearchOptions, find_windows
 
+    made = index_of(genome, targets.kind, targets.genetic_code, index, threads)
     search = SearchOptions(max_intron=options.max_intron, genetic_code=targets.genetic_code)
-    folder = None if index is None else Path(index, targets.kind.lower())
-    kind = "protein" if targets.kind == PROTEIN else "cdna"
-    if folder is not None and folder.exists():
-        made = load_index(folder, genome.records, options=search)
-    else:
-        made = build_index(genome.records, kind=kind, options=search, threads=threads)
-        if folder is not None:
-            made.save(folder)
     return lambda some: joined(find_windows(made, some, search, threads, None))
+
+
+def index_of(
+    genome: GenomeRecords, kind: str, genetic_code: int, folder: str | Path | None, threads: int
+) -> GenomeIndex:
+    """Return the index of a genome for a kind of targets.
+
+    Parameters
+    ----------
+    genome : GenomeRecords
+    kind : {"protein", "cDNA"}
+    genetic_code : int
+    folder : path-like or None
+        Where it is read, or made if it is missing.
+    threads : int
+    """
+    from gpu_tools.search.api import SearchOptions, build_index, load_index
+
+    search = SearchOptions(genetic_code=genetic_code)
+    own = None if folder is None else Path(folder, kind.lower())
+    if own is not None and own.exists():
+        return load_index(own, genome.records, options=search)
+    made = build_index(genome.records, kind=kind.lower(), options=search, threads=threads)
+    if own is not None:
+        made.save(own)
+    return made
 
 
 def joined(windows: Iterable[SearchWindow]) -> list[SearchWindow]:
@@ -71,7 +92,8 @@ def joined(windows: Iterable[SearchWindow]) -> list[SearchWindow]:
         last = found[-1] if found else None
         if last and _place(last) == _place(window) and window.start <= last.end:
             end, score = max(last.end, window.end), max(last.score, window.score)
-            found[-1] = replace(last, end=end, score=score)
+            chains = tuple(sorted({*last.chains, *window.chains}))
+            found[-1] = replace(last, end=end, score=score, chains=chains)
         else:
             found.append(window)
     return sorted(found, key=lambda w: (w.record, w.start, w.end, w.strand, w.target))

@@ -50,14 +50,20 @@ _NEEDED = ("altair", "vl_convert", "jinja2")
     "--loci", type=click.IntRange(min=0), default=100, show_default=True, metavar="N",
     help="Loci that have a figure, those of the lowest E-values.",
 )  # fmt: skip
+@click.option(
+    "--conserved", metavar="FILE",
+    help="Of a gene set: names of targets that every genome should have, one a line, or family and "
+    "target.",
+)  # fmt: skip
 @options.common
 def command(
     results, output, title, genome, candidates, annotation, alignments, track, igv, figures, loci,
-    quiet,
+    conserved, quiet,
 ) -> None:  # fmt: skip
     """Make a page of results: figures of gene models, tables, links.
 
-    RESULTS is the folder of the workflow's results, or a table of scores that spliced-align wrote.
+    RESULTS is the folder of the workflow's results, or a table of scores that spliced-align wrote;
+    or the folder of a gene set, with the files genes.gff3 and targets.tsv of annotate.
     The page is one file that needs no network and no server.
     """
     check_writable(output, igv)
@@ -65,6 +71,13 @@ def command(
         with open_binary(genome):  # which figures read, or only IGV does
             pass
     _check_installed()
+    from gpu_tools.report.gene_set import is_gene_set
+
+    if is_gene_set(results):
+        _report_genes(results, output, title, figures, conserved)
+        return
+    if conserved:
+        raise click.UsageError("--conserved needs the folder of a gene set")
     from gpu_tools.report.files import session_tracks
     from gpu_tools.report.findings import Extra, read_findings
     from gpu_tools.report.igv import write_session
@@ -81,6 +94,19 @@ def command(
     if figures:
         _write_figures(figures, report)
     note(counted(len(report.drawn), "locus drawn", "loci drawn"))
+
+
+def _report_genes(folder, output, title, figures, conserved) -> None:
+    from gpu_tools.report.figures import write_figures
+    from gpu_tools.report.gene_charts import charts_of
+    from gpu_tools.report.gene_page import write_gene_page
+    from gpu_tools.report.gene_set import read_gene_set
+
+    findings = read_gene_set(folder, conserved)
+    if figures:
+        write_figures(figures, charts_of(findings))
+    write_gene_page(output, title, findings)
+    note(counted(len(findings.genes), "gene"))
 
 
 def _check_installed() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from hashlib import sha256
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,14 +145,30 @@ def circumstances_of(cases: Iterable[Question]) -> Circumstances:
     return _columns(rows)
 
 
-def genome_circumstances(
-    records: Sequence[Nucleotides], targets: Iterable[Nucleotides]
-) -> Circumstances:
-    """Return lengths, space and agreements of targets, both strands of records being searched.
+class Composition(NamedTuple):
+    """How long a genome is, and how many A, C, G and T it has; those of parts add up.
+
+    Attributes
+    ----------
+    length : int
+    counts : tuple of int
+    """
+
+    length: int = 0
+    counts: tuple[int, ...] = (0,) * _N_NUCLEOTIDES
+
+    def with_record(self, record: Nucleotides) -> Composition:
+        """Return the composition of one more record."""
+        counts = zip(self.counts, _counts(record).tolist(), strict=True)
+        return Composition(self.length + len(record), tuple(map(sum, counts)))
+
+
+def genome_circumstances(genome: Composition, targets: Iterable[Nucleotides]) -> Circumstances:
+    """Return lengths, space and agreements of targets, both strands of a genome being searched.
 
     Parameters
     ----------
-    records : sequence of Sequence
+    genome : Composition
     targets : iterable of Sequence
 
     Returns
@@ -160,9 +176,9 @@ def genome_circumstances(
     Circumstances
         One for each target.
     """
-    space = 2 * sum(map(len, records))
-    counts = np.sum([_counts(record) for record in records], axis=0)
+    counts = np.array(genome.counts)
     base = counts / max(counts.sum(), 1)
+    space = 2 * genome.length
     return _columns([_row(base, target, _frequencies(target), space) for target in targets])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, order=True)
@@ -21,6 +21,8 @@ class SearchWindow:
         0-based half-open on the record's forward strand.
     score : int
         What the search found there; it ranks the windows of one target.
+    chains : tuple of (int, int)
+        Where what was found lies, as `start` and `end`; empty if that is not known.
     """
 
     target: int
@@ -29,6 +31,7 @@ class SearchWindow:
     start: int
     end: int
     score: int
+    chains: tuple[tuple[int, int], ...] = field(default=(), compare=False)
 
     def __len__(self) -> int:
         return self.end - self.start

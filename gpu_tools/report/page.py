@@ -124,7 +124,7 @@ def write_page(report: Report, around: Surroundings) -> None:
     OutputError
         If the page cannot be written.
     """
-    page = jinja2.Environment(autoescape=True).from_string(_own("page.html"))
+    page = jinja2.Environment(autoescape=True).from_string(own_text("page.html"))
     text = page.render(_content(report, around))
     with open_output(around.path) as stream:
         stream.write(text)
@@ -150,17 +150,18 @@ def _content(report: Report, around: Surroundings) -> dict:
         "files": linked_files(findings.folder, around.files, around.path),
         "session": around.session and address(around.session, around.path),
         "genome": around.genome, "source": findings.folder, "version": installed_version(),
-        "data": _packed(json.dumps(data, separators=(",", ":"))),
-        "bundle": _packed(vl_convert.javascript_bundle()),
-        "style": Markup(_own("page.css")), "script": Markup(_own("page.js")),
+        "data": packed(json.dumps(data, separators=(",", ":"))),
+        "bundle": packed(vl_convert.javascript_bundle()),
+        "style": Markup(own_text("page.css")), "script": Markup(own_text("page.js")),
     }  # fmt: skip
 
 
-def _own(name: str) -> str:
+def own_text(name: str) -> str:
+    """Return a file of this package."""
     return (files("gpu_tools.report") / name).read_text("utf-8")
 
 
-def _packed(text: str) -> str:
+def packed(text: str) -> str:
     """Return a text compressed, as the page's script unpacks it; equal texts give equal ones."""
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 

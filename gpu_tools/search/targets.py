@@ -179,11 +179,14 @@ class TargetSearch:
 
     def _window(self, number: int, group: int, span: ChainSpan) -> SearchWindow:
         record, strand = divmod(group, 2)
-        start, end = span.low, span.high
-        if strand:
-            length = int(self.index.genome.lengths[record])
-            start, end = length - end, length - start
-        return SearchWindow(number, record, "+-"[strand], start, end, span.score)
+        length = int(self.index.genome.lengths[record])
+        (start, end), *chains = (
+            (length - high, length - low) if strand else (low, high)
+            for low, high in ((span.low, span.high), *span.chains)
+        )
+        return SearchWindow(
+            number, record, "+-"[strand], start, end, span.score, tuple(sorted(chains))
+        )
 
 
 def _span(chain: NDArray[np.int64], score: int, reach: Reach, length: int) -> ChainSpan:
@@ -195,4 +198,4 @@ def _span(chain: NDArray[np.int64], score: int, reach: Reach, length: int) -> Ch
     rate = min(float(chain[:, chains.SCORE].sum() / own.sum()), 1.0)
     low = max(start - reach.before(first, rate, score), 0)
     high = min(end + reach.after(last, rate, score), length)
-    return ChainSpan(first, last, start, end, low, high, score)
+    return ChainSpan(first, last, start, end, low, high, score, ((start, end),))

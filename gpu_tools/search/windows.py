@@ -39,6 +39,8 @@ class ChainSpan:
     low, high : int
         Nucleotides of the window.
     score : int
+    chains : tuple of (int, int)
+        Nucleotides of the chains that are in the window.
     """
 
     first: int
@@ -48,6 +50,7 @@ class ChainSpan:
     low: int
     high: int
     score: int
+    chains: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
@@ -136,9 +139,9 @@ def _together(a: ChainSpan, b: ChainSpan, step: int, length: int) -> list[ChainS
         return [_merged(a, b)]
     weak_a, weak_b = a.score < COPY * b.score, b.score < COPY * a.score
     if weak_a and b.low <= a.start:
-        return [b]
+        return [replace(b, chains=a.chains + b.chains)]
     if weak_b and b.end <= a.high:
-        return [a]
+        return [replace(a, chains=a.chains + b.chains)]
     border = a.end if weak_a else b.start if weak_b else _border(a, b, step, length)
     return [replace(a, high=min(a.high, border)), replace(b, low=max(b.low, border))]
 
@@ -152,5 +155,5 @@ def _border(a: ChainSpan, b: ChainSpan, step: int, length: int) -> int:
 def _merged(a: ChainSpan, b: ChainSpan) -> ChainSpan:
     return ChainSpan(
         min(a.first, b.first), max(a.last, b.last), a.start, max(a.end, b.end),
-        min(a.low, b.low), max(a.high, b.high), max(a.score, b.score),
+        min(a.low, b.low), max(a.high, b.high), max(a.score, b.score), a.chains + b.chains,
     )  # fmt: skip

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from gpu_tools.annotate import batches
+from gpu_tools.annotate.targets import ProteinTargets
 from gpu_tools.errors import InputError, ScoringError
 from tests.annotate.genomes import (
     annotate,
@@ -66,6 +67,20 @@ def test_tandem_copies_stay_two_genes_and_a_paralogue_is_one_more(search):
     assert found.targets[0].gene == "chr1:1"
 
 
+def test_what_remains_beside_a_chain_is_tried_again_where_the_search_found_more(monkeypatch):
+    aligned, align = [], ProteinTargets.align
+
+    def counting(self, cases, *more):
+        aligned.extend(cases)
+        return align(self, cases, *more)
+
+    monkeypatch.setattr(ProteinTargets, "align", counting)
+    assert len(annotate([TWO], proteins(a=A), search="seeded").genes) == 1
+    assert len(aligned) == 1
+    tandem = genome(SPACE[0], GENE_A, SPACE[1][:100], COPY, SPACE[2])
+    assert len(annotate([tandem], proteins(a=A), search="seeded").genes) == 2
+
+
 def test_shuffled_proteins_give_nothing():
     rng = np.random.default_rng(2)
     targets = proteins(**{f"p{k}": "".join(rng.permutation([*(A, B)[k % 2]])) for k in range(8)})
@@ -116,7 +131,7 @@ def test_a_run_that_ended_goes_on_to_the_same_genes(tmp_path, monkeypatch):
     monkeypatch.setattr(batches, "open_output", write)
     assert len(list(tmp_path.iterdir())) == 2
     assert annotate([TWO], targets, batch=1, work=tmp_path) == whole
-    monkeypatch.setattr("gpu_tools.annotate.api.results_of", None)
+    monkeypatch.setattr("gpu_tools.annotate.runs.credible_or_best", None)
     assert annotate([TWO], targets, batch=1, work=tmp_path) == whole
 
 

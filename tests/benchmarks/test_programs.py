@@ -21,7 +21,10 @@ SOURCES = {
     for path in FOLDER.rglob("*.py")
 }
 WITH_FOLDER = sorted(name for name, text in SOURCES.items() if "needs_folder=True)" in text)
-ON_GPUS = ["benchmarks.published.measure", "benchmarks.sites.bench_proteins"]
+ON_GPUS = [
+    "benchmarks.annotate.bench_gpu", "benchmarks.published.measure",
+    "benchmarks.sites.bench_proteins",
+]  # fmt: skip
 BY_ITSELF = ["benchmarks.spliced.bench_chains"]
 PROGRAMS = sorted(
     name for name, text in SOURCES.items()

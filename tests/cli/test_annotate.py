@@ -7,6 +7,7 @@ import subprocess
 import numpy as np
 import pytest
 
+from gpu_tools.annotate import batches
 from gpu_tools.cli.main import main
 from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
 from gpu_tools.formats.tables import read_table
@@ -99,6 +100,29 @@ def test_the_same_files_come_of_kept_batches_and_a_kept_index(folder, tmp_path):
     for name in ("first", "second"):
         assert run(folder, "--output", str(tmp_path / name), *more) == 0
         assert (tmp_path / name).read_bytes() == (folder / "genes.gff3").read_bytes()
+
+
+def test_a_command_that_was_stopped_goes_on_to_the_same_files(folder, tmp_path, monkeypatch):
+    """It is stopped when the results of a third batch are about to be written."""
+    more = ["--batch", "1", "--work", str(tmp_path / "work"), "--output", str(tmp_path / "genes")]
+    written = []
+    write = batches.write_found
+
+    def stopping(path, *content):
+        if len(written) == 2:
+            raise KeyboardInterrupt
+        written.append(path)
+        write(path, *content)
+
+    monkeypatch.setattr(batches, "write_found", stopping)
+    assert run(folder, *more) != 0
+    assert not (tmp_path / "genes").exists()
+    monkeypatch.setattr(batches, "write_found", write)
+    before = {path: path.stat().st_mtime_ns for path in written}
+    assert run(folder, *more) == 0
+    assert {path: path.stat().st_mtime_ns for path in written} == before
+    assert len(list((tmp_path / "work").iterdir())) == 4
+    assert (tmp_path / "genes").read_bytes() == (folder / "genes.gff3").read_bytes()
 
 
 @pytest.mark.parametrize(

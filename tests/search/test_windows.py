@@ -144,7 +144,8 @@ def test_targets_of_another_kind_are_errors(kind, targets, what):
 
 
 def span(first, last, start, end, score, around=500):
-    return ChainSpan(first, last, start, end, max(start - around, 0), end + around, score)
+    chains = ((start, end),)
+    return ChainSpan(first, last, start, end, max(start - around, 0), end + around, score, chains)
 
 
 def test_windows_that_overlap():
@@ -155,11 +156,12 @@ def test_windows_that_overlap():
     assert left.high == right.low
     assert a.end < left.high < again.start
     weak = span(10, 30, 1_500, 1_560, 50)
-    assert resolved([a, weak], 3, 100) == [a]
+    assert resolved([a, weak], 3, 100) == [replace(a, chains=a.chains + weak.chains)]
     outside = span(10, 30, 1_790, 1_850, 50)
     assert [w.high for w in resolved([a, outside], 3, 100)] == [1_790, outside.high]
     nested = span(0, 40, 1_100, 1_200, 200)
-    assert resolved([nested, a], 3, 100) == [replace(a, last=90)]
+    both = a.chains + nested.chains
+    assert resolved([nested, a], 3, 100) == [replace(a, last=90, chains=both)]
 
 
 def test_no_windows_of_a_strand_overlap():

@@ -259,7 +259,7 @@ def read_cases():
         for pair in ((base.base, target.target) for base in of_row for target in others):
             if lines.setdefault(pair, line) != line:
                 raise sheet_error(line, f"{pair[0]} with {pair[1]} again; expected each case once")
-    if not lines:
+    if not lines and not config["annotation"]["genome"]:
         place = config["cases"] or "configuration, genes"
         raise WorkflowError(
             f"{place}: nothing there; expected at least one case below the header line"

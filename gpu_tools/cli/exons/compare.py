@@ -9,8 +9,11 @@ import click
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.summary import counted, note
 from gpu_tools.exons.accuracy import Accuracy, compare_exons
+from gpu_tools.exons.transcripts import compare_transcripts
+from gpu_tools.exons.transcripts import overlapping as overlapping_ones
 from gpu_tools.formats.exons.annotation import read_annotated_exons
 from gpu_tools.formats.exons.intervals import read_exons
+from gpu_tools.formats.exons.transcripts import read_transcripts
 from gpu_tools.formats.tables import write_table
 
 COLUMNS = ("level", "annotated", "predicted", "true", "sensitivity", "precision", "f1")
@@ -27,18 +30,42 @@ COLUMNS = ("level", "annotated", "predicted", "true", "sensitivity", "precision"
     metavar="FILE",
     help="Annotation in any of these formats; its features CDS if it has any, else its exons.",
 )
+@click.option(
+    "--transcripts", is_flag=True,
+    help="Compare introns and intron chains of transcripts instead, in GFF3 or GTF.",
+)  # fmt: skip
+@click.option(
+    "--overlapping", is_flag=True,
+    help="With --transcripts: only transcripts count that overlap one of the other file's.",
+)  # fmt: skip
 @options.output
 @options.common
-def command(candidates: str, truth: str, output: str, quiet: bool) -> None:
+def command(
+    candidates: str, truth: str, transcripts: bool, overlapping: bool, output: str, quiet: bool
+) -> None:
     """Compare predicted exons with annotated ones, as TSV.
 
     Sensitivity and precision of nucleotides and of exons, after Burset and Guigo: an exon is true
     if strand and both ends are right. Equal exons of several transcripts count once.
     """
-    levels = compare_exons(read_exons(candidates), read_annotated_exons(truth))
+    if overlapping and not transcripts:
+        raise click.UsageError("--overlapping needs --transcripts")
+    if transcripts:
+        levels = _of_transcripts(candidates, truth, overlapping)
+    else:
+        levels = compare_exons(read_exons(candidates), read_annotated_exons(truth))
     write_table(output, COLUMNS, (_row(level, figures) for level, figures in levels.items()))
-    exons = levels["exon"]
-    note(counted(exons.predicted, "candidate"), counted(exons.annotated, "annotated exon"))
+    name, figures = next(item for item in levels.items() if item[0] != "nucleotide")
+    note(counted(figures.predicted, "candidate"), counted(figures.annotated, f"annotated {name}"))
+
+
+def _of_transcripts(candidates: str, truth: str, overlapping: bool) -> dict[str, Accuracy]:
+    sides = read_transcripts(candidates), read_transcripts(truth)
+    if overlapping:
+        sides = [
+            list(overlapping_ones(one, other)) for one, other in (sides, sides[::-1])
+        ]  # fmt: skip
+    return compare_transcripts(*sides)
 
 
 def _row(level: str, figures: Accuracy) -> Iterable[object]:

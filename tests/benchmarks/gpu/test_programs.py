@@ -11,6 +11,7 @@ from tests.benchmarks.test_programs import check
 
 pytestmark = [pytest.mark.cuda, pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")]
 PARTS = [
+    ("annotate.bench_gpu", "measure"),
     ("estimate.bench_estimate", "measure_gpu"),
     ("local.bench_local", "measure_gpu"),
     ("matching.bench_matching", "measure_gpu"),
@@ -23,6 +24,7 @@ PARTS = [
     ("spliced.bench_spliced", "measure_several"),
 ]
 SLOW = {
+    ("annotate.bench_gpu", "measure"),
     ("estimate.bench_estimate", "measure_gpu"),
     ("local.bench_local", "measure_gpu"), ("published.measure", "measure"),
     ("sites.bench_proteins", "measure"), ("sites.bench_sites", "measure_gpu"),

@@ -1,0 +1,194 @@
+"""What commands of an annotation share: options of the search, targets, and files of a gene set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import click
+
+from gpu_tools.annotate.options import SEARCHES, AnnotationOptions
+from gpu_tools.cli.common import options, summary
+from gpu_tools.cli.common.credibility import acceptance
+from gpu_tools.cli.common.proteins import ProteinOptions, protein_scores, read_proteins
+from gpu_tools.errors import ScoringError
+from gpu_tools.formats.files import check_writable
+from gpu_tools.formats.sequences.fasta import read_fasta
+
+_ENDS = ("global", "free-target")
+_DEFAULTS = AnnotationOptions()
+_SCORES = ("matrix", "gap_open", "gap_extend", "frameshift", "stop", "genetic_code")
+_LIMITS = (
+    "search", "max_intron", "longest_gene", "max_evalue", "min_identity", "min_coverage",
+    "isoforms", "batch",
+)  # fmt: skip
+
+genome = click.option("--genome", required=True, metavar="FASTA", help="The genome.")
+
+search = options.added(
+    click.option(
+        "--proteins", multiple=True, metavar="FASTA",
+        help="Proteins of related genes. Repeatable.",
+    ),
+    click.option(
+        "--cdnas", multiple=True, metavar="FASTA",
+        help="cDNAs of related genes, in reading direction. Repeatable.",
+    ),
+    click.option(
+        "--site-model", required=True, metavar="NAME|FILE",
+        help="Model of the splice sites, shipped (gpu-tools sites list) or in JSON (gpu-tools "
+        "sites train).",
+    ),
+    click.option(
+        "--search", type=click.Choice(SEARCHES), default=_DEFAULTS.search, show_default=True,
+        help="Align targets in windows around words that they share with the genome, or "
+        "everywhere.",
+    ),
+    click.option(
+        "--max-intron", type=options.count(1), default=_DEFAULTS.max_intron, show_default=True,
+        metavar="N", help="Longest intron of a gene.",
+    ),
+    click.option(
+        "--longest-gene", type=options.count(1), default=_DEFAULTS.longest_gene,
+        show_default=True, metavar="N",
+        help="With --search exhaustive: longest gene that is surely found whole.",
+    ),
+    click.option(
+        "--ends", type=click.Choice(_ENDS),
+        help="free-target: the target's ends may stay unaligned at no cost.  [default: global "
+        "for proteins, free-target for cDNAs]",
+    ),
+    click.option(
+        "--coding", is_flag=True,
+        help="With --cdnas: only structures that translate, from a start codon to a stop codon.",
+    ),
+    protein_scores,
+    acceptance,
+)  # fmt: skip
+"""Adds the options on which hits depend to a command; `read_targets` and `limits_of` take them."""
+
+isoforms = click.option(
+    "--isoforms/--no-isoforms", default=True, show_default=True,
+    help="Whether a gene may have several structures.",
+)  # fmt: skip
+
+kept = options.added(
+    click.option(
+        "--index", metavar="FOLDER",
+        help="Keep the index of the seeded search there; it is made if it is missing.",
+    ),
+    click.option(
+        "--work", metavar="FOLDER",
+        help="Keep the results of each batch of targets there; the same command goes on with "
+        "them.",
+    ),
+    click.option(
+        "--batch", type=options.count(1), default=_DEFAULTS.batch, show_default=True,
+        metavar="N", help="Targets of a batch.",
+    ),
+)  # fmt: skip
+"""Adds the options of what a run keeps."""
+
+files = options.added(
+    options.output_of("Gene set in GFF3"),
+    click.option("--table", metavar="TSV", help="Also write a table of the genes."),
+    click.option("--targets-table", metavar="TSV", help="Also write a table of the targets."),
+    click.option(
+        "--protein-sequences", metavar="FASTA",
+        help="Also write the proteins of all mRNAs with a CDS.",
+    ),
+    click.option(
+        "--cds-sequences", metavar="FASTA", help="Also write the exons of all mRNAs, joined."
+    ),
+    click.option("--summary", metavar="JSON", help="Also write the gene set's figures."),
+)  # fmt: skip
+"""Adds the files of a gene set to a command; `GeneSetFiles` takes them."""
+
+
+@dataclass(frozen=True)
+class GeneSetFiles:
+    """The files of a gene set."""
+
+    output: str
+    table: str | None
+    targets_table: str | None
+    protein_sequences: str | None
+    cds_sequences: str | None
+    summary: str | None
+
+    @classmethod
+    def taken(cls, values: dict) -> GeneSetFiles:
+        """Return the files among options, which lose them; they must be writable."""
+        own = cls(**{name: values.pop(name) for name in cls.__dataclass_fields__})
+        check_writable(*vars(own).values())
+        return own
+
+    def write(self, found, genome) -> None:
+        """Write a `GenomeAnnotation`, and note how many genes and targets it has."""
+        from gpu_tools.annotate import gff3, tables
+
+        gff3.write_gene_set(self.output, found)
+        if self.table:
+            tables.write_gene_table(self.table, found)
+        if self.targets_table:
+            tables.write_target_table(self.targets_table, found)
+        if self.protein_sequences:
+            tables.write_proteins(self.protein_sequences, found, genome)
+        if self.cds_sequences:
+            tables.write_coding_sequences(self.cds_sequences, found, genome)
+        if self.summary:
+            tables.write_summary(self.summary, found, genome)
+        with_hit = sum(target.loci > 0 for target in found.targets)
+        mrnas = sum(len(gene.transcripts) for gene in found.genes)
+        summary.note(
+            summary.counted(len(found.genes), "gene"), summary.counted(mrnas, "mRNA"),
+            f"{with_hit:,} of {summary.counted(len(found.targets), 'target')} found",
+        )  # fmt: skip
+
+
+def limits_of(values: dict) -> AnnotationOptions:
+    """Return the limits of a search among options."""
+    return AnnotationOptions(**{name: values[name] for name in _LIMITS if name in values})
+
+
+def read_targets(values: dict) -> list:
+    """Read the targets of each kind; scores without a law of E-values are wrong usage.
+
+    Parameters
+    ----------
+    values : dict
+        The options of `search` by name.
+
+    Returns
+    -------
+    list of TargetSet
+    """
+    from gpu_tools.annotate.targets import cdna_targets, protein_targets
+    from gpu_tools.model.scoring import GENE_SCORING, SplicedScoring
+    from gpu_tools.sites.model import load_sites
+
+    proteins, cdnas, ends = values["proteins"], values["cdnas"], values["ends"]
+    _check_usage(values)
+    sites, found = load_sites(values["site_model"]), []
+    scores = {name: values[name] for name in _SCORES}
+    own = ProteinOptions(None, **scores, protein_sequences=None, cds_sequences=None, show=None)
+    if proteins:
+        sequences = [one for path in proteins for one in read_proteins(path).values()]
+        found.append(protein_targets(sequences, sites, own.scoring(ends or "global")))
+    if cdnas:
+        sequences = [one for path in cdnas for one in read_fasta(path)]
+        scoring = SplicedScoring(ends=ends or GENE_SCORING.ends)
+        reading = "complete" if values["coding"] else "any"
+        found.append(cdna_targets(sequences, sites, scoring, reading))
+    try:
+        for some in found:
+            some.null  # noqa: B018  (raises)
+    except ScoringError as error:
+        raise click.UsageError(str(error)) from None
+    return found
+
+
+def _check_usage(values: dict) -> None:
+    if not (values["proteins"] or values["cdnas"]):
+        raise click.UsageError("give --proteins or --cdnas")
+    if values["coding"] and not values["cdnas"]:
+        raise click.UsageError("--coding needs --cdnas")

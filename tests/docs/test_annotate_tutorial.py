@@ -1,0 +1,44 @@
+"""The tutorial of annotation, on Debian's data: its commands print what the page shows."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from tests.docs.folder import prepare, run
+from tests.docs.test_docs import ROOT, blocks
+
+DATA = Path("/usr/share/spaln/seqdb")
+PAGE = ROOT / "docs" / "guide" / "annotate-tutorial.md"
+FILES = {"dictdisc_g.gf.gz": "genome.fa.gz", "dictdisc.faa.gz": "proteins.fa.gz"}
+OF_GENES = ("S14458337", "S14458514", "S14458613", "S14458583")
+"""The cDNAs of the part's four genes: the other 5,995 take long and change nothing."""
+
+
+def records(name):
+    """Return the records of a file of the data."""
+    with gzip.open(DATA / name) as stream:
+        return [b">" + text for text in stream.read().split(b">")[1:]]
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="Debian's package spaln-data is not installed")
+def test_the_tutorial_prints_what_it_shows(tmp_path):
+    folder, printed = prepare(tmp_path), None
+    (folder / "genes").mkdir()
+    for name, own in FILES.items():
+        (folder / own).write_bytes((DATA / name).read_bytes())
+    cdnas = [
+        text for text in records("dictdisc.cf.gz") if any(n.encode() in text for n in OF_GENES)
+    ]
+    assert len(cdnas) == len(OF_GENES)
+    with gzip.open(folder / "cdnas.fa.gz", "wb") as stream:
+        stream.write(b"".join(cdnas))
+    shown = 0
+    for language, text in blocks(PAGE, "console", "text")[1:7]:
+        if language == "text":
+            assert printed == text
+            shown += 1
+        else:
+            printed = run(["sh", "-e", "-c", text], folder)
+    assert shown == 2
+    assert "4</b><span>genes" in (folder / "genes" / "report.html").read_text()

@@ -1,0 +1,62 @@
+"""Introns and intron chains on sets made by hand, and overlaps beside their definition."""
+
+import numpy as np
+
+from gpu_tools.cli.main import main
+from gpu_tools.exons.accuracy import Accuracy
+from gpu_tools.exons.transcripts import compare_transcripts, overlapping
+from gpu_tools.formats.exons.transcripts import TranscriptExons
+
+A, B, C = ((0, 10), (20, 30), (40, 50)), ((0, 10), (20, 30)), ((60, 90),)
+
+
+def transcript(exons, strand="+", record="a"):
+    return TranscriptExons(record, strand, exons)
+
+
+def test_figures_by_hand():
+    truth = [transcript(A), transcript(C), transcript(B, "-")]
+    found = [transcript(((5, 10), (20, 30), (40, 70))), transcript(B), transcript(C)]
+    levels = compare_transcripts(found, truth)
+    assert levels["intron"] == Accuracy(annotated=3, predicted=2, true=2)
+    assert levels["intron_chain"] == Accuracy(annotated=2, predicted=2, true=1)
+
+
+def test_transcripts_that_overlap_are_those_that_share_a_position():
+    rng = np.random.default_rng(51)
+    for _ in range(60):
+        sides = [
+            [
+                transcript(((start, start + length),), "+-"[strand])
+                for start, length, strand in rng.integers((0, 1, 0), (40, 8, 2), (5, 3)).tolist()
+            ]
+            for _ in range(2)
+        ]
+        expected = [
+            one for one in sides[0]
+            if any(one.strand == other.strand and one.exons[0][0] < other.exons[0][1]
+                   and other.exons[0][0] < one.exons[0][1] for other in sides[1])
+        ]  # fmt: skip
+        assert list(overlapping(*sides)) == expected, sides
+
+
+def lines(name, exons, kind="exon"):
+    return "".join(f"a\tx\t{kind}\t{s + 1}\t{e}\t.\t+\t.\tParent={name}\n" for s, e in exons)
+
+
+def test_the_command(tmp_path, capsys):
+    truth, found, none = (tmp_path / name for name in ("truth.gff3", "found.gff3", "none.gff3"))
+    truth.write_text("##gff-version 3\n" + lines("m1", A) + lines("m2", ((200, 210), (300, 310))))
+    found.write_text("##gff-version 3\n" + lines("m1", A) + lines("m2", B))
+    none.write_text("##gff-version 3\n" + lines("m1", A, "CDS"))
+    words = ["exons", "compare", "--candidates", str(found), "--truth", str(truth)]
+    assert main([*words, "--transcripts"]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert rows[1:] == ["intron\t3\t2\t2\t0.6667\t1.0000\t0.8000",
+                        "intron_chain\t2\t2\t1\t0.5000\t0.5000\t0.5000"]  # fmt: skip
+    assert main([*words, "--transcripts", "--overlapping"]) == 0
+    assert "intron\t2\t2\t2\t" in capsys.readouterr().out
+    assert main([*words, "--overlapping"]) == 2
+    words[-1] = str(none)
+    assert main([*words, "--transcripts"]) == 1
+    assert "no exon of a transcript" in capsys.readouterr().err

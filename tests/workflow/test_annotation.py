@@ -1,0 +1,112 @@
+"""The target annotation: parts as jobs give the files of the command."""
+
+import pytest
+
+from gpu_tools.cli.main import main
+from gpu_tools.formats.sequences.fasta import write_fasta
+from tests.annotate.test_parts import RECORDS, A, B
+from tests.workflow.folders import ROOT, Folder
+
+FILES = {
+    "output": "genes.gff3", "table": "genes.tsv", "targets-table": "targets.tsv",
+    "protein-sequences": "proteins.fa", "cds-sequences": "cds.fa", "summary": "summary.json",
+}  # fmt: skip
+SETTINGS = """
+cases:
+device: cpu
+annotation:
+  genome: genome.fa
+  proteins: [a.fa, b.fa]
+"""
+SETTINGS_OF_CONSUMER = {
+    "cases": None, "device": "cpu",
+    "annotation": {
+        "genome": "genome.fa", "proteins": ["a.fa", "b.fa"], "target_parts": 1, "genome_parts": 2,
+        "search": "exhaustive", "longest_gene": 600,
+    },
+}  # fmt: skip
+CONSUMER = f"""
+module genes:
+    snakefile: "{ROOT / "workflow" / "Snakefile"}"
+    config: {SETTINGS_OF_CONSUMER}
+    pathvars:
+        results="out",
+        logs="out/logs"
+use rule * from genes as genes_*
+rule mine:
+    default_target: True
+    input: rules.genes_annotation.input,
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return a folder with a genome, two files of proteins, and settings."""
+    write_fasta(tmp_path / "genome.fa", RECORDS)
+    for name, protein in (("a", A), ("b", B)):
+        (tmp_path / f"{name}.fa").write_text(f">{name}\n{protein}\n")
+    (tmp_path / "settings.yaml").write_text(SETTINGS)
+    return Folder(tmp_path, ROOT / "workflow" / "Snakefile")
+
+
+def expected(folder, *more):
+    """Return the files of the command by their names."""
+    path = folder.path / "command"
+    path.mkdir()
+    words = ["--genome", folder.path / "genome.fa", "--site-model", "vertebrate"]
+    words += [word for name in "ab" for word in ("--proteins", folder.path / f"{name}.fa")]
+    words += [word for option, name in FILES.items() for word in (f"--{option}", path / name)]
+    words += ["--device", "cpu", "--quiet", *more]
+    assert main(["annotate", *map(str, words)]) == 0
+    return {name: (path / name).read_bytes() for name in FILES.values()}
+
+
+def test_another_project_gets_the_files_of_the_command(folder):
+    """Two shares of the genome, a job each; the first run ends after one of them."""
+    consumer = Folder(folder.path, folder.path / "Snakefile")
+    consumer.snakefile.write_text(CONSUMER)
+    first = folder.path / "out" / "annotation" / "hits" / "1-1.json"
+    consumer.run("--", first.relative_to(folder.path))
+    done = first.stat().st_mtime_ns
+    assert [path.name for path in first.parent.iterdir()] == ["1-1.json"]
+    consumer.run()
+    assert first.stat().st_mtime_ns == done
+    files = expected(folder, "--search", "exhaustive", "--longest-gene", "600")
+    assert b"\tgene\t" in files["genes.gff3"]
+    assert {name: (first.parents[1] / name).read_bytes() for name in files} == files
+    page = (first.parents[1] / "report.html").read_text()
+    assert "2 of 2</b><span>targets have a gene" in page
+
+
+def test_the_plan_of_a_seeded_search(folder):
+    counts = folder.counts("--configfile", "settings.yaml")
+    assert counts == {
+        "annotation_index": 1, "annotation_hits": 8, "annotation_genes": 1,
+        "annotation_report": 1, "all": 1, "total": 12,
+    }  # fmt: skip
+    assert "gpu=1" in folder.run(
+        "--dry-run", "--resources", "gpu=4", "--configfile", "settings.yaml", "--config",
+        "device=auto",
+    )  # fmt: skip
+
+
+WRONG = [
+    ("search: quick", "annotation.search: 'quick' is wrong; expected one of seeded, exhaustive"),
+    ("genome_parts: 3", "annotation.genome_parts: 3 with search seeded; expected 1"),
+    ("cdnas: x.fa", "annotation.cdnas: 'x.fa' is wrong; expected a list of paths or sources"),
+    ("speed: 3", "configuration, annotation: unknown key 'speed'; expected one of genome, "),
+    ("coding: true", "annotation.coding: no cdnas; expected files of them"),
+]
+
+
+@pytest.mark.parametrize(("line", "message"), WRONG, ids=[line for line, _ in WRONG])
+def test_wrong_settings(folder, line, message):
+    (folder.path / "settings.yaml").write_text(f"{SETTINGS}  {line}\n")
+    output = folder.run("--dry-run", "--configfile", "settings.yaml", code=1)
+    assert len([text for text in output.splitlines() if message in text]) == 1, output
+
+
+def test_a_genome_needs_targets(folder):
+    (folder.path / "settings.yaml").write_text("cases:\nannotation: {genome: genome.fa}\n")
+    output = folder.run("--dry-run", "--configfile", "settings.yaml", code=1)
+    assert "configuration, annotation: no targets; expected files in proteins or in cdnas" in output

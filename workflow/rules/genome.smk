@@ -1,0 +1,70 @@
+"""The genome to annotate, its targets, and the parts of the search."""
+
+
+def check_annotation():
+    """There must be targets; only an exhaustive search takes the genome in parts."""
+    own = config["annotation"]
+    if not (own["proteins"] or own["cdnas"]):
+        raise WorkflowError(
+            "configuration, annotation: no targets; expected files in proteins or in cdnas"
+        )
+    if own["coding"] and not own["cdnas"]:
+        raise WorkflowError("configuration, annotation.coding: no cdnas; expected files of them")
+    if own["search"] == "seeded" and own["genome_parts"] > 1:
+        raise WorkflowError(
+            "configuration, annotation.genome_parts: "
+            f"{own['genome_parts']} with search seeded; expected 1"
+        )
+
+
+def annotation_inputs():
+    """Return the genome and the targets as options of annotate."""
+    own = config["annotation"]
+    files = {name: list(map(file_of, own[name])) for name in ("proteins", "cdnas")}
+    return {"genome": file_of(own["genome"])} | {k: v for k, v in files.items() if v}
+
+
+def annotation_sources():
+    """Return the files of the genome and the targets as they are configured."""
+    own = config["annotation"]
+    return [own["genome"], *own["proteins"], *own["cdnas"]] if own["genome"] else []
+
+
+def annotation_options():
+    """Return the options on which hits depend."""
+    others = ("genome", "proteins", "cdnas", "target_parts", "genome_parts", "isoforms", "batch")
+    others += ("conserved",)
+    return {key: value for key, value in config["annotation"].items() if key not in others}
+
+
+def annotation_index():
+    """Return the index of a seeded search."""
+    seeded = config["annotation"]["search"] == "seeded"
+    return {"index": "<results>/annotation/index"} if seeded else {}
+
+
+def annotation_hits():
+    """Return the files of hits of all parts."""
+    return expand(
+        "<results>/annotation/hits/{share}-{tiles}.json",
+        share=range(1, TARGET_PARTS + 1),
+        tiles=range(1, GENOME_PARTS + 1),
+    )
+
+
+def annotation_tables():
+    """Return the files of the gene set."""
+    names = ["genes.gff3", "genes.tsv", "targets.tsv", "proteins.fa", "cds.fa", "summary.json"]
+    return expand("<results>/annotation/{name}", name=names)
+
+
+def annotation_files():
+    """Return the files of the gene set and its page, none without a genome."""
+    page = expand("<results>/annotation/report.html")
+    return annotation_tables() + page if config["annotation"]["genome"] else []
+
+
+TARGET_PARTS = config["annotation"]["target_parts"]
+GENOME_PARTS = config["annotation"]["genome_parts"]
+if config["annotation"]["genome"]:
+    check_annotation()

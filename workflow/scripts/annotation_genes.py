@@ -1,0 +1,44 @@
+"""Make the gene set of all parts' hits; also runs by hand, see --help."""
+
+from itertools import product
+
+import click
+
+from gpu_tools.cli.common import annotation, options
+from gpu_tools.cli.common.rule import run_rule
+from gpu_tools.hardware.device import cpu_threads
+
+
+@click.command("annotation_genes")
+@annotation.genome
+@annotation.search
+@annotation.isoforms
+@click.option(
+    "--hits", multiple=True, required=True, metavar="JSON", help="Hits of a part; repeatable."
+)
+@click.option(
+    "--parts", nargs=2, type=options.count(1), required=True, metavar="N M",
+    help="In how many shares the targets and the genome's tiles are.",
+)  # fmt: skip
+@annotation.files
+@click.option("--threads", type=options.count(1), metavar="N", help="CPU threads.")
+@options.common
+def command(genome, hits, parts, threads, quiet, **more):
+    """Make one gene set of the hits of all parts; its files are those of gpu-tools annotate."""
+    from gpu_tools.annotate.api import annotation_of
+    from gpu_tools.annotate.genome import GenomeRecords
+    from gpu_tools.annotate.parts import AnnotationPart, Share, read_hits
+    from gpu_tools.formats.sequences.fasta import read_fasta
+
+    files = annotation.GeneSetFiles.taken(more)
+    limits, targets = annotation.limits_of(more), annotation.read_targets(more)
+    records = GenomeRecords(read_fasta(genome))
+    wanted = [
+        AnnotationPart(Share(k, parts[0]), Share(tile, parts[1]))
+        for k, tile in product(range(1, parts[0] + 1), range(1, parts[1] + 1))
+    ]
+    found = read_hits(hits, records, targets, limits, wanted)
+    files.write(annotation_of(records, targets, limits, found, cpu_threads(threads)), records)
+
+
+run_rule(command, globals().get("snakemake"))

@@ -1,0 +1,59 @@
+"""Find hits of a share of the targets in a share of the genome; also runs by hand, see --help."""
+
+import shutil
+from pathlib import Path
+
+import click
+
+from gpu_tools.cli.common import annotation, options
+from gpu_tools.cli.common.progress import progress
+from gpu_tools.cli.common.rule import run_rule
+from gpu_tools.hardware.device import cpu_threads
+
+SHARE = {"nargs": 2, "type": options.count(1), "default": (1, 1), "metavar": "K N"}
+
+
+def find_hits(genome, part, limits, targets, how):
+    """Return a part of the genome, and the hits in it."""
+    from gpu_tools.annotate.parts import hits_of_part, read_part
+
+    searched = read_part(genome, part.tiles, limits)
+    return searched, hits_of_part(searched, targets, limits, part.targets, **how)
+
+
+@click.command("annotation_hits")
+@annotation.genome
+@annotation.search
+@annotation.kept
+@click.option("--targets", "targets_share", **SHARE, help="Of N shares of the targets the Kth.")
+@click.option("--tiles", "tiles_share", **SHARE, help="Of N shares of the genome the Kth.")
+@click.option("--output", required=True, metavar="JSON", help="Hits to write.")
+@options.device
+@options.common
+def command(
+    genome, index, work, targets_share, tiles_share, output, device, threads, quiet, **more
+):
+    """Find the hits of a share of the targets in a share of the genome.
+
+    Results of batches are kept beside the output until it is written.
+    """
+    from gpu_tools.annotate.parts import AnnotationPart, Share, write_hits
+
+    part = AnnotationPart(Share(*targets_share), Share(*tiles_share))
+    for share in part:
+        if share.number > share.of:
+            raise click.UsageError(f"share {share}; expected 1/{share.of} to {share.of}/{share.of}")
+    limits, targets = annotation.limits_of(more), annotation.read_targets(more)
+    if limits.search == "seeded" and part.tiles.of > 1:
+        raise click.UsageError("--tiles needs --search exhaustive")
+    kept = work or f"{output}.batches"
+    total = sum(len(some.sequences) for some in targets)
+    with progress("searching", total // part.targets.of, quiet) as done:
+        how = {"index": index, "work": kept, "device": device, "threads": cpu_threads(threads)}
+        searched, found = find_hits(genome, part, limits, targets, how | {"progress": done})
+    write_hits(output, searched, targets, limits, part, found)
+    if not work:
+        shutil.rmtree(Path(kept))
+
+
+run_rule(command, globals().get("snakemake"))
