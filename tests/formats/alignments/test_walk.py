@@ -1,6 +1,7 @@
 import logging
 import re
 import subprocess
+from dataclasses import replace
 from itertools import pairwise
 
 import pysam
@@ -233,7 +234,7 @@ def several():
     """Three targets on two bases, out of order, one target on both."""
     one = alignment("+", [(50, 60), (80, 90)], "10=20N10=", target="t;1,=&", score=2000)
     two = alignment("-", [(40, 45), (10, 20)], "5=20N10=", target="t2", score=-3)
-    again = SplicedAlignment(**{**one.__dict__, "base": "a|2", "score": 5000})
+    again = replace(one, base="a|2", score=5000)
     targets = {name: Sequence.from_text(name, "A" * n) for name, n in (("t;1,=&", 20), ("t2", 15))}
     return [one, NO_CHAIN, two, again], {"b": BASE_LENGTH, "a|2": BASE_LENGTH}, targets
 
@@ -325,7 +326,7 @@ def test_unknown_suffix(tmp_path, name):
 @pytest.mark.parametrize("suffix", [".sam", ".bam"])
 @pytest.mark.parametrize(("base", "target"), [("b(1)", "t"), ("b", "t@1"), ("b", "t" * 255)])
 def test_names_that_sam_cannot_hold(tmp_path, suffix, base, target):
-    a = SplicedAlignment(**{**HAND_MADE["two exons"].__dict__, "base": base, "target": target})
+    a = replace(HAND_MADE["two exons"], base=base, target=target)
     with pytest.raises(InputError, match=r"^record .*: the name cannot stand in SAM; expected"):
         write_alignments(tmp_path / f"x{suffix}", [a], {base: BASE_LENGTH},
                          {target: Sequence.from_text(target, "A" * 15)})  # fmt: skip
