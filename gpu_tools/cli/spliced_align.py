@@ -53,7 +53,8 @@ def _runs_on_cpu(requested: dict) -> str | None:
     """Return which work it is that no GPU does, None if a GPU can do it."""
     if requested["proteins"] and requested["exons"]:
         return "proteins with listed candidates"
-    if requested["site_model"] or not (requested["coding"] or requested["ends"] == "free"):
+    from_sites = requested["site_model"] is not None
+    if from_sites or not (requested["coding"] or requested["ends"] == "free"):
         return None
     return "listed candidates with free ends or that translate"
 
@@ -176,11 +177,11 @@ def command(
     if targets is None:
         default = context.get_parameter_source("ends") is click.core.ParameterSource.DEFAULT
         scores["ends"] = "global" if default else scores["ends"]
-        if site_model:
+        if site_model is not None:
             work = _with_proteins(files, site_model, sites | {"threads": threads}, scores, proteins)
         else:
             work = _with_listed_proteins(files, scores, proteins)
-    elif site_model:
+    elif site_model is not None:
         more = {"reading": reading, "threads": threads}
         work = _with_sites(files, site_model, sites | more, scores)
     else:

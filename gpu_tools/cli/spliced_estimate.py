@@ -94,12 +94,12 @@ def command(
         return
     files = CaseFiles(base, exons, targets, pairs, exons_format, regions)
     cases = read_cases(files).cases
-    if histograms:
-        tables.write_table(histograms, HISTOGRAM, _histogram_rows(cases))
     estimates, known = _estimated(cases, measured)
     times = _measured(cases, mode, device, quiet) if measure else None
     columns = COLUMNS + (MEASURED if measure else ())
     tables.write_table(output, columns, _rows(estimates, times, (mode, _kind(device))))
+    if histograms:
+        tables.write_table(histograms, HISTOGRAM, _histogram_rows(cases))
     summary.note(summary.counted(len(cases), "case"))
     _sum_up(cases, known, mode, cpu_threads(threads))
     if times:

@@ -238,5 +238,5 @@ def _bam(path: PathLike) -> Iterator[pysam.AlignmentFile]:
     try:
         with quiet_htslib(), pysam.AlignmentFile(os.fspath(path), "rb") as source:
             yield source
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, NotImplementedError) as error:  # the last one of gzip's own format
         raise InputError(f"cannot be read as BAM ({error})", path=path) from None

@@ -22,6 +22,8 @@ FORBIDDEN = -(2**40)
 """Hundredths of a bit for a symbol that no site has; no sum with one reaches a cut-off."""
 
 LARGEST_SCORE = 1_000_000
+_LARGEST_FILE = 64 << 20
+"""Bytes of a model's file; a device such as /dev/zero has no end."""
 
 
 def load_json(
@@ -85,7 +87,13 @@ def model_to_json(content: dict[str, Any]) -> str:
 
 def _text(path: Path, kind: str, shipped: list[str]) -> str:
     try:
-        return path.read_text("utf-8")
+        with path.open("rb") as stream:
+            content = stream.read(_LARGEST_FILE + 1)
+        if len(content) > _LARGEST_FILE:
+            raise InputError(
+                f"more than {_LARGEST_FILE >> 20} MiB", path=path, expected=f"{_a(kind)} in JSON"
+            )
+        return content.decode("utf-8")
     except UnicodeDecodeError:
         raise InputError("not UTF-8 text", path=path, expected=f"{_a(kind)} in JSON") from None
     except OSError as error:

@@ -40,6 +40,7 @@ BAD_INPUT = [
     "max-segments --sequence header.fa --scale gc",
     f"sequences fetch --source ncbi:NC_1:1-{DIGITS}",
     "sequences fetch --source nowhere.fa --max-size 1e308",
+    "spliced-align --base base.fa --site-model= --proteins target.fa",
     f"{LIST} --targets=", "spliced-align --base base.fa --exons exons.tsv --proteins=",
 ]  # fmt: skip
 MORE_FILES = {

@@ -115,3 +115,10 @@ def test_bad_input_is_told_with_its_place(folder, capsys):
     assert run(*INPUTS) == 1
     assert "exon 1-10 does not lie within the sequence" in capsys.readouterr().err
     assert not (folder / "out.tsv").exists()
+
+
+def test_nothing_is_left_where_cases_are_refused(folder, capsys):
+    (folder / "e.bed").write_text("s\t0\t5\te\t1e308\t+\n")
+    assert run(*INPUTS, "--histograms", "h.tsv") == 1
+    assert "score is too large" in capsys.readouterr().err
+    assert not {"h.tsv", "out.tsv"} & {path.name for path in folder.iterdir()}

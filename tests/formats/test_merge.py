@@ -131,8 +131,9 @@ def test_one_primary_line_a_query(tmp_path):
     assert primary == {("t", "short"), ("u", "long")}
 
 
-def test_broken_bam_is_an_error_and_leaves_nothing(tmp_path):
-    (tmp_path / "x.bam").write_bytes(b"no BAM")
+@pytest.mark.parametrize("content", [b"no BAM", gzip.compress(b"BAM\1" * 100)])
+def test_broken_bam_is_an_error_and_leaves_nothing(tmp_path, content):
+    (tmp_path / "x.bam").write_bytes(content)
     with pytest.raises(InputError, match=r"x\.bam: cannot be read as BAM"):
         merge_bam([tmp_path / "x.bam"], tmp_path / "merged.bam")
     assert [p.name for p in tmp_path.iterdir()] == ["x.bam"]

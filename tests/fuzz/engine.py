@@ -16,6 +16,7 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
+from gpu_tools.hardware.memory import MEMORY
 from tests.fuzz.running import MOST_BYTES, Runner, bound_memory
 from tests.fuzz.serving import Network
 from tests.fuzz.targets import COMMAND_LINES, READERS, SLOW_COMMANDS
@@ -31,6 +32,8 @@ _LAST_WAIT = 30.0
 """Seconds after the time of a job until what is still being tried is ended, without a verdict."""
 _ROUND = 10_000
 _MORE_MEMORY = 4 * MOST_BYTES
+_MEMORY_TOLD = "1"
+"""GiB that commands believe to have: what takes more is to be refused, on any machine."""
 _NOTED = 70
 """Exit code of a process that has noted why it ends."""
 
@@ -113,6 +116,7 @@ class Trier:
 def work(job: Job, share: int, first: int, state, log: str) -> None:
     """Try a share of the inputs from one on; log what is wrong; tell which one is being tried."""
     bound_memory(_MORE_MEMORY)
+    os.environ[MEMORY] = _MEMORY_TOLD
     with tempfile.TemporaryDirectory(prefix="fuzz-", ignore_cleanup_errors=True) as folder:
         trier = Trier(job, Path(folder))
         try:

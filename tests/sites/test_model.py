@@ -131,6 +131,11 @@ def test_bad_models_name_the_key(changes, key):
         sites_from_dict(content(**changes))
 
 
+def test_a_model_without_an_end_is_refused():
+    with pytest.raises(InputError, match="/dev/zero: more than 64 MiB; expected a site model"):
+        load_sites("/dev/zero")
+
+
 def test_unknown_model_names_the_shipped_ones():
     with pytest.raises(InputError, match=r"no such site model .*one of .*vertebrate"):
         load_sites("martian")
