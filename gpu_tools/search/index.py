@@ -15,6 +15,7 @@ from gpu_tools.errors import InputError
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.sequences import Sequence
 from gpu_tools.search.cpu.words import count_words, place_words
+from gpu_tools.search.files import save_index
 from gpu_tools.search.words import WordScheme
 
 LARGEST = 2**32 - 1
@@ -120,8 +121,6 @@ class GenomeIndex:
         OutputError
             If the folder or a file cannot be written.
         """
-        from gpu_tools.search.files import save_index
-
         save_index(self, folder)
 
 

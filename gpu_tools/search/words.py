@@ -18,6 +18,7 @@ from gpu_tools.formats.values.matrices import load_matrix
 from gpu_tools.model.genetic_codes import amino_acids
 from gpu_tools.model.scoring import N_SYMBOLS
 from gpu_tools.model.sequences import AMINO_ACIDS, COMPLEMENT, OTHER, encode_protein
+from gpu_tools.search.cpu.words import BROKEN, N_CODONS_OF_NUCLEOTIDES, codons
 from gpu_tools.search.options import KINDS, SearchOptions
 
 AMINO_ACID_CLASSES = "A C DE FY G H IV K LM N P Q R S T W".split()  # noqa: SIM905
@@ -27,9 +28,6 @@ Joining the pair that costs the least, over and over, among pairs as frequent as
 at 40 % identity: of all stages this one finds nearly the most for as many chance hits, and its
 number of classes is a power of two.
 """
-N_CODONS_OF_NUCLEOTIDES = 64
-BROKEN = 255
-"""Class of a symbol that no word holds."""
 MOST_WORDS = 1 << 26
 LARGE = 200_000_000
 """Nucleotides of a large genome."""
@@ -153,8 +151,6 @@ class WordScheme:
         """Return the symbols of encoded nucleotides, as many as there are nucleotides."""
         if self.kind == "cdna":
             return codes
-        from gpu_tools.search.cpu.words import codons
-
         return codons(codes)
 
     def profiles(self, target: NDArray[np.uint8]) -> NDArray[np.int8]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from gpu_tools.search.words import BROKEN, N_CODONS_OF_NUCLEOTIDES
-
+N_CODONS_OF_NUCLEOTIDES = 64
+BROKEN = 255
+"""Class of a symbol that no word holds."""
 _MIXER = np.uint64(0x9E3779B97F4A7C15)
 
 
