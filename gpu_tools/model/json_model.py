@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from functools import partial
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,8 +24,8 @@ FORBIDDEN = -(2**40)
 """Hundredths of a bit for a symbol that no site has; no sum with one reaches a cut-off."""
 
 LARGEST_SCORE = 1_000_000
-_LARGEST_FILE = 64 << 20
-"""Bytes of a model's file; a device such as /dev/zero has no end."""
+_MOST_MIB = 64
+"""Of a model's file; a device such as /dev/zero has no end."""
 
 
 def load_json(
@@ -88,10 +90,11 @@ def model_to_json(content: dict[str, Any]) -> str:
 def _text(path: Path, kind: str, shipped: list[str]) -> str:
     try:
         with path.open("rb") as stream:
-            content = stream.read(_LARGEST_FILE + 1)
-        if len(content) > _LARGEST_FILE:
+            parts = islice(iter(partial(stream.read, 1 << 20), b""), _MOST_MIB + 1)
+            content = b"".join(parts)
+        if len(content) > _MOST_MIB << 20:
             raise InputError(
-                f"more than {_LARGEST_FILE >> 20} MiB", path=path, expected=f"{_a(kind)} in JSON"
+                f"more than {_MOST_MIB} MiB", path=path, expected=f"{_a(kind)} in JSON"
             )
         return content.decode("utf-8")
     except UnicodeDecodeError:
