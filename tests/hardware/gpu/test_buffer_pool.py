@@ -12,6 +12,7 @@ from tests.cases import WORKED_EXAMPLE
 
 pytest.importorskip("numba_cuda")
 
+from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.buffer_pool import Buffers, borrowed_pools
 
 pytestmark = pytest.mark.cuda
@@ -67,6 +68,7 @@ print([result.score for result in spliced_align([WORKED_EXAMPLE.case()] * 8, dev
 """
 
 
+@pytest.mark.skipif(simulated(), reason="a new process takes the simulator long")
 def test_a_process_that_has_used_all_gpus_ends():
     command, root = [sys.executable, "-c", _ALL_GPUS], Path(__file__).parents[3]
     ended = subprocess.run(command, capture_output=True, text=True, cwd=root, check=False)
