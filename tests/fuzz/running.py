@@ -23,7 +23,7 @@ MOST_SECONDS, MOST_BYTES = 10, 2 << 30
 OLD = b"a file that is to be replaced as a whole or not at all\n"
 _STAY = ("loop", "folder")
 _NONE: set[str] = set()
-_INDEXES = (".fai", ".gzi", ".bai")
+_INDEXES = (".fai", ".gzi", ".bai", ".csi")
 _ODD_OUTPUTS = (
     "folder", "nowhere/out", "/dev/full", "loop", "-", "", "x" * 300, "\udcff", "a\nb", "/dev/null",
     "base.fa", "out.gz", "é",
