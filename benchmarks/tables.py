@@ -20,6 +20,7 @@ from benchmarks.accuracy.rows import Row
 from benchmarks.annotate import rows as annotation_rows
 from benchmarks.estimate import rows as estimate_rows
 from benchmarks.formatting import ms, number, seconds
+from benchmarks.matching import rows as matching_rows
 from benchmarks.row_names import CODING, LOCAL, LOCAL_CPU, PROTEINS, SITES, SPLICED
 from benchmarks.search import rows as search_rows
 
@@ -95,37 +96,6 @@ def site_memory(figures: dict) -> Iterator[Row]:
     """Yield a row for each length of a base sequence."""
     for name, own in figures.items():
         yield name, f"{own['peak_megabytes']:,} MB", seconds(own["seconds"])
-
-
-def matching_approximate(figures: dict) -> Iterator[Row]:
-    """Yield a row a problem of approximate matching: the plan that a search chooses."""
-    for name, own in figures.items():
-        if name.startswith(("unit", "weighted")):
-            size, length = own["chosen"]
-            plan = own["plans"][f"size {size}, parts of {length}"]
-            costs = "unit costs" if name.startswith("unit") else "costs 2, 3, 4"
-            what = f"{costs}, m = {own['m']:,}, n = 2^{own['n'].bit_length() - 1}"
-            others = (ms(own.get("published", {}).get(d)) for d in ("O-ASM", "w-SCAN", "w-Shuffle"))
-            yield what, ms(plan["kernel_ms"]), f"{plan['tcups']:.1f}", *others
-
-
-def matching_exact(figures: dict) -> Iterator[Row]:
-    """Yield a row a problem of exact matching."""
-    for name, own in figures.items():
-        if name.startswith("exact"):
-            what = f"{own['patterns']:,} patterns, {own['symbols']} symbols"
-            others = (ms(own.get("published", {}).get(d)) for d in ("rolling", "prefix sums"))
-            yield what, f"{own['matches']:,}", ms(own["kernel_ms"]), *others
-
-
-def matching_cpu(figures: dict) -> Iterator[Row]:
-    """Yield a row a problem on one core: own time and the fastest peer's."""
-    for name, own in figures.items():
-        if "own_ms" in own:
-            peers = {k.removesuffix("_ms"): v for k, v in own.items() if k.endswith("_ms")}
-            mine = peers.pop("own")
-            others = ", ".join(f"{peer} {ms(value)}" for peer, value in peers.items())
-            yield name, ms(mine), others
 
 
 def segments(figures: dict) -> Iterator[Row]:
@@ -326,14 +296,14 @@ TABLES = {
     "matching-approximate": Table(
         "matching-h200",
         ("approximate", "kernel", "TCUPS", "O-ASM", "w-SCAN", "w-Shuffle"),
-        matching_approximate,
+        matching_rows.approximate,
     ),
     "matching-exact": Table(
         "matching-h200",
         ("exact, 2^27 symbols", "matches", "kernel", "rolling", "prefix sums"),
-        matching_exact,
+        matching_rows.exact,
     ),
-    "matching-cpu": Table("matching-cpu", ("2^23 symbols", "time", "others"), matching_cpu),
+    "matching-cpu": Table("matching-cpu", ("2^23 symbols", "time", "others"), matching_rows.cpu),
     "segments": Table(
         "segments-h200",
         ("10^8 int32", "kernel", "call, from host memory", "five numbers", "ratio"),

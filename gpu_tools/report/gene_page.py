@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import jinja2
 import vl_convert
 from markupsafe import Markup
 
@@ -14,7 +13,7 @@ from gpu_tools.model.resources import installed_version
 from gpu_tools.report.files import address
 from gpu_tools.report.gene_charts import charts_of
 from gpu_tools.report.gene_set import STATES, GeneSetFindings
-from gpu_tools.report.page import own_text, packed
+from gpu_tools.report.page import own_text, packed, page_template
 from gpu_tools.report.summary import Card, counted
 from gpu_tools.report.tables import MOST_ROWS, Column, Table
 
@@ -41,7 +40,7 @@ def write_gene_page(path: str | Path, title: str, findings: GeneSetFindings) -> 
     OutputError
         If the page cannot be written.
     """
-    page = jinja2.Environment(autoescape=True).from_string(own_text("gene_set.html"))
+    page = page_template("gene_set.html")
     text = page.render(_content(Path(path), title, findings))
     with open_output(path) as stream:
         stream.write(text)

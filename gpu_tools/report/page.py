@@ -124,7 +124,7 @@ def write_page(report: Report, around: Surroundings) -> None:
     OutputError
         If the page cannot be written.
     """
-    page = jinja2.Environment(autoescape=True).from_string(own_text("page.html"))
+    page = page_template("page.html")
     text = page.render(_content(report, around))
     with open_output(around.path) as stream:
         stream.write(text)
@@ -154,6 +154,12 @@ def _content(report: Report, around: Surroundings) -> dict:
         "bundle": packed(vl_convert.javascript_bundle()),
         "style": Markup(own_text("page.css")), "script": Markup(own_text("page.js")),
     }  # fmt: skip
+
+
+def page_template(name: str) -> jinja2.Template:
+    """Return the template of a page, which fills the frame that all pages share."""
+    loader = jinja2.FunctionLoader(own_text)
+    return jinja2.Environment(autoescape=True, loader=loader).get_template(name)
 
 
 def own_text(name: str) -> str:
