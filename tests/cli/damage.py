@@ -74,7 +74,7 @@ _TEXTS = {
     "matrix.tsv": "1\t-2\t3\n4\t5\t-6\n",
 }
 FILES = {name: text.encode() for name, text in _TEXTS.items()} | {
-    "base.fa.gz": gzip.compress(_TEXTS["base.fa"].encode()),
+    "base.fa.gz": gzip.compress(_TEXTS["base.fa"].encode(), mtime=0),
     "bytes.bin": bytes(range(256)) * 4,
     "values.npy": _npy(_rng.integers(-9, 9, 50).astype(np.int32)),
     "matrix.npy": _npy(_rng.integers(-9, 9, (6, 7))),

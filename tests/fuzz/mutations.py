@@ -226,9 +226,9 @@ def _npy_array(content: bytes, rng: Random) -> bytes:
 
 def _gzip(content: bytes, rng: Random) -> bytes:
     return rng.choice((
-        content * 2, content[:-8], content + b"\0" * 9, content + b"x", gzip.compress(b""),
-        gzip.compress(content), content[:-8] + struct.pack("<II", 0, 0), b"\x1f\x8b",
-        gzip.compress(b">a\n" + b"A" * 100_000),
+        content * 2, content[:-8], content + b"\0" * 9, content + b"x", gzip.compress(b"", mtime=0),
+        gzip.compress(content, mtime=0), content[:-8] + struct.pack("<II", 0, 0), b"\x1f\x8b",
+        gzip.compress(b">a\n" + b"A" * 100_000, mtime=0),
     ))  # fmt: skip
 
 
@@ -237,7 +237,7 @@ def _within_gzip(content: bytes, rng: Random) -> bytes:
         text = gzip.decompress(content)
     except Exception:
         return damaged(content, rng)
-    return gzip.compress(_record(text or b"\n", rng), 1)
+    return gzip.compress(_record(text or b"\n", rng), 1, mtime=0)
 
 
 def _within_bgzip(content: bytes, rng: Random) -> bytes:
