@@ -7,6 +7,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 SNAKEMAKE := $(BIN)/snakemake --workflow-profile workflow/profiles/default
 PYTEST := $(BIN)/python -m pytest
+WORKERS := -n logical --maxprocesses 8 --dist loadgroup
 
 .PHONY: help demo test fuzz kills slurm lint bench tables reproduce docs gallery clean
 
@@ -32,8 +33,8 @@ demo: $(VENV)/.installed
 	@$(BIN)/python workflow/report/best_chains.py results
 
 test: $(VENV)/.tests
-	$(PYTEST) -n 2 -m "not slurm"
-	NUMBA_ENABLE_CUDASIM=1 $(PYTEST) -n 2 -m cuda
+	$(PYTEST) $(WORKERS) -m "not slurm"
+	NUMBA_ENABLE_CUDASIM=1 $(PYTEST) $(WORKERS) -m cuda
 
 # another seed, other inputs: make fuzz INPUTS=1000000 SEED=2 PROCESSES=16 RECORD=fuzz.json
 INPUTS ?= 20000

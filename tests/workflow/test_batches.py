@@ -98,14 +98,15 @@ ALL_BASES, ALL_TARGETS = first_words(LOCI), first_words(MRNAS)
 def test_only_the_batch_of_a_changed_row_runs_again(folder):
     """Two batches, of a base each; then the second base has another target."""
     rows = [(base, LOCI, target, MRNAS) for base in BASES for target in TARGETS]
-    path, settings = folder.path / "config" / "cases.tsv", ("--config", "batch_size=2")
+    path = folder.path / "config" / "cases.tsv"
+    settings = ("--config", "batch_size=2", "mode=sites")
     write_sheet(path, rows)
     folder.run(*settings)
-    assert len(folder.batches("scores.tsv")) == 2
+    assert len(folder.batches("site_scores.tsv")) == 2
     done = {p: p.stat().st_mtime_ns for p in folder.batches("*")}
     write_sheet(path, [*rows[:3], (*rows[3][:2], "NM_026831.1", MRNAS)])
     folder.run(*settings)
     assert {p: p.stat().st_mtime_ns for p in done} == done
-    assert len(folder.batches("scores.tsv")) == 3
-    found = [(row["base"], row["target"]) for row in folder.table("results/scores.tsv")[::2]]
+    assert len(folder.batches("site_scores.tsv")) == 3
+    found = [(row["base"], row["target"]) for row in folder.table("results/scores.tsv")]
     assert found == [(r[0], r[2]) for r in rows[:3]] + [(BASES[1], "NM_026831.1")]

@@ -50,7 +50,7 @@ def test_services_and_addresses(server, folder):
     ]
     write_sheet(folder.path / "config" / "cases.tsv", rows)
     configuration = folder.path / "genes.yaml"
-    configuration.write_text(f"genes: {{{GENE}: [mus_musculus]}}\nflank: 50\n")
+    configuration.write_text(f"genes: {{{GENE}: [mus_musculus]}}\nflank: 50\nmode: sites\n")
     folder.run("--configfile", configuration)
     scores = {(r["base"], r["target"]): r["score"] for r in folder.table("results/scores.tsv")}
     orthologue = (GENE, f"{GENE}.mus_musculus")
