@@ -131,7 +131,10 @@ def measure(tiny: bool = False) -> Iterator[tuple[str, dict]]:
         each = (f"locus{k % loci}\tloci.fa\tplanned{k}\tmrnas.fa\n" for k in range(lines))
         yield "plan, a line a case", {"cases": lines, **planned(folder, sorted(each), mode)}
         every = ["*\tloci.fa\t*\tmrnas.fa\n"]
-        yield "plan, all with all in one line", {"cases": loci * cases, **planned(folder, every, mode)}
+        yield (
+            "plan, all with all in one line",
+            {"cases": loci * cases, **planned(folder, every, mode)},
+        )
 
 
 if __name__ == "__main__":
