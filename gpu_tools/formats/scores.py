@@ -73,11 +73,21 @@ def _alignment_of(fields: dict[str, str]) -> SplicedAlignment:
     lengths = int(fields["base_length"]), int(fields["target_length"])
     if fields["chain"] == MISSING:
         return SplicedAlignment(*names, *lengths)
-    pairs = (exon.split("-") for exon in fields["chain"].split(","))
-    chain = tuple((int(start) - 1, int(end)) for start, end in pairs)
     evalue = None if fields["evalue"] == MISSING else float(fields["evalue"])
-    score = int(fields["score"])
-    return SplicedAlignment(*names, *lengths, fields["strand"], score, chain=chain, evalue=evalue)
+    score, strand = int(fields["score"]), fields["strand"]
+    if strand not in ("+", "-") or (evalue is not None and not evalue >= 0):
+        raise ValueError(f"strand {strand}, E-value {evalue}")
+    chain = _chain_of(fields["chain"], lengths[0])
+    return SplicedAlignment(*names, *lengths, strand, score, chain=chain, evalue=evalue)
+
+
+def _chain_of(text: str, base_length: int) -> tuple[tuple[int, int], ...]:
+    """Return the exons as 0-based half-open intervals."""
+    pairs = (exon.split("-") for exon in text.split(","))
+    chain = tuple((int(start) - 1, int(end)) for start, end in pairs)
+    if not all(0 <= start < end <= base_length for start, end in chain):
+        raise ValueError(f"not within {base_length} nucleotides: {text}")
+    return chain
 
 
 def _record_of(fields: dict[str, str]) -> str:

@@ -44,6 +44,11 @@ def test_a_locus_names_the_record_that_positions_are_of(tmp_path):
         (HEADER + ROW.replace("31-40", "31"), "line 2: a broken row"),
         (HEADER.replace("cells", "locus") + ROW, "line 2: a broken row"),
         (HEADER + ROW.replace("\t12\t", "\tx\t"), "line 2: a broken row"),
+        (HEADER + ROW.replace("\t-\t", "\tnan\t"), "line 2: a broken row"),
+        (HEADER + ROW.replace("31-40", "31-91"), "line 2: a broken row"),
+        (HEADER + ROW.replace("5-9", "0-9"), "line 2: a broken row"),
+        (HEADER + ROW.replace("5-9", "9-5"), "line 2: a broken row"),
+        (HEADER + ROW.replace("1.5e-07", "nan"), "line 2: a broken row"),
     ],
 )
 def test_broken_tables(tmp_path, text, says):
