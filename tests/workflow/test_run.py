@@ -173,6 +173,11 @@ def test_the_session_of_igv_names_the_genome_and_the_models(done):
     assert (results / session.get("genome")).resolve() == LOCI.resolve()
     paths = [resource.get("path") for resource in session.iter("Resource")]
     assert paths == ["best.gff3", "site_best.gff3", "alignments.bam", "site_alignments.bam"]
+    # IGV finds a track by the path of its resource, and an index beside the file
+    assert {track.get("id") for track in session.iter("Track")} == {*paths}
+    needed = [*paths, *(f"{path}.bai" for path in paths if path.endswith(".bam"))]
+    genome = [session.get("genome") + suffix for suffix in (".fai", ".gzi")]
+    assert [name for name in (*needed, *genome) if not (results / name).exists()] == []
 
 
 @pytest.mark.parametrize("name", ["report.html", "report.zip"])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import click
 
-from gpu_tools.cli.common.options import added
+from gpu_tools.cli.common.options import added, count
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.formats.alignments.proteins import coding_sequence, place_of, translated
 from gpu_tools.formats.alignments.show import write_shown
@@ -23,7 +23,7 @@ from gpu_tools.model.sequences import ProteinSequence, decode_protein, encode_pr
 _log = logging.getLogger(__name__)
 _DEFAULTS = {field: ProteinScoring.__dataclass_fields__[field].default
              for field in ("gap_open", "gap_extend", "frameshift", "stop")}  # fmt: skip
-_PENALTY = click.IntRange(0, LIMIT_INT32 - 1)
+_PENALTY = count(0, LIMIT_INT32 - 1)
 _ONLY_NUCLEOTIDES = frozenset("ACGTUN")
 _LONG_ENOUGH = 20
 """Letters of a record, at least, that is taken for nucleotides if it holds no others."""
@@ -37,7 +37,8 @@ protein_scores = added(
     ),
     click.option(
         "--gap-open", type=_PENALTY, default=_DEFAULTS["gap_open"], show_default=True,
-        metavar="N", help="With --proteins: cost of a gap, besides that of its length.",
+        metavar="N", help="With --proteins: cost of a gap, besides that of its length, in units of "
+        "the matrix, as all costs.",
     ),
     click.option(
         "--gap-extend", type=_PENALTY, default=_DEFAULTS["gap_extend"], show_default=True,
