@@ -137,8 +137,15 @@ def check_protein_usage(context: click.Context, alignments: Iterable[str]) -> No
             raise click.UsageError(f"{path}: SAM and BAM hold no proteins; write .paf or .gff3")
 
 
-def read_proteins(path: str) -> dict[str, ProteinSequence]:
+def read_proteins(path: str, nucleotides: str = "--targets") -> dict[str, ProteinSequence]:
     """Read proteins by name, a stop at the end left out.
+
+    Parameters
+    ----------
+    path : str
+        FASTA file.
+    nucleotides : str
+        The option that nucleotides are for.
 
     Raises
     ------
@@ -151,7 +158,7 @@ def read_proteins(path: str) -> dict[str, ProteinSequence]:
         if len(letters) >= _LONG_ENOUGH and set(letters) <= _ONLY_NUCLEOTIDES:
             raise InputError(
                 "a protein of nucleotides' letters alone", path=path, record=record.name,
-                expected="amino acids; nucleotides go to --targets",
+                expected=f"amino acids; nucleotides go to {nucleotides}",
             )  # fmt: skip
         residues = record.codes[:-1] if letters.endswith("*") else record.codes
         if not len(residues):
