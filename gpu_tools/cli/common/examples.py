@@ -59,7 +59,7 @@ SUMMARIES = {
     "sequences": "Fetch, cut and translate sequences.",
     "sequences cut": "Cut a locus with its flanks out of a record.",
     "sequences fetch": "Fetch sequences from an address, NCBI or Ensembl.",
-    "sequences translate": "Translate the longest reading frame of each cDNA.",
+    "sequences translate": "Find or translate the coding sequences of cDNAs.",
     "sites": "List and train models of splice sites.",
     "sites list": "List the models of splice sites.",
     "sites train": "Train a model of splice sites from an annotation.",
