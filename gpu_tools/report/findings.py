@@ -21,7 +21,6 @@ from gpu_tools.formats.scores import ScoredRow, read_scores
 from gpu_tools.formats.tables import MISSING, read_table
 from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.locus import Locus
-from gpu_tools.report.gene_set import MODELS
 from gpu_tools.report.splice_sites import SequenceFile
 
 SCORES = "scores.tsv"
@@ -189,7 +188,7 @@ def _scores_of(path: Path) -> Path:
     if not scores.exists():
         raise InputError(
             "no table of scores", path=scores,
-            expected=f"a folder with {SCORES}, such a table, or a folder with {MODELS} of annotate",
+            expected=f"a folder with {SCORES}, such a table, or a folder with genes.gff3 of annotate",
         )  # fmt: skip
     return scores
 
