@@ -188,7 +188,7 @@ def _scores_of(path: Path) -> Path:
     if not scores.exists():
         raise InputError(
             "no table of scores", path=scores,
-            expected=f"a folder with {SCORES}, such a table, or a folder with annotate's genes.gff3",
+            expected=f"a folder with {SCORES}, such a table, or a folder with genes.gff3",
         )  # fmt: skip
     return scores
 
