@@ -23,7 +23,11 @@ from gpu_tools.model.resources import installed_version
 COLUMNS = ("what", "state", "found", "to_do")
 OK, NOTE, PROBLEM = "ok", "note", "problem"
 _PACKAGE = Path(__file__).parents[1]
-_EXTRAS = {"report": ("altair", "vl-convert-python"), "workflow": ("snakemake", "pygments")}
+_EXTRAS = {
+    "report": ("altair", "vl-convert-python"),
+    "workflow": ("snakemake", "pygments"),
+    "tracks": ("pyBigWig",),
+}
 _DRIVER = "install NVIDIA's driver, or run on the CPU"
 
 
@@ -81,7 +85,8 @@ def _gpu(gpu: Gpu) -> Finding:
 
 def _folders() -> Iterator[Finding]:
     folder = _cache_folder()
-    n = sum(1 for _ in folder.rglob("*.nbi")) if folder.exists() else 0
+    read = {folder} if os.environ.get("NUMBA_CACHE_DIR") else {folder, _PACKAGE}
+    n = sum(1 for each in read for _ in each.rglob("*.nbi"))
     where = f"{folder}, {n} compiled functions"
     if not _can_write(folder):
         to_do = "set NUMBA_CACHE_DIR to a folder that can be written"
@@ -95,11 +100,18 @@ def _folders() -> Iterator[Finding]:
 
 
 def _cache_folder() -> Path:
-    """Return where compiled code is stored: the named folder, the package, or a temporary one."""
+    """Return where compiled code is stored: docs/guide/warm-up.md has the order."""
     named = os.environ.get("NUMBA_CACHE_DIR")
     if named:
         return Path(named)
-    return _PACKAGE if os.access(_PACKAGE, os.W_OK) else private_folder()
+    if os.access(_PACKAGE, os.W_OK):
+        return _PACKAGE
+    try:
+        of_user = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "numba"
+    except RuntimeError:  # there is no home
+        return private_folder()
+    there = next(folder for folder in (of_user, *of_user.parents) if folder.exists())
+    return of_user if os.access(there, os.W_OK) else private_folder()
 
 
 def _can_write(folder: Path) -> bool:

@@ -28,8 +28,8 @@ COLUMNS = ("pattern", "text", "start", "end", "strand", "distance", "cigar")
 
 def _cost(name: str, least: int, text: str):
     return click.option(
-        f"--{name}", type=click.IntRange(least, LIMIT_INT32 - 1), default=1, show_default=True,
-        help=text,
+        f"--{name}", type=options.count(least, LIMIT_INT32 - 1), default=1,
+        show_default=True, metavar="N", help=text,
     )  # fmt: skip
 
 
@@ -37,7 +37,7 @@ def _cost(name: str, least: int, text: str):
 @matching
 @click.option(
     "--max-distance", type=options.count(), metavar="D",
-    help="Report every end position within this distance.",
+    help="Report every end position within this distance. Either this or --best is needed.",
 )  # fmt: skip
 @click.option(
     "--best", is_flag=True, help="Report the end positions of each pattern's best distance."

@@ -61,7 +61,7 @@ def _decimal(context: click.Context, parameter: click.Parameter, text: str) -> D
 @click.command("max-segments")
 @click.option(
     "--sequence", multiple=True, metavar="FASTA",
-    help="Sequences; needs --scale. May be given several times.",
+    help="Sequences; needs --scale. Repeatable. Either this or --values is needed.",
 )  # fmt: skip
 @click.option(
     "--scale", metavar="NAME|TSV",
@@ -81,7 +81,7 @@ def _decimal(context: click.Context, parameter: click.Parameter, text: str) -> D
 )  # fmt: skip
 @click.option(
     "--min-score", type=float, callback=options.finite, metavar="X",
-    help="Keep segments that score X or more.",
+    help="Keep segments that score X or more.  [default: all]",
 )  # fmt: skip
 @click.option(
     "--min-length", type=options.count(1), default=1, show_default=True, metavar="N",

@@ -34,10 +34,14 @@ _SCORE = click.IntRange(-LARGEST, LARGEST, min_open=True, max_open=True)
     "--dot-plot", "fastas", nargs=2, metavar="FASTA FASTA",
     help="Instead of a matrix: two files of one sequence each, rows before columns.",
 )  # fmt: skip
-@click.option("--match", type=_SCORE, default=1, show_default=True, help="Score of equal symbols.")
 @click.option(
-    "--mismatch", type=_SCORE, default=-1, show_default=True, help="Score of unequal symbols."
-)
+    "--match", type=_SCORE, default=1, show_default=True, metavar="N",
+    help="With --dot-plot: score of equal symbols.",
+)  # fmt: skip
+@click.option(
+    "--mismatch", type=_SCORE, default=-1, show_default=True, metavar="N",
+    help="With --dot-plot: score of unequal symbols.",
+)  # fmt: skip
 @click.option(
     "--alphabet", type=click.Choice(tuple(ALPHABETS)), default="dna", show_default=True,
     help="Of the two sequences.",

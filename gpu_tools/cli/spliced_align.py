@@ -64,7 +64,8 @@ def _runs_on_cpu(requested: dict) -> str | None:
 @loci.region_of("the genomic sequences")
 @click.option(
     "--exons", metavar="FILE",
-    help="Candidate exons by sequence name: GENSCAN report, GFF3, GTF, BED or TSV.",
+    help="Candidate exons by sequence name: GENSCAN report, GFF3, GTF, BED or TSV. Either this or "
+    "--site-model is needed.",
 )  # fmt: skip
 @click.option(
     "--site-model", metavar="NAME|FILE",
@@ -104,26 +105,29 @@ def _runs_on_cpu(requested: dict) -> str | None:
 )  # fmt: skip
 @click.option(
     "--match", type=click.IntRange(min=1), default=GENE_SCORING.match, show_default=True,
+    metavar="N",
     help="Score of equal nucleotides.",
 )  # fmt: skip
 @click.option(
-    "--mismatch", type=int, default=GENE_SCORING.mismatch, show_default=True,
+    "--mismatch", type=int, default=GENE_SCORING.mismatch, show_default=True, metavar="N",
     help="Score of unequal nucleotides.",
 )  # fmt: skip
 @click.option(
     "--gap", type=click.IntRange(max=0), default=GENE_SCORING.gap, show_default=True,
+    metavar="N",
     help="Score added for each gap symbol.",
 )  # fmt: skip
 @click.option(
     "--exon-weight", type=float, callback=options.finite, metavar="W",
     help="Add round(W * candidate's own score) for each exon of the chain; with --site-model W is "
-    f"points per bit of a splice site.  [default: {GENE_SCORING.exon_weight}, or the model's]",
+    f"points per bit of a splice site.  [default: {GENE_SCORING.exon_weight}, or the model's; with "
+    "--proteins 1, or 1.7]",
 )  # fmt: skip
 @click.option(
     "--intron-penalty", type=int, metavar="N",
     help="Subtract N for each exon after the chain's first; with --site-model a longer intron "
     "costs more, as the model says.  "
-    f"[default: {GENE_SCORING.intron_penalty}, or the model's]",
+    f"[default: {GENE_SCORING.intron_penalty}, or the model's; with --proteins 20, or 28]",
 )  # fmt: skip
 @click.option(
     "--ends", type=click.Choice(ENDS), default=GENE_SCORING.ends, show_default=True,
@@ -149,10 +153,11 @@ def command(
 ) -> None:  # fmt: skip
     """Find the chain of candidate exons that aligns best to each target, exactly.
 
-    A chain is a list of candidate exons of one strand that do not overlap. Its score is that of
-    the best alignment of the exons' concatenation with the target, with the exons' own scores and
-    less the introns' penalties. FASTA files may be compressed and hold many records. The table has
-    one row a case, with 1-based inclusive positions on the forward strand. Results on a locus are
+    Candidate exons are those of --exons, or all that the splice sites of --site-model allow. A
+    chain is a list of them on one strand that do not overlap. Its score is that of the best
+    alignment of the joined exons with the target, plus the exons' own scores, less the introns'
+    penalties. FASTA files may be compressed and hold many records. The table has one row for each
+    base and target, with 1-based inclusive positions on the forward strand. Results on a locus are
     in its record's coordinates. The table says which chains are credible; files of alignments hold
     those alone.
 

@@ -35,8 +35,8 @@ def translate(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return _CODE[numbers]
 
 
-def longest_protein(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return the protein of the longest open reading frame of the forward strand.
+def longest_frame(codes: NDArray[np.uint8]) -> tuple[int, int]:
+    """Return where the longest open reading frame of the forward strand lies.
 
     A frame runs from an ATG to the next stop, or to the last whole codon if there is none.
 
@@ -47,18 +47,38 @@ def longest_protein(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
     Returns
     -------
-    ndarray of uint8, shape (k,)
-        Encoded amino acids without the stop, empty if there is no ATG. Ties: the frame that
-        begins first.
+    start, end : int
+        The frame is ``codes[start:end]``, its stop codon included; equal if there is no ATG.
+        Ties: of the most amino acids, the frame that begins first.
     """
-    best, best_start = np.empty(0, np.uint8), 0
-    for frame in range(3):
-        acids = translate(codes[frame:])
-        for start, end in _open_frames(acids):
-            first = 3 * start + frame
-            if (end - start, -first) > (len(best), -best_start):
-                best, best_start = acids[start:end], first
-    return best
+    frames = (
+        (end - start, -(3 * start + frame))
+        for frame in range(3)
+        for start, end in _open_frames(translate(codes[frame:]))
+    )
+    n_acids, first = max(frames, default=(0, 0))
+    if not n_acids:
+        return 0, 0
+    stop = -first + 3 * n_acids + 3
+    return -first, stop if stop <= len(codes) else stop - 3
+
+
+def longest_protein(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Return the protein of the longest open reading frame, see `longest_frame`.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8, shape (n,)
+        Encoded nucleotides.
+
+    Returns
+    -------
+    ndarray of uint8, shape (k,)
+        Encoded amino acids without the stop, empty if there is no ATG.
+    """
+    start, end = longest_frame(codes)
+    acids = translate(codes[start:end])
+    return acids[:-1] if acids.size and acids[-1] == _STOP else acids
 
 
 def _open_frames(acids: NDArray[np.uint8]) -> list[tuple[int, int]]:

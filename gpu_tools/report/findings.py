@@ -187,8 +187,9 @@ def _scores_of(path: Path) -> Path:
     scores = path / SCORES if path.is_dir() else path
     if not scores.exists():
         raise InputError(
-            "no table of scores", path=scores, expected=f"a folder with {SCORES}, or such a table"
-        )
+            "no table of scores", path=scores,
+            expected=f"a folder with {SCORES}, such a table, or a folder with genes.gff3",
+        )  # fmt: skip
     return scores
 
 

@@ -135,8 +135,9 @@ def test_a_command_that_was_stopped_goes_on_to_the_same_files(folder, tmp_path, 
         (["--cdnas", "{}/targets.fa"], 1, "illegal symbol"),
         (["--work", "{}/genome.fa"], 1, "cannot be made"),
         (["--proteins", "{}/targets.fa"], 1, "two targets of one name"),
+        (["--proteins", "{}/genome.fa"], 1, "amino acids; nucleotides go to --cdnas"),
     ],
-    ids=lambda value: value[0] if isinstance(value, list) else "",
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_what_is_wrong_is_said_and_nothing_written(folder, tmp_path, capsys, words, code, error):
     output = tmp_path / "genes.gff3"

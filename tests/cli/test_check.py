@@ -48,6 +48,16 @@ def test_what_is_compiled_counts(capsys, tmp_path, monkeypatch):
     assert found["compile cache"][:2] == ["ok", f"{tmp_path}, 1 compiled functions"]
 
 
+def test_a_package_that_cannot_be_written_leaves_compiled_code_to_the_home(
+    capsys, tmp_path, monkeypatch
+):
+    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
+    monkeypatch.setattr(check_module, "_PACKAGE", tmp_path / "none")
+    _, found = check(capsys)
+    assert found["compile cache"][1].startswith(f"{tmp_path / 'caches' / 'numba'}, 0 compiled")
+
+
 @pytest.mark.parametrize(
     ("variable", "what", "to_do"),
     [("NUMBA_CACHE_DIR", "compile cache", "NUMBA_CACHE_DIR"),

@@ -8,7 +8,7 @@ import sys
 import click
 import pytest
 
-from gpu_tools.cli.common.examples import EXAMPLES
+from gpu_tools.cli.common.examples import EXAMPLES, SUMMARIES
 from gpu_tools.cli.main import cli, main
 
 
@@ -27,6 +27,22 @@ COMMANDS = dict(leaves(cli))
 
 def test_every_command_has_an_example():
     assert EXAMPLES.keys() == COMMANDS.keys()
+
+
+@pytest.mark.parametrize("group", [(), ("exons",), ("sequences",), ("sites",)], ids=" ".join)
+def test_a_group_lists_each_command_in_one_whole_line(group, capsys):
+    assert main([*group, "--help"]) == 0
+    listed = capsys.readouterr().out.partition("Commands:\n")[2].splitlines()
+    for line in listed:
+        name, summary = line.split(maxsplit=1)
+        assert summary == SUMMARIES[" ".join((*group, name))]
+
+
+def test_help_names_no_limit_that_nobody_reaches(capsys):
+    assert main(["spliced-align", "--help"]) == 0
+    assert "2147483647" not in capsys.readouterr().out
+    assert main(["sequences", "cut", "--fasta", "a.fa", "--flank", str(2**31)]) == 2
+    assert "is not in the range 0<=x<=2147483647" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", COMMANDS)

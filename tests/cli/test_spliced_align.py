@@ -216,7 +216,7 @@ def test_scores_that_could_overflow(files, capsys):
         (["--gap", "1"], "1 is not in the range x<=0"),
         (["--match", "0"], "0 is not in the range x>=1"),
         (["--mismatch", "2"], "--mismatch 2 is above --match 1"),
-        (["--shuffles", "19"], "19 is not in the range 20<=x<=2147483647"),
+        (["--shuffles", "19"], "19 is not in the range x>=20"),
         (["--max-evalue", "-1"], "-1.0 is not in the range x>=0"),
         (["--min-identity", "1.1"], "1.1 is not in the range 0<=x<=1"),
         (["--nonsense"], "--nonsense"),

@@ -33,6 +33,7 @@ def test_command_line(folder):
 
 def test_one_click_leads_to_install_tutorial_commands_and_api():
     pages = "install.md", "tutorial.md", "index.md#commands", "troubleshooting.md"
+    pages += "spliced-align.md", "annotate.md", "report.md", "compare.md"
     links = {f"docs/guide/{page}" for page in pages} | {"docs/api.md"}
     assert links <= set(re.findall(r"\]\(([^)]+)\)", README.split("```")[0]))
 

@@ -6,7 +6,7 @@ from Bio.Seq import Seq
 
 from gpu_tools.cli.main import main
 from gpu_tools.model.sequences import decode_protein, encode
-from gpu_tools.model.translation import longest_protein, translate
+from gpu_tools.model.translation import longest_frame, longest_protein, translate
 
 
 def protein_from(text):
@@ -28,7 +28,16 @@ def test_random_sequences(seed, letters):
     rng = np.random.default_rng(seed)
     text = "".join(rng.choice(list(letters), int(rng.integers(0, 300))))
     codes = encode(text)
-    assert decode_protein(longest_protein(codes)) == longest_by_search(text)
+    protein = longest_by_search(text)
+    assert decode_protein(longest_protein(codes)) == protein
+    start, end = longest_frame(codes)
+    frame = text[start:end]
+    assert frame[:3] == ("ATG" if protein else "")
+    assert protein_from(frame) == protein
+    # its stop codon belongs to it, and nothing behind
+    following = text[start + 3 * len(protein) : start + 3 * len(protein) + 3]
+    has_stop = bool(protein) and len(following) == 3
+    assert end - start == 3 * (len(protein) + has_stop)
 
 
 def test_every_codon():
@@ -41,6 +50,8 @@ def test_ties_and_open_ends():
     assert decode_protein(longest_protein(encode("ATGAAATAAATGCCCTAA"))) == "MK"
     assert decode_protein(longest_protein(encode("ATGTAACATGCCCC"))) == "MP"
     assert len(longest_protein(encode("ACG"))) == 0
+    assert longest_frame(encode("ATGTAACATGCCCC")) == (7, 13)
+    assert longest_frame(encode("CATGTAAC")) == (1, 7)
 
 
 def test_command(tmp_path, capsys):
@@ -49,6 +60,9 @@ def test_command(tmp_path, capsys):
     assert main(["sequences", "translate", "--fasta", str(source), "--output", str(result)]) == 0
     assert result.read_text() == ">a some cDNA\nMKG\n"
     assert "record none has no ATG" in capsys.readouterr().err
+    command = ["sequences", "translate", "--nucleotides", "--fasta", str(source)]
+    assert main([*command, "--output", str(result)]) == 0
+    assert result.read_text() == ">a some cDNA\nATGAAAGGATAA\n"
     source.write_text(">none\nACGT\n")
     assert main(["sequences", "translate", "--fasta", str(source), "--output", "x.fa"]) == 1
     assert "no record with an open reading frame" in capsys.readouterr().err

@@ -9,12 +9,12 @@ import subprocess
 import time
 import xml.etree.ElementTree as ET
 import zipfile
-from pathlib import Path
 
 import pysam
 import pytest
 
 from tests.programs import require
+from tests.report.browser import browser
 from tests.workflow.folders import (
     BASES,
     ENVIRONMENT,
@@ -174,20 +174,39 @@ def test_the_session_of_igv_names_the_genome_and_the_models(done):
     assert (results / session.get("genome")).resolve() == LOCI.resolve()
     paths = [resource.get("path") for resource in session.iter("Resource")]
     assert paths == ["best.gff3", "site_best.gff3", "alignments.bam", "site_alignments.bam"]
+    # IGV finds a track by the path of its resource, and an index beside the file
+    assert {track.get("id") for track in session.iter("Track")} == {*paths}
+    needed = [*paths, *(f"{path}.bai" for path in paths if path.endswith(".bam"))]
+    genome = [session.get("genome") + suffix for suffix in (".fai", ".gzi")]
+    assert [name for name in (*needed, *genome) if not (results / name).exists()] == []
 
 
-@pytest.mark.parametrize("name", ["report.html", "report.zip"])
-def test_snakemake_makes_its_report(done, name):
-    done.run("--report", name)
-    if name.endswith(".zip"):
-        with zipfile.ZipFile(done.path / name) as file:
-            names = {Path(member).name for member in file.namelist()}
-        assert {"report.html", "overview.svg", "structures.svg"} <= names
-    else:
-        text = (done.path / name).read_text()
-        assert "Gene structures by exact spliced alignment" in text
-        page = (done.path / "results" / "report.html").read_bytes()
-        assert base64.b64encode(page).decode() in text
+def test_snakemake_makes_its_report(done):
+    done.run("--report", "report.html")
+    text = (done.path / "report.html").read_text()
+    assert "Gene structures by exact spliced alignment" in text
+    page = (done.path / "results" / "report.html").read_bytes()
+    assert base64.b64encode(page).decode() in text
+
+
+def test_snakemake_makes_its_report_as_a_folder_of_pages(done, tmp_path):
+    done.run("--report", "report.zip")
+    with zipfile.ZipFile(done.path / "report.zip") as file:
+        file.extractall(tmp_path)
+    names = {path.name for path in tmp_path.rglob("*")}
+    assert {"report.html", "overview.svg", "structures.svg"} <= names
+    require("chromium")
+    with browser(tmp_path / "profile") as opened:
+        opened.open(tmp_path / "report" / "report.html")
+        opened.wait("document.body.innerText.includes('Gene structures')")
+        (page,) = (tmp_path / "report" / "data").rglob("report.html")
+        opened.open(page)
+        opened.wait("document.documentElement.dataset.ready === 'yes'")
+        assert opened.run("document.querySelectorAll('#overview svg').length") > 0
+        # Snakemake's own page warns about the style sheets that it is made with
+        assert [error for error in opened.errors if "tailwindcss" not in str(error)] == []
+        asked = ("about:blank", tmp_path.as_uri(), "blob:", "data:")
+        assert [url for url in opened.requests if not url.startswith(asked)] == []
 
 
 def test_every_alignment_job_is_measured(done):

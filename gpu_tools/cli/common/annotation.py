@@ -172,7 +172,7 @@ def read_targets(values: dict) -> list:
     scores = {name: values[name] for name in _SCORES}
     own = ProteinOptions(None, **scores, protein_sequences=None, cds_sequences=None, show=None)
     if proteins:
-        sequences = [one for path in proteins for one in read_proteins(path).values()]
+        sequences = [one for path in proteins for one in read_proteins(path, "--cdnas").values()]
         found.append(protein_targets(sequences, sites, own.scoring(ends or "global")))
     if cdnas:
         sequences = [one for path in cdnas for one in read_fasta(path)]

@@ -1,4 +1,4 @@
-"""One example for each command, shown at the end of its help."""
+"""What help shows of each command: a line in the list of commands, an example at its end."""
 
 from __future__ import annotations
 
@@ -38,3 +38,33 @@ EXAMPLES = {
     "warm-up": "gpu-tools warm-up spliced-align",
 }
 """By the command's words."""
+
+SUMMARIES = {
+    "annotate": "Find the genes of a genome by related proteins or cDNAs.",
+    "check": "Look whether everything works here, and say what to do.",
+    "devices": "List the GPUs that can be used.",
+    "exons": "Predict, convert, cut and compare candidate exons.",
+    "exons compare": "Compare exons with an annotation.",
+    "exons convert": "Convert candidate exons between formats.",
+    "exons cut": "Take the exons of a record that lie in a locus.",
+    "exons predict": "Predict candidate exons.",
+    "exons train": "Train a model for exons predict.",
+    "global-align": "Align whole sequences.",
+    "local-align": "Find the k best local alignments of two sequences.",
+    "match-approximate": "Find where patterns occur with errors.",
+    "match-exact": "Find every occurrence of many patterns.",
+    "max-segments": "Find the runs of symbols or numbers of largest sum.",
+    "max-submatrix": "Find the rectangle of a matrix of largest sum.",
+    "report": "Make a page of results, with figures of gene models.",
+    "sequences": "Fetch, cut and translate sequences.",
+    "sequences cut": "Cut a locus with its flanks out of a record.",
+    "sequences fetch": "Fetch sequences from an address, NCBI or Ensembl.",
+    "sequences translate": "Find or translate the coding sequences of cDNAs.",
+    "sites": "List and train models of splice sites.",
+    "sites list": "List the models of splice sites.",
+    "sites train": "Train a model of splice sites from an annotation.",
+    "spliced-align": "Align a cDNA or protein to a locus: the best exons.",
+    "spliced-estimate": "Estimate how long spliced alignment takes.",
+    "warm-up": "Compile all code once, so that no first call is slow.",
+}
+"""By the words of a command or group; they fit beside the longest name into 80 columns."""

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 
 import click
 
-from gpu_tools.cli.common.examples import EXAMPLES
+from gpu_tools.cli.common.examples import EXAMPLES, SUMMARIES
 
 
 class LazyGroup(click.Group):
@@ -32,8 +32,9 @@ class LazyGroup(click.Group):
             return None
         command = importlib.import_module(self.modules[name]).command
         words = self.modules[name].removeprefix("gpu_tools.cli.").split(".")
-        example = EXAMPLES.get(" ".join(words).replace("_", "-"))
-        if example:
+        title = " ".join(words).replace("_", "-")
+        command.short_help = SUMMARIES.get(title)
+        if example := EXAMPLES.get(title):
             command.epilog = f"\b\nExample:\n{_wrapped(example)}"
         return command
 

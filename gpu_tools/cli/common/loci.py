@@ -44,8 +44,8 @@ def region_of(what: str) -> Callable:
     """Return the option --region of a command that reads `what`, as messages call it."""
     return click.option(
         "--region", "regions", multiple=True, type=RegionType(), metavar="NAME:START-END|BED",
-        help=f"Take only this region out of {what}, by its index: 1-based and inclusive, commas "
-        "allowed; or the regions of a BED file. Repeatable.",
+        help=f"Take only this region out of {what}, by the index of the file: 1-based and "
+        "inclusive, commas allowed; or the regions of a BED file. Repeatable.",
     )  # fmt: skip
 
 

@@ -53,9 +53,23 @@ class NameType(click.ParamType):
 LARGEST_COUNT = 2**31 - 1
 
 
-def count(least: int = 0) -> click.IntRange:
-    """Return the type of an option that counts something, or is a length: 31 bits."""
-    return click.IntRange(least, LARGEST_COUNT)
+class Count(click.IntRange):
+    """An integer from a least one to one so large that help does not name it."""
+
+    def __init__(self, least: int = 0, largest: int = LARGEST_COUNT):
+        super().__init__(min=least)
+        self.largest = largest
+
+    def convert(self, value, param, context):
+        """Return the number."""
+        number = super().convert(value, param, context)
+        if number > self.largest:
+            self.fail(f"{number} is not in the range {self.min}<=x<={self.largest}", param, context)
+        return number
+
+
+count = Count
+"""The type of an option that counts something, or is a length."""
 
 
 class NumberRange(click.FloatRange):
@@ -219,11 +233,11 @@ def _compilation_logged() -> Iterator[None]:
 
 
 _common = added(
-    click.option("--quiet", is_flag=True, help="No progress on standard error."),
+    click.option("--quiet", is_flag=True, help="Neither progress nor summary on standard error."),
     click.option(
         "--log-level", type=click.Choice(("debug", "info", "warning", "error")), default="warning",
         show_default=True, callback=_start_logging, expose_value=False, is_eager=True,
-        help="What to log.",
+        help="What to log on standard error; info says what was chosen and why.",
     ),
     click.option(
         "--debug", is_flag=True, expose_value=False, help="Show the traceback of an error."

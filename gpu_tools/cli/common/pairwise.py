@@ -31,10 +31,11 @@ options = added(
         "--subject", required=True, metavar="FASTA", help="Subjects; every query meets each."
     ),
     click.option(
-        "--match", type=int, help=f"Score of equal nucleotides.  [default: {DEFAULT_MATCH}]"
+        "--match", type=int, metavar="N",
+        help=f"Score of equal nucleotides.  [default: {DEFAULT_MATCH}]",
     ),
     click.option(
-        "--mismatch", type=int,
+        "--mismatch", type=int, metavar="N",
         help=f"Score of unequal nucleotides.  [default: {DEFAULT_MISMATCH}]",
     ),
     click.option(
@@ -42,11 +43,11 @@ options = added(
         help=f"Align proteins, scored by {', '.join(SHIPPED)} or a file in NCBI's format.",
     ),
     click.option(
-        "--gap-open", type=click.IntRange(min=0), default=16, show_default=True,
+        "--gap-open", type=click.IntRange(min=0), default=16, show_default=True, metavar="N",
         help="Penalty of a gap's first symbol.",
     ),
     click.option(
-        "--gap-extend", type=click.IntRange(min=0), default=4, show_default=True,
+        "--gap-extend", type=click.IntRange(min=0), default=4, show_default=True, metavar="N",
         help="Penalty of each further symbol; at most --gap-open.",
     ),
     click.option(

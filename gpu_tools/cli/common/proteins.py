@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import click
 
-from gpu_tools.cli.common.options import added
+from gpu_tools.cli.common.options import added, count
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.formats.alignments.proteins import coding_sequence, place_of, translated
 from gpu_tools.formats.alignments.show import write_shown
@@ -23,7 +23,7 @@ from gpu_tools.model.sequences import ProteinSequence, decode_protein, encode_pr
 _log = logging.getLogger(__name__)
 _DEFAULTS = {field: ProteinScoring.__dataclass_fields__[field].default
              for field in ("gap_open", "gap_extend", "frameshift", "stop")}  # fmt: skip
-_PENALTY = click.IntRange(0, LIMIT_INT32 - 1)
+_PENALTY = count(0, LIMIT_INT32 - 1)
 _ONLY_NUCLEOTIDES = frozenset("ACGTUN")
 _LONG_ENOUGH = 20
 """Letters of a record, at least, that is taken for nucleotides if it holds no others."""
@@ -37,7 +37,8 @@ protein_scores = added(
     ),
     click.option(
         "--gap-open", type=_PENALTY, default=_DEFAULTS["gap_open"], show_default=True,
-        metavar="N", help="With --proteins: cost of a gap, besides that of its length.",
+        metavar="N", help="With --proteins: cost of a gap, besides that of its length, in units of "
+        "the matrix, as all costs.",
     ),
     click.option(
         "--gap-extend", type=_PENALTY, default=_DEFAULTS["gap_extend"], show_default=True,
@@ -136,8 +137,15 @@ def check_protein_usage(context: click.Context, alignments: Iterable[str]) -> No
             raise click.UsageError(f"{path}: SAM and BAM hold no proteins; write .paf or .gff3")
 
 
-def read_proteins(path: str) -> dict[str, ProteinSequence]:
+def read_proteins(path: str, nucleotides: str = "--targets") -> dict[str, ProteinSequence]:
     """Read proteins by name, a stop at the end left out.
+
+    Parameters
+    ----------
+    path : str
+        FASTA file.
+    nucleotides : str
+        The option that nucleotides are for.
 
     Raises
     ------
@@ -150,7 +158,7 @@ def read_proteins(path: str) -> dict[str, ProteinSequence]:
         if len(letters) >= _LONG_ENOUGH and set(letters) <= _ONLY_NUCLEOTIDES:
             raise InputError(
                 "a protein of nucleotides' letters alone", path=path, record=record.name,
-                expected="amino acids; nucleotides go to --targets",
+                expected=f"amino acids; nucleotides go to {nucleotides}",
             )  # fmt: skip
         residues = record.codes[:-1] if letters.endswith("*") else record.codes
         if not len(residues):

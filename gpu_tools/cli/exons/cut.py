@@ -9,7 +9,7 @@ import click
 
 from gpu_tools.cli.common import loci, options
 from gpu_tools.cli.common.summary import counted, note
-from gpu_tools.cli.sequences.cut import flank, locus
+from gpu_tools.cli.sequences.cut import LocusType
 from gpu_tools.errors import InputError
 from gpu_tools.formats.exons.annotation import read_coding_segments
 from gpu_tools.formats.exons.intervals import AUTO, read_exons, write_exons
@@ -35,8 +35,15 @@ KINDS = ("candidates", "report", "annotation")
 @click.option(
     "--record", metavar="NAME", help="Name of the record in EXONS.  [default: as BASE says]"
 )
-@locus
-@flank
+@click.option(
+    "--locus", type=LocusType(), metavar="START-END",
+    help="Where BASE was cut, 1-based and inclusive; needed if its header does not say it.  "
+    "[default: as BASE says]",
+)  # fmt: skip
+@click.option(
+    "--flank", type=options.count(), default=0, show_default=True, metavar="N",
+    help="With --locus: nucleotides on either side of it that were cut, too.",
+)  # fmt: skip
 @loci.coordinates
 @options.output_of("GFF3")
 @options.common

@@ -24,7 +24,7 @@ COLUMNS = ("source", "address", "retrieved", "bytes", "sha256", "records", "symb
 @click.option("--source", required=True, metavar="SOURCE", help="What to fetch.")
 @click.option(
     "--flank", type=options.count(), default=0, show_default=True, metavar="N",
-    help="Bases to add on either side of ensembl:gene.",
+    help="Nucleotides to add on either side of ensembl:gene.",
 )  # fmt: skip
 @click.option(
     "--ncbi-url", default=NCBI_URL, show_default=True, metavar="URL",

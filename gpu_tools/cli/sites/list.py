@@ -22,8 +22,8 @@ COLUMNS = (
 def command(output: str, quiet: bool) -> None:
     """List the models that spliced-align --site-model knows by name.
 
-    rising: extra points and nucleotides a point of each line, by which the penalty of the
-    commonest introns grows with their length.
+    The column rising has lines EXTRA:EVERY. A longer intron costs EXTRA points more, and one more
+    for each EVERY nucleotides; of the lines the cheapest counts.
     """
     write_table(output, COLUMNS, _rows(load_sites(name) for name in shipped_sites()))
 
