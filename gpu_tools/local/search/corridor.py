@@ -44,6 +44,21 @@ class Path(NamedTuple):
     corridor: Corridor
 
 
+@register_jitable
+def no_path():
+    """Return what stands for the path of no alignment."""
+    none = np.empty(0, np.int64)
+    return Path((np.int64(-1), np.int64(-1)), (np.int64(-1), np.int64(-1)), Corridor(0, none, none))
+
+
+class BestEnd(NamedTuple):
+    """The best score, the first node in which it ends, and the path that ends there if known."""
+
+    score: int
+    end: tuple[int, int]
+    path: Path | None
+
+
 class CorridorInputs(NamedTuple):
     """Bounds of tiles' scores, a tile's side as a power of two, and forbidden pairs."""
 
