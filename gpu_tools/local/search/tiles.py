@@ -86,8 +86,7 @@ class Tiles:
     ) -> None:
         """Forbid an alignment's pairs, and lower the bounds around and behind a long one."""
         self.forbidden.add(start, cigar)
-        apart = (self.paths[:, 2:] <= start).any(axis=1) | (self.paths[:, :2] >= end).any(axis=1)
-        self.paths[~apart] = _UNKNOWN
+        _forget_paths(self.paths, start, end)
         first, last = self._tile_of(*start), self._tile_of(end[0] - 1, end[1] - 1)
         if max(last[0] - first[0], last[1] - first[1]) <= self.margin:
             return  # small windows tell as much as soon as they are needed
@@ -102,6 +101,16 @@ class Tiles:
 
     def _tile_of(self, row: int, column: int) -> Tile:
         return row // self.side, column // self.side
+
+
+@njit(cache=True, nogil=True)
+def _forget_paths(paths, start, end):
+    """Mark the paths of tiles as unknown that may share a pair with one from start to end."""
+    for k in range(len(paths)):
+        before = paths[k, 2] <= start[0] or paths[k, 3] <= start[1]
+        behind = paths[k, 0] >= end[0] or paths[k, 1] >= end[1]
+        if not (before or behind):
+            paths[k] = _UNKNOWN
 
 
 @njit(cache=True, nogil=True)
