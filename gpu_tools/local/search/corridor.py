@@ -51,7 +51,7 @@ def no_path():
     return Path((np.int64(-1), np.int64(-1)), (np.int64(-1), np.int64(-1)), Corridor(0, none, none))
 
 
-class BestEnd(NamedTuple):
+class KnownEnd(NamedTuple):
     """The best score, the first node in which it ends, and the path that ends there if known."""
 
     score: int

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpu_tools.local.problem import USUAL_SIZES, Problem, Rectangle
-from gpu_tools.local.search.corridor import BestEnd, whole
+from gpu_tools.local.search.corridor import KnownEnd, whole
 from gpu_tools.local.search.forbidden_pairs import ForbiddenPairs
 from gpu_tools.local.search.tiles import Tiles
 from gpu_tools.local.search.traceback import align, trace
@@ -40,7 +40,7 @@ def best_alignments(tiles: Tiles, k: int) -> Iterator[FoundAlignment]:
             tiles.use_up(found.start, found.end, found.cigar)
 
 
-def _alignment_to(tiles: Tiles, best: BestEnd) -> FoundAlignment:
+def _alignment_to(tiles: Tiles, best: KnownEnd) -> FoundAlignment:
     """Return the best alignment, which ends in a node."""
     inputs, at_once = tiles.corridor_inputs, tiles.sizes.cells_at_once
     start, found, cigar = trace(tiles.problem, best, inputs, at_once)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.local.cpu.score_pass import WindowBorder, bounds_of_window, costs_that_fit
 from gpu_tools.local.problem import ALL, USUAL_SIZES, Problem, Rectangle, SearchSizes
-from gpu_tools.local.search.corridor import BestEnd, CorridorInputs, find_path, no_path
+from gpu_tools.local.search.corridor import KnownEnd, CorridorInputs, find_path, no_path
 from gpu_tools.local.search.forbidden_pairs import ForbiddenPairs
 from gpu_tools.model.results import CigarOperation
 
@@ -62,7 +62,7 @@ class Tiles:
         self.costs = costs_that_fit(problem, np.int16, np.int32)
         self.forbidden = ForbiddenPairs()
 
-    def best_end(self) -> BestEnd | None:
+    def best_end(self) -> KnownEnd | None:
         """Return the first node in which the best score ends, None if that is too low."""
         paths, inputs = (self.paths, self.row_of_paths), self.corridor_inputs
         for costs in self.costs:  # 32 bits where 16 are too few
@@ -73,7 +73,7 @@ class Tiles:
                 break
         if row == _NOTHING:
             return None
-        return BestEnd(score, (row, column), path if path.end == (row, column) else None)
+        return KnownEnd(score, (row, column), path if path.end == (row, column) else None)
 
     @property
     def corridor_inputs(self) -> CorridorInputs:

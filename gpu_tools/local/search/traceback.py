@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from gpu_tools.local.problem import Problem, Rectangle
 from gpu_tools.local.search.corridor import (
     NO_PATH,
-    BestEnd,
+    KnownEnd,
     Corridor,
     CorridorInputs,
     extended,
@@ -86,7 +86,7 @@ def align(
 
 
 def trace(
-    problem: Problem, best: BestEnd, inputs: CorridorInputs, cells_at_once: int
+    problem: Problem, best: KnownEnd, inputs: CorridorInputs, cells_at_once: int
 ) -> tuple[tuple[int, int], int, tuple[CigarOperation, ...]]:
     """Return start, score and CIGAR of the alignment that has a score and ends at a node.
 
