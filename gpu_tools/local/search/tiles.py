@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.local.cpu.score_pass import WindowBorder, bounds_of_window, costs_that_fit
 from gpu_tools.local.problem import ALL, USUAL_SIZES, Problem, Rectangle, SearchSizes
-from gpu_tools.local.search.corridor import KnownEnd, CorridorInputs, find_path, no_path
+from gpu_tools.local.search.corridor import CorridorInputs, KnownEnd, find_path, no_path
 from gpu_tools.local.search.forbidden_pairs import ForbiddenPairs
 from gpu_tools.model.results import CigarOperation
 

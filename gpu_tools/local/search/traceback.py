@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from gpu_tools.local.problem import Problem, Rectangle
 from gpu_tools.local.search.corridor import (
     NO_PATH,
-    KnownEnd,
     Corridor,
     CorridorInputs,
+    KnownEnd,
     extended,
     find_path,
 )
