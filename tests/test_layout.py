@@ -14,7 +14,7 @@ ORDER = (
     {"errors"},
     {"model", "hardware"},
     {"formats", "splicing"},
-    {"exons", "sources", "report"},
+    {"exons", "report"},
     FAMILIES,
     {"annotate", "estimate"},
     {"cli"},
@@ -76,6 +76,16 @@ def test_nothing_lies_loose_at_the_root():
         "__main__.py",
         "errors.py",
     }
+
+
+def test_the_house_has_few_rooms_and_floors():
+    """The root, its folders, and the two folders of hardware; `__main__` stands at the door."""
+    folders = {path.relative_to(PACKAGE).parts[0] for path in MODULES} - {
+        path.name for path in PACKAGE.glob("*.py")
+    }
+    assert folders | {"errors", "__main__"} == set(FLOOR)
+    assert len({"the root", "hardware/cpu", "hardware/gpu"} | folders) <= 18
+    assert len(ORDER[:-1]) <= 7
 
 
 def test_pysam_and_pyfaidx_are_known_to_formats_alone():
