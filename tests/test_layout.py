@@ -122,5 +122,31 @@ def test_a_public_constant_has_one_value():
     assert not {name: found for name, found in values.items() if len(found) > 1}
 
 
+def body_lines(function: ast.FunctionDef) -> int:
+    """Return the lines of a function's body, those of inner functions included, no docstring."""
+    body = function.body[1:] if ast.get_docstring(function) else function.body
+    return function.end_lineno - body[0].lineno + 1 if body else 0
+
+
+def test_a_function_has_at_most_60_lines():
+    """But for kernels and sweeps, whose speed rests on the names that a loop holds in registers."""
+    functions = {
+        (str(path.relative_to(PACKAGE)), node.name): body_lines(node)
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef)
+    }
+    assert {name for name, lines in functions.items() if lines > 60} <= {
+        ("sites/cpu/block.py", "sweep_block"),
+        ("sites/cpu/coding.py", "sweep_coding_block"),
+        ("sites/proteins/cpu/sweep.py", "_sweep_block"),
+        ("sites/gpu/codon_operations.py", "make_operate"),
+        ("sites/gpu/codon_sweep.py", "_make_sweep"),
+        ("sites/gpu/exon_search.py", "make_find_exon"),
+        ("sites/gpu/sweep.py", "_make_sweep"),
+        ("sites/gpu/sweep32.py", "sweep32_warp"),
+    }
+
+
 def test_a_module_has_at_most_400_lines():
     assert not [path for path in MODULES if len(path.read_text().splitlines()) > 400]
