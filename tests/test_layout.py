@@ -14,7 +14,7 @@ ORDER = (
     {"errors"},
     {"model", "hardware"},
     {"formats", "splicing"},
-    {"exons", "sources", "report"},
+    {"exons", "report"},
     FAMILIES,
     {"annotate", "estimate"},
     {"cli"},
@@ -78,6 +78,16 @@ def test_nothing_lies_loose_at_the_root():
     }
 
 
+def test_the_house_has_few_rooms_and_floors():
+    """The root, its folders, and the two folders of hardware; `__main__` stands at the door."""
+    folders = {path.relative_to(PACKAGE).parts[0] for path in MODULES} - {
+        path.name for path in PACKAGE.glob("*.py")
+    }
+    assert folders | {"errors", "__main__"} == set(FLOOR)
+    assert len({"the root", "hardware/cpu", "hardware/gpu"} | folders) <= 18
+    assert len(ORDER[:-1]) <= 7
+
+
 def test_pysam_and_pyfaidx_are_known_to_formats_alone():
     users = {
         path.relative_to(PACKAGE).parts[0]
@@ -110,6 +120,32 @@ def test_a_public_constant_has_one_value():
                     if isinstance(target, ast.Name) and target.id.isupper():
                         values[target.id.lstrip("_")].add(repr(node.value.value))
     assert not {name: found for name, found in values.items() if len(found) > 1}
+
+
+def body_lines(function: ast.FunctionDef) -> int:
+    """Return the lines of a function's body, those of inner functions included, no docstring."""
+    body = function.body[1:] if ast.get_docstring(function) else function.body
+    return function.end_lineno - body[0].lineno + 1 if body else 0
+
+
+def test_a_function_has_at_most_60_lines():
+    """But for kernels and sweeps, whose speed rests on the names that a loop holds in registers."""
+    functions = {
+        (str(path.relative_to(PACKAGE)), node.name): body_lines(node)
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef)
+    }
+    assert {name for name, lines in functions.items() if lines > 60} <= {
+        ("sites/cpu/block.py", "sweep_block"),
+        ("sites/cpu/coding.py", "sweep_coding_block"),
+        ("sites/proteins/cpu/sweep.py", "_sweep_block"),
+        ("sites/gpu/codon_operations.py", "make_operate"),
+        ("sites/gpu/codon_sweep.py", "_make_sweep"),
+        ("sites/gpu/exon_search.py", "make_find_exon"),
+        ("sites/gpu/sweep.py", "_make_sweep"),
+        ("sites/gpu/sweep32.py", "sweep32_warp"),
+    }
 
 
 def test_a_module_has_at_most_400_lines():

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import click
 
 from gpu_tools import spliced_align
-from gpu_tools.cli.common import loci, options, summary
+from gpu_tools.cli.common import case_options, loci, options, summary
 from gpu_tools.cli.common.cases import (
     CaseFiles,
     CaseInputs,
@@ -30,7 +30,6 @@ from gpu_tools.cli.common.proteins import (
 )
 from gpu_tools.formats import tables
 from gpu_tools.formats.alignments import SUFFIXES, write_alignments
-from gpu_tools.formats.exons import intervals
 from gpu_tools.formats.files import check_writable
 from gpu_tools.hardware.device import cpu_threads
 from gpu_tools.model.calibration import null_model, with_evalues
@@ -92,17 +91,10 @@ def _runs_on_cpu(requested: dict) -> str | None:
     "--max-intron", type=options.count(), metavar="N",
     help="With --site-model and cDNAs: no intron is longer.  [default: none is too long]",
 )  # fmt: skip
-@click.option("--targets", metavar="FASTA", help="cDNAs of homologous genes.")
+@case_options.targets
 @protein_options
-@click.option(
-    "--pairs", metavar="TSV",
-    help="Columns base and target: the cases to do.  [default: every target on every base]",
-)  # fmt: skip
-@click.option(
-    "--exons-format", default=intervals.AUTO, show_default=True,
-    type=click.Choice((intervals.AUTO, *intervals.FORMATS)),
-    help="Format of the exons; auto recognises it by content, then suffix.",
-)  # fmt: skip
+@case_options.pairs
+@case_options.exons_format
 @click.option(
     "--match", type=click.IntRange(min=1), default=GENE_SCORING.match, show_default=True,
     metavar="N",

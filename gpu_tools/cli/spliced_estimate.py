@@ -7,11 +7,10 @@ from itertools import repeat
 
 import click
 
-from gpu_tools.cli.common import loci, options, summary
+from gpu_tools.cli.common import case_options, loci, options, summary
 from gpu_tools.cli.common.cases import CaseFiles, read_cases
 from gpu_tools.cli.common.progress import progress
 from gpu_tools.formats import tables
-from gpu_tools.formats.exons import intervals
 from gpu_tools.hardware.device import cpu_threads
 
 COLUMNS = (
@@ -39,16 +38,9 @@ def _needs_no_device(requested: dict) -> str | None:
     "--exons", metavar="FILE",
     help="Candidate exons by sequence name: GENSCAN report, GFF3, GTF, BED or TSV.",
 )  # fmt: skip
-@click.option("--targets", metavar="FASTA", help="cDNAs of homologous genes.")
-@click.option(
-    "--pairs", metavar="TSV",
-    help="Columns base and target: the cases to do.  [default: every target on every base]",
-)  # fmt: skip
-@click.option(
-    "--exons-format", default=intervals.AUTO, show_default=True,
-    type=click.Choice((intervals.AUTO, *intervals.FORMATS)),
-    help="Format of the exons; auto recognises it by content, then suffix.",
-)  # fmt: skip
+@case_options.targets
+@case_options.pairs
+@case_options.exons_format
 @click.option(
     "--histograms", metavar="FILE",
     help="Also write how often lengths of exons and sizes of groups occur, as TSV.",

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gpu_tools.hardware.device import Device
 
 _log = logging.getLogger(__name__)
-_TOLD: set[str] = set()
+_WARNED: set[str] = set()
 Item, Result = TypeVar("Item"), TypeVar("Result")
 
 
@@ -83,14 +83,14 @@ def give_way(where: Device, error: DeviceError) -> None:
     """Tell once that the CPU takes over, or raise the error if the device does not give way."""
     if not where.or_cpu:
         raise error
-    if str(error) not in _TOLD:
+    if str(error) not in _WARNED:
         _log.warning("%s; the CPU does the work", error)
-    _TOLD.add(str(error))
+    _WARNED.add(str(error))
 
 
 def has_given_way() -> bool:
     """Tell whether the CPU has taken over in this process."""
-    return bool(_TOLD)
+    return bool(_WARNED)
 
 
 @contextmanager

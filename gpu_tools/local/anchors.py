@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from gpu_tools.local.problem import Problem
 from gpu_tools.model.sequences import OTHER
@@ -23,6 +22,8 @@ _UNCOMMON = 3
 _LONGEST_WORD = 60
 """Bits of a word."""
 _MIXER = 0x9E3779B97F4A7C15
+_NO_WORD, _REPEATED = -1, -2
+"""Rows of slots without a word, and of words that the query has more than once."""
 
 
 class Words(NamedTuple):
@@ -44,23 +45,52 @@ def score_reached(problem: Problem, most_words: int = MOST_WORDS) -> int:
     length = (max(problem.shape).bit_length() // bits + _UNCOMMON) * bits
     one_of = 1 << max(min(problem.shape) // most_words, 1).bit_length() - 1
     words = Words(bits, letters, min(length, _LONGEST_WORD), one_of - 1)
-    return int(_score_along(problem, *_longest_chain(*_common_words(problem, words))))
-
-
-def _common_words(problem: Problem, words: Words) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the rows and columns in which words end that the query has once, by column."""
-    of_query, rows = _selected(problem.query, words)
-    of_subject, columns = _selected(problem.subject, words)
-    known, first, count = np.unique(of_query, return_index=True, return_counts=True)
-    known, rows = known[count == 1], rows[first[count == 1]]
-    if not len(known):
-        return rows, columns[:0]
-    index = np.minimum(np.searchsorted(known, of_subject), len(known) - 1)
-    found = known[index] == of_subject
-    return rows[index[found]], columns[found]
+    return int(_score_along(problem, *_longest_chain(*common_words(problem, words))))
 
 
 @njit(cache=True, nogil=True)
+def common_words(problem, words):
+    """Return the rows and columns in which words end that the query has once, by column."""
+    known, ends = _table_of_query(problem.query, words)
+    found, columns = _selected(problem.subject, words)
+    rows, n = np.empty(len(found), np.int64), 0
+    for k in range(len(found)):
+        rows[n], columns[n] = ends[_slot(found[k], known, ends)], columns[k]
+        n += rows[n] >= 0
+    return rows[:n], columns[:n]
+
+
+@njit(nogil=True)
+def _table_of_query(query, words):
+    """Return a hash table: words, and the rows in which those end that the query has once."""
+    found, rows = _selected(query, words)
+    size = 4
+    while size < 2 * len(found):
+        size *= 2
+    known, ends = np.empty(size, np.int64), np.full(size, _NO_WORD, np.int64)
+    for k in range(len(found)):
+        at = _slot(found[k], known, ends)
+        known[at] = found[k]
+        ends[at] = rows[k] if ends[at] == _NO_WORD else _REPEATED
+    return known, ends
+
+
+@njit(nogil=True)
+def _slot(word, known, ends):
+    """Return the slot of a word in a table, or the empty one where it would be."""
+    at = (_mixed(word) >> 8) & (len(ends) - 1)
+    while ends[at] != _NO_WORD and known[at] != word:
+        at = (at + 1) & (len(ends) - 1)
+    return at
+
+
+@njit(nogil=True)
+def _mixed(word):
+    """Return 32 bits of a word's hash value."""
+    return np.int64((np.uint64(word) * np.uint64(_MIXER)) >> np.uint64(32))
+
+
+@njit(nogil=True)
 def _selected(symbols, words):
     """Return the words of a sequence that are looked up, and the positions in which they end."""
     bits, letters, length, mask = words
@@ -74,8 +104,7 @@ def _selected(symbols, words):
         if code >= letters:
             first_end = end + symbols_of_word
         word = (word << bits | code) & all_bits
-        mixed = np.int64((np.uint64(word) * np.uint64(_MIXER)) >> np.uint64(32))
-        if mixed & mask == 0 and end >= first_end and n < most:
+        if _mixed(word) & mask == 0 and end >= first_end and n < most:
             found[n], ends[n] = word, end
             n += 1
     return found[:n], ends[:n]

@@ -17,7 +17,7 @@ from gpu_tools.model.scoring import AffineScoring
 from gpu_tools.model.sequences import AMINO_ACIDS, ProteinSequence, Sequence, decode_protein
 
 _LIKE_DNA = frozenset("ACGTUN")
-_ENOUGH_TO_TELL = 50
+_LEAST_LETTERS = 50
 
 
 def local_align(
@@ -211,7 +211,7 @@ def _check_letters(sequence: ProteinSequence, scoring: AffineScoring) -> None:
         )  # fmt: skip
     letters = {AMINO_ACIDS[code] for code in np.unique(sequence.codes)}
     proteins = set(scoring.matrix.letters) > set("ACDEFGHIKLMNPQRSTVWY")
-    if proteins and letters <= _LIKE_DNA and len(sequence) >= _ENOUGH_TO_TELL:
+    if proteins and letters <= _LIKE_DNA and len(sequence) >= _LEAST_LETTERS:
         raise InputError(
             f"{decode_protein(sequence.codes[:10])}... looks like nucleotides, "
             f"the matrix {scoring.matrix.name} scores proteins",

@@ -92,8 +92,9 @@ def search_pairs(
         return _finished(pair, _tiles_on_cpu(pair, search, tally), search, tally)
 
     def on_gpus(ordinals: tuple[int, ...]) -> list[list[PairwiseAlignment]]:
-        results = []
-        for batch, tiles in prefetch(_from_gpus(made, search, ordinals), 1):
+        results, batches = [], _from_gpus(made, search, ordinals)
+        # one pair has no next batch that a thread could prepare meanwhile
+        for batch, tiles in prefetch(batches, 1) if len(made) > 1 else batches:
             tallies = [CaseProgress(pair.cells, done) for pair in batch]
             results += map_on_threads(
                 threads, lambda pair, of_pair, tally: _finished(pair, of_pair, search, tally),

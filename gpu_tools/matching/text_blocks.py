@@ -93,37 +93,55 @@ def text_blocks(
         parts.append(part.codes)
         used = stop
         if used >= size:
-            yield TextBlock(np.concatenate(parts), ranges)
+            yield TextBlock(_joined(parts), ranges)
             parts, ranges, used = [], [], 0
     if ranges:
-        yield TextBlock(np.concatenate(parts), ranges)
+        yield TextBlock(_joined(parts), ranges)
+
+
+def _joined(parts: list[NDArray[np.uint8]]) -> NDArray[np.uint8]:
+    """Return arrays as one; a single one is not copied, which takes as long as a GPU's search."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _text_parts(
     texts: Iterable[Sequence | SequenceChunk], context: Context, names: list[str], size: int
 ) -> Iterator[_TextPart]:
-    """Join the chunks of each text to parts of about `size` symbols that overlap by the context."""
+    """Yield parts of about `size` symbols of each text that overlap by the context."""
     held, offset, begin = [], 0, 0
-    for chunk in _chunks(texts, size):
-        if not held:
-            names.append(chunk.name)
-        held.append(chunk.codes)
-        if not chunk.last and sum(map(len, held)) < size:
-            continue
-        codes = np.concatenate(held)
-        stop = offset + len(codes)
-        end = stop if chunk.last else max(stop - context.after, begin)
-        if end > begin:
-            yield _TextPart(len(names) - 1, offset, codes, begin, end)
-        following = max(offset, end - context.before)
-        held, offset, begin = [codes[following - offset :]], following, end
-        if chunk.last:
-            held, offset, begin = [], 0, 0
-
-
-def _chunks(texts, size: int) -> Iterator[SequenceChunk]:
     for text in texts:
-        last, n = getattr(text, "last", True), len(text.codes)
-        for first in range(0, max(n, 1), size):
-            codes = text.codes[first : first + size]
-            yield SequenceChunk(text.name, codes, last and first + size >= n)
+        if not held:
+            names.append(text.name)
+        if not held and getattr(text, "last", True):
+            yield from _parts_of_whole(len(names) - 1, text.codes, context, size)
+            continue
+        for chunk in _slices(text, size):
+            held.append(chunk.codes)
+            if not chunk.last and sum(map(len, held)) < size:
+                continue
+            codes = _joined(held)
+            stop = offset + len(codes)
+            end = stop if chunk.last else max(stop - context.after, begin)
+            if end > begin:
+                yield _TextPart(len(names) - 1, offset, codes, begin, end)
+            following = max(offset, end - context.before)
+            held, offset, begin = [codes[following - offset :]], following, end
+            if chunk.last:
+                held, offset, begin = [], 0, 0
+
+
+def _parts_of_whole(
+    text: int, codes: NDArray[np.uint8], context: Context, size: int
+) -> Iterator[_TextPart]:
+    """Yield the parts of a text that is in memory as a whole, of which nothing is copied."""
+    for begin in range(0, len(codes), size):
+        end = min(begin + size, len(codes))
+        first, stop = max(begin - context.before, 0), end + context.after
+        yield _TextPart(text, first, codes[first:stop], begin, end)
+
+
+def _slices(text: SequenceChunk, size: int) -> Iterator[SequenceChunk]:
+    n = len(text.codes)
+    for first in range(0, max(n, 1), size):
+        codes = text.codes[first : first + size]
+        yield SequenceChunk(text.name, codes, text.last and first + size >= n)

@@ -46,10 +46,10 @@ class ShortenedAxis:
         covered = merged(exons)
         gaps = [(a[1], b[0]) for a, b in pairwise(covered)]
         nucleotides = sum(end - start for start, end in covered)
-        room = AXIS_WIDTH - 2 * _SIDE
+        width = AXIS_WIDTH - 2 * _SIDE
         weights = [math.log2(1 + (end - start) / 40) + 1 for start, end in gaps]
-        budget = min(room * _GAPS, 45.0 * len(gaps))
-        self.scale = min((room - budget) / nucleotides, _MOST_PER_NUCLEOTIDE)
+        budget = min(width * _GAPS, 45.0 * len(gaps))
+        self.scale = min((width - budget) / nucleotides, _MOST_PER_NUCLEOTIDE)
         """Pixels of a nucleotide of an exon."""
         widths = [
             min(budget * weight / sum(weights), self.scale * (end - start))

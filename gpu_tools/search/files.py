@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpu_tools.errors import OutputError
 from gpu_tools.formats.files import replaced_when_complete
+from gpu_tools.model.sequences import Sequence
 from gpu_tools.search.words import AMINO_ACID_CLASSES, WordScheme
-
-if TYPE_CHECKING:
-    from gpu_tools.search.index import Genome, GenomeIndex
 
 FORMAT, VERSION = "gpu-tools genome index", 1
 HEADER = "index.json"
@@ -23,8 +23,10 @@ ARRAYS = {"bounds": np.dtype(np.int64), "positions": np.dtype(np.uint32)}
 PARAMETERS = "kind", "shapes", "sample", "genetic_code", "classes"
 
 
-def save_index(index: GenomeIndex, folder: str | Path) -> None:
-    """Write an index; see `GenomeIndex.save`."""
+def save_index(
+    folder: str | Path, words: WordScheme, records: Iterable[Sequence], arrays: dict[str, NDArray]
+) -> None:
+    """Write an index of a genome's records; see `GenomeIndex.save`."""
     folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -34,17 +36,13 @@ def save_index(index: GenomeIndex, folder: str | Path) -> None:
         raise OutputError(f"{folder}: cannot be written ({error.strerror})") from None
     for name, dtype in ARRAYS.items():
         with replaced_when_complete(folder / f"{name}.npy") as temporary:
-            np.save(temporary, getattr(index, name).astype(dtype, copy=False))
+            np.save(temporary, arrays[name].astype(dtype, copy=False))
     with replaced_when_complete(folder / HEADER) as temporary:
-        temporary.write_text(json.dumps(_header(index), indent=2) + "\n", encoding="utf-8")
-
-
-def _header(index: GenomeIndex) -> dict[str, Any]:
-    return {
-        "format": FORMAT, "version": VERSION, **parameters(index.words),
-        "genome": identity(index.genome),
-        "shapes_of_arrays": {name: list(getattr(index, name).shape) for name in ARRAYS},
-    }  # fmt: skip
+        header = {
+            "format": FORMAT, "version": VERSION, **parameters(words), "genome": identity(records),
+            "shapes_of_arrays": {name: list(arrays[name].shape) for name in ARRAYS},
+        }  # fmt: skip
+        temporary.write_text(json.dumps(header, indent=2) + "\n", encoding="utf-8")
 
 
 def parameters(words: WordScheme) -> dict[str, Any]:
@@ -52,12 +50,11 @@ def parameters(words: WordScheme) -> dict[str, Any]:
     return {**asdict(words), "shapes": list(words.shapes), "classes": AMINO_ACID_CLASSES}
 
 
-def identity(genome: Genome) -> dict[str, Any]:
+def identity(records: Iterable[Sequence]) -> dict[str, Any]:
     """Return what tells a genome from others, as the header has it."""
-    digest = sha256()
-    for record in genome.records:
+    digest, names, lengths = sha256(), [], []
+    for record in records:
         digest.update(np.ascontiguousarray(record.codes))
-    return {
-        "names": [record.name for record in genome.records], "lengths": genome.lengths.tolist(),
-        "sha256": digest.hexdigest(),
-    }  # fmt: skip
+        names.append(record.name)
+        lengths.append(len(record))
+    return {"names": names, "lengths": lengths, "sha256": digest.hexdigest()}

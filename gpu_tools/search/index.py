@@ -121,7 +121,8 @@ class GenomeIndex:
         OutputError
             If the folder or a file cannot be written.
         """
-        save_index(self, folder)
+        arrays = {"bounds": self.bounds, "positions": self.positions}
+        save_index(folder, self.words, self.genome.records, arrays)
 
 
 def fixed(array: NDArray) -> NDArray:

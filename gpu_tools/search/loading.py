@@ -34,7 +34,7 @@ def read_index(folder: Path, records: list[Sequence], options: SearchOptions) ->
     words = WordScheme.chosen(header["kind"], sum(map(len, records)), options)
     _check_same(path, header, parameters(words))
     genome = Genome.of(records, words.reach)
-    _check_genome(path, header["genome"], identity(genome))
+    _check_genome(path, header["genome"], identity(genome.records))
     arrays = {name: _mapped(folder / f"{name}.npy", header, name) for name in ARRAYS}
     bounds = arrays["bounds"]
     rising = (np.diff(bounds.ravel()) >= 0).all() and bounds[0, 0, 0] == 0

@@ -108,7 +108,8 @@ def max_segments(
     device : str
         ``auto``, ``cpu``, ``cuda``, ``cuda:0`` or ``cuda:0,1``; the result does not depend on it.
     threads : int, optional
-        Threads of the CPU path, all that the process may use by default.
+        Threads of the CPU path, which also merge what a GPU finds; all that the process may use
+        by default.
 
     Returns
     -------
@@ -141,14 +142,14 @@ def max_segments(
     """
     numbers = as_numbers(values, 1)
     units = choose_units(numbers)
-    where = resolve(device)
+    where, count = resolve(device), cpu_threads(threads)
 
     def on_gpus(ordinals: tuple[int, ...]) -> tuple:
         from gpu_tools.segments.gpu import maximal_segments as maximal_cuda
 
-        return maximal_cuda.maximal(numbers, units.scale, ordinals)
+        return maximal_cuda.maximal(numbers, units.scale, ordinals, count)
 
-    on_cpu = partial(maximal_cpu.maximal, numbers, units.scale, cpu_threads(threads))
+    on_cpu = partial(maximal_cpu.maximal, numbers, units.scale, count)
     starts, ends, sums = on_gpu_or_cpu(where, on_gpus, on_cpu)
     found = Segments(starts, ends, units.scores(sums))
     return found if min_score is None else found.take(found.scores >= min_score)

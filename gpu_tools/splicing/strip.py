@@ -83,7 +83,7 @@ def aligned_zeros(shape: tuple[int, int], dtype) -> NDArray:
     return simd.aligned_zeros(shape[0] * shape[1], dtype).reshape(shape)
 
 
-def aligned_room(shape: tuple[int, int], dtype) -> NDArray:
+def aligned_empty(shape: tuple[int, int], dtype) -> NDArray:
     """Return rows of whole vectors, not filled in, each beginning at a cache line."""
     count = shape[0] * shape[1]
     buffer = np.empty(count + simd.VECTOR_BYTES, dtype)

@@ -7,8 +7,16 @@ import time
 from collections.abc import Callable
 from random import Random
 
+from tests.formats.sources.faulty_server import (
+    Server,
+    cut,
+    cut_chunked,
+    ok,
+    ranges,
+    serving,
+    status,
+)
 from tests.fuzz.mutations import HOSTILE_WORDS, mutated
-from tests.sources.faulty_server import Server, cut, cut_chunked, ok, ranges, serving, status
 
 FASTA = b">NM_1.2 a test\nACGTACGTAC\nGGTTN\n"
 _LOOKUP = {"object_type": "Gene", "species": "homo_sapiens", "canonical_transcript": "ENST01.3"}

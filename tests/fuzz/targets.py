@@ -29,6 +29,7 @@ from gpu_tools.formats.sequences.locus import (
     record_lengths,
 )
 from gpu_tools.formats.sequences.parts import record_parts
+from gpu_tools.formats.sources.source import parse_source
 from gpu_tools.formats.tables import read_table
 from gpu_tools.formats.values.matrices import load_matrix
 from gpu_tools.formats.values.numbers import read_matrix, read_values
@@ -38,7 +39,6 @@ from gpu_tools.model.json_model import parse_json
 from gpu_tools.model.locus import Loci, Locus
 from gpu_tools.model.sequences import encode_protein
 from gpu_tools.sites.model import load_sites
-from gpu_tools.sources.source import parse_source
 from tests.cli.damage import COMMANDS, FILES
 from tests.fuzz.mutations import bgzipped
 

@@ -11,7 +11,7 @@ from tests.cli.damage import FILES
 
 @pytest.fixture(autouse=True)
 def untold(monkeypatch):
-    monkeypatch.setattr(gpu_faults, "_TOLD", set())
+    monkeypatch.setattr(gpu_faults, "_WARNED", set())
 
 
 class CudaAPIError(Exception):

@@ -13,8 +13,8 @@ from random import Random
 from typing import NamedTuple
 
 from gpu_tools.cli.common.tiny_runs import write_inputs
+from tests.formats.sources.faulty_server import Server, serving
 from tests.report.results import write_results
-from tests.sources.faulty_server import Server, serving
 
 _TIME = re.compile(rb"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00")
 _INDEXES = (".fai", ".gzi", ".bai", ".csi")

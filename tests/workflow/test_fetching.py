@@ -5,7 +5,7 @@ import json
 import pysam
 import pytest
 
-from tests.sources.faulty_server import ok, serving, status
+from tests.formats.sources.faulty_server import ok, serving, status
 from tests.workflow.folders import BASES, HEADER, LOCI, MRNAS, TARGETS, write_sheet
 
 GENE = "ENSG00000136634"

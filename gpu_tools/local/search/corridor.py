@@ -44,6 +44,21 @@ class Path(NamedTuple):
     corridor: Corridor
 
 
+@register_jitable
+def no_path():
+    """Return what stands for the path of no alignment."""
+    none = np.empty(0, np.int64)
+    return Path((np.int64(-1), np.int64(-1)), (np.int64(-1), np.int64(-1)), Corridor(0, none, none))
+
+
+class KnownEnd(NamedTuple):
+    """The best score, the first node in which it ends, and the path that ends there if known."""
+
+    score: int
+    end: tuple[int, int]
+    path: Path | None
+
+
 class CorridorInputs(NamedTuple):
     """Bounds of tiles' scores, a tile's side as a power of two, and forbidden pairs."""
 
@@ -111,6 +126,25 @@ def _last_forbidden(forbidden, at, row, begin):
 
 
 @njit(nogil=True)
+def _columns_of_row(ends, inside, lowest, highest):
+    """Return the first column of a row that is looked at, from right to left, and the last one.
+
+    `lowest` and `highest` are those of the row below that paths lead to; where the row is `inside`
+    a rectangle of ends, its columns come to them.
+    """
+    if inside:
+        return max(highest, ends.right), min(lowest - 1, ends.left + 1)
+    return highest, lowest - 1
+
+
+@njit(nogil=True)
+def _scaled_end(ends, row, column):
+    """Return the lower bits of scores that come from an end; see `find_path`."""
+    down, across = row - ends.top - 1, column - ends.left - 1
+    return _SCALE - 1 - (down * (ends.right - ends.left) + across)
+
+
+@njit(nogil=True)
 def _found_path(start, end, ends, corridor):
     """Return the path of a start and a scaled end; see `find_path`."""
     down, across = divmod(_SCALE - 1 - end, ends.right - ends.left)
@@ -146,7 +180,6 @@ def find_path(problem, ends, score, inputs):
     forbidden = inputs.forbidden_rows, inputs.forbidden_columns
     first_row, last_row = ends.top + 1, ends.bottom
     first_column, last_column = ends.left + 1, ends.right
-    ends_across = last_column - first_column + 1
     # a gap that is left and entered again has been opened twice
     reopened, steepest = gap_open - gap_extend, max(table.max(), 0)
     width = last_column + 1
@@ -158,8 +191,7 @@ def find_path(problem, ends, score, inputs):
     at = np.searchsorted(inputs.forbidden_rows, last_row + 1) - 1
     for row in range(last_row, -1, -1):
         inside = row >= first_row
-        begin = max(highest, last_column) if inside else highest
-        final = min(lowest - 1, first_column) if inside else lowest - 1
+        begin, final = _columns_of_row(ends, inside, lowest, highest)
         at = _last_forbidden(forbidden, at, row, begin)
         used_column = _used_column(forbidden, at, row)
         scores = table[query[row]] if row < len(query) else table[0]
@@ -167,8 +199,7 @@ def find_path(problem, ends, score, inputs):
         down = (row - 1) >> shift
         top, left, of_tile, entering = down << shift, width, 0, 0
         lowest, highest = width, -1
-        diagonal = best[begin + 1]
-        column = begin
+        diagonal, column = best[begin + 1], begin
         while column >= 0 and (column >= final or running > NO_PATH or right > NO_PATH):
             if column < met:
                 met, best[column], gap[column] = column, NO_PATH, NO_PATH
@@ -189,8 +220,7 @@ def find_path(problem, ends, score, inputs):
             elif diagonal > NO_PATH:
                 value = max(value, diagonal + scores[subject[column]])
             if inside and first_column <= column <= last_column:
-                number = (row - first_row) * ends_across + column - first_column
-                value = max(value, _SCALE - 1 - number)
+                value = max(value, _scaled_end(ends, row, column))
             value = value if value >= lacks else NO_PATH
             diagonal = best[column]
             best[column], gap[column], right = value, falling, value

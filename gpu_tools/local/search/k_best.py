@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpu_tools.local.problem import USUAL_SIZES, Problem, Rectangle
-from gpu_tools.local.search.corridor import whole
+from gpu_tools.local.search.corridor import KnownEnd, whole
 from gpu_tools.local.search.forbidden_pairs import ForbiddenPairs
 from gpu_tools.local.search.tiles import Tiles
 from gpu_tools.local.search.traceback import align, trace
@@ -35,19 +35,20 @@ def best_alignments(tiles: Tiles, k: int) -> Iterator[FoundAlignment]:
     for rank in range(1, k + 1):
         if (best := tiles.best_end()) is None:
             return
-        yield (found := _alignment_to(tiles, *best))
+        yield (found := _alignment_to(tiles, best))
         if rank < k:
             tiles.use_up(found.start, found.end, found.cigar)
 
 
-def _alignment_to(tiles: Tiles, score: int, end: tuple[int, int]) -> FoundAlignment:
-    """Return the alignment of a score that ends in a node."""
-    start, found, cigar = trace(
-        tiles.problem, end, score, tiles.corridor_inputs, tiles.sizes.cells_at_once
-    )
-    if found != score:  # the passes contradict each other
-        raise AssertionError(f"alignment from {start} to {end} scores {found}, its cell {score}")
-    return FoundAlignment(score, start, end, cigar)
+def _alignment_to(tiles: Tiles, best: KnownEnd) -> FoundAlignment:
+    """Return the best alignment, which ends in a node."""
+    inputs, at_once = tiles.corridor_inputs, tiles.sizes.cells_at_once
+    start, found, cigar = trace(tiles.problem, best, inputs, at_once)
+    if found != best.score:  # the passes contradict each other
+        raise AssertionError(
+            f"alignment from {start} to {best.end} scores {found}, its cell {best.score}"
+        )
+    return FoundAlignment(best.score, start, best.end, cigar)
 
 
 def global_alignment(

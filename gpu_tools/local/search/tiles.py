@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.local.cpu.score_pass import WindowBorder, bounds_of_window, costs_that_fit
 from gpu_tools.local.problem import ALL, USUAL_SIZES, Problem, Rectangle, SearchSizes
-from gpu_tools.local.search.corridor import CorridorInputs, find_path
+from gpu_tools.local.search.corridor import CorridorInputs, KnownEnd, find_path, no_path
 from gpu_tools.local.search.forbidden_pairs import ForbiddenPairs
 from gpu_tools.model.results import CigarOperation
 
@@ -62,22 +62,18 @@ class Tiles:
         self.costs = costs_that_fit(problem, np.int16, np.int32)
         self.forbidden = ForbiddenPairs()
 
-    def best_end(self) -> tuple[int, tuple[int, int]] | None:
-        """Return the best score and the first node in which it ends, None if it is too low."""
-        paths = self.paths, self.row_of_paths
+    def best_end(self) -> KnownEnd | None:
+        """Return the first node in which the best score ends, None if that is too low."""
+        paths, inputs = (self.paths, self.row_of_paths), self.corridor_inputs
         for costs in self.costs:  # 32 bits where 16 are too few
-            score, row, column = _next_end(
-                self.problem,
-                self.highest,
-                paths,
-                self.least,
-                self.margin,
-                self.corridor_inputs,
-                costs,
+            score, row, column, path = _next_end(
+                self.problem, self.highest, paths, self.least, self.margin, inputs, costs
             )
             if row != _TOO_WIDE:
                 break
-        return None if row == _NOTHING else (score, (row, column))
+        if row == _NOTHING:
+            return None
+        return KnownEnd(score, (row, column), path if path.end == (row, column) else None)
 
     @property
     def corridor_inputs(self) -> CorridorInputs:
@@ -90,8 +86,7 @@ class Tiles:
     ) -> None:
         """Forbid an alignment's pairs, and lower the bounds around and behind a long one."""
         self.forbidden.add(start, cigar)
-        apart = (self.paths[:, 2:] <= start).any(axis=1) | (self.paths[:, :2] >= end).any(axis=1)
-        self.paths[~apart] = _UNKNOWN
+        _forget_paths(self.paths, start, end)
         first, last = self._tile_of(*start), self._tile_of(end[0] - 1, end[1] - 1)
         if max(last[0] - first[0], last[1] - first[1]) <= self.margin:
             return  # small windows tell as much as soon as they are needed
@@ -109,35 +104,51 @@ class Tiles:
 
 
 @njit(cache=True, nogil=True)
+def _forget_paths(paths, start, end):
+    """Mark the paths of tiles as unknown that may share a pair with one from start to end."""
+    for k in range(len(paths)):
+        before = paths[k, 2] <= start[0] or paths[k, 3] <= start[1]
+        behind = paths[k, 0] >= end[0] or paths[k, 1] >= end[1]
+        if not (before or behind):
+            paths[k] = _UNKNOWN
+
+
+@njit(cache=True, nogil=True)
 def _next_end(problem, highest, paths_of_row, least, margin, inputs, costs):
-    """Return the highest score, and row and column of the first node in which it ends.
+    """Return the highest score, row and column of the first node in which it ends, and a path.
 
     The row is `_NOTHING` if the score is less than `least`, `_TOO_WIDE` if `costs` are too narrow.
+    The path is the last one that was found, which may end in another node.
     """
-    paths, row_of_paths = paths_of_row
+    (paths, row_of_paths), last_path = paths_of_row, no_path()
     while True:
         down = np.argmax(highest)
         score = np.int64(highest[down])
         if score < least:
-            return score, _NOTHING, 0
+            return score, _NOTHING, 0, last_path
         if row_of_paths[0] != down:
             row_of_paths[0], paths[:] = down, _UNKNOWN
         row, column = np.iinfo(np.int64).max, np.int64(0)
         for across in range(len(paths)):
             if inputs.upper[down, across] == score and paths[across, 0] == _UNKNOWN:
                 tile = down, across
-                if not _settle(problem, highest, paths, tile, margin, inputs, costs):
-                    return score, _TOO_WIDE, 0
+                fits, path = _settle(problem, highest, paths, tile, margin, inputs, costs)
+                if not fits:
+                    return score, _TOO_WIDE, 0, last_path
+                last_path = path
             end = paths[across, 2], paths[across, 3]
             if inputs.upper[down, across] == score and end < (row, column):
                 row, column = end
         if highest[down] == score:
-            return score, row, column
+            return score, row, column, last_path
 
 
 @njit(nogil=True)
 def _settle(problem, highest, paths, tile, margin, inputs, costs):
-    """Lower a tile's bound or find the first alignment that has it; False if costs are narrow."""
+    """Lower a tile's bound or find the path of the first alignment that has it.
+
+    Returned are whether the costs are wide enough, and the path; without one its start is -1.
+    """
     upper, side = inputs.upper, 1 << inputs.shift
     score, top, left, before = upper[tile], tile[0] * side, tile[1] * side, margin
     ends = Rectangle(
@@ -149,16 +160,16 @@ def _settle(problem, highest, paths, tile, margin, inputs, costs):
         first = max(tile[0] - before, 0), max(tile[1] - before, 0)
         last = min(tile[0] + 1, upper.shape[0] - 1), min(tile[1] + 1, upper.shape[1] - 1)
         if shortest < before and not _lower(problem, highest, first, last, inputs, costs):
-            return False
+            return False, no_path()
         if upper[tile] < score:
-            return True
+            return True, no_path()
         if before == margin:
             path = find_path(problem, ends, score, inputs)
             if path.start[0] >= 0:
                 (row, column), (past, behind) = path.start, path.end
                 paths[tile[1], 0], paths[tile[1], 1] = row, column
                 paths[tile[1], 2], paths[tile[1], 3] = past, behind
-                return True
+                return True, path
         if first == (0, 0):  # what padding adds is no alignment
             upper[tile] = min(upper[tile], score - 1)
             highest[tile[0]] = upper[tile[0]].max()

@@ -19,6 +19,7 @@ from gpu_tools.local.search.corridor import (
     NO_PATH,
     Corridor,
     CorridorInputs,
+    KnownEnd,
     extended,
     find_path,
 )
@@ -85,17 +86,19 @@ def align(
 
 
 def trace(
-    problem: Problem, end: tuple[int, int], score: int, inputs: CorridorInputs, cells_at_once: int
+    problem: Problem, best: KnownEnd, inputs: CorridorInputs, cells_at_once: int
 ) -> tuple[tuple[int, int], int, tuple[CigarOperation, ...]]:
-    """Return start, score and CIGAR of the alignment of `score` that ends at a node.
+    """Return start, score and CIGAR of the alignment that has a score and ends at a node.
 
     Its start is the last one from which there is one.
     """
-    last_pair = Rectangle(end[0] - 1, end[0], end[1] - 1, end[1])
-    start, _, corridor = find_path(problem, last_pair, score, inputs)
+    score, (row, column), path = best
+    if path is None:
+        path = find_path(problem, Rectangle(row - 1, row, column - 1, column), score, inputs)
+    start, _, corridor = path
     if start[0] < 0:  # bounds and scores contradict each other
-        raise AssertionError(f"no alignment of score {score} ends at {end}")
-    rectangle = Rectangle(start[0], end[0], start[1], end[1])
+        raise AssertionError(f"no alignment of score {score} ends at {row, column}")
+    rectangle = Rectangle(start[0], row, start[1], column)
     forbidden = inputs.forbidden_rows, inputs.forbidden_columns
     return start, *align(problem, rectangle, forbidden, corridor, cells_at_once)
 

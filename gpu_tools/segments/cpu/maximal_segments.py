@@ -72,4 +72,4 @@ def maximal(values: NDArray, scale, threads: int) -> tuple[NDArray[np.int64], ..
     map_on_threads(
         threads, lambda a, b: list_runs(values, scale, a, b, runs), bounds[:-1], bounds[1:]
     )
-    return merge_runs(runs)
+    return merge_runs([runs], threads)

@@ -112,13 +112,9 @@ def _list_share(values: NDArray, scale) -> list[RunSegments]:
     ]
 
 
-def joined(parts: list[RunSegments]) -> RunSegments:
-    """Return the segments of neighbouring parts of the values; `firsts` are those of all."""
-    _, counts, *others = map(np.concatenate, zip(*(part[1:] for part in parts), strict=True))
-    return RunSegments(RUN, np.cumsum(counts) - counts, counts, *others)
-
-
-def maximal(values: NDArray, scale, ordinals: tuple[int, ...]) -> tuple[NDArray[np.int64], ...]:
+def maximal(
+    values: NDArray, scale, ordinals: tuple[int, ...], threads: int = 1
+) -> tuple[NDArray[np.int64], ...]:
     """Return starts, ends and sums in units of all maximal scoring segments, in order.
 
     Parameters
@@ -127,6 +123,8 @@ def maximal(values: NDArray, scale, ordinals: tuple[int, ...]) -> tuple[NDArray[
     scale : int64 or float64
     ordinals : tuple of int
         GPUs; each takes an equal share of the values.
+    threads : int
+        Threads of the CPU that merge the lists of runs.
 
     Returns
     -------
@@ -136,4 +134,4 @@ def maximal(values: NDArray, scale, ordinals: tuple[int, ...]) -> tuple[NDArray[
     bounds = [RUN * (runs * k // len(ordinals)) for k in range(len(ordinals) + 1)]
     shares = [values[a:b] for a, b in pairwise(bounds)]
     found = map_gpus(ordinals, lambda share: _list_share(share, scale), shares)
-    return merge_runs(joined([part for parts in found for part in parts]))
+    return merge_runs([part for parts in found for part in parts], threads)

@@ -162,7 +162,7 @@ def sweep_block(lists, strip, state, border, following, weights, rows):
     border_row = next_border(rising, low)
     lanes, width, ring = len(no_carry), len(row), len(arriving)
     half, tail = width // 2, width - lanes
-    places, kept, entry, here = len(exit_rows) - 1, max(len(entries), 1), 0, low % ring
+    places, entry_rows, entry, here = len(exit_rows) - 1, max(len(entries), 1), 0, low % ring
     todo, begun, bonus, from_row, to_row = _ADVANCE, floor, floor, 0, 0
     bottom, most, ends = simd.splat(floor), UNKNOWN, span[1] > span[0]
     carry, carry2, right, right2, across = bottom, bottom, bottom, bottom, bottom
@@ -285,12 +285,12 @@ def sweep_block(lists, strip, state, border, following, weights, rows):
             counts[0], donor = counts[0] + 1, donor + 1
             next_donor = listed(donors, donor)
         elif todo == _ENTER:
-            from_row, to_row = of_class, entry % kept
+            from_row, to_row = of_class, entry % entry_rows
             bonus = row.dtype.type(acceptor_scores[acceptor] - penalties[of_class])
         elif is_entry:
             score, kind = acceptor_scores[acceptor], acceptor_kinds[acceptor]
-            _enter(entries, entry % kept, before, kinds, penalties, kind, score, floor, lanes)
-            raise_to(row, 0, entries, entry % kept, width, lanes, 0)
+            _enter(entries, entry % entry_rows, before, kinds, penalties, kind, score, floor, lanes)
+            raise_to(row, 0, entries, entry % entry_rows, width, lanes, 0)
         most = max(most, begin_score + begin_edge)
         if is_entry:
             most, entry, acceptor = UNKNOWN, entry + 1, acceptor + 1

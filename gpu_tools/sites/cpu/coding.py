@@ -190,7 +190,7 @@ def sweep_coding_block(lists, strip, state, weights, bounds):
     longest, window, limited = lists.longest, state.window, len(lists.longest.most) > 0
     low, high = bounds
     width, lanes = rows.shape[1], carries.shape[1]
-    tail, places, kept = width - lanes, len(exit_rows) - 1, max(len(entries) // FRAMES, 1)
+    tail, places, entry_rows = width - lanes, len(exit_rows) - 1, max(len(entries) // FRAMES, 1)
     # chains that begin three nucleotides before join
     first, acceptor = first_from(firsts, low - FRAMES), first_from(acceptors, low)
     donor, last = first_from(donors, low), first_from(lasts, low)
@@ -331,7 +331,7 @@ def sweep_coding_block(lists, strip, state, weights, bounds):
         if is_entry:
             _enter(
                 rows, before, entries, waiting, waits, codes, stops, kinds, penalties, profile, i,
-                entry % kept, acceptor_scores[acceptor], acceptor_kinds[acceptor], gap, floor,
+                entry % entry_rows, acceptor_scores[acceptor], acceptor_kinds[acceptor], gap, floor,
                 lanes,
             )  # fmt: skip
             most, entry, acceptor = UNKNOWN, entry + 1, acceptor + 1

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from gpu_tools.hardware.device import cpu_threads, resolve
 from gpu_tools.hardware.gpu_faults import on_gpu_or_cpu
 from gpu_tools.hardware.progress import CaseProgress
-from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.protein_alignment import ProteinAlignment
 from gpu_tools.model.protein_scoring import ProteinScoring
 from gpu_tools.model.sequences import ProteinSequence, Sequence
@@ -19,7 +18,13 @@ from gpu_tools.sites.proteins.cpu.strand import BestSweep, ProteinSweep
 from gpu_tools.sites.proteins.cpu.traceback import trace
 from gpu_tools.sites.proteins.sites import protein_table
 from gpu_tools.sites.table import SiteTable
-from gpu_tools.splicing.proteins.translation import StrandAndProtein, shown, stop_behind, with_stop
+from gpu_tools.splicing.proteins.results import (
+    align_largest_first,
+    chain_fields,
+    swept_strands,
+    without_chain,
+)
+from gpu_tools.splicing.proteins.translation import StrandAndProtein, stop_behind
 
 
 @dataclass(frozen=True)
@@ -131,8 +136,11 @@ def protein_align(
     where, done = resolve(device), progress or (lambda cells: None)
     least = {} if min_scores is None else dict(zip(map(id, cases), min_scores, strict=True))
 
+    def align(case: ProteinCase, own_threads: int, tally: CaseProgress) -> ProteinAlignment:
+        return _aligned(case, scoring, least.get(id(case)), own_threads, tally)
+
     def on_cpu(cases: list[ProteinCase]) -> list[ProteinAlignment]:
-        return _aligned_on_cpu(cases, scoring, least, threads, done)
+        return align_largest_first(cases, align, threads, done)
 
     def on_gpus(ordinals: tuple[int, ...]) -> list[ProteinAlignment]:
         from gpu_tools.sites.proteins.gpu.schedule import align_on_gpus
@@ -147,59 +155,34 @@ def protein_align(
     return on_gpu_or_cpu(where, on_gpus, lambda: on_cpu(cases))
 
 
-def _aligned_on_cpu(
-    cases: list[ProteinCase], scoring: ProteinScoring, least: dict[int, int], threads: int,
-    done: Callable[[int], None],
-) -> list[ProteinAlignment]:  # fmt: skip
-    """Align cases, the largest first; `least` are scores whose chains are wanted, by identity."""
-    order = sorted(range(len(cases)), key=lambda k: -cases[k].cells)
-    aside = max(threads // max(len(cases), 1), 1)
-
-    def aligned(k: int) -> ProteinAlignment:
-        return _aligned(cases[k], scoring, least.get(id(cases[k])), aside, done)
-
-    found = map_on_threads(threads, aligned, order)
-    results = dict(zip(order, found, strict=True))
-    return [results[k] for k in range(len(cases))]
-
-
 def _aligned(
     case: ProteinCase, scoring: ProteinScoring, least: int | None, threads: int,
-    progress: Callable[[int], None],
+    tally: CaseProgress,
 ) -> ProteinAlignment:  # fmt: skip
-    tally = CaseProgress(case.cells, progress)
+    """Align a case; `least` is the score from which on its chain is wanted."""
 
     def swept(strand: str) -> ProteinSweep:
         codes, table = case.codes(strand), case.tables[strand]
         return ProteinSweep(codes, case.target.codes, table, scoring).run(tally.add)
 
-    names = [strand for strand in "+-" if strand in case.tables]
-    sweeps = dict(zip(names, map_on_threads(threads, swept, names), strict=True))
-    scored = [name for name in names if sweeps[name].score is not None]
+    sweeps = swept_strands([s for s in "+-" if s in case.tables], swept, threads)
+    scored = [strand for strand, sweep in sweeps.items() if sweep.score is not None]
     # the first of equals: + before -
-    best = max(scored, key=lambda name: sweeps[name].score, default=None)
+    best = max(scored, key=lambda strand: sweeps[strand].score, default=None)
     found = best and BestSweep(best, sweeps[best].score, lambda: sweeps[best])
-    result = _result(case, found, least)
-    tally.finish()
-    return result
+    return _result(case, found, least)
 
 
 def _result(
     case: ProteinCase, found: BestSweep | None, least: int | None = None
 ) -> ProteinAlignment:
-    common = {
-        "base": case.base.name, "target": case.target.name, "base_length": len(case.base),
-        "target_length": len(case.target), "cells": case.cells,
-    }  # fmt: skip
+    result = without_chain(case)
     if found is None:
-        return ProteinAlignment(**common)
-    common |= {"strand": found.strand, "score": found.score}
+        return result
     if least is not None and found.score < least:
-        return ProteinAlignment(**common)
-    strand, sweep = found.strand, found.sweep()
-    traced, length = trace(sweep), len(case.base)
+        return replace(result, strand=found.strand, score=found.score)
+    sweep = found.sweep()
+    traced, question = trace(sweep), StrandAndProtein(sweep.codes, sweep.target, sweep.scoring)
     stop = stop_behind(sweep.codes, traced.intervals[-1][1], sweep.scoring)
-    parts = shown(traced, StrandAndProtein(sweep.codes, sweep.target, sweep.scoring), stop)
-    intervals = with_stop(traced.intervals) if stop else traced.intervals
-    chain = tuple((s, e) if strand == "+" else (length - e, length - s) for s, e in intervals)
-    return ProteinAlignment(**common, chain=chain, **parts)
+    fields = chain_fields(found.strand, traced, question, stop)
+    return replace(result, score=found.score, **fields)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import Lock
 
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.hardware.device import cpu_threads, resolve
 from gpu_tools.hardware.progress import CaseProgress
-from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.protein_alignment import ProteinAlignment
 from gpu_tools.model.protein_scoring import ProteinScoring
 from gpu_tools.model.sequences import ProteinSequence, reverse_complement
@@ -18,7 +17,13 @@ from gpu_tools.spliced.proteins.cpu.strand import CandidateSweep
 from gpu_tools.spliced.proteins.cpu.traceback import trace
 from gpu_tools.spliced.proteins.limits import may_begin
 from gpu_tools.spliced.proteins.tracks import Candidates, candidates_of
-from gpu_tools.splicing.proteins.translation import StrandAndProtein, shown, with_stop
+from gpu_tools.splicing.proteins.results import (
+    align_largest_first,
+    chain_fields,
+    swept_strands,
+    without_chain,
+)
+from gpu_tools.splicing.proteins.translation import StrandAndProtein
 
 
 @dataclass(frozen=True)
@@ -109,18 +114,12 @@ def protein_spliced_align(
     if scoring.ends == "free":
         raise ScoringError("listed candidates of proteins with free ends; expected whole ones")
     resolve(device)
-    known, threads = _KnownCandidates(scoring), cpu_threads(threads)
-    aside = max(threads // max(len(cases), 1), 1)
+    known, done = _KnownCandidates(scoring), progress or (lambda cells: None)
 
-    def align(k: int) -> ProteinAlignment:
-        tally = CaseProgress(cases[k].cells, progress or (lambda cells: None))
-        result = _aligned(cases[k], known, scoring, aside, tally)
-        tally.finish()
-        return result
+    def align(case: ListedProteinCase, own_threads: int, tally: CaseProgress) -> ProteinAlignment:
+        return _aligned(case, known.of(case), scoring, own_threads, tally)
 
-    order = sorted(range(len(cases)), key=lambda k: -cases[k].cells)
-    found = dict(zip(order, map_on_threads(threads, align, order), strict=True))
-    return [found[k] for k in range(len(cases))]
+    return align_largest_first(cases, align, cpu_threads(threads), done)
 
 
 class _KnownCandidates:
@@ -148,10 +147,9 @@ class _KnownCandidates:
 
 
 def _aligned(
-    case: ListedProteinCase, known: _KnownCandidates, scoring: ProteinScoring, threads: int,
+    case: ListedProteinCase, strands: dict[str, Candidates], scoring: ProteinScoring, threads: int,
     tally: CaseProgress,
 ) -> ProteinAlignment:  # fmt: skip
-    strands = known.of(case)
     cells = case.cells // max(len(strands), 1)
 
     def swept(strand: str) -> CandidateSweep:
@@ -159,25 +157,17 @@ def _aligned(
             strands[strand], case.target.codes, scoring, lambda part: tally.add(int(part * cells))
         )
 
-    sweeps = dict(zip(strands, map_on_threads(threads, swept, strands), strict=True))
+    sweeps = swept_strands(list(strands), swept, threads)
     # the first of equals: + before -
-    best = max(sweeps, key=lambda name: sweeps[name].best.score, default=None)
-    common = {
-        "base": case.base.name, "target": case.target.name, "base_length": len(case.base),
-        "target_length": len(case.target), "cells": case.cells,
-    }  # fmt: skip
-    if best is None:
-        return ProteinAlignment(**common)
-    return ProteinAlignment(**common, strand=best, **_found(best, sweeps[best]))
+    best = max(sweeps, key=lambda strand: sweeps[strand].best.score, default=None)
+    result = without_chain(case)
+    return result if best is None else replace(result, **_found(best, sweeps[best]))
 
 
 def _found(strand: str, sweep: CandidateSweep) -> dict:
     candidates, (traced, exons, stop) = sweep.candidates, trace(sweep)
-    parts = shown(traced, StrandAndProtein(candidates.codes, sweep.target, sweep.scoring), stop)
-    intervals = with_stop(traced.intervals) if stop else traced.intervals
-    length = len(candidates.codes)
-    return parts | {
+    question = StrandAndProtein(candidates.codes, sweep.target, sweep.scoring)
+    return chain_fields(strand, traced, question, stop) | {
         "score": sweep.best.score, "n_exons": candidates.count,
-        "chain": tuple((s, e) if strand == "+" else (length - e, length - s) for s, e in intervals),
         "exon_scores": tuple(float(candidates.scores[k]) for k in exons),
     }  # fmt: skip

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.model.protein_scoring import N_CODONS, ProteinScoring
 from gpu_tools.splicing.bounds import Bounds
-from gpu_tools.splicing.strip import aligned_room, lanes_of, padded
+from gpu_tools.splicing.strip import aligned_empty, lanes_of, padded
 
 
 class ProteinLimits(NamedTuple):
@@ -79,7 +79,7 @@ def lay_out(
     scores[:, :-1] = scoring.substitution + scoring.gap_extend
     symbols_of = np.full(width + 1, scores.shape[1] - 1)
     symbols_of[1 : residues + 1] = target
-    laid_out = aligned_room((N_CODONS + 1, width), dtype)
+    laid_out = aligned_empty((N_CODONS + 1, width), dtype)
     scores.take(symbols_of[columns], axis=1, out=laid_out[:-1])
     laid_out[-1] = begun(residues, scoring)[np.minimum(columns, residues)]
     last = len(target) % each * lanes

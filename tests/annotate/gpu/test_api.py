@@ -37,7 +37,7 @@ def test_devices_give_the_same_genes(search, monkeypatch):
     assert len(expected.genes) >= 1
     left_to_cpu = []
     monkeypatch.setattr(
-        proteins_api, "_aligned_on_cpu", lambda cases, *more: left_to_cpu.extend(cases) or []
+        proteins_api, "align_largest_first", lambda cases, *more: left_to_cpu.extend(cases) or []
     )
     assert annotate_genome([record], targets, options, device="cuda") == expected
     assert not left_to_cpu

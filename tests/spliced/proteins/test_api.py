@@ -12,9 +12,9 @@ from gpu_tools.model.exon_set import ANY_PHASE
 from gpu_tools.model.protein_scoring import ProteinScoring
 from gpu_tools.model.scoring import SubstitutionMatrix
 from gpu_tools.model.sequences import ProteinSequence, decode, reverse_complement
-from gpu_tools.spliced.proteins import api
 from gpu_tools.spliced.proteins.api import ListedProteinCase, protein_spliced_align
 from gpu_tools.spliced.proteins.cpu import strand
+from gpu_tools.splicing.proteins import results
 from tests import cases
 from tests.oracles import listed_proteins as oracle
 from tests.sites.proteins.test_api import (
@@ -196,7 +196,7 @@ def test_a_sweep_in_parts_is_the_same_and_reported(monkeypatch):
     text, exons, _ = listed()
     expected = align(text, PROTEIN, exons, SCORING)
     monkeypatch.setattr(strand, "CELLS_PER_CALL", 1)
-    monkeypatch.setattr(api, "CaseProgress", partial(CaseProgress, least=1))
+    monkeypatch.setattr(results, "CaseProgress", partial(CaseProgress, least=1))
     base, target = Sequence.from_text("b", text), ProteinSequence.from_text("p", PROTEIN)
     made, done = ListedProteinCase(base, target, exons), []
     (found,) = protein_spliced_align([made], SCORING, device="cpu", progress=done.append)

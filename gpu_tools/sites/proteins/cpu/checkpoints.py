@@ -74,8 +74,8 @@ def resume(state, checkpoints, part, lists, codons, columns):
         _read(state.rows, (boundary - back) % RECENT, checkpoints, first, back - 1, 0, columns)
         frame, row = (boundary + 1 - back) % PHASES, PHASES + back - 1
         # the kernel is ahead of the boundary: what the codon costs is added again
-        ahead = _codon_cost(lists.codes, codons, columns, boundary) if back == 1 else 0
-        _read(state.codon_gaps, frame, checkpoints, first, row, ahead, columns)
+        cost = _codon_cost(lists.codes, codons, columns, boundary) if back == 1 else 0
+        _read(state.codon_gaps, frame, checkpoints, first, row, cost, columns)
     _wait(state, lists.kinds, lists.acceptors, len(lists.codes), boundary)
     for k in np.flatnonzero(state.waits):
         _read(state.waiting, k, checkpoints, first, checkpoints.waiting[k], 0, columns)

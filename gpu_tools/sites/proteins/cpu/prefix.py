@@ -16,7 +16,7 @@ from gpu_tools.hardware.cpu import simd
 from gpu_tools.sites.proteins.cpu.state import ProteinState, StateSizes
 from gpu_tools.splicing.proteins.columns import ProteinColumns
 from gpu_tools.splicing.proteins.rows import PHASES, RECENT
-from gpu_tools.splicing.strip import aligned_room
+from gpu_tools.splicing.strip import aligned_empty
 
 
 class StateMemory(NamedTuple):
@@ -35,7 +35,7 @@ class StateMemory(NamedTuple):
 def state_memory(sizes: StateSizes, columns: ProteinColumns, count: int) -> StateMemory:
     """Return memory for so many states."""
     rows = 2 * RECENT + PHASES + sizes.maxima + PHASES * sizes.places
-    cells = aligned_room((1, count * rows * columns.width), columns.none.dtype)[0]
+    cells = aligned_empty((1, count * rows * columns.width), columns.none.dtype)[0]
     return StateMemory(
         cells, np.zeros((count, RECENT), bool), np.zeros((count, sizes.places), np.int64),
         np.zeros((count, sizes.places), np.uint8), np.zeros((count, 1 + sizes.classes), np.int64),

@@ -13,7 +13,7 @@ from gpu_tools.sites.proteins.cpu.prefix import StateMemory, state_memory
 from gpu_tools.sites.proteins.cpu.state import ProteinState, StateSizes
 from gpu_tools.splicing.proteins.columns import ProteinColumns, begun, lifted_pairs
 from gpu_tools.splicing.proteins.rows import PHASES, RECENT
-from gpu_tools.splicing.strip import aligned_room
+from gpu_tools.splicing.strip import aligned_empty
 
 
 class ProteinQuestion(NamedTuple):
@@ -90,7 +90,7 @@ def trace_memory(
     width, dtype = columns.width, columns.none.dtype
 
     def cells(count: int) -> NDArray:
-        return aligned_room((1, count), dtype)[0]
+        return aligned_empty((1, count), dtype)[0]
 
     return TraceMemory(
         cells(len(columns.profile) + 3 * width), np.empty(width, np.int64),

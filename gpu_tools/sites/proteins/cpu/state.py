@@ -11,7 +11,7 @@ from gpu_tools.sites.cpu.state import most_pending, power_of_two
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.proteins.columns import ProteinColumns
 from gpu_tools.splicing.proteins.rows import PHASES, RECENT, SPLITS
-from gpu_tools.splicing.strip import aligned, aligned_room
+from gpu_tools.splicing.strip import aligned, aligned_empty
 
 
 class ProteinState(NamedTuple):
@@ -69,12 +69,12 @@ def fresh_state(table: SiteTable, columns: ProteinColumns) -> ProteinState:
 
 
 def states_of(state: ProteinState, count: int) -> ProteinState:
-    """Return room for so many states like one, each of its arrays one behind the other."""
+    """Return so many states like one, not filled in, each of its arrays one behind the other."""
 
-    def room(part: NDArray) -> NDArray:
+    def unfilled(part: NDArray) -> NDArray:
         if part.ndim == 1:
             return np.zeros((count, *part.shape), part.dtype)
-        rows = aligned_room((count * len(part), part.shape[1]), part.dtype)
+        rows = aligned_empty((count * len(part), part.shape[1]), part.dtype)
         return rows.reshape(count, *part.shape)
 
-    return ProteinState(*map(room, state))
+    return ProteinState(*map(unfilled, state))

@@ -1,4 +1,4 @@
-"""The sweep of a strand, block by block, with the state before each block kept."""
+"""The sweep of a strand, block by block, with a stored state before each block."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ROWS_PER_BLOCK = 1024
 _CELLS_PER_CALL = 1 << 26
 """Cells that a call of compiled code sweeps, about: some hundredths of a second."""
 _STATE_TO_BLOCK = 64
-"""Rows of a state, about, for each row kept of a boundary when a block is computed again."""
+"""Rows of a state, about, for each row that is stored of a boundary of a block done again."""
 
 
 @dataclass

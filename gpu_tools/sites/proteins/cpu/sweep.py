@@ -170,7 +170,7 @@ def _sweep_block(lists, columns, codons, state, ends, record, low, high):
     before, exits, exit_rows = state.before, state.exits, state.exit_rows
     exit_kinds, counts = state.exit_kinds, state.counts
     best_ends, best_exits = ends[0], ends[1]
-    inside, whole, kept_gaps = record
+    inside, whole, stored_gaps = record
     width, recorded = len(start), len(inside) > 0
     free = _never_falls(start)
     first, last = first_from(firsts, low), first_from(lasts, low)
@@ -191,7 +191,7 @@ def _sweep_block(lists, columns, codons, state, ends, record, low, high):
             )  # fmt: skip
             cross_border(before, rising, i, SPLITS, none, lanes)
             border_row = next_border(rising, i + 1)
-        pairs, cost = 0, none
+        pairs, cost, frame = 0, none, i % PHASES
         if i >= 3:
             codon = np.int64(codons[codes[i - 3], codes[i - 2], codes[i - 1]])
             pairs, cost = codon * width, costs[codon]
@@ -201,13 +201,13 @@ def _sweep_block(lists, columns, codons, state, ends, record, low, high):
         if free and not special:
             left = next_codon_row(
                 True, rows, now * width, one * width, two * width, three * width, codon_gaps,
-                i % PHASES * width, carry, left, profile, pairs, start, begun, gap_open, cost,
+                frame * width, carry, left, profile, pairs, start, begun, gap_open, cost,
                 shift, shift_on, none, lanes,
             )  # fmt: skip
         else:
             left = next_codon_row(
                 False, rows, now * width, one * width, two * width, three * width, codon_gaps,
-                i % PHASES * width, carry, left, profile, pairs, start, begun, gap_open, cost,
+                frame * width, carry, left, profile, pairs, start, begun, gap_open, cost,
                 shift, shift_on, none, lanes,
             )  # fmt: skip
         if not settled:
@@ -224,7 +224,7 @@ def _sweep_block(lists, columns, codons, state, ends, record, low, high):
             if settled:
                 raise_ends(best_ends, rows, now * width, 0, span, lanes)
             if recorded:
-                _keep(inside, whole, kept_gaps, i - low, rows, now, codon_gaps, i % PHASES, lanes)
+                _record(inside, whole, stored_gaps, i - low, rows, now, codon_gaps, frame, lanes)
             continue
         if i == 0:
             clear(rows, now, none, lanes)
@@ -278,7 +278,7 @@ def _sweep_block(lists, columns, codons, state, ends, record, low, high):
             leave_residues_out(rows, now * width, gap_open, none, lanes, width)
         if recorded:
             put(whole, PHASES + i - low, rows, now, width, lanes, 0)
-            put(kept_gaps, PHASES + i - low, codon_gaps, i % PHASES, width, lanes, 0)
+            put(stored_gaps, PHASES + i - low, codon_gaps, frame, width, lanes, 0)
 
 
 @njit(nogil=True)
@@ -288,9 +288,9 @@ def _never_falls(start):
 
 
 @njit(nogil=True)
-def _keep(inside, whole, kept_gaps, k, rows, now, codon_gaps, frame, lanes):
+def _record(inside, whole, stored_gaps, k, rows, now, codon_gaps, frame, lanes):
     """Record a boundary without sites."""
     width = rows.shape[1]
     put(inside, PHASES + k, rows, now, width, lanes, 0)
     put(whole, PHASES + k, rows, now, width, lanes, 0)
-    put(kept_gaps, PHASES + k, codon_gaps, frame, width, lanes, 0)
+    put(stored_gaps, PHASES + k, codon_gaps, frame, width, lanes, 0)

@@ -13,11 +13,11 @@ from pathlib import Path
 from gpu_tools.errors import FetchError, InputError
 from gpu_tools.formats.files import check_writable, open_binary, open_raw
 from gpu_tools.formats.sequences.fasta import iterate_fasta, write_fasta
+from gpu_tools.formats.sources.http import Request, TemporaryError, shown
+from gpu_tools.formats.sources.partial import partial_file
+from gpu_tools.formats.sources.services import Settings, client_of, is_permanent, request_of
+from gpu_tools.formats.sources.source import Source, parse_source, without_login
 from gpu_tools.model.sequences import Sequence
-from gpu_tools.sources.http import Request, TemporaryError, shown
-from gpu_tools.sources.partial import partial_file
-from gpu_tools.sources.services import Settings, client_of, is_permanent, request_of
-from gpu_tools.sources.source import Source, parse_source, without_login
 
 _MANY = ("url", "file")  # kinds that may hold several records
 _HEAD = 1 << 10

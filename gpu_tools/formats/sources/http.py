@@ -16,10 +16,10 @@ import tenacity
 
 from gpu_tools.errors import FetchError, InputError, OutputError
 from gpu_tools.formats.files import check_disk
+from gpu_tools.formats.sources.pace import Pace
+from gpu_tools.formats.sources.partial import PartialFile
+from gpu_tools.formats.sources.source import without_login
 from gpu_tools.model.json_model import parse_json
-from gpu_tools.sources.pace import Pace
-from gpu_tools.sources.partial import PartialFile
-from gpu_tools.sources.source import without_login
 
 _log = logging.getLogger(__name__)
 _CHUNK = 1 << 16

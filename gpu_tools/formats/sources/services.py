@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from urllib.parse import quote
 
 from gpu_tools.errors import FetchError
-from gpu_tools.sources.http import Client, Patience, Request
-from gpu_tools.sources.pace import Pace
-from gpu_tools.sources.source import Source
+from gpu_tools.formats.sources.http import Client, Patience, Request
+from gpu_tools.formats.sources.pace import Pace
+from gpu_tools.formats.sources.source import Source
 
 NCBI_URL = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils"
 ENSEMBL_URL = "https://rest.ensembl.org"

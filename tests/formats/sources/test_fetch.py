@@ -13,13 +13,13 @@ import requests
 from gpu_tools.cli.main import main
 from gpu_tools.errors import FetchError, InputError
 from gpu_tools.formats.sequences.fasta import read_fasta
+from gpu_tools.formats.sources import Settings, parse_source
+from gpu_tools.formats.sources.http import Client, Patience, Request
+from gpu_tools.formats.sources.pace import Pace
+from gpu_tools.formats.sources.partial import PartialFile, partial_file
+from gpu_tools.formats.sources.services import client_of
 from gpu_tools.model.sequences import decode
-from gpu_tools.sources import Settings, parse_source
-from gpu_tools.sources.http import Client, Patience, Request
-from gpu_tools.sources.pace import Pace
-from gpu_tools.sources.partial import PartialFile, partial_file
-from gpu_tools.sources.services import client_of
-from tests.sources.faulty_server import (
+from tests.formats.sources.faulty_server import (
     chunked,
     cut,
     cut_chunked,
@@ -397,7 +397,7 @@ def test_a_key_is_for_the_service_alone(server, fetch, monkeypatch):
 
 
 def test_a_long_answer_in_json_is_cut(server, fetch, monkeypatch):
-    monkeypatch.setattr("gpu_tools.sources.http._LARGEST_JSON", 50)
+    monkeypatch.setattr("gpu_tools.formats.sources.http._LARGEST_JSON", 50)
     server.play("/lookup/id/ENSG1", as_json(GENE | {"more": "x" * 100}))
     error = fetch("ensembl:cdna:ENSG1", "--attempts", 1, code=1)
     assert "no JSON but" in error
@@ -554,7 +554,9 @@ def test_a_folder_of_the_session_that_cannot_hold_the_pace(monkeypatch, tmp_path
     for name in ("other", "session", "private"):
         (tmp_path / name).mkdir(mode=0o700)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "session"))
-    monkeypatch.setattr("gpu_tools.sources.pace.private_folder", lambda: tmp_path / "private")
+    monkeypatch.setattr(
+        "gpu_tools.formats.sources.pace.private_folder", lambda: tmp_path / "private"
+    )
     name, other = Pace("ncbi", 0.5).name, tmp_path / "other" / "x"
     other.write_text("dear")
     if kind == "no folder":
