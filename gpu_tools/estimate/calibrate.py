@@ -85,6 +85,7 @@ SAMPLES = {
         Sample(12_000, 80, 150, 4_000), Sample(100_000, 30, 150, 1_500),
         Sample(400_000, 30, 150, 1_500), Sample(1_000, 2, 100, 200, 200),
         Sample(10_000, 20, 150, 1_000, 200), Sample(40_000, 30, 150, 1_500, 100),
+        Sample(20_000, 6, 150, 300, 100), Sample(10_000, 60, 150, 6_000, 50),
     ),
 }  # fmt: skip
 """What is timed; bases differ in one call, so that nothing is done once for several cases."""
@@ -118,19 +119,49 @@ def calibrate_device(
         If the device cannot be used.
     """
     kind, samples = CPU if device == CPU else GPU, samples or SAMPLES
+    timed = {mode: time_samples(mode, device, samples[mode, kind], tell) for mode in MODES}
+    return fitted_figures(kind, timed)
+
+
+class TimedCalls(NamedTuple):
+    """Calls and their times.
+
+    Attributes
+    ----------
+    features : ndarray of float64, shape (S, F)
+        Of each call, see `call_features`.
+    seconds : ndarray of float64, shape (S,)
+        Measured.
+    """
+
+    features: NDArray[np.float64]
+    seconds: NDArray[np.float64]
+
+
+def time_samples(
+    mode: str, device: str, samples: tuple[Sample, ...], tell: Callable[[int], None] | None = None
+) -> TimedCalls:
+    """Time a call of each shape in a mode on a device."""
+    calls = [sample_cases(sample) for sample in samples]
+    kind = CPU if device == CPU else GPU
+    features = np.stack([call_features(mode, kind, cases) for cases in calls])
+    times = least_seconds([call_of(mode, cases, device) for cases in calls], device, tell)
+    return TimedCalls(features, np.array(times))
+
+
+def fitted_figures(kind: str, timed: dict[str, TimedCalls]) -> DeviceFigures:
+    """Return the figures of this machine's device that explain timed calls, by mode."""
     seconds = {}
-    for mode in MODES:
-        calls = [sample_cases(sample) for sample in samples[mode, kind]]
-        features = np.stack([call_features(mode, kind, cases) for cases in calls])
-        times = least_seconds([call_of(mode, cases, device) for cases in calls], device, tell)
-        fitted = fit_seconds(features, np.array(times))
-        seconds[mode] = dict(zip((CALL, *FEATURES[mode, kind]), fitted.tolist(), strict=True))
+    for mode, own in timed.items():
+        weights = fit_seconds(own.features, own.seconds)
+        seconds[mode] = dict(zip((CALL, *FEATURES[mode, kind]), weights.tolist(), strict=True))
     return DeviceFigures(kind, device_name(kind), installed_version(), seconds)
 
 
 def call_features(mode: str, kind: str, cases: list[Case]) -> NDArray[np.float64]:
     """Return what a call consists of: itself, and the features of its cases together."""
-    return np.concatenate(([1.0], summed(mode, kind, case_work(cases).features[mode, kind])))
+    work = case_work(cases)
+    return np.concatenate(([1.0], summed(mode, kind, work.features[mode, kind], work.repeated)))
 
 
 def sample_cases(sample: Sample, seed: int = 1) -> list[Case]:

@@ -32,8 +32,8 @@ PROGRAMS = sorted(
 )  # fmt: skip
 OTHERS = {
     "benchmarks.accuracy.figure", "benchmarks.compare", "benchmarks.exons.figure",
-    "benchmarks.estimate.shipped", "benchmarks.public_calls", "benchmarks.reproduce",
-    "benchmarks.tables",
+    "benchmarks.estimate.fitted", "benchmarks.estimate.shipped", "benchmarks.public_calls",
+    "benchmarks.reproduce", "benchmarks.tables",
 }  # fmt: skip
 
 
