@@ -22,7 +22,7 @@ from benchmarks import case_sets, record
 from gpu_tools import Case
 from gpu_tools.estimate.calibrate import call_features, fit_seconds
 from gpu_tools.estimate.measure import relative_errors
-from gpu_tools.estimate.model import CALL, FEATURES, GPU, LIST, MODES, SITE, case_work
+from gpu_tools.estimate.model import CALL, FEATURES, GPU, LIST, MODES, SITE, case_work, summed
 
 _RESULTS = Path(__file__).parents[1] / "results"
 _TOGETHER = 5
@@ -115,11 +115,24 @@ def fitted(figures: dict, tiny: bool = False) -> dict[str, dict]:
     return found
 
 
+def case_set_check(seconds: dict[str, float]) -> dict[str, float]:
+    """Return the time of all cases in one call, sites scored before, estimated and recorded."""
+    features = case_work(case_sets.case_set()).features[SITE, GPU]
+    weights = np.array([seconds[name] for name in FEATURES[SITE, GPU]])
+    weights[FEATURES[SITE, GPU].index("nucleotides")] = 0
+    path = _RESULTS / "sites-whole-calls-h200.json"
+    recorded = json.loads(path.read_text(encoding="utf-8"))["figures"]
+    estimated = seconds[CALL] + float(summed(SITE, GPU, features) @ weights)
+    return {"estimated": estimated, "measured": recorded["case set, global ends"]["after"]}
+
+
 def main(arguments: list[str]) -> None:
     """Write the fit of a record; it names the machine and the day of what was measured."""
     source, path = map(Path, arguments)
     recorded = json.loads(source.read_text(encoding="utf-8"))
     figures = {"source": source.name, "fitted": fitted(recorded["figures"])}
+    if recorded["figures"]["figures"]["kind"] == GPU:
+        figures["case_set"] = case_set_check(figures["fitted"][SITE]["seconds"])
     made = {"measured_at": recorded["commit"], "fitted_at": record.environment()["commit"]}
     text = json.dumps({**recorded, **made, "figures": figures}, indent=2)
     path.write_text(f"{text}\n", encoding="utf-8")

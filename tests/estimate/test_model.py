@@ -186,3 +186,14 @@ def test_the_least_time_counts_and_long_calls_are_timed_twice(monkeypatch):
 def test_relative_errors():
     found = measure.relative_errors([1, 2, 3, 4, 5.5], [1, 1, 3, 4, 5])
     assert found == pytest.approx((0, 0.82, 1))
+
+
+def test_sites_of_a_base_are_scored_once_on_a_gpu():
+    """A second target of a base adds less than the same case on a base of its own."""
+    case, gpu = case_of(3, 40, 100), KINDS[1]
+    other = replace(case, base=Sequence("c", case.base.codes))
+    same, apart = (estimated_seconds([case, second], gpu, SITE) for second in (case, other))
+    nucleotides = gpu.seconds[SITE]["nucleotides"] * 2 * len(case.base)
+    assert apart - same == pytest.approx(nucleotides)
+    site = [SiteCase(each.base, each.target, {}) for each in (case, case)]
+    assert expected_seconds(site, GPU, 1) == pytest.approx(same)
