@@ -95,7 +95,7 @@ class CaseEstimate:
 
 
 def spliced_estimate(
-    cases: Iterable[Case], figures: Sequence[DeviceFigures] | None = None
+    cases: Iterable[Case] | CaseWork, figures: Sequence[DeviceFigures] | None = None
 ) -> list[CaseEstimate]:
     """Estimate how much parallelism cases of spliced alignment have, and how long they take.
 
@@ -135,7 +135,7 @@ def spliced_estimate(
     >>> estimate.groups, estimate.sequential, estimate.intra_exon, estimate.inter_exon
     (3, 55, 31, 19)
     """
-    work = case_work(cases)
+    work = cases if isinstance(cases, CaseWork) else case_work(cases)
     figures = [device_figures(kind) for kind in (CPU, GPU)] if figures is None else figures
     times = {
         (mode, own.kind): own.each(mode, work.features[mode, own.kind])

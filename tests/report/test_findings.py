@@ -25,6 +25,9 @@ def test_jobs_have_the_cells_of_their_cases_and_the_device_of_their_logs(finding
     (job,) = findings.jobs
     assert job.device == "cuda:1"
     assert (job.cases, job.cells, job.seconds, job.mebibytes) == (6, 6000000, 2.5, 100.5)
+    assert (job.estimated, job.busy_seconds) == (0.25, 2.5)
+    on_cpu = job._replace(device="cuda:0, then cpu: too small for a GPU")
+    assert on_cpu.busy_seconds == 2.25
 
 
 def test_a_batch_of_another_sheet_is_left_out(results, tmp_path):

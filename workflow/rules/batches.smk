@@ -197,9 +197,22 @@ def listed(**files):
     return files if "candidates" in methods() else {}
 
 
+def estimated_exons():
+    """Return the candidate exons of a batch by name, or none if no method needs candidates."""
+    if "candidates" not in methods():
+        return {}
+    return {"exons": lambda wildcards: candidates([wildcards.batch])}
+
+
 def method_files(name):
     """Return each batch's files of one name, one for each method, batch by batch."""
     names = [f"{prefix}{name}" for prefix in prefixes()]
+    return expand("<results>/batches/{batch}/{name}", batch=BATCHES, name=names)
+
+
+def estimates():
+    """Return the estimates of all batches, for the report."""
+    names = ["estimate.tsv", "estimate_histograms.tsv", "estimate_calls.tsv"]
     return expand("<results>/batches/{batch}/{name}", batch=BATCHES, name=names)
 
 
