@@ -57,8 +57,8 @@ def _needs_no_device(requested: dict) -> str | None:
 )  # fmt: skip
 @click.option(
     "--calls", metavar="FILE",
-    help="Also write how long one call with all cases takes in each mode on each kind of device, on "
-    "one thread of a CPU, as TSV.",
+    help="Also write how long one call with all cases takes in each mode on each kind of device, "
+    "on a CPU with one thread, as TSV.",
 )  # fmt: skip
 @click.option(
     "--calibrate/--no-calibrate", default=None,
@@ -84,10 +84,10 @@ def command(
 ) -> None:  # fmt: skip
     """Estimate the parallelism of cases of spliced alignment, and how long they take.
 
-    The cases are those of spliced-align with --exons, or with --mode site without. The table has one row a case: cells, groups
-    of exons that do not depend on each other, the published estimates in cells, and the seconds of
-    a call with this case alone in list mode and in site mode, on one thread of the CPU and on a
-    GPU. Nothing is aligned unless --measure is given.
+    The cases are those of spliced-align with --exons, or with --mode site without. The table has
+    one row a case: cells, groups of exons that do not depend on each other, the published estimates
+    in cells, and the seconds of a call with this case alone in list mode and in site mode, on one
+    thread of the CPU and on a GPU. Nothing is aligned unless --measure is given.
     """
     is_alone = _is_calibration({"base": base, "exons": exons, "targets": targets}, calibrate, mode)
     measured = _calibrated(device, calibrate, quiet)

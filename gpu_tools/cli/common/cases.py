@@ -26,8 +26,8 @@ _log = logging.getLogger(__name__)
 class CaseFiles(NamedTuple):
     """The files that hold the parts of the cases.
 
-    `pairs` is None if every target meets every base, `exons` if there are no candidates. `regions` are those of
-    `base` to take, all of it if there is none.
+    `pairs` is None if every target meets every base, `exons` if there are no candidates. `regions`
+    are those of `base` to take, all of it if there is none.
     """
 
     base: str
