@@ -8,8 +8,10 @@ others keep their names and so their files.
 import hashlib
 from itertools import accumulate, chain
 
-# a case counts once for so many nucleotides of its locus with flanks
-NUCLEOTIDES = 100_000
+# seconds that a case takes beside its alignment: benchmarks/results/workflow-cpu.json
+CASE_SECONDS = 0.027
+# symbols of a target, about, which the sheet does not tell
+TARGET_SYMBOLS = 1500
 # loci that structures_plot and results_report draw at most
 MOST_DRAWN = 50
 
@@ -19,11 +21,15 @@ def digest(*words):
 
 
 def weight(base):
-    """Return for how many cases one on a base counts: the sheet tells the length of loci alone."""
+    """Return for how many cases one on a base counts, by its time.
+
+    The sheet tells the length of loci alone. Where it does not, only the constant part counts.
+    """
     if not base.locus:
         return 1
     start, end = map(int, base.locus.split("-"))
-    return -(-(end - start + 1 + 2 * config["flank"]) // NUCLEOTIDES)
+    length = end - start + 1 + 2 * config["flank"]
+    return 1 + case_seconds(length, TARGET_SYMBOLS) / CASE_SECONDS
 
 
 def rank(before, pair):
