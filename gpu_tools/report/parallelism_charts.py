@@ -10,7 +10,7 @@ from gpu_tools.report.parallelism import CaseParallelism, Parallelism
 from gpu_tools.report.theme import CONFIG, GREY, colour_of
 
 _LABELS = {"exon_length": "length of candidates", "group_size": "candidates of a group"}
-_LOG = {"type": "log", "nice": False}
+_LOG = {"type": "log", "nice": False, "padding": 12}
 _LEAST_SECONDS = 1e-6
 
 

@@ -10,8 +10,8 @@ from itertools import accumulate, chain
 
 # seconds that a case takes beside its alignment: benchmarks/results/workflow-cpu.json
 CASE_SECONDS = 0.027
-# symbols of a target, about, which the sheet does not tell
-TARGET_SYMBOLS = 1500
+# symbols of a target, about, which the sheet does not tell; nucleotides of a locus that counts once
+TARGET_SYMBOLS, LOCUS = 1500, 100_000
 # loci that structures_plot and results_report draw at most
 MOST_DRAWN = 50
 
@@ -21,15 +21,20 @@ def digest(*words):
 
 
 def weight(base):
-    """Return for how many cases one on a base counts, by its time.
+    """Return for how many cases one on a base counts: its time by that of one on a usual locus.
 
-    The sheet tells the length of loci alone. Where it does not, only the constant part counts.
+    The sheet tells the length of loci alone.
     """
     if not base.locus:
         return 1
     start, end = map(int, base.locus.split("-"))
     length = end - start + 1 + 2 * config["flank"]
-    return 1 + case_seconds(length, TARGET_SYMBOLS) / CASE_SECONDS
+    return max(1, whole_seconds(length) / whole_seconds(LOCUS))
+
+
+def whole_seconds(nucleotides):
+    """Return what a case takes with its share of a batch's jobs."""
+    return CASE_SECONDS + case_seconds(nucleotides, TARGET_SYMBOLS)
 
 
 def rank(before, pair):
