@@ -98,7 +98,8 @@ def command(
     files = CaseFiles(base, exons, targets, pairs, exons_format, regions)
     cases = read_cases(files).cases
     work, estimates, known = _estimated(cases, measured)
-    times = _measured(cases, mode, device, quiet) if measure else None
+    expected = [each.seconds[mode, _kind(device)] for each in estimates]
+    times = _measured(cases, expected, mode, device, quiet) if measure else None
     columns = COLUMNS + (MEASURED if measure else ())
     tables.write_table(output, columns, _rows(estimates, times, (mode, _kind(device))))
     if histograms:
@@ -141,8 +142,8 @@ def _calibrated(device: str, calibrate: bool | None, quiet: bool):
         calibrate = was_calibrated(kind) and stored_figures(kind) is None
     if not calibrate:
         return None
-    calls = sum(len(own) for key, own in calibration.SAMPLES.items() if key[1] == kind)
-    with progress("calibrating", calls * TIMING_ROUNDS, quiet) as done:
+    total = calibration.calibration_weights(device) * TIMING_ROUNDS
+    with progress("calibrating", total, quiet) as done:
         figures = calibration.calibrate_device(device, tell=done)
     store_figures(figures)
     return figures
@@ -160,13 +161,14 @@ def _estimated(cases, measured):
     return work, spliced_estimate(work, known), known
 
 
-def _measured(cases, mode: str, device: str, quiet: bool) -> list[float]:
-    """Return the seconds of a call with each case alone."""
-    from gpu_tools.estimate.measure import TIMING_ROUNDS, call_of, least_seconds
+def _measured(cases, expected: list[float], mode: str, device: str, quiet: bool) -> list[float]:
+    """Return the seconds of a call with each case alone; progress is that of the expected ones."""
+    from gpu_tools.estimate.measure import TIMING_ROUNDS, call_of, least_seconds, weights_of
 
     calls = [call_of(mode, [case], device) for case in cases]
-    with progress("measuring", len(calls) * TIMING_ROUNDS, quiet) as done:
-        return least_seconds(calls, device, done)
+    weights = weights_of(expected)
+    with progress("measuring", sum(weights) * TIMING_ROUNDS, quiet) as done:
+        return least_seconds(calls, device, done, weights=weights)
 
 
 def _rows(estimates, times: list[float] | None, measured: tuple[str, str]) -> Iterator[tuple]:

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.estimate.figures import DeviceFigures, device_name
-from gpu_tools.estimate.measure import call_of, least_seconds
+from gpu_tools.estimate.figures import DeviceFigures, device_name, shipped_figures
+from gpu_tools.estimate.measure import call_of, least_seconds, weights_of
 from gpu_tools.estimate.model import (
     CALL,
     CPU,
@@ -107,7 +107,7 @@ def calibrate_device(
     samples : dict, optional
         What is timed, by mode and kind of device; `SAMPLES` by default.
     tell : callable, optional
-        Called with 1 when a call has been timed.
+        Called with the weight of a call in each round, see `calibration_weights`.
 
     Returns
     -------
@@ -142,11 +142,29 @@ def time_samples(
     mode: str, device: str, samples: tuple[Sample, ...], tell: Callable[[int], None] | None = None
 ) -> TimedCalls:
     """Time a call of each shape in a mode on a device."""
-    calls = [sample_cases(sample) for sample in samples]
     kind = CPU if device == CPU else GPU
+    calls = [sample_cases(sample) for sample in samples]
     features = np.stack([call_features(mode, kind, cases) for cases in calls])
-    times = least_seconds([call_of(mode, cases, device) for cases in calls], device, tell)
+    weights = _weights(mode, kind, features)
+    called = [call_of(mode, cases, device) for cases in calls]
+    times = least_seconds(called, device, tell, weights=weights)
     return TimedCalls(features, np.array(times))
+
+
+def _weights(mode: str, kind: str, features: NDArray[np.float64]) -> list[int]:
+    """Return the weights of calls for progress, by the shipped figures."""
+    seconds = shipped_figures(kind).seconds[mode]
+    return weights_of(features @ [seconds[name] for name in (CALL, *FEATURES[mode, kind])])
+
+
+def calibration_weights(device: str = CPU) -> int:
+    """Return the sum of the weights of a calibration's calls in one round."""
+    kind, total = CPU if device == CPU else GPU, 0
+    for mode in MODES:
+        calls = (sample_cases(sample) for sample in SAMPLES[mode, kind])
+        features = np.stack([call_features(mode, kind, cases) for cases in calls])
+        total += sum(_weights(mode, kind, features))
+    return total
 
 
 def fitted_figures(kind: str, timed: dict[str, TimedCalls]) -> DeviceFigures:

@@ -112,7 +112,7 @@ def test_a_calibration_finds_the_figures(monkeypatch):
     """Times that follow the model are explained by it, whatever else the fit weighs."""
     truth = {mode: [1e-3, *np.full(len(FEATURES[mode, CPU]), 1e-9)] for mode in MODES}
     monkeypatch.setattr(calibrate, "call_of", lambda mode, cases, device: (mode, cases))
-    monkeypatch.setattr(calibrate, "least_seconds", lambda calls, device, tell: [
+    monkeypatch.setattr(calibrate, "least_seconds", lambda calls, device, tell, weights: [
         calibrate.call_features(mode, CPU, cases) @ truth[mode] for mode, cases in calls
     ])  # fmt: skip
     found = calibrate_device(CPU)
@@ -178,9 +178,27 @@ def test_the_least_time_counts_and_long_calls_are_timed_twice(monkeypatch):
 
     monkeypatch.setattr(measure.time, "thread_time", lambda: clock[0])
     told = []
-    found = measure.least_seconds([call("short"), call("long")], CPU, told.append, rounds=3)
+    calls, weights = [call("short"), call("long")], measure.weights_of([0, 3e-6])
+    found = measure.least_seconds(calls, CPU, told.append, rounds=3, weights=weights)
     assert found == pytest.approx([0.2, 2.0])
-    assert (done.count("short"), done.count("long"), sum(told)) == (4, 2, 6)
+    assert (done.count("short"), done.count("long"), told) == (4, 2, [1, 3] * 3)
+
+
+@pytest.mark.parametrize("device", [CPU, "cuda:0"])
+def test_a_calibration_reports_all_its_weights(monkeypatch, device):
+    tiny = {key: (Sample(300, 2, 20, 20),) for key in calibrate.SAMPLES}
+    monkeypatch.setattr(calibrate, "SAMPLES", tiny)
+    monkeypatch.setattr(calibrate, "call_of", lambda mode, cases, device: None)
+    monkeypatch.setattr(calibrate, "device_name", lambda kind: kind)
+    told = []
+
+    def least_seconds(calls, device, tell, weights):
+        told.extend(weights)
+        return [1.0] * len(calls)
+
+    monkeypatch.setattr(calibrate, "least_seconds", least_seconds)
+    calibrate_device(device)
+    assert sum(told) == calibrate.calibration_weights(device)
 
 
 def test_relative_errors():
