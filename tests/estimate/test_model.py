@@ -22,7 +22,17 @@ from gpu_tools.estimate import calibrate, figures, measure
 from gpu_tools.estimate.api import expected_seconds
 from gpu_tools.estimate.calibrate import Sample, fit_seconds, sample_cases
 from gpu_tools.estimate.figures import shipped_figures, stored_figures
-from gpu_tools.estimate.model import CALL, CPU, FEATURES, GPU, LIST, MODES, SITE, case_work
+from gpu_tools.estimate.model import (
+    CALL,
+    CPU,
+    FEATURES,
+    GPU,
+    LIST,
+    MODES,
+    SITE,
+    case_work,
+    site_features,
+)  # fmt: skip
 
 KINDS = [shipped_figures(CPU), shipped_figures(GPU)]
 
@@ -106,6 +116,17 @@ def test_times_have_the_magnitude_of_cells():
     assert 1e10 < rates[GPU] < 1e13
     swept = sum(2 * len(case.base) * len(case.target) for case in cases)
     assert 1e9 < swept / estimated_seconds(cases, KINDS[0], SITE) < 1e11
+    assert 1e9 < swept / estimated_seconds(cases, KINDS[1], SITE) < 1e13
+
+
+def test_longer_bases_and_targets_take_no_less_time_in_site_mode():
+    lengths = np.array(list(itertools.product((1, 900, 40_000), (1, 511, 512, 4_600, 9_000)))).T
+    features = site_features(*lengths)
+    for own in KINDS:
+        seconds = own.each(SITE, features[own.kind]).reshape(3, 5)
+        assert seconds.min() > 0
+        assert (np.diff(seconds, axis=0) >= 0).all()
+        assert (np.diff(seconds, axis=1) >= 0).all()
 
 
 def test_a_calibration_finds_the_figures(monkeypatch):

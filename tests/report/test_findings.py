@@ -58,7 +58,10 @@ def test_a_table_of_one_command_and_its_files(results, tmp_path):
     [("scores.tsv", "0.9012", "high", 2), ("scores.tsv", "1000000", "many", 2),
      ("scores.tsv", "320", "good", 3), ("accuracy.tsv", "0.8000", "x", 2),
      ("benchmarks/spliced_align/0123456789ab.tsv", "2.5", "soon", 2),
-     ("batches/0123456789ab/pairs.tsv", "chr<b>&1:501", "chr:x", 2)],
+     ("batches/0123456789ab/pairs.tsv", "chr<b>&1:501", "chr:x", 2),
+     ("batches/0123456789ab/estimate.tsv", "10000", "many", 2),
+     ("batches/0123456789ab/estimate_histograms.tsv", "65", "x", 3),
+     ("batches/0123456789ab/estimate_calls.tsv", "0.5", "soon", 2)],
 )  # fmt: skip
 def test_damaged_tables_are_errors_that_name_the_line(
     results, tmp_path, capsys, name, old, new, line
