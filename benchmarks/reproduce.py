@@ -22,6 +22,7 @@ from benchmarks.estimate import bench_estimate, figures, rows
 from gpu_tools import Case, exon_histograms
 
 RECORDS = {"cpu": "estimate-cpu", "gpu": "estimate-h200"}
+FITTED = {"gpu": "estimate-fitted-h200.json"}
 MEASURED = ("list", "site", "sequential", "accelerator1", "accelerator2")
 RATES = (
     ("design", "published mean, GTX 460", "published best", "recorded mean", "recorded best"),
@@ -38,31 +39,97 @@ OTHERS = {
     "Segments and submatrices": ("segments", "submatrices"),
 }
 """Tables of the other sources' problems, by the names that `benchmarks.tables` has."""
+PARTS = {
+    "data": (
+        "The data set",
+        "The shape of the published cases of spliced alignment, and of those "
+        "generated here with the same figures. The published mean length of exons is a mean "
+        "over bases; over all exons it is 7,711.73 / 55.08 = 140.01.",
+    ),
+    "parallelism": (
+        "Parallelism",
+        "What the candidate exons of the generated cases allow to be "
+        "computed side by side. Each base counts once.",
+    ),
+    "designs": (
+        "The published designs",
+        "Throughput in 10^9 cells a second (GCUPS): as published, "
+        "and as recorded with these designs written anew.",
+    ),
+    "cpu": ("The time model on a CPU", ""),
+    "gpu": ("The time model on a GPU", ""),
+    "others": (
+        "The other problems",
+        "Local alignment, pattern matching and maximum segments: "
+        "recorded times, with the published designs where there are any.",
+    ),
+}
+"""Parts of the page: title and first sentences."""
+FIGURES = {
+    "list": "list mode: all candidates",
+    "site": "site mode: all exons that sites allow",
+    "sequential": "the published sequential programme, by its equation",
+    "accelerator1": "the published accelerator 1, by its equation",
+    "accelerator2": "the published accelerator 2, by its equation",
+}
 HEAD = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Tables and figures of the sources</title>
-<style>body{font:16px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em}
-table{border-collapse:collapse;margin:1em 0}td,th{border:1px solid #ccc;padding:.2em .6em;
-text-align:left}svg{max-width:100%;height:auto}</style></head><body>
+<style>body{font:16px/1.5 sans-serif;max-width:62em;margin:2em auto;padding:0 1em;color:#1f2933}
+h2{margin-top:2em;border-top:1px solid #ddd;padding-top:.8em}
+nav a{margin-right:1.2em}.note{color:#5f6b78}
+table{border-collapse:collapse;margin:.6em 0 1.4em}
+td,th{border-bottom:1px solid #ddd;padding:.25em .8em;text-align:right;white-space:nowrap}
+td:first-child,th:first-child{text-align:left;min-width:14em}td:last-child{white-space:normal}
+th{background:#f5f7f9;white-space:normal}
+figure{margin:1em 0}figcaption{color:#5f6b78}svg{max-width:100%;height:auto}</style></head><body>
 <h1>Tables and figures of the sources</h1>
+<p>A. Nolasco's thesis ("Soluções em GPU para o problema do alinhamento spliced", UFMS, 2014)
+describes a data set, its parallelism, designs for a GPU and a model of their time. Here are its
+tables and figures for cases generated with the same shape. Times of this package are beside them,
+and recorded tables of the other problems.</p>
 """
 
 Row = tuple[str, ...]
 
 
-def table(lines: list[Row]) -> str:
-    """Return rows, the first of which has titles, as HTML."""
-    parts = ["<table>"]
+def part(name: str) -> str:
+    """Return the heading of a part of the page, with its first sentences."""
+    title, text = PARTS[name]
+    found = f'<h2 id="{name}">{html.escape(title)}</h2>\n'
+    return found + (f"<p>{html.escape(text)}</p>\n" if text else "")
+
+
+def table(lines: list[Row], source: str = "") -> str:
+    """Return rows, the first of which has titles, as HTML; short rows are filled up."""
+    parts = [note(source)] if source else []
+    parts.append("<table>")
     for number, line in enumerate(lines):
         cell = "th" if number == 0 else "td"
-        cells = (f"<{cell}>{html.escape(str(text))}</{cell}>" for text in line)
+        filled = (*line, *("",) * (len(lines[0]) - len(line)))
+        cells = (f"<{cell}>{html.escape(str(text))}</{cell}>" for text in filled)
         parts.append(f"<tr>{''.join(cells)}</tr>")
     return "\n".join([*parts, "</table>\n"])
 
 
-def from_markdown(text: str) -> str:
-    """Return a table in Markdown as HTML."""
-    lines = [line.strip("| \n").split(" | ") for line in text.splitlines()]
-    return table([tuple(line) for k, line in enumerate(lines) if k != 1])
+def note(text: str) -> str:
+    """Return where figures come from, as HTML."""
+    return f'<p class="note">{html.escape(text.replace("`", ""))}</p>\n'
+
+
+def figure(svg: str, caption: str) -> str:
+    """Return a figure with what it shows, as HTML."""
+    return f"<figure>{svg}<figcaption>{html.escape(caption)}</figcaption></figure>\n"
+
+
+def recorded_table(name: str) -> str:
+    """Return a table of the documents as HTML."""
+    own = tables.TABLES[name]
+    path = tables.RESULTS / f"{own.record}.json"
+    if not path.exists():
+        return note(f"no record {own.record}.json")
+    recorded = json.loads(path.read_text(encoding="utf-8"))
+    lines = [own.titles, *own.rows(recorded["figures"])]
+    return table(lines, tables.source_of(own.record, recorded))
 
 
 def shape_rows(cases: list[Case]) -> Iterator[Row]:
@@ -88,29 +155,39 @@ def shape_rows(cases: list[Case]) -> Iterator[Row]:
 
 def shape_section(cases: list[Case]) -> Iterator[str]:
     """Yield the data set's shape and the histograms of its parallelism."""
-    yield "<h2>The data set</h2>\n"
+    yield part("data")
     yield table(list(shape_rows(cases)))
     labels = {
         "exon_length": "length of exons, bins of 32",
-        "group_size": "exons of a group of which none can precede another",
+        "group_size": "exons of a group",
         "entry_size": "starts before which the same exons end",
     }
-    yield "<h2>Parallelism</h2>\n"
+    captions = {
+        "exon_length": "How often lengths of candidate exons occur.",
+        "group_size": "How often groups have so many exons: none of a group can precede another "
+        "of it, so accelerator 2 computes them in one launch.",
+        "entry_size": "How often so many starts share the row above them.",
+    }
+    yield part("parallelism")
     for histogram in exon_histograms(cases):
-        yield figures.histogram_figure(histogram, labels[histogram.name])
+        drawn = figures.histogram_figure(histogram, labels[histogram.name])
+        yield figure(drawn, captions[histogram.name])
 
 
 def model_section(kind: str, recorded: dict, source: str) -> Iterator[str]:
     """Yield errors of the time model on a device, and estimated against measured times."""
     own = recorded["figures"]
-    yield f"<h2>Time model: {kind.upper()}</h2>\n<p>{html.escape(source)}</p>\n"
-    yield table([rows.ERRORS, *((*row, "") if len(row) < 6 else row for row in rows.errors(own))])
+    yield part(kind) + note(source)
+    yield table([rows.ERRORS, *rows.errors(own)])
     for name in filter(own.__contains__, MEASURED):
-        yield figures.estimate_figure(f"{name}, {kind.upper()}", own[name])
+        caption = f"Estimated and measured time of each case, {FIGURES[name]}."
+        yield figure(figures.estimate_figure(own[name]), caption)
+        if fit := own.get("fitted", {}).get(name):
+            drawn = figures.estimate_figure(fit | {"cells": own[name]["cells"]})
+            yield figure(drawn, "The same, with figures fitted on the other half of the cases.")
     modes = {mode: own[mode] for mode in ("list", "site") if mode in own}
     if modes:
-        yield "<h3>Time against m x n</h3>\n"
-        yield figures.size_figure(modes)
+        yield figure(figures.size_figure(modes), "Time against m x n, base by target length.")
 
 
 def published_section() -> Iterator[str]:
@@ -127,22 +204,22 @@ def published_section() -> Iterator[str]:
          *(f"{shape[names[name]][key]:.3g}" for key in ("mean_gcups", "best_gcups")))
         for name, *published in RATES[1:]
     ]  # fmt: skip
-    yield "<h2>Published designs: GCUPS</h2>\n<p>recorded: published-h200.json</p>\n"
-    yield table([RATES[0], *lines])
+    yield part("designs")
+    yield table([RATES[0], *lines], "recorded: published-h200.json")
     times = [
         (name, f"{value:,.0f} ms", f"{large[names[name]]['milliseconds']:,.0f} ms")
         for name, value in LARGE_CASE.items()
     ]
-    yield "<h3>The case IL1RAPL1</h3>\n"
+    yield "<h3>The largest case, IL1RAPL1</h3>\n"
     yield table([("design", "published, GTX 460", "recorded, of the same shape"), *times])
 
 
 def other_sections() -> Iterator[str]:
     """Yield the recorded tables of the other sources' problems."""
+    yield part("others")
     for title, names in OTHERS.items():
-        yield f"<h2>{html.escape(title)}</h2>\n"
-        for name in names:
-            yield from_markdown(tables.text_of(name))
+        yield f"<h3>{html.escape(title)}</h3>\n"
+        yield from map(recorded_table, names)
 
 
 def stored_records() -> dict[str, tuple[dict, str]]:
@@ -152,6 +229,10 @@ def stored_records() -> dict[str, tuple[dict, str]]:
         path = tables.RESULTS / f"{name}.json"
         if path.exists():
             recorded = json.loads(path.read_text(encoding="utf-8"))
+            fit = tables.RESULTS / FITTED.get(kind, "none")
+            if "fitted" not in recorded["figures"] and fit.exists():
+                fitted = json.loads(fit.read_text(encoding="utf-8"))["figures"]["fitted"]
+                recorded["figures"]["fitted"] = fitted
             found[kind] = recorded, tables.source_of(name, recorded)
     return found
 
@@ -172,7 +253,9 @@ def fresh_records(folder: Path, tiny: bool) -> dict[str, tuple[dict, str]]:
 
 def page(cases: list[Case], records: dict[str, tuple[dict, str]]) -> str:
     """Return the page of all tables and figures."""
-    parts = [*shape_section(cases), *published_section()]
+    links = (f'<a href="#{name}">{html.escape(title)}</a>' for name, (title, _) in PARTS.items()
+             if name not in RECORDS or name in records)  # fmt: skip
+    parts = [f"<nav>{' '.join(links)}</nav>\n", *shape_section(cases), *published_section()]
     for kind, (recorded, source) in records.items():
         parts += model_section(kind, recorded, source)
     return "".join([HEAD, *parts, *other_sections(), "</body></html>\n"])

@@ -13,23 +13,15 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks import case_sets, record
+from benchmarks import record
+from benchmarks.estimate.fitted import chosen_cases, fitted
 from benchmarks.published import model, sequential
-from gpu_tools import Case, DeviceFigures, calibrate_device, estimated_seconds, spliced_estimate
-from gpu_tools.estimate.calibrate import SAMPLES, TINY
+from gpu_tools import Case, DeviceFigures, estimated_seconds, spliced_estimate
+from gpu_tools.estimate.calibrate import SAMPLES, TINY, TimedCalls, fitted_figures, time_samples
 from gpu_tools.estimate.measure import call_of, least_seconds, relative_errors
-from gpu_tools.estimate.model import CPU, LIST, MODES
+from gpu_tools.estimate.model import CPU, MODES
 
-EVERY = {LIST: 5, "site": 20, "published": 20}
-"""One case in so many of the set is run alone."""
 ROUNDS = {CPU: 5, "gpu": 3}
-
-
-def _cases(what: str, tiny: bool) -> list[Case]:
-    if tiny:
-        return case_sets.case_set(case_sets.TINY)
-    chosen = case_sets.case_set()[:: EVERY[what]]
-    return [*chosen, case_sets.il1rapl1_like()] if what != "site" else chosen
 
 
 def _rounded(values) -> list[float]:
@@ -38,7 +30,7 @@ def _rounded(values) -> list[float]:
 
 def measure_model(figures: DeviceFigures, device: str, mode: str, tiny: bool) -> dict:
     """Return estimated and measured seconds of cases alone, and of all of them in one call."""
-    cases = _cases(mode, tiny)
+    cases = chosen_cases(mode, tiny)
     estimates = spliced_estimate(cases, [figures])
     estimated = [each.seconds[mode, figures.kind] for each in estimates]
     rounds = ROUNDS[figures.kind]
@@ -81,17 +73,27 @@ def measure_design(design: str, seconds: list[float], cases: list[Case]) -> dict
 
 
 def measure_device(device: str, tiny: bool) -> Iterator[tuple[str, dict]]:
-    """Yield the figures of a device, and the errors of the model in both modes."""
-    figures = calibrate_device(device, TINY if tiny else SAMPLES)
-    yield "figures", asdict(figures)
+    """Yield a calibration, its calls, the model's errors in both modes, and those of a fit."""
+    kind, samples = CPU if device == CPU else "gpu", TINY if tiny else SAMPLES
+    timed = {mode: time_samples(mode, device, samples[mode, kind]) for mode in MODES}
+    figures = fitted_figures(kind, timed)
+    found = {"figures": asdict(figures)}
+    yield "figures", found["figures"]
+    yield "samples", {mode: _listed(own) for mode, own in timed.items()}
     for mode in MODES:
-        yield mode, measure_model(figures, device, mode, tiny)
+        found[mode] = measure_model(figures, device, mode, tiny)
+        yield mode, found[mode]
+    yield "fitted", fitted(found, tiny)
+
+
+def _listed(own: TimedCalls) -> dict:
+    return {"features": own.features.tolist(), "seconds": _rounded(own.seconds)}
 
 
 def measure(tiny: bool = False) -> Iterator[tuple[str, dict]]:
     """Yield the figures of this machine's CPU."""
     yield from measure_device(CPU, tiny)
-    cases = _cases("published", tiny)
+    cases = chosen_cases("published", tiny)
     calls = [partial(sequential.score, case) for case in cases]
     yield "sequential", measure_design("sequential", least_seconds(calls, CPU, rounds=3), cases)
 
@@ -101,7 +103,7 @@ def measure_gpu(tiny: bool = False) -> Iterator[tuple[str, dict]]:
     from benchmarks.published import accelerator1, accelerator2
 
     yield from measure_device("cuda:0", tiny)
-    cases = _cases("published", tiny)
+    cases = chosen_cases("published", tiny)
     for name, design in (("accelerator1", accelerator1), ("accelerator2", accelerator2)):
         yield name, measure_design(name, _kernel_seconds(design.kernel_milliseconds, cases), cases)
 

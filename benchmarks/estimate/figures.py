@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from benchmarks.accuracy.figure import to_svg
 from gpu_tools import Histogram
+
+
+def _plain(axis) -> None:
+    """Label a logarithmic axis by 1, 2, 5, 10 and so on, without powers."""
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def histogram_figure(histogram: Histogram, label: str) -> str:
@@ -28,15 +36,15 @@ def histogram_figure(histogram: Histogram, label: str) -> str:
     lefts = [1 + number * histogram.width for number in histogram.counts]
     axes.bar(lefts, histogram.counts.values(), width=histogram.width, align="edge")
     axes.set(xlabel=label, ylabel="number", yscale="log")
+    _plain(axes.yaxis)
     return to_svg(drawn)
 
 
-def estimate_figure(title: str, own: dict) -> str:
+def estimate_figure(own: dict) -> str:
     """Draw estimated and measured times of cases in the order of their sequential time.
 
     Parameters
     ----------
-    title : str
     own : dict
         Of a record of `bench_estimate`: ``cells``, ``estimated``, ``measured``.
 
@@ -49,8 +57,9 @@ def estimate_figure(title: str, own: dict) -> str:
     drawn = Figure(figsize=(7, 3), layout="constrained")
     axes = drawn.subplots()
     for name, marker in (("measured", "."), ("estimated", "-")):
-        axes.plot(1e3 * np.array(own[name])[order], marker, label=name)
-    axes.set(xlabel="case, by sequential time", ylabel="ms", yscale="log", title=title)
+        axes.plot(1e3 * np.array(own[name])[order], marker, label=name, linewidth=1)
+    axes.set(xlabel="case, by sequential time", ylabel="ms", yscale="log")
+    _plain(axes.yaxis)
     axes.legend(frameon=False)
     return to_svg(drawn)
 
@@ -74,5 +83,6 @@ def size_figure(named: dict[str, dict]) -> str:
         size = np.array(own["base_length"], dtype=float) * np.array(own["target_length"])
         axes.plot(size, 1e3 * np.array(own["measured"]), ".", label=name)
     axes.set(xlabel="m x n", ylabel="ms", xscale="log", yscale="log")
+    _plain(axes.yaxis)
     axes.legend(frameon=False)
     return to_svg(drawn)

@@ -19,17 +19,23 @@ def percent(value: float) -> str:
 
 
 def errors(figures: dict) -> Iterator[Row]:
-    """Yield a row for each mode of this package, and two for each published design."""
+    """Yield a row for each mode of this package and each fit, and two for each published design."""
     for mode, name in _MODES.items():
         if own := figures.get(mode):
-            times = seconds(own["together_estimated"]), seconds(own["together_measured"])
-            together = f"{times[0]} estimated, {times[1]} measured"
-            yield name, f"{len(own['measured']):,}", *_errors(own), together
+            yield name, *_of_mode(own)
+    for mode, own in figures.get("fitted", {}).items():
+        yield f"{_MODES[mode]}, fitted on the other half", *_of_mode(own)
     for design in filter(figures.__contains__, _DESIGNS):
         own = figures[design]
         for model, name in _MODELS.items():
             count = f"{len(own['measured']) // 2:,}"
             yield f"{design}, {name}", count, *_errors(own[model])
+
+
+def _of_mode(own: dict) -> Row:
+    times = seconds(own["together_estimated"]), seconds(own["together_measured"])
+    together = f"{times[0]} estimated, {times[1]} measured"
+    return f"{len(own['measured']):,}", *_errors(own), together
 
 
 def _errors(own: dict) -> Row:

@@ -22,6 +22,7 @@ COLUMNS = (
 )  # fmt: skip
 MEASURED = ("measured_seconds", "relative_error")
 HISTOGRAM = ("histogram", "from", "to", "count")
+CALLS = ("mode", "kind", "device", "seconds")
 FIGURES = ("kind", "device", "version", "mode", "part", "seconds")
 _MODES = ("list", "site")
 
@@ -36,7 +37,8 @@ def _needs_no_device(requested: dict) -> str | None:
 @loci.region_of("the genomic sequences")
 @click.option(
     "--exons", metavar="FILE",
-    help="Candidate exons by sequence name: GENSCAN report, GFF3, GTF, BED or TSV.",
+    help="Candidate exons by sequence name: GENSCAN report, GFF3, GTF, BED or TSV. Site mode needs "
+    "none.",
 )  # fmt: skip
 @case_options.targets
 @case_options.pairs
@@ -46,9 +48,15 @@ def _needs_no_device(requested: dict) -> str | None:
     help="Also write how often lengths of exons and sizes of groups occur, as TSV.",
 )  # fmt: skip
 @click.option(
-    "--calibrate", is_flag=True,
+    "--calls", metavar="FILE",
+    help="Also write how long one call with all cases takes in each mode on each kind of device, "
+    "on a CPU with one thread, as TSV.",
+)  # fmt: skip
+@click.option(
+    "--calibrate/--no-calibrate", default=None,
     help="Time the device first, some seconds, and store its figures in the user's cache folder. "
-    "Without cases the table holds these figures.",
+    "Without cases the table holds these figures.  [default: if the stored figures are of another "
+    "device or version]",
 )  # fmt: skip
 @click.option(
     "--measure", is_flag=True,
@@ -63,81 +71,96 @@ def _needs_no_device(requested: dict) -> str | None:
 @options.device_unless(_needs_no_device)
 @options.common
 def command(
-    base, regions, exons, targets, pairs, exons_format, histograms, calibrate, measure, mode,
-    output, device, threads, quiet,
+    base, regions, exons, targets, pairs, exons_format, histograms, calls, calibrate, measure,
+    mode, output, device, threads, quiet,
 ) -> None:  # fmt: skip
     """Estimate the parallelism of cases of spliced alignment, and how long they take.
 
-    The cases are those of spliced-align with --exons. The table has one row a case: cells, groups
-    of exons that do not depend on each other, the published estimates in cells, and the seconds of
-    a call with this case alone in list mode and in site mode, on one thread of the CPU and on a
-    GPU. Nothing is aligned unless --measure is given.
+    The cases are those of spliced-align with --exons, or with --mode site without. The table has
+    one row a case: cells, groups of exons that do not depend on each other, the published estimates
+    in cells, and the seconds of a call with this case alone in list mode and in site mode, on one
+    thread of the CPU and on a GPU. Nothing is aligned unless --measure is given.
     """
-    inputs = {"base": base, "exons": exons, "targets": targets}
-    missing = [f"--{name}" for name, value in inputs.items() if value is None]
-    if missing and not (calibrate and len(missing) == len(inputs)):
-        raise click.UsageError(
-            f"{', '.join(missing)} missing; expected cases, or --calibrate alone"
-        )
+    is_alone = _is_calibration({"base": base, "exons": exons, "targets": targets}, calibrate, mode)
     measured = _calibrated(device, calibrate, quiet)
-    if missing:
+    if is_alone:
         tables.write_table(output, FIGURES, _figure_rows(measured))
         summary.note(f"figures of {measured.device} measured")
         return
     files = CaseFiles(base, exons, targets, pairs, exons_format, regions)
     cases = read_cases(files).cases
-    estimates, known = _estimated(cases, measured)
-    times = _measured(cases, mode, device, quiet) if measure else None
+    work, estimates, known = _estimated(cases, measured)
+    expected = [each.seconds[mode, _kind(device)] for each in estimates]
+    times = _measured(cases, expected, mode, device, quiet) if measure else None
     columns = COLUMNS + (MEASURED if measure else ())
     tables.write_table(output, columns, _rows(estimates, times, (mode, _kind(device))))
     if histograms:
         tables.write_table(histograms, HISTOGRAM, _histogram_rows(cases))
     summary.note(summary.counted(len(cases), "case"))
-    _sum_up(cases, known, mode, cpu_threads(threads))
+    if calls:
+        tables.write_table(calls, CALLS, _call_rows(work, known, exons is not None))
+    _sum_up(work, known, mode, cpu_threads(threads))
     if times:
         _tell_errors(estimates, times, (mode, _kind(device)))
+
+
+def _is_calibration(inputs: dict, calibrate: bool | None, mode: str) -> bool:
+    """Return whether there are no cases, only a calibration; cases must be whole."""
+    missing = [f"--{name}" for name, value in inputs.items() if value is None]
+    if missing == ["--exons"] and mode == "site":
+        return False
+    if missing and not (calibrate and len(missing) == len(inputs)):
+        raise click.UsageError(
+            f"{', '.join(missing)} missing; expected cases, or --calibrate alone"
+        )
+    return bool(missing)
 
 
 def _kind(device: str) -> str:
     return "cpu" if device == "cpu" else "gpu"
 
 
-def _calibrated(device: str, calibrate: bool, quiet: bool):
+def _calibrated(device: str, calibrate: bool | None, quiet: bool):
     """Return figures measured now: if wanted, or if those stored are of another device or version.
 
-    None if nothing is measured.
+    None if nothing is measured. `calibrate` is None if nothing was said.
     """
     from gpu_tools.estimate import calibrate as calibration
     from gpu_tools.estimate.figures import store_figures, stored_figures, was_calibrated
     from gpu_tools.estimate.measure import TIMING_ROUNDS
 
     kind = _kind(device)
-    if not calibrate and (not was_calibrated(kind) or stored_figures(kind) is not None):
+    if calibrate is None:
+        calibrate = was_calibrated(kind) and stored_figures(kind) is None
+    if not calibrate:
         return None
-    calls = sum(len(own) for key, own in calibration.SAMPLES.items() if key[1] == kind)
-    with progress("calibrating", calls * TIMING_ROUNDS, quiet) as done:
+    total = calibration.calibration_weights(device) * TIMING_ROUNDS
+    with progress("calibrating", total, quiet) as done:
         figures = calibration.calibrate_device(device, tell=done)
     store_figures(figures)
     return figures
 
 
 def _estimated(cases, measured):
-    """Return the estimates of cases, and the figures of both kinds of device."""
+    """Return what cases consist of, their estimates, and the figures of both kinds of device."""
     from gpu_tools.estimate.api import spliced_estimate
     from gpu_tools.estimate.figures import device_figures
+    from gpu_tools.estimate.model import case_work
 
     kinds = ("cpu", "gpu")
     known = [measured if measured and measured.kind == k else device_figures(k) for k in kinds]
-    return spliced_estimate(cases, known), known
+    work = case_work(cases)
+    return work, spliced_estimate(work, known), known
 
 
-def _measured(cases, mode: str, device: str, quiet: bool) -> list[float]:
-    """Return the seconds of a call with each case alone."""
-    from gpu_tools.estimate.measure import TIMING_ROUNDS, call_of, least_seconds
+def _measured(cases, expected: list[float], mode: str, device: str, quiet: bool) -> list[float]:
+    """Return the seconds of a call with each case alone; progress is that of the expected ones."""
+    from gpu_tools.estimate.measure import TIMING_ROUNDS, call_of, least_seconds, weights_of
 
     calls = [call_of(mode, [case], device) for case in cases]
-    with progress("measuring", len(calls) * TIMING_ROUNDS, quiet) as done:
-        return least_seconds(calls, device, done)
+    weights = weights_of(expected)
+    with progress("measuring", sum(weights) * TIMING_ROUNDS, quiet) as done:
+        return least_seconds(calls, device, done, weights=weights)
 
 
 def _rows(estimates, times: list[float] | None, measured: tuple[str, str]) -> Iterator[tuple]:
@@ -168,19 +191,27 @@ def _histogram_rows(cases) -> Iterator[tuple]:
             yield own.name, number * own.width + 1, (number + 1) * own.width, count
 
 
+def _call_rows(work, known, has_candidates: bool) -> Iterator[tuple]:
+    from gpu_tools.estimate.api import estimated_seconds
+
+    for mode in _MODES if has_candidates else ("site",):
+        for own in known:
+            yield mode, own.kind, own.device, f"{estimated_seconds(work, own, mode):.6f}"
+
+
 def _figure_rows(figures) -> Iterator[tuple]:
     for mode, parts in figures.seconds.items():
         for part, seconds in parts.items():
             yield figures.kind, figures.device, figures.version, mode, part, f"{seconds:.4g}"
 
 
-def _sum_up(cases, known, mode: str, threads: int) -> None:
+def _sum_up(work, known, mode: str, threads: int) -> None:
     """Note how long one call with all cases takes on each kind of device."""
     from gpu_tools.estimate.api import estimated_seconds
 
     for figures in known:
         of_cpu = figures.kind == "cpu"
-        seconds = estimated_seconds(cases, figures, mode, threads if of_cpu else 1)
+        seconds = estimated_seconds(work, figures, mode, threads if of_cpu else 1)
         count = f" with {summary.counted(threads, 'thread')}" if of_cpu else ""
         summary.note(f"about {seconds:.2g} s in {mode} mode on {figures.device}{count}")
 

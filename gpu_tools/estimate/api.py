@@ -20,6 +20,7 @@ from gpu_tools.estimate.model import (
     STRANDS,
     CaseWork,
     case_work,
+    repeated_bases,
     site_features,
     site_strips,
     site_threads,
@@ -94,7 +95,7 @@ class CaseEstimate:
 
 
 def spliced_estimate(
-    cases: Iterable[Case], figures: Sequence[DeviceFigures] | None = None
+    cases: Iterable[Case] | CaseWork, figures: Sequence[DeviceFigures] | None = None
 ) -> list[CaseEstimate]:
     """Estimate how much parallelism cases of spliced alignment have, and how long they take.
 
@@ -134,7 +135,7 @@ def spliced_estimate(
     >>> estimate.groups, estimate.sequential, estimate.intra_exon, estimate.inter_exon
     (3, 55, 31, 19)
     """
-    work = case_work(cases)
+    work = cases if isinstance(cases, CaseWork) else case_work(cases)
     figures = [device_figures(kind) for kind in (CPU, GPU)] if figures is None else figures
     times = {
         (mode, own.kind): own.each(mode, work.features[mode, own.kind])
@@ -178,7 +179,7 @@ def estimated_seconds(
     """
     work = cases if isinstance(cases, CaseWork) else case_work(cases)
     features = work.features[mode, figures.kind]
-    return figures.together(mode, features, threads, work.threads[mode])
+    return figures.together(mode, features, threads, work.threads[mode], work.repeated)
 
 
 def expected_seconds(cases: Sequence, kind: str, threads: int) -> float | None:
@@ -202,7 +203,8 @@ def expected_seconds(cases: Sequence, kind: str, threads: int) -> float | None:
         return None
     lengths = np.array([[len(case.base), len(case.target)] for case in cases]).T
     features = site_features(*lengths)[kind]
-    return figures.together(SITE, features, threads, site_threads(lengths[1]))
+    shared, repeated = site_threads(lengths[1]), repeated_bases(cases)
+    return figures.together(SITE, features, threads, shared, repeated)
 
 
 def _is_plain_site_case(case) -> bool:

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.estimate.figures import DeviceFigures, device_name
-from gpu_tools.estimate.measure import call_of, least_seconds
+from gpu_tools.estimate.figures import DeviceFigures, device_name, shipped_figures
+from gpu_tools.estimate.measure import call_of, least_seconds, weights_of
 from gpu_tools.estimate.model import (
     CALL,
     CPU,
@@ -85,6 +85,7 @@ SAMPLES = {
         Sample(12_000, 80, 150, 4_000), Sample(100_000, 30, 150, 1_500),
         Sample(400_000, 30, 150, 1_500), Sample(1_000, 2, 100, 200, 200),
         Sample(10_000, 20, 150, 1_000, 200), Sample(40_000, 30, 150, 1_500, 100),
+        Sample(20_000, 6, 150, 300, 100), Sample(10_000, 60, 150, 6_000, 50),
     ),
 }  # fmt: skip
 """What is timed; bases differ in one call, so that nothing is done once for several cases."""
@@ -106,7 +107,7 @@ def calibrate_device(
     samples : dict, optional
         What is timed, by mode and kind of device; `SAMPLES` by default.
     tell : callable, optional
-        Called with 1 when a call has been timed.
+        Called with the weight of a call in each round, see `calibration_weights`.
 
     Returns
     -------
@@ -118,19 +119,67 @@ def calibrate_device(
         If the device cannot be used.
     """
     kind, samples = CPU if device == CPU else GPU, samples or SAMPLES
-    seconds = {}
+    timed = {mode: time_samples(mode, device, samples[mode, kind], tell) for mode in MODES}
+    return fitted_figures(kind, timed)
+
+
+class TimedCalls(NamedTuple):
+    """Calls and their times.
+
+    Attributes
+    ----------
+    features : ndarray of float64, shape (S, F)
+        Of each call, see `call_features`.
+    seconds : ndarray of float64, shape (S,)
+        Measured.
+    """
+
+    features: NDArray[np.float64]
+    seconds: NDArray[np.float64]
+
+
+def time_samples(
+    mode: str, device: str, samples: tuple[Sample, ...], tell: Callable[[int], None] | None = None
+) -> TimedCalls:
+    """Time a call of each shape in a mode on a device."""
+    kind = CPU if device == CPU else GPU
+    calls = [sample_cases(sample) for sample in samples]
+    features = np.stack([call_features(mode, kind, cases) for cases in calls])
+    weights = _weights(mode, kind, features)
+    called = [call_of(mode, cases, device) for cases in calls]
+    times = least_seconds(called, device, tell, weights=weights)
+    return TimedCalls(features, np.array(times))
+
+
+def _weights(mode: str, kind: str, features: NDArray[np.float64]) -> list[int]:
+    """Return the weights of calls for progress, by the shipped figures."""
+    seconds = shipped_figures(kind).seconds[mode]
+    return weights_of(features @ [seconds[name] for name in (CALL, *FEATURES[mode, kind])])
+
+
+def calibration_weights(device: str = CPU) -> int:
+    """Return the sum of the weights of a calibration's calls in one round."""
+    kind, total = CPU if device == CPU else GPU, 0
     for mode in MODES:
-        calls = [sample_cases(sample) for sample in samples[mode, kind]]
+        calls = (sample_cases(sample) for sample in SAMPLES[mode, kind])
         features = np.stack([call_features(mode, kind, cases) for cases in calls])
-        times = least_seconds([call_of(mode, cases, device) for cases in calls], device, tell)
-        fitted = fit_seconds(features, np.array(times))
-        seconds[mode] = dict(zip((CALL, *FEATURES[mode, kind]), fitted.tolist(), strict=True))
+        total += sum(_weights(mode, kind, features))
+    return total
+
+
+def fitted_figures(kind: str, timed: dict[str, TimedCalls]) -> DeviceFigures:
+    """Return the figures of this machine's device that explain timed calls, by mode."""
+    seconds = {}
+    for mode, own in timed.items():
+        weights = fit_seconds(own.features, own.seconds)
+        seconds[mode] = dict(zip((CALL, *FEATURES[mode, kind]), weights.tolist(), strict=True))
     return DeviceFigures(kind, device_name(kind), installed_version(), seconds)
 
 
 def call_features(mode: str, kind: str, cases: list[Case]) -> NDArray[np.float64]:
     """Return what a call consists of: itself, and the features of its cases together."""
-    return np.concatenate(([1.0], summed(mode, kind, case_work(cases).features[mode, kind])))
+    work = case_work(cases)
+    return np.concatenate(([1.0], summed(mode, kind, work.features[mode, kind], work.repeated)))
 
 
 def sample_cases(sample: Sample, seed: int = 1) -> list[Case]:

@@ -61,7 +61,7 @@ class DeviceFigures:
         return self.seconds[mode][CALL] + features @ self._weights(mode)
 
     def together(
-        self, mode: str, features: NDArray[np.float64], threads: int = 1, shared=1
+        self, mode: str, features: NDArray[np.float64], threads: int = 1, shared=1, repeated=None
     ) -> float:
         """Return the seconds of one call that has all cases.
 
@@ -76,6 +76,8 @@ class DeviceFigures:
             Threads of a CPU.
         shared : int or ndarray of int64, shape (C,)
             How many threads can share a case.
+        repeated : ndarray of bool, shape (C,), optional
+            Cases whose base an earlier one has; none by default.
         """
         if not len(features):
             return 0.0
@@ -84,7 +86,7 @@ class DeviceFigures:
             each = features @ weights
             alone = each / np.minimum(shared, threads)
             return own[CALL] + max(float(alone.max()), float(each.sum()) / threads)
-        return own[CALL] + float(summed(mode, self.kind, features) @ weights)
+        return own[CALL] + float(summed(mode, self.kind, features, repeated) @ weights)
 
     def _weights(self, mode: str) -> NDArray[np.float64]:
         return np.array([self.seconds[mode][name] for name in FEATURES[mode, self.kind]])

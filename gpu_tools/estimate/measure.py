@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import inf
 from typing import NamedTuple
 
@@ -53,6 +53,7 @@ def least_seconds(
     device: str,
     tell: Callable[[int], None] | None = None,
     rounds: int = TIMING_ROUNDS,
+    weights: Sequence[int] | None = None,
 ) -> list[float]:
     """Return the least time of each of some calls, over rounds of all of them.
 
@@ -67,9 +68,12 @@ def least_seconds(
     device : str
         ``cpu``, or ``cuda`` with ordinals.
     tell : callable, optional
-        Called with 1 for each call in each round.
+        Called with the weight of each call in each round.
     rounds : int
+    weights : sequence of int, optional
+        Of each call, 1 by default; see `weights_of`.
     """
+    weights = weights or [1] * len(calls)
     clock = time.thread_time if device == CPU else time.perf_counter
     least = [inf] * len(calls)
     for call in calls[:1]:
@@ -82,8 +86,13 @@ def least_seconds(
                 call()
                 least[k] = min(least[k], clock() - begin)
             if tell:
-                tell(1)
+                tell(weights[k])
     return least
+
+
+def weights_of(seconds: Iterable[float]) -> list[int]:
+    """Return estimated times as weights for progress: microseconds, at least one."""
+    return [max(round(1e6 * value), 1) for value in seconds]
 
 
 class RelativeErrors(NamedTuple):

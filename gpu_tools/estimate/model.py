@@ -1,7 +1,7 @@
 """The time model: what the sweeps of a case consist of, to be weighed by a device's figures.
 
-The time of a call is a constant, plus a sum over its cases, plus, on a GPU, the steps of the case
-with the longest critical path. `docs/design/estimate.md` has the equations.
+The time of a call is a constant, plus a sum over its cases, plus, on a GPU, what lies on the
+critical path of the longest case. `docs/design/estimate.md` has the equations.
 """
 
 from __future__ import annotations
@@ -34,6 +34,10 @@ FEATURES = {
     (SITE, GPU): ("case", "nucleotides", "columns", "cells", STEPS),
 }
 """What counts in each mode on each kind of device."""
+CRITICAL = {(LIST, GPU): (STEPS,), (SITE, GPU): ("columns", STEPS)}
+"""Of these a call takes the most of any case: cases overlap, in site mode their tracebacks too."""
+OF_BASES = {(SITE, GPU): ("nucleotides",)}
+"""These count once for cases of one base: its sites are scored once."""
 STRANDS = 2
 """Site mode tries both."""
 STRIP = 512
@@ -58,6 +62,8 @@ class CaseWork(NamedTuple):
         By mode and kind of device, in the order of `FEATURES`.
     threads : dict of str to ndarray of int64, shape (C,)
         By mode: how many threads of a CPU can share a case, in strips of its target.
+    repeated : ndarray of bool, shape (C,)
+        Whether an earlier case has the same base.
     """
 
     cases: list[Case]
@@ -65,6 +71,7 @@ class CaseWork(NamedTuple):
     bytes_a_cell: NDArray[np.int64]
     features: dict[tuple[str, str], NDArray[np.float64]]
     threads: dict[str, NDArray[np.int64]]
+    repeated: NDArray[np.bool_]
 
 
 def case_work(cases: Iterable[Case], scoring: SplicedScoring = GENE_SCORING) -> CaseWork:
@@ -102,7 +109,20 @@ def case_work(cases: Iterable[Case], scoring: SplicedScoring = GENE_SCORING) -> 
     }
     cells = np.array([case.cells for case in cases], dtype=np.int64)
     threads = {LIST: _list_threads(cells, lengths[1]), SITE: site_threads(lengths[1])}
-    return CaseWork(cases, strands, bytes_a_cell, features, threads)
+    return CaseWork(cases, strands, bytes_a_cell, features, threads, repeated_bases(cases))
+
+
+def repeated_bases(cases: Iterable) -> NDArray[np.bool_]:
+    """Return whether an earlier case has the same base as each case.
+
+    Parameters
+    ----------
+    cases : iterable of Case or SiteCase
+    """
+    bases = [id(case.base) for case in cases]
+    repeated = np.ones(len(bases), dtype=np.bool_)
+    repeated[np.unique(bases, return_index=True)[1]] = False
+    return repeated
 
 
 def site_features(bases, targets) -> dict[str, NDArray[np.float64]]:
@@ -182,8 +202,10 @@ def _table(*columns) -> NDArray[np.float64]:
     return np.stack(columns, axis=1).astype(np.float64)
 
 
-def summed(mode: str, kind: str, features: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the features of cases in one call: of steps the most, of all else the sum.
+def summed(
+    mode: str, kind: str, features: NDArray[np.float64], repeated: NDArray[np.bool_] | None = None
+) -> NDArray[np.float64]:
+    """Return the features of cases in one call: of critical ones the most, of all else the sum.
 
     Parameters
     ----------
@@ -191,9 +213,13 @@ def summed(mode: str, kind: str, features: NDArray[np.float64]) -> NDArray[np.fl
     kind : {"cpu", "gpu"}
     features : ndarray of float64, shape (C, F)
         At least one case.
+    repeated : ndarray of bool, shape (C,), optional
+        Cases whose base an earlier one has; none by default.
     """
-    together = features.sum(axis=0)
-    if STEPS in FEATURES[mode, kind]:
-        steps = FEATURES[mode, kind].index(STEPS)
-        together[steps] = features[:, steps].max()
+    names, together = FEATURES[mode, kind], features.sum(axis=0)
+    for name in CRITICAL.get((mode, kind), ()):
+        together[names.index(name)] = features[:, names.index(name)].max()
+    if repeated is not None:
+        for name in OF_BASES.get((mode, kind), ()):
+            together[names.index(name)] = features[~repeated, names.index(name)].sum()
     return together

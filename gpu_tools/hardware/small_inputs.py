@@ -11,12 +11,10 @@ from gpu_tools.hardware.device import Device, simulated
 _log = logging.getLogger(__name__)
 GPU_START = "GPU_TOOLS_GPU_START"
 """Variable of the environment that names what starting a GPU takes, in seconds; 0: nothing."""
-_START_SECONDS = 0.5
-"""A context on the GPU, and kernels that are loaded from the compile cache."""
 _STATE = {"started": False, "small": False}
 
 
-def unless_small(where: Device, cpu_seconds: float) -> Device:
+def unless_small(where: Device, cpu_seconds: float, start_seconds: float) -> Device:
     """Return the CPU instead of a GPU that takes longer to start than the CPU to do the work.
 
     The result does not depend on the device. A GPU that this process has used before is started.
@@ -27,10 +25,13 @@ def unless_small(where: Device, cpu_seconds: float) -> Device:
         One that does not give way to the CPU is returned as it is.
     cpu_seconds : float
         About what the CPU takes, on all threads.
+    start_seconds : float
+        About what starting a GPU takes: its context, and kernels from the compile cache. The
+        environment may name another number.
     """
     if where.kind == "cpu" or simulated():
         return where
-    if where.or_cpu and not _STATE["started"] and cpu_seconds < _start_seconds():
+    if where.or_cpu and not _STATE["started"] and cpu_seconds < _start_seconds(start_seconds):
         _log.info("the CPU takes about %.2g s, less than a GPU to start", cpu_seconds)
         _STATE["small"] = True
         return Device("cpu")
@@ -48,7 +49,7 @@ def was_small() -> bool:
     return _STATE["small"] and not _STATE["started"]
 
 
-def _start_seconds() -> float:
+def _start_seconds(usual: float) -> float:
     with suppress(KeyError, ValueError):
         return float(os.environ[GPU_START])
-    return _START_SECONDS
+    return usual

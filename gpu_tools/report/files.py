@@ -30,6 +30,7 @@ _MEANINGS = {
     "structures.svg": "figure of the best chains",
     "accuracy.tsv": "candidates and chains against the annotation",
     "provenance.tsv": "where sequences were fetched from",
+    "estimate.tsv": "parallelism of the cases, and estimated times",
 }
 _FOLDERS = ("segments", "local", "matches")
 _LARGEST_PICTURE = 2_000_000

@@ -21,6 +21,7 @@ from gpu_tools.formats.scores import ScoredRow, read_scores
 from gpu_tools.formats.tables import MISSING, read_table
 from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.locus import Locus
+from gpu_tools.report.parallelism import CALLS, Parallelism, read_calls, read_parallelism
 from gpu_tools.report.splice_sites import SequenceFile
 
 SCORES = "scores.tsv"
@@ -32,6 +33,10 @@ JOBS = {
     "protein_align": "protein_scores.tsv",
 }
 """Rules that align, and each one's table of scores in the folder of a batch."""
+METHODS = {"spliced_align": "candidates", "site_align": "sites", "protein_align": "proteins"}
+"""What these rules' results are called in tables."""
+_MODES = {"spliced_align": "list", "site_align": "site"}
+"""What the time model calls them; it has none of proteins."""
 _CANDIDATES = ("predicted.gff3", "given.gff3")
 _UNKNOWN = ("-", "NA")
 _DEVICE = re.compile(r"^done: .*; device ([^;]+);", re.M)
@@ -45,7 +50,8 @@ class Job(NamedTuple):
     """What an alignment job of the workflow took.
 
     `seconds` and `mebibytes` are those that Snakemake measured; `cells` those of its cases;
-    `device` is what its log names, None without a log.
+    `device` is what its log names, None without a log. `estimated` is what the time model says on
+    such a device, with one thread of a CPU; None if spliced-estimate has not run.
     """
 
     rule: str
@@ -55,6 +61,15 @@ class Job(NamedTuple):
     seconds: float
     mebibytes: float | None
     device: str | None
+    processor_seconds: float | None = None
+    estimated: float | None = None
+
+    @property
+    def busy_seconds(self) -> float:
+        """What an estimate compares with: the processor's time, or the whole with a GPU."""
+        if _kind_of(self.device) == "gpu" or self.processor_seconds is None:
+            return self.seconds
+        return self.processor_seconds
 
 
 class Findings(NamedTuple):
@@ -77,6 +92,8 @@ class Findings(NamedTuple):
     accuracy : list of dict
         Rows of the workflow's table of accuracy.
     jobs : list of Job
+    parallelism : Parallelism
+        What spliced-estimate told.
     """
 
     folder: Path
@@ -88,6 +105,7 @@ class Findings(NamedTuple):
     phases: dict[tuple[str, int, int], str]
     accuracy: list[dict]
     jobs: list[Job]
+    parallelism: Parallelism = Parallelism([], {})
 
     @property
     def accepted(self) -> list[ScoredRow]:
@@ -159,6 +177,7 @@ def read_findings(results: PathLike, extra: Extra = NO_FILES) -> Findings:
         _read_phases(_gene_models(folder, extra.alignments)),
         _read_accuracy(folder / "accuracy.tsv"),
         _read_jobs(folder, batches),
+        read_parallelism([folder, *batches]),
     )  # fmt: skip
 
 
@@ -296,13 +315,26 @@ def _job(folder: Path, rule: str, batch: Path) -> Job | None:
     cells = [int(cells) for cells in _numbers(batch / JOBS[rule], "cells")]
     seconds, memory = sum(_numbers(measured, "s")), max(_numbers(measured, "max_rss"), default=None)
     device = _device_of(folder, Path(rule) / f"{batch.name}.log")
-    return Job(rule, batch.name, len(cells), sum(cells), seconds, memory, device)
+    processor = sum(_numbers(measured, "cpu_time")) if _has(measured, "cpu_time") else None
+    estimated = read_calls(batch / CALLS).get((_MODES.get(rule, ""), _kind_of(device)))
+    return Job(
+        rule, batch.name, len(cells), sum(cells), seconds, memory, device, processor, estimated
+    )
+
+
+def _kind_of(device: str | None) -> str:
+    """Return the kind of a device as the time model calls it; a log may say why it changed."""
+    return "gpu" if device and device.startswith("cuda") and "then cpu" not in device else "cpu"
 
 
 def _numbers(path: Path, column: str) -> list[float]:
     """Return the numbers of a column; what was too short to be measured has none."""
     rows = [(line, row[column]) for line, row in read_table(path, (column,), comments=False)]
     return [Location(path, n).number(text, column) for n, text in rows if text not in _UNKNOWN]
+
+
+def _has(path: Path, column: str) -> bool:
+    return column in path.read_text("utf-8").partition("\n")[0].split("\t")
 
 
 def _device_of(folder: Path, log: Path) -> str | None:

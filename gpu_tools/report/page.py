@@ -16,14 +16,14 @@ from markupsafe import Markup
 from gpu_tools.formats.files import open_output
 from gpu_tools.formats.scores import ScoredRow
 from gpu_tools.model.resources import installed_version
-from gpu_tools.report import charts, tables
+from gpu_tools.report import charts, parallelism_charts, tables
 from gpu_tools.report.files import address, linked_files, pictures
 from gpu_tools.report.findings import Findings, method_of
 from gpu_tools.report.loci import DrawnLocus, drawn_loci, rank
 from gpu_tools.report.model_chart import template
 from gpu_tools.report.models import MOST_CANDIDATES, length, model_figure, shown
 from gpu_tools.report.structures import locus_figure
-from gpu_tools.report.summary import cards, counted
+from gpu_tools.report.summary import cards, counted, times
 
 _TEMPLATES = {"models": False, "candidates": True}
 """Templates of figures of loci by name: whether they have a panel of candidates."""
@@ -87,6 +87,7 @@ class Report:
             "score_points": charts.score_points(self.findings),
             "accuracy_bars": charts.accuracy_bars(self.findings),
         }
+        found |= parallelism_charts.charts_of(self.findings)
         return {name: chart for name, chart in found.items() if chart}
 
     def tables(self) -> dict[str, tables.Table]:
@@ -96,6 +97,7 @@ class Report:
             "targets": tables.targets_table(self.findings, self.link),
             "cases": tables.cases_table(self.findings, self.link),
             "accuracy": tables.accuracy_table(self.findings),
+            "parallelism": tables.parallelism_table(self.findings.parallelism),
             "jobs": tables.jobs_table(self.findings),
         }
         always = ("loci", "targets", "cases")
@@ -146,7 +148,7 @@ def _content(report: Report, around: Surroundings) -> dict:
         "title": around.title, "lead": _lead(report), "cards": cards(findings, report.loci),
         "parts": _parts(listed, images), "charts": drawn, "tables": listed, "images": images,
         "omitted_models": max(0, len(report.loci) - charts.MOST_MODELS),
-        "candidates_note": _candidates_note(loci),
+        "candidates_note": _candidates_note(loci), "times": times(findings),
         "files": linked_files(findings.folder, around.files, around.path),
         "session": around.session and address(around.session, around.path),
         "genome": around.genome, "source": findings.folder, "version": installed_version(),
@@ -177,6 +179,8 @@ def _parts(listed: dict, images: list) -> list[tuple[str, str]]:
              ("cases", "Cases")]  # fmt: skip
     if "accuracy" in listed:
         parts.append(("accuracy", "Accuracy"))
+    if "parallelism" in listed:
+        parts.append(("parallelism", "Parallelism and time"))
     if images:
         parts.append(("images", "Segments and dot plots"))
     return [*parts, ("files", "Files and jobs" if "jobs" in listed else "Files")]

@@ -86,3 +86,34 @@ def _large(number: int) -> str:
         if number >= power:
             return f"{number / power:,.3g}\N{NO-BREAK SPACE}{word}"
     return f"{number:,}"
+
+
+def times(findings: Findings) -> str:
+    """Return what the time model expects of the cases and jobs, in a sentence or two.
+
+    Parameters
+    ----------
+    findings : Findings
+
+    Returns
+    -------
+    str
+        Empty without a table of spliced-estimate.
+    """
+    cases = findings.parallelism.cases
+    if not cases:
+        return ""
+    listed, of_sites = (
+        int(sum(case.numbers[name] for case in cases)) for name in ("cells", "site_cells")
+    )
+    parts = [f"{_large(listed)} cells of candidates"] if listed else []
+    parts.append(f"{_large(of_sites)} cells of site mode")
+    told = f"{counted(len(cases), 'case')}: {', '.join(parts)}."
+    jobs = [job for job in findings.jobs if job.estimated is not None]
+    if not jobs:
+        return told
+    estimated, busy = sum(job.estimated for job in jobs), sum(job.busy_seconds for job in jobs)
+    return (
+        f"{told} The time model expects {estimated:.2g} s of alignment in "
+        f"{counted(len(jobs), 'job')}, which took {busy:,.1f} s with all that they do beside it."
+    )

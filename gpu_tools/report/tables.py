@@ -8,6 +8,7 @@ from typing import NamedTuple
 from gpu_tools.formats.scores import ScoredRow
 from gpu_tools.report.findings import Findings, is_accepted, method_of
 from gpu_tools.report.loci import DrawnLocus, rank
+from gpu_tools.report.parallelism import SECONDS, Parallelism
 
 MOST_ROWS = 20_000
 Value = str | float | int | None
@@ -205,11 +206,45 @@ def jobs_table(findings: Findings) -> Table:
         Column("rule"), Column("batch"), Column("device"), Column("cases", True),
         Column("billion cells", True, 2),
         Column("seconds", True, 1), Column("billion cells a second", True, 2),
-        Column("memory (MiB)", True),
+        Column("estimated (s)", True, 2), Column("memory (MiB)", True),
     )  # fmt: skip
     rows = [
         [job.rule, job.batch, job.device, job.cases, job.cells / 1e9, job.seconds,
-         job.cells / 1e9 / job.seconds if job.seconds else None, job.mebibytes]
+         job.cells / 1e9 / job.seconds if job.seconds else None, job.estimated, job.mebibytes]
         for job in findings.jobs
     ]  # fmt: skip
     return Table(columns, rows, [""] * len(rows), len(rows))
+
+
+def parallelism_table(found: Parallelism) -> Table:
+    """Return a row a case: its candidates, what can run side by side, and how long it takes.
+
+    Parameters
+    ----------
+    found : Parallelism
+
+    Returns
+    -------
+    Table
+    """
+    columns = (
+        Column("locus"), Column("target"), Column("candidates", True),
+        Column("million cells", True, 2), Column("computed", True, 0, "%"), Column("groups", True),
+        Column("largest group", True), Column("longest chain", True),
+        Column("million cells, sites", True, 2),
+        *(Column(f"{mode}, {kind} (ms)", True, 2)
+          for mode in ("candidates", "sites") for kind in ("CPU", "GPU")),
+    )  # fmt: skip
+    rows = [
+        [case.base, case.target, *_numbers_of(case.numbers)] for case in found.cases[:MOST_ROWS]
+    ]
+    return Table(columns, rows, [""] * len(rows), len(found.cases))
+
+
+def _numbers_of(own: dict[str, float]) -> list[float | None]:
+    cells = own["cells"]
+    return [
+        own["n_exons"], cells / 1e6, own["computed_cells"] / cells if cells else None,
+        own["groups"], own["largest_group"], own["longest_chain"], own["site_cells"] / 1e6,
+        *(1e3 * own[name] if name.startswith("site") or cells else None for name in SECONDS),
+    ]  # fmt: skip

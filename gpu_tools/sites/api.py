@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from gpu_tools.errors import InputError
 from gpu_tools.hardware.device import cpu_threads, resolve
 from gpu_tools.hardware.gpu_faults import on_gpu_or_cpu
-from gpu_tools.hardware.small_inputs import unless_small
 from gpu_tools.model.locus import Locus
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
@@ -24,9 +23,7 @@ from gpu_tools.sites.cpu.traceback import trace
 from gpu_tools.sites.model import GeneSites
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.codons import translation_of
-
-_SITE_CELLS_A_CORE_SECOND = 5 * 10**9
-"""About what a core of a CPU does, chains included."""
+from gpu_tools.splicing.expected import device_for
 
 
 @dataclass(frozen=True)
@@ -219,7 +216,7 @@ def site_align(
     threads = cpu_threads(threads)
     done = progress or (lambda cells: None)
     cells = sum(case.cells for case in cases)
-    where = unless_small(resolve(device), cells / _SITE_CELLS_A_CORE_SECOND / threads)
+    where = device_for(resolve(device), "site", len(cases), cells, threads)
     least = {} if min_scores is None else dict(zip(map(id, cases), min_scores, strict=True))
 
     def on_cpu(cases: list[SiteCase], done: Callable = done) -> list[SplicedAlignment]:

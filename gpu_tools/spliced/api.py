@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from gpu_tools.errors import ScoringError
 from gpu_tools.hardware.device import cpu_threads, resolve
 from gpu_tools.hardware.gpu_faults import on_gpu_or_cpu
-from gpu_tools.hardware.small_inputs import unless_small
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
@@ -22,9 +21,7 @@ from gpu_tools.spliced.cpu import schedule
 from gpu_tools.spliced.cpu.free_ends import FreeEnds
 from gpu_tools.spliced.cpu.reading_traceback import Reading
 from gpu_tools.splicing.codons import READINGS
-
-_LIST_CELLS_A_CORE_SECOND = 10**10
-"""About what a core of a CPU does, chains included."""
+from gpu_tools.splicing.expected import device_for
 
 
 def spliced_align(
@@ -147,7 +144,7 @@ def spliced_align_many(
     if scoring.ends == "free" or reading != "any":
         return _in_rows(columns.cases, _mode_of(scoring, reading), threads, done)
 
-    where = unless_small(where, _cpu_seconds(columns, threads))
+    where = device_for(where, "list", len(columns.cases), int(columns.cells.sum()), threads)
 
     def on_gpus(ordinals: tuple[int, ...]) -> Sequence[SplicedAlignment]:
         from gpu_tools.spliced.gpu.schedule import align_on_gpus
@@ -193,7 +190,7 @@ def spliced_scores(
         found = spliced_align_many(columns, scoring, device=device, threads=threads)
         return _masked([result.score for result in found])
 
-    where = unless_small(where, _cpu_seconds(columns, threads))
+    where = device_for(where, "list", len(columns.cases), int(columns.cells.sum()), threads)
 
     def on_gpus(ordinals: tuple[int, ...]) -> NDArray[np.int64]:
         from gpu_tools.spliced.gpu.schedule import score_on_gpus
@@ -203,10 +200,6 @@ def spliced_scores(
     on_cpu = partial(schedule.scores_on_cpu, columns, scoring, threads)
     scores = on_gpu_or_cpu(where, on_gpus, on_cpu)
     return np.ma.array(scores, mask=scores == NO_CHAIN, copy=False)
-
-
-def _cpu_seconds(columns: CaseColumns, threads: int) -> float:
-    return float(columns.cells.sum()) / _LIST_CELLS_A_CORE_SECOND / threads
 
 
 def _masked(scores: list[int | None]) -> np.ma.MaskedArray:

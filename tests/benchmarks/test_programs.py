@@ -32,8 +32,8 @@ PROGRAMS = sorted(
 )  # fmt: skip
 OTHERS = {
     "benchmarks.accuracy.figure", "benchmarks.compare", "benchmarks.exons.figure",
-    "benchmarks.estimate.shipped", "benchmarks.public_calls", "benchmarks.reproduce",
-    "benchmarks.tables",
+    "benchmarks.estimate.fitted", "benchmarks.estimate.shipped", "benchmarks.public_calls",
+    "benchmarks.reproduce", "benchmarks.tables",
 }  # fmt: skip
 
 
@@ -128,7 +128,7 @@ def test_one_page_of_the_sources_tables_and_figures(tmp_path, monkeypatch):
     monkeypatch.setattr(reproduce, "stored_records", lambda: {"cpu": (recorded, "a <record>")})
     reproduce.main([str(tmp_path), "--tiny"])
     page = (tmp_path / "index.html").read_text()
-    assert page.count("<svg") == 3 + 3 + 1
+    assert page.count("<svg") == 3 + 3 + 2 + 1  # two are of fitted figures
     assert "a &lt;record&gt;" in page
     assert "<td>base length</td><td>2,848 / 42,181.00 / 575,746</td><td>400 /" in page
     assert "<td>accelerator2</td><td>0.453</td><td>2.08</td>" in page

@@ -30,7 +30,7 @@ def timed(monkeypatch):
     """Calls that are not made, but take a second each; the devices that they are timed on."""
     devices = []
 
-    def least_seconds(calls, device, tell=None):
+    def least_seconds(calls, device, tell=None, weights=None):
         devices.append(device)
         return [1.0] * len(calls)
 
@@ -68,6 +68,24 @@ def test_worked_example_of_the_source(capsys):
     assert "h.tsv" in said.partition("written to")[2]
 
 
+def test_calls_have_the_time_of_all_cases_by_mode_and_device(folder):
+    (folder / "t.fa").write_text(">t\nccggu\n>u\nccggu\n")
+    assert run(*INPUTS, "--calls", "c.tsv") == 0
+    with open("c.tsv", encoding="utf-8") as stream:
+        rows = {(row["mode"], row["kind"]): row for row in csv.DictReader(stream, delimiter="\t")}
+    assert list(rows) == [(mode, kind) for mode in ("list", "site") for kind in ("cpu", "gpu")]
+    alone = float(table()[0]["list_cpu_seconds"])
+    assert alone < float(rows["list", "cpu"]["seconds"]) < 2 * alone
+
+
+def test_site_mode_needs_no_candidates(folder):
+    arguments = (*INPUTS[:2], *INPUTS[4:], "--mode", "site", "--calls", "c.tsv")
+    assert run(*arguments) == 0
+    (row,) = table()
+    assert (row["n_exons"], row["site_cells"]) == ("0", "90")
+    assert "list" not in (folder / "c.tsv").read_text()
+
+
 def test_measured_times_have_a_relative_error(timed, capsys):
     assert run(*INPUTS, "--measure", "--mode", "site") == 0
     (row,) = table()
@@ -88,6 +106,8 @@ def test_a_calibration_is_stored_and_renewed_for_another_version(timed, monkeypa
     assert len(timed) == 2
     monkeypatch.setattr(figures, "installed_version", lambda: "later")
     monkeypatch.setattr(calibrate, "installed_version", lambda: "later")
+    assert run(*INPUTS, "--no-calibrate") == 0
+    assert len(timed) == 2
     assert run(*INPUTS) == 0
     assert len(timed) == 4
     assert run(*INPUTS) == 0
@@ -103,6 +123,7 @@ def test_cases_are_whole_or_absent(arguments, capsys):
 
 def test_long_alignments_tell_before_how_long_they_take(monkeypatch, capsys):
     monkeypatch.setattr(spliced_align, "_CELLS_TOLD", 0)
+    monkeypatch.setattr(spliced_align, "_aligned", lambda run, wanted, quiet: [])
     monkeypatch.setattr(api, "expected_seconds", lambda cases, kind, threads: 125.0)
     told = "aligning: 0 %, about 2 min left by the time model\n"
     for options, expected in (((), True), (("--quiet",), False), (("--coding",), False)):

@@ -22,7 +22,17 @@ from gpu_tools.estimate import calibrate, figures, measure
 from gpu_tools.estimate.api import expected_seconds
 from gpu_tools.estimate.calibrate import Sample, fit_seconds, sample_cases
 from gpu_tools.estimate.figures import shipped_figures, stored_figures
-from gpu_tools.estimate.model import CALL, CPU, FEATURES, GPU, LIST, MODES, SITE, case_work
+from gpu_tools.estimate.model import (
+    CALL,
+    CPU,
+    FEATURES,
+    GPU,
+    LIST,
+    MODES,
+    SITE,
+    case_work,
+    site_features,
+)  # fmt: skip
 
 KINDS = [shipped_figures(CPU), shipped_figures(GPU)]
 
@@ -106,13 +116,24 @@ def test_times_have_the_magnitude_of_cells():
     assert 1e10 < rates[GPU] < 1e13
     swept = sum(2 * len(case.base) * len(case.target) for case in cases)
     assert 1e9 < swept / estimated_seconds(cases, KINDS[0], SITE) < 1e11
+    assert 1e9 < swept / estimated_seconds(cases, KINDS[1], SITE) < 1e13
+
+
+def test_longer_bases_and_targets_take_no_less_time_in_site_mode():
+    lengths = np.array(list(itertools.product((1, 900, 40_000), (1, 511, 512, 4_600, 9_000)))).T
+    features = site_features(*lengths)
+    for own in KINDS:
+        seconds = own.each(SITE, features[own.kind]).reshape(3, 5)
+        assert seconds.min() > 0
+        assert (np.diff(seconds, axis=0) >= 0).all()
+        assert (np.diff(seconds, axis=1) >= 0).all()
 
 
 def test_a_calibration_finds_the_figures(monkeypatch):
     """Times that follow the model are explained by it, whatever else the fit weighs."""
     truth = {mode: [1e-3, *np.full(len(FEATURES[mode, CPU]), 1e-9)] for mode in MODES}
     monkeypatch.setattr(calibrate, "call_of", lambda mode, cases, device: (mode, cases))
-    monkeypatch.setattr(calibrate, "least_seconds", lambda calls, device, tell: [
+    monkeypatch.setattr(calibrate, "least_seconds", lambda calls, device, tell, weights: [
         calibrate.call_features(mode, CPU, cases) @ truth[mode] for mode, cases in calls
     ])  # fmt: skip
     found = calibrate_device(CPU)
@@ -178,11 +199,40 @@ def test_the_least_time_counts_and_long_calls_are_timed_twice(monkeypatch):
 
     monkeypatch.setattr(measure.time, "thread_time", lambda: clock[0])
     told = []
-    found = measure.least_seconds([call("short"), call("long")], CPU, told.append, rounds=3)
+    calls, weights = [call("short"), call("long")], measure.weights_of([0, 3e-6])
+    found = measure.least_seconds(calls, CPU, told.append, rounds=3, weights=weights)
     assert found == pytest.approx([0.2, 2.0])
-    assert (done.count("short"), done.count("long"), sum(told)) == (4, 2, 6)
+    assert (done.count("short"), done.count("long"), told) == (4, 2, [1, 3] * 3)
+
+
+@pytest.mark.parametrize("device", [CPU, "cuda:0"])
+def test_a_calibration_reports_all_its_weights(monkeypatch, device):
+    tiny = {key: (Sample(300, 2, 20, 20),) for key in calibrate.SAMPLES}
+    monkeypatch.setattr(calibrate, "SAMPLES", tiny)
+    monkeypatch.setattr(calibrate, "call_of", lambda mode, cases, device: None)
+    monkeypatch.setattr(calibrate, "device_name", lambda kind: kind)
+    told = []
+
+    def least_seconds(calls, device, tell, weights):
+        told.extend(weights)
+        return [1.0] * len(calls)
+
+    monkeypatch.setattr(calibrate, "least_seconds", least_seconds)
+    calibrate_device(device)
+    assert sum(told) == calibrate.calibration_weights(device)
 
 
 def test_relative_errors():
     found = measure.relative_errors([1, 2, 3, 4, 5.5], [1, 1, 3, 4, 5])
     assert found == pytest.approx((0, 0.82, 1))
+
+
+def test_sites_of_a_base_are_scored_once_on_a_gpu():
+    """A second target of a base adds less than the same case on a base of its own."""
+    case, gpu = case_of(3, 40, 100), KINDS[1]
+    other = replace(case, base=Sequence("c", case.base.codes))
+    same, apart = (estimated_seconds([case, second], gpu, SITE) for second in (case, other))
+    nucleotides = gpu.seconds[SITE]["nucleotides"] * 2 * len(case.base)
+    assert apart - same == pytest.approx(nucleotides)
+    site = [SiteCase(each.base, each.target, {}) for each in (case, case)]
+    assert expected_seconds(site, GPU, 1) == pytest.approx(same)

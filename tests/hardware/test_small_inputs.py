@@ -8,6 +8,7 @@ from gpu_tools.hardware import small_inputs
 from gpu_tools.hardware.device import Device
 from gpu_tools.hardware.small_inputs import unless_small, was_small
 
+START = 0.5
 GPU, AUTO, CPU = Device("cuda", (0,)), Device("cuda", (0,), True), Device("cpu")
 
 
@@ -19,32 +20,32 @@ def _new_process(monkeypatch):
 
 
 def test_small_inputs_take_the_cpu_where_the_user_leaves_the_choice():
-    assert unless_small(AUTO, 0.01) == CPU
+    assert unless_small(AUTO, 0.01, START) == CPU
     assert was_small()
-    assert unless_small(GPU, 0.01) == GPU
-    assert unless_small(CPU, 100) == CPU
+    assert unless_small(GPU, 0.01, START) == GPU
+    assert unless_small(CPU, 100, START) == CPU
 
 
 def test_large_inputs_start_the_gpu_and_small_ones_follow():
-    assert unless_small(AUTO, 0.01) == CPU
-    assert unless_small(AUTO, 10.0) == AUTO
-    assert unless_small(AUTO, 0.01) == AUTO
+    assert unless_small(AUTO, 0.01, START) == CPU
+    assert unless_small(AUTO, 10.0, START) == AUTO
+    assert unless_small(AUTO, 0.01, START) == AUTO
     assert not was_small()
 
 
 def test_timed_calls_take_the_gpu():
     call_of(LIST, [], "cpu")
-    assert unless_small(AUTO, 0.01) == CPU
+    assert unless_small(AUTO, 0.01, START) == CPU
     call_of(LIST, [], "cuda:0")
-    assert unless_small(AUTO, 0.01) == AUTO
+    assert unless_small(AUTO, 0.01, START) == AUTO
 
 
 @pytest.mark.parametrize(("value", "device"), [("0", AUTO), ("20", CPU), ("nothing", AUTO)])
 def test_the_environment_says_what_starting_takes(monkeypatch, value, device):
     monkeypatch.setenv(small_inputs.GPU_START, value)
-    assert unless_small(AUTO, 10.0) == device
+    assert unless_small(AUTO, 10.0, START) == device
 
 
 def test_the_simulator_is_always_used(monkeypatch):
     monkeypatch.setattr(small_inputs, "simulated", lambda: True)
-    assert unless_small(AUTO, 0) == AUTO
+    assert unless_small(AUTO, 0, START) == AUTO

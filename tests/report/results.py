@@ -98,10 +98,33 @@ def write_batch(folder):
     write_table(folder / "scores.tsv", ("cells",), [(1000000,)] * 6)
 
 
+ESTIMATE = (
+    "base", "target", "n_exons", "cells", "computed_cells", "groups", "largest_group",
+    "longest_chain", "site_cells", "list_cpu_seconds", "list_gpu_seconds", "site_cpu_seconds",
+    "site_gpu_seconds", "measured_seconds", "relative_error",
+)  # fmt: skip
+
+
+def write_estimate(folder):
+    """Write what spliced-estimate leaves in the folder of a batch."""
+    pairs = itertools.product(GENES, TARGETS)
+    table = [
+        (*pair, 5, cells := 10 ** (k + 3), cells // 2, 3, 2, 3, 4 * cells, 1e-3 * k, 2e-3, 0.02 * k,
+         3e-3, 1.2e-3 * k, -0.1)
+        for k, pair in enumerate(pairs, start=1)
+    ]  # fmt: skip
+    write_table(folder / "estimate.tsv", ESTIMATE, table)
+    bars = [("exon_length", 1, 32, 4), ("exon_length", 65, 96, 1), ("group_size", 2, 2, 7)]
+    write_table(folder / "estimate_histograms.tsv", ("histogram", "from", "to", "count"), bars)
+    calls = [("list", "cpu", "a CPU", 0.5), ("list", "gpu", "a GPU", 0.25), ("site", "cpu", "a", 3)]
+    write_table(folder / "estimate_calls.tsv", ("mode", "kind", "device", "seconds"), calls)
+
+
 def write_results(folder):
     """Write a folder of results and return it."""
     batch = folder / "batches" / "0123456789ab"
     write_batch(batch)
+    write_estimate(batch)
     write_table(folder / "scores.tsv", COLUMNS, rows())
     columns = ("base", "method", "exons", "level", "annotated", "predicted", "true")
     ratios = ("sensitivity", "precision", "f1")
@@ -110,7 +133,7 @@ def write_results(folder):
     write_table(folder / "accuracy.tsv", columns + ratios, accuracy)
     measured = folder / "benchmarks" / "spliced_align" / f"{batch.name}.tsv"
     measured.parent.mkdir(parents=True)
-    write_table(measured, ("s", "max_rss"), [("2.5", "100.5")])
+    write_table(measured, ("s", "max_rss", "cpu_time"), [("2.5", "100.5", "2.25")])
     log = folder / "logs" / "spliced_align" / f"{batch.name}.log"
     log.parent.mkdir(parents=True)
     log.write_text(

@@ -25,6 +25,9 @@ def test_jobs_have_the_cells_of_their_cases_and_the_device_of_their_logs(finding
     (job,) = findings.jobs
     assert job.device == "cuda:1"
     assert (job.cases, job.cells, job.seconds, job.mebibytes) == (6, 6000000, 2.5, 100.5)
+    assert (job.estimated, job.busy_seconds) == (0.25, 2.5)
+    on_cpu = job._replace(device="cuda:0, then cpu: too small for a GPU")
+    assert on_cpu.busy_seconds == 2.25
 
 
 def test_a_batch_of_another_sheet_is_left_out(results, tmp_path):
@@ -55,7 +58,10 @@ def test_a_table_of_one_command_and_its_files(results, tmp_path):
     [("scores.tsv", "0.9012", "high", 2), ("scores.tsv", "1000000", "many", 2),
      ("scores.tsv", "320", "good", 3), ("accuracy.tsv", "0.8000", "x", 2),
      ("benchmarks/spliced_align/0123456789ab.tsv", "2.5", "soon", 2),
-     ("batches/0123456789ab/pairs.tsv", "chr<b>&1:501", "chr:x", 2)],
+     ("batches/0123456789ab/pairs.tsv", "chr<b>&1:501", "chr:x", 2),
+     ("batches/0123456789ab/estimate.tsv", "10000", "many", 2),
+     ("batches/0123456789ab/estimate_histograms.tsv", "65", "x", 3),
+     ("batches/0123456789ab/estimate_calls.tsv", "0.5", "soon", 2)],
 )  # fmt: skip
 def test_damaged_tables_are_errors_that_name_the_line(
     results, tmp_path, capsys, name, old, new, line

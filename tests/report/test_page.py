@@ -10,7 +10,8 @@ from tests.report.browser import browser
 from tests.report.results import MINUS, PLUS, RECORD
 
 CHARTS = {"overview": ["overview", "heat_map"], "cases": ["score_points"],
-          "accuracy": ["accuracy_bars"]}  # fmt: skip
+          "accuracy": ["accuracy_bars"],
+          "parallelism": ["job_times", "case_times", "histograms", "cells"]}  # fmt: skip
 CELLS = "[...document.querySelectorAll('#cases tbody tr')].map(r => r.cells[%d].textContent)"
 
 

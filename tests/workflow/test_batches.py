@@ -7,7 +7,7 @@ import pytest
 
 from tests.workflow.folders import BASES, HEADER, LOCI, MRNAS, TARGETS, write_sheet
 
-JOBS_OF_A_BATCH, OTHER_JOBS = 4, 8
+JOBS_OF_A_BATCH, OTHER_JOBS = 5, 8
 SIZE = 20
 
 
@@ -67,10 +67,12 @@ def test_a_file_of_exons_changes_the_name_of_no_batch(names):
     assert names(rows, header) == names(others, header)
 
 
-def test_long_loci_count_more_than_once(names):
+def test_batches_of_long_loci_take_equal_time(names):
+    """A case on 1,500,000 nucleotides takes some eight times as long as one on 100,000."""
     rows = sheet(10, 2)
     assert len(names(rows)) == 1
-    assert len(names([(*row, "1-900000") for row in rows], (*HEADER, "locus"))) == 10
+    assert len(names([(*row, "1-1500000") for row in rows], (*HEADER, "locus"))) == 10
+    assert len(names([(*row, "1-90000") for row in rows], (*HEADER, "locus"))) == 1
 
 
 def test_jobs_grow_with_the_work_not_with_the_sequences(folder):

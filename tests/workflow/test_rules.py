@@ -6,10 +6,13 @@ import subprocess
 import sys
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import yaml
 
 from gpu_tools.cli import spliced_align
+from gpu_tools.estimate.figures import shipped_figures
+from gpu_tools.estimate.model import site_features
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.scoring import GENE_SCORING
 from tests.workflow.folders import BASES, ENVIRONMENT, LOCI, MRNAS, ROOT, TARGETS
@@ -31,6 +34,7 @@ def test_lint_is_clean(folder):
 def test_plan_holds_every_job_once(folder):
     counts = folder.counts()
     once = ("sequences_cut", "exons_predict", "spliced_align", "site_align", "results_merge")
+    once += ("spliced_estimate",)
     once += ("results_best", "results_loci", "results_report", "structures_plot", "all")
     assert counts == dict.fromkeys(once, 1) | {"alignments_merge": 2, "total": len(once) + 2}
 
@@ -54,24 +58,41 @@ def test_alignment_asks_for_a_gpu_unless_told_not_to(folder, device, gpus):
     assert f"gpu={gpus}" in plan
 
 
-def test_limits_of_alignments_grow_with_inputs_pairs_and_attempts(tmp_path):
-    """What the functions are in Snakemake's namespace, they are in this one."""
+@pytest.fixture(scope="module")
+def limits():
+    """What rules/times.smk and rules/limits.smk define for a batch of ten pairs."""
     parts = SimpleNamespace(bases=range(2), targets=range(5))
+    rules = ROOT / "workflow" / "rules"
+    source = SimpleNamespace(source_path=rules.joinpath)
     names = {"parts_of": lambda batch: parts, "pairs_of": lambda batch: range(10)}
-    exec((ROOT / "workflow" / "rules" / "limits.smk").read_text(), names)
+    names["workflow"] = source
+    for name in ("times", "limits"):
+        exec((rules / f"{name}.smk").read_text(), names)
+    return names
+
+
+def test_a_case_takes_what_the_time_model_says(limits):
+    own = shipped_figures("cpu")
+    for lengths in ((3_000, 500), (50_000, 1_500), (200, 900), (1_000_000, 6_000)):
+        features = site_features(*np.array([lengths]).T)["cpu"]
+        expected = own.together("site", features) - own.seconds["site"]["call"]
+        assert limits["case_seconds"](*lengths) == pytest.approx(expected)
+
+
+def test_limits_of_alignments_grow_with_inputs_pairs_and_attempts(tmp_path, limits):
     for name, size in (("b.fa.gz", 1 << 20), ("t.fa.gz", 1 << 20), ("p.fa", 1 << 20)):
         (tmp_path / name).write_bytes(bytes(size))
     job = Named(base=str(tmp_path / "b.fa.gz"), targets=str(tmp_path / "t.fa.gz"),
                 proteins=str(tmp_path / "p.fa"))  # fmt: skip
     batch = SimpleNamespace(batch="b")
-    minutes = names["minutes_of"]("targets")
-    cells = 2 * 10 * (3.7 * 2**20 / 2) * (3.7 * 2**20 / 5)
-    assert minutes(batch, job, 1) == 20 + round(cells / 1e9 / 60)
+    minutes = limits["minutes_of"]("targets")
+    seconds = 10 * limits["case_seconds"](3.7 * 2**20 / 2, 3.7 * 2**20 / 5)
+    assert minutes(batch, job, 1) == 20 + round(10 * seconds / 60)
     assert minutes(batch, job, 2) == 2 * minutes(batch, job, 1)
-    assert names["minutes_of"]("proteins")(batch, job, 1) > minutes(batch, job, 1)
-    assert names["megabytes"](batch, job, 1) == 2000 + 105
+    assert limits["minutes_of"]("proteins")(batch, job, 1) > 20
+    assert limits["megabytes"](batch, job, 1) == 2000 + round(30 * 3.7 * 2**20 / 1e6)
     with pytest.raises(FileNotFoundError):  # Snakemake asks again when the input is there
-        names["megabytes"](batch, Named(base=str(tmp_path / "none.fa.gz")), 1)
+        limits["megabytes"](batch, Named(base=str(tmp_path / "none.fa.gz")), 1)
 
 
 def test_root_snakefile_plans_the_demo(tmp_path):

@@ -8,8 +8,10 @@ others keep their names and so their files.
 import hashlib
 from itertools import accumulate, chain
 
-# a case counts once for so many nucleotides of its locus with flanks
-NUCLEOTIDES = 100_000
+# seconds that a case takes beside its alignment: benchmarks/results/workflow-cpu.json
+CASE_SECONDS = 0.027
+# symbols of a target, about, which the sheet does not tell; nucleotides of a locus that counts once
+TARGET_SYMBOLS, LOCUS = 1500, 100_000
 # loci that structures_plot and results_report draw at most
 MOST_DRAWN = 50
 
@@ -19,11 +21,20 @@ def digest(*words):
 
 
 def weight(base):
-    """Return for how many cases one on a base counts: the sheet tells the length of loci alone."""
+    """Return for how many cases one on a base counts: its time by that of one on a usual locus.
+
+    The sheet tells the length of loci alone.
+    """
     if not base.locus:
         return 1
     start, end = map(int, base.locus.split("-"))
-    return -(-(end - start + 1 + 2 * config["flank"]) // NUCLEOTIDES)
+    length = end - start + 1 + 2 * config["flank"]
+    return max(1, whole_seconds(length) / whole_seconds(LOCUS))
+
+
+def whole_seconds(nucleotides):
+    """Return what a case takes with its share of a batch's jobs."""
+    return CASE_SECONDS + case_seconds(nucleotides, TARGET_SYMBOLS)
 
 
 def rank(before, pair):
@@ -197,9 +208,22 @@ def listed(**files):
     return files if "candidates" in methods() else {}
 
 
+def estimated_exons():
+    """Return the candidate exons of a batch by name, or none if no method needs candidates."""
+    if "candidates" not in methods():
+        return {}
+    return {"exons": lambda wildcards: candidates([wildcards.batch])}
+
+
 def method_files(name):
     """Return each batch's files of one name, one for each method, batch by batch."""
     names = [f"{prefix}{name}" for prefix in prefixes()]
+    return expand("<results>/batches/{batch}/{name}", batch=BATCHES, name=names)
+
+
+def estimates():
+    """Return the estimates of all batches, for the report."""
+    names = ["estimate.tsv", "estimate_histograms.tsv", "estimate_calls.tsv"]
     return expand("<results>/batches/{batch}/{name}", batch=BATCHES, name=names)
 
 

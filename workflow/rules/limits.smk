@@ -1,21 +1,24 @@
 """What an alignment job may take on a cluster: time and memory, by the sizes of its inputs.
 
-The time model of gpu-tools (docs/design/estimate.md) says what a cell takes. Limits are generous: a
-job that exceeds one is lost, and a job that ends early costs nothing. Each further attempt may take
-more.
+The time is that of the model (rules/times.smk) on one thread, times a margin. Limits are generous:
+a job that exceeds one is lost, and a job that ends early costs nothing. Each further attempt may
+take more.
 """
 
 import os
 
 # symbols of a sequence in a byte of bgzip, about
 SYMBOLS_PER_BYTE = 3.7
-# cells of nucleotides, and of residues, that one core of an old CPU does in a second
-CELLS = {"targets": 1e9, "proteins": 5e7}
+# how much slower than the model says a job may be: an older processor, which others share
+MARGIN = 10
+# seconds of a cell of proteins on one thread: benchmarks/results/proteins-h200.json, 16 threads
+PROTEIN_CELL = 16 / 12.2e9
 # what starting, reading, writing and compiling takes, at most
 MINUTES = 20
+# bytes of a nucleotide (benchmarks/results/sites-memory.json), and how many times that a job may take
+NUCLEOTIDE_BYTES, MEMORY_MARGIN = 10, 3
+# the interpreter with all that it imports and compiles, a GPU's context, rows of a large case
 MEGABYTES = 2000
-# memory that a byte of compressed bases takes: codes, sites, states of both strands
-BYTES_PER_BYTE = 100
 
 
 def symbols(path):
@@ -23,20 +26,27 @@ def symbols(path):
     return os.path.getsize(path) * (SYMBOLS_PER_BYTE if path.endswith(".gz") else 1)
 
 
+def seconds_of(kind, nucleotides, columns):
+    """Return what a case of targets or proteins takes on one thread."""
+    if kind == "proteins":
+        return 2 * nucleotides * columns * PROTEIN_CELL
+    return case_seconds(nucleotides, columns)
+
+
 def minutes_of(kind):
     """Return the function of the minutes that the alignment of targets or proteins may take."""
 
     def minutes(wildcards, input, attempt):
         parts = parts_of(wildcards.batch)
-        bases, targets = symbols(input.base), symbols(input[kind])
-        each = bases / len(parts.bases) * targets / len(parts.targets)
-        # both strands
-        cells = 2 * each * len(pairs_of(wildcards.batch))
-        return attempt * (MINUTES + round(cells / CELLS[kind] / 60))
+        base = symbols(input.base) / len(parts.bases)
+        target = symbols(input[kind]) / len(parts.targets)
+        seconds = len(pairs_of(wildcards.batch)) * seconds_of(kind, base, target)
+        return attempt * (MINUTES + round(MARGIN * seconds / 60))
 
     return minutes
 
 
 def megabytes(wildcards, input, attempt):
     """Return the memory that an alignment job may take."""
-    return attempt * (MEGABYTES + round(BYTES_PER_BYTE * os.path.getsize(input.base) / 1e6))
+    bytes_of_bases = MEMORY_MARGIN * NUCLEOTIDE_BYTES * symbols(input.base)
+    return attempt * (MEGABYTES + round(bytes_of_bases / 1e6))

@@ -64,6 +64,30 @@ rule site_align:
         "../scripts/site_align.py"
 
 
+rule spliced_estimate:
+    """Estimate the parallelism of a batch's cases, and how long their alignment takes."""
+    input:
+        **estimated_exons(),
+        base="<results>/batches/{batch}/bases.fa.gz",
+        targets="<results>/batches/{batch}/targets.fa.gz",
+        pairs="<results>/batches/{batch}/pairs.tsv",
+    output:
+        output="<results>/batches/{batch}/estimate.tsv",
+        histograms="<results>/batches/{batch}/estimate_histograms.tsv",
+        calls="<results>/batches/{batch}/estimate_calls.tsv",
+    log:
+        "<logs>/spliced_estimate/{batch}.log",
+    conda:
+        "../envs/gpu_tools.yaml"
+    params:
+        version=VERSION,
+        # a job does not time a machine that does other jobs
+        no_calibrate=True,
+        mode="list" if "candidates" in methods() else "site",
+    script:
+        "../scripts/spliced_estimate.py"
+
+
 rule proteins_cut:
     """Translate the longest open reading frame of a batch's targets, or take their proteins."""
     input:

@@ -97,7 +97,7 @@ rule results_report:
     """Make the page of all results, the figures as files, and a session for IGV."""
     input:
         "<results>/scores.tsv",
-        needs=tables() + drawn_exons(),
+        needs=tables() + drawn_exons() + estimates(),
         genome=only_genome(),
         track=list(dict.fromkeys(CASES.bases[base].annotation for base in ANNOTATED)),
     output:

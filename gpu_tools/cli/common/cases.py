@@ -26,8 +26,8 @@ _log = logging.getLogger(__name__)
 class CaseFiles(NamedTuple):
     """The files that hold the parts of the cases.
 
-    `pairs` is None if every target meets every base, `exons` in site mode. `regions` are those of
-    `base` to take, all of it if there is none.
+    `pairs` is None if every target meets every base, `exons` if there are no candidates. `regions`
+    are those of `base` to take, all of it if there is none.
     """
 
     base: str
@@ -138,6 +138,8 @@ def _sequences_and_pairs(files: CaseFiles, read_targets=_read_targets):
 
 def _exons_by_base(files: CaseFiles, bases: dict[str, Sequence]) -> dict[str, ExonSet]:
     """Return the exons of each base: those on its name, or those of its record inside the locus."""
+    if files.exons is None:
+        return {}
     only, named = next(iter(bases)) if len(bases) == 1 else None, names_of(bases.values())
     exons = read_exons(files.exons, files.exons_format, only, named)
     _check_known(files, exons, bases, named)

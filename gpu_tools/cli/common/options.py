@@ -182,7 +182,7 @@ def device_unless(runs_on_cpu: Callable[[dict], str | None]) -> Callable:
 _OUTPUTS = (
     "output", "alignments", "bed", "gff3", "dot_plot", "report", "igv", "provenance", "histograms",
     "table", "targets_table", "protein_sequences", "cds_sequences", "summary",
-    "show",
+    "show", "calls",
 )  # fmt: skip
 """Options that name files to write, in any command, but for those that read such a file."""
 _READ_BY = {"report": ("alignments",)}

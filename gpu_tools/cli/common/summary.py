@@ -16,6 +16,7 @@ _NOTES = f"{__name__}.notes"
 _WRITTEN = (
     "output", "alignments", "bed", "gff3", "dot_plot", "provenance", "report", "igv", "figures",
     "table", "targets_table", "protein_sequences", "cds_sequences", "summary", "show", "histograms",
+    "calls",
 )  # fmt: skip
 """Options that name files to write."""
 _READ = {"report": "alignments"}
