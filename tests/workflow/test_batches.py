@@ -7,7 +7,7 @@ import pytest
 
 from tests.workflow.folders import BASES, HEADER, LOCI, MRNAS, TARGETS, write_sheet
 
-JOBS_OF_A_BATCH, OTHER_JOBS = 5, 8
+JOBS_OF_A_BATCH, OTHER_JOBS = 4, 8
 SIZE = 20
 
 

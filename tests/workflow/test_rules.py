@@ -34,9 +34,12 @@ def test_lint_is_clean(folder):
 def test_plan_holds_every_job_once(folder):
     counts = folder.counts()
     once = ("sequences_cut", "exons_predict", "spliced_align", "site_align", "results_merge")
-    once += ("spliced_estimate",)
     once += ("results_best", "results_loci", "results_report", "structures_plot", "all")
     assert counts == dict.fromkeys(once, 1) | {"alignments_merge": 2, "total": len(once) + 2}
+
+
+def test_estimates_are_made_if_they_are_wanted(folder):
+    assert folder.counts("--config", "estimate=true")["spliced_estimate"] == 1
 
 
 def test_mode_sites_needs_no_candidates(folder):

@@ -222,7 +222,9 @@ def method_files(name):
 
 
 def estimates():
-    """Return the estimates of all batches, for the report."""
+    """Return the estimates of all batches, for the report, or none if it does not have them."""
+    if not config["estimate"]:
+        return []
     names = ["estimate.tsv", "estimate_histograms.tsv", "estimate_calls.tsv"]
     return expand("<results>/batches/{batch}/{name}", batch=BATCHES, name=names)
 
