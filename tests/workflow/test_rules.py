@@ -39,7 +39,7 @@ def test_plan_holds_every_job_once(folder):
 
 
 def test_estimates_are_made_if_they_are_wanted(folder):
-    assert folder.counts("--config", "estimate=true")["spliced_estimate"] == 1
+    assert folder.counts("--config", "estimate=True")["spliced_estimate"] == 1
 
 
 def test_mode_sites_needs_no_candidates(folder):
