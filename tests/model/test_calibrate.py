@@ -82,15 +82,24 @@ def expected_limits(stem):
     return [("complete", "global", 0.0), ("incomplete", "global", 0.0)]
 
 
+def expected_margins(stem):
+    """Return reading and ends of the laws of a file that have a margin."""
+    if stem.startswith("proteins-"):
+        return [(None, ends) for ends in ("global", "free-target")]
+    readings = () if stem == "candidates" else ("complete", "incomplete")
+    return [(reading, ends) for reading in readings for ends in ("free-target", "free")]
+
+
 def test_the_shipped_limits_are_those_of_the_program(program):
-    """Some chains that translate have a least agreement; proteins, and they alone, a margin."""
+    """Some chains that translate have a least agreement, others and proteins a margin."""
     for path in resource_path("models", "significance").glob("*.json"):
-        limited = []
+        limited, wider = [], []
         for law in json.loads(path.read_text())["laws"]:
             setting = law["setting"]
             known = {k: v for k, v in law.items() if k in ("least_agreement", "margin")}
             assert known == program.limits_of(setting), path.stem
-            assert ("margin" in known) == path.stem.startswith("proteins-")
+            if "margin" in known:
+                wider.append((setting.get("reading"), setting["ends"]))
             if "least_agreement" in known:
                 limited.append((setting["reading"], setting["ends"], setting["exon_weight"]))
-        assert limited == expected_limits(path.stem)
+        assert (limited, wider) == (expected_limits(path.stem), expected_margins(path.stem))
