@@ -41,7 +41,6 @@ from gpu_tools.exons.predict import predict_exons
 from gpu_tools.formats.files import read_lines
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.scoring import ENDS
-from gpu_tools.splicing.codons import READINGS
 from gpu_tools.splicing.shuffles import shuffled
 
 SEED, SHUFFLES, DIVERGENCE = 5, 4, 0.35
@@ -74,9 +73,9 @@ OWN_MODELS = {"fly2L": "fly", "at": "arabidopsis"}
 
 
 def settings_of(folder: Path) -> list[Setting]:
-    """Return the settings for a folder; its species' model has all readings and ends."""
+    """Return the settings for a folder; its species' model has all ends."""
     own = OWN_MODELS.get(folder.name)
-    every = product(READINGS, ENDS) if own else ()
+    every = (*product(("any", "complete"), ENDS), ("incomplete", "free-target")) if own else ()
     return [*SETTINGS, *(Setting(own, r, SplicedScoring(ends=ends)) for r, ends in every)]
 
 
