@@ -59,9 +59,9 @@ def genomes(figures: dict) -> Iterator[Row]:
             wanted = data, "whole piece", method
             own = [r for r in rows if (r["data"], r["base"], r["method"]) == wanted]
             own = {r["divergence"]: r for r in own}
-            if not {0, *DIVERGENCES} <= own.keys():
+            if not {0, 5} <= own.keys():
                 continue
-            values = (f"{own[d]['exon_f1']:.3f}" for d in (0, *DIVERGENCES))
+            values = (f"{own[d]['exon_f1']:.3f}" if d in own else "" for d in (0, *DIVERGENCES))
             whole = (str(own[d]["whole"]) for d in (0, 5))
             yield f"{title}, {own[0]['transcripts']} genes: {method}", *values, *whole
 
