@@ -197,6 +197,11 @@ TABLES = {
         ("exon F1", "0 %", "5 %", "15 %", "25 %", "35 %", "45 %", "whole at 5 %"),
         rows.accuracy_genome,
     ),
+    "accuracy-peers": Table(
+        "accuracy-peers",
+        ("exon F1", "0 %", "5 %", "15 %", "25 %", "35 %", "45 %", "whole at 5 %"),
+        rows.accuracy_genome,
+    ),
     "accuracy-flanks": Table(
         "accuracy-flanks", ("exon F1", "targets", *rows.FLANKS), rows.accuracy_flanks
     ),
@@ -268,8 +273,13 @@ TABLES = {
         "accuracy-species", ("exon F1", "mean", "least", "largest"), comparison.species
     ),
     "compare-genomes": Table(
-        "accuracy-genome",
-        ("exon F1", *(f"{d} %" for d in comparison.DIVERGENCES), "whole genes at 5 %"),
+        "accuracy-peers",
+        (
+            "exon F1",
+            *(f"{d} %" for d in (0, *comparison.DIVERGENCES)),
+            "whole at 0 %",
+            "whole at 5 %",
+        ),
         comparison.genomes,
     ),
     "compare-proteins": Table(

@@ -5,14 +5,18 @@ Run ``python -m benchmarks.accuracy.bench_credibility FOLDER [RECORD.json]``. FO
 sequence lies. A true target is a coding sequence with 35 % of its nucleotides substituted, its
 first and last codon excepted; its unrelated ones are shuffles of the sequence. The
 base is a piece of the genome that holds the gene. Pieces begin at a grid, so that genes share them.
-A folder that `OWN_MODELS` names has a row with its species' site model.
+A folder that `OWN_MODELS` names has rows with its species' site model.
+GENES and PIECE in the environment are the number of coding sequences, each shuffled four times, and
+the length of a base.
 """
 
 from __future__ import annotations
 
+import os
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,9 +40,12 @@ from gpu_tools.exons.model import load_model
 from gpu_tools.exons.predict import predict_exons
 from gpu_tools.formats.files import read_lines
 from gpu_tools.formats.sequences.fasta import read_fasta
+from gpu_tools.model.scoring import ENDS
 from gpu_tools.splicing.shuffles import shuffled
 
-SEED, GENES, SHUFFLES, PIECE, DIVERGENCE = 5, 150, 4, 100_000, 0.35
+SEED, SHUFFLES, DIVERGENCE = 5, 4, 0.35
+GENES = int(os.environ.get("GENES", "500"))
+PIECE = int(os.environ.get("PIECE", "50000"))
 LENGTHS = range(150, 2001)
 LIMITS = (0.1, 0.01, 0.001)
 CODON = 3
@@ -52,21 +59,24 @@ class Setting(NamedTuple):
     scoring: SplicedScoring
 
 
+LISTED = SplicedScoring(exon_weight=0.5, intron_penalty=10, ends="free-target")
+FREE_TARGET = SplicedScoring(ends="free-target")
 SETTINGS = (
-    Setting("vertebrate", "any", SplicedScoring()),
-    Setting("vertebrate", "any", SplicedScoring(ends="free-target")),
-    Setting("vertebrate", "complete", SplicedScoring()),
+    Setting("vertebrate", "any", FREE_TARGET),
+    Setting("vertebrate", "complete", FREE_TARGET),
     Setting(None, "any", SplicedScoring()),
-    Setting(None, "any", SplicedScoring(exon_weight=0.5, intron_penalty=10, ends="free-target")),
-    Setting(None, "complete", SplicedScoring(exon_weight=0.5, intron_penalty=10)),
+    Setting(None, "any", LISTED),
+    Setting(None, "complete", LISTED),
 )
+"""Defaults of the command, and list mode's pure score."""
 OWN_MODELS = {"fly2L": "fly", "at": "arabidopsis"}
 
 
 def settings_of(folder: Path) -> list[Setting]:
-    """Return the settings for a folder; its species' model has the last one."""
+    """Return the settings for a folder; its species' model has all ends."""
     own = OWN_MODELS.get(folder.name)
-    return [*SETTINGS, *([Setting(own, "complete", SplicedScoring())] if own else [])]
+    every = (*product(("any", "complete"), ENDS), ("incomplete", "free-target")) if own else ()
+    return [*SETTINGS, *(Setting(own, r, SplicedScoring(ends=ends)) for r, ends in every)]
 
 
 def spans(path: Path) -> dict[str, tuple[str, int, int]]:

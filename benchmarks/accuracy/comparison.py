@@ -19,7 +19,7 @@ OWN_SPECIES = {
     "gpu-tools site mode, free target ends, coding": "gpu-tools, `--coding`",
 }
 DIVERGENCES = (5, 15, 25, 35, 45)
-DATA = {"human": "human, 36 genes", "fly2L": "fly, 100 genes", "at": "Arabidopsis, 100 genes"}
+DATA = {"human": "human", "fly2L": "fly", "at": "Arabidopsis"}
 
 
 def _named(rows: list[dict], own: dict[str, str]) -> dict[str, list[dict]]:
@@ -59,10 +59,11 @@ def genomes(figures: dict) -> Iterator[Row]:
             wanted = data, "whole piece", method
             own = [r for r in rows if (r["data"], r["base"], r["method"]) == wanted]
             own = {r["divergence"]: r for r in own}
-            if 5 not in own:
+            if not {0, 5} <= own.keys():
                 continue
-            values = (f"{own[d]['exon_f1']:.3f}" if d in own else "" for d in DIVERGENCES)
-            yield f"{title}: {method}", *values, f"{own[5]['whole']} of {own[5]['transcripts']}"
+            values = (f"{own[d]['exon_f1']:.3f}" if d in own else "" for d in (0, *DIVERGENCES))
+            whole = (str(own[d]["whole"]) for d in (0, 5))
+            yield f"{title}, {own[0]['transcripts']} genes: {method}", *values, *whole
 
 
 def proteins(figures: dict) -> Iterator[Row]:

@@ -1,9 +1,9 @@
 """Accuracy of gene structures on whole pieces of a genome, beside minimap2, spaln and exonerate.
 
-Run ``python -m benchmarks.accuracy.genome FOLDER [RECORD.json]``; METHODS, DATA
-and DIVERGENCES in the environment choose programs, data sets and per cents, by commas, TRANSCRIPTS
-and TARGETS how many transcripts, the same ones for all programs, and how many targets of each.
-DEVICE is for ours; PROCESSES of other programs run at a time. FOLDER holds
+Run ``python -m benchmarks.accuracy.genome FOLDER [RECORD.json]``; METHODS, DATA, BASES and
+DIVERGENCES in the environment choose programs, data sets, bases and per cents, by commas,
+TRANSCRIPTS and TARGETS how many transcripts, the same ones for all programs, and how many targets
+of each. DEVICE is for ours; PROCESSES of other programs run at a time. FOLDER holds
 folders with ``genome.fa.gz`` and ``truth.gtf.gz``: ``fly2L`` (*D. melanogaster* 2L:1-3,000,000,
 FlyBase r6.44) and ``at`` (1.2 Mb of *A. thaliana*, TAIR10), and ``sim4_hs_mm`` of Debian's sim4
 with more human sequence. ``human`` are the genes of resources/training, each in its record, and in
@@ -47,13 +47,16 @@ TARGETS = int(os.environ.get("TARGETS", "1"))
 """Targets of each transcript, mutated differently."""
 FLANKS = {"gene": 0, "1 kb": 1_000, "3 kb": 3_000, "100 kb": 100_000}
 WHOLE = "whole piece"
+MORE = "whole and 1.3 Mb more"
+"""Human records alone have it."""
 WINDOW = 200_000
 SEED = 2028
 LONGEST_TARGET = 6_000
-LONG_BASE = 20_000
+LONG_BASE = 6_000
 """Bases from this length on are indexed for spaln, as it wants them."""
 PROCESSES = int(os.environ.get("PROCESSES", "2"))
 BATCH = 200
+BASES = os.environ.get("BASES", ",".join([WHOLE, *FLANKS, MORE])).split(",")
 DEVICE = os.environ.get("DEVICE", "auto")
 SPALN_SPECIES = {"fly2L": "InsectDm", "at": "Magnolio", "held out": "Tetrapod"}
 """spaln's parameters by the name of our model."""
@@ -296,9 +299,8 @@ def rows(folder: Path, methods: tuple[str, ...], tiny: bool = False) -> Iterator
     for name in names[-1:] if tiny else names:
         every = transcripts(folder, name)
         every = sample(every, min(2 if tiny else size, len(every)))
-        bases = [WHOLE, *FLANKS] + (["whole and 1.3 Mb more"] if name == "human" else [])
-        for base in ["gene"] if tiny else bases:
-            more = human_more(folder) if base.endswith("more") else None
+        for base in ["gene"] if tiny else (b for b in BASES if b != MORE or name == "human"):
+            more = human_more(folder) if base == MORE else None
             for divergence in DIVERGENCES[:1] if tiny else DIVERGENCES:
                 trials = trials_of(every, WHOLE if more is not None else base, divergence, more)
                 for method in methods:

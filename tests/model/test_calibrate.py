@@ -11,6 +11,7 @@ import pytest
 from gpu_tools import ExonSet, SplicedScoring
 from gpu_tools.model.calibration import setting_of
 from gpu_tools.model.resources import resource_path
+from gpu_tools.model.scoring import ENDS
 from gpu_tools.model.sequences import decode
 from gpu_tools.spliced import Case, spliced_align
 
@@ -82,15 +83,24 @@ def expected_limits(stem):
     return [("complete", "global", 0.0), ("incomplete", "global", 0.0)]
 
 
+def expected_margins(stem):
+    """Return reading and ends of the laws of a file that have a margin."""
+    if stem.startswith("proteins-"):
+        return [(None, ends) for ends in ("global", "free-target")]
+    ends = ENDS[:2] if stem == "candidates" else ENDS
+    return [(reading, end) for reading in ("complete", "incomplete") for end in ends]
+
+
 def test_the_shipped_limits_are_those_of_the_program(program):
-    """Some chains that translate have a least agreement; proteins, and they alone, a margin."""
+    """Chains that translate have a margin and some a least agreement, proteins a margin."""
     for path in resource_path("models", "significance").glob("*.json"):
-        limited = []
+        limited, wider = [], []
         for law in json.loads(path.read_text())["laws"]:
             setting = law["setting"]
             known = {k: v for k, v in law.items() if k in ("least_agreement", "margin")}
             assert known == program.limits_of(setting), path.stem
-            assert ("margin" in known) == path.stem.startswith("proteins-")
+            if "margin" in known:
+                wider.append((setting.get("reading"), setting["ends"]))
             if "least_agreement" in known:
                 limited.append((setting["reading"], setting["ends"], setting["exon_weight"]))
-        assert limited == expected_limits(path.stem)
+        assert (limited, wider) == (expected_limits(path.stem), expected_margins(path.stem))
