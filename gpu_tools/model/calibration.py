@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from typing import Any, NamedTuple, Protocol
@@ -243,6 +242,5 @@ def with_evalues(
     """
     pairs = zip(alignments, laws, strict=True)
     return [
-        replace(a, evalue=law.evalue(a.score)) if law and a.score is not None else a
-        for a, law in pairs
+        a.with_evalue(law.evalue(a.score)) if law and a.score is not None else a for a, law in pairs
     ]

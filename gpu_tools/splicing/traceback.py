@@ -22,7 +22,9 @@ from gpu_tools.model.scoring import SplicedScoring
 ROWS_BETWEEN_CHECKPOINTS = 64
 _LANES = simd.VECTOR_BYTES // 4
 EQUAL, UNEQUAL, INSERTION, DELETION, INTRON = range(5)
-_TO_LETTERS = b"=XIDN".ljust(256)
+LETTERS = "=XIDN"
+"""Letters of the operations, by number."""
+_TO_LETTERS = LETTERS.encode("ascii").ljust(256)
 End = TypeVar("End")
 
 
@@ -247,8 +249,12 @@ _merge_runs = njit(cache=True, nogil=True)(merge_runs)
 
 def runs_of(letters, lengths) -> tuple[tuple[str, int], ...]:
     """Return operations as numbered here, and their lengths, as runs with letters."""
-    text = letters.tobytes().translate(_TO_LETTERS).decode("ascii")
-    return tuple(zip(text, lengths.tolist(), strict=True))
+    return tuple(zip(letters_of(letters), lengths.tolist(), strict=True))
+
+
+def letters_of(numbers: NDArray[np.uint8]) -> str:
+    """Return the letters of operations as numbered here."""
+    return numbers.tobytes().translate(_TO_LETTERS).decode("ascii")
 
 
 class TracedExon(NamedTuple):
