@@ -129,27 +129,40 @@ class Alignments(Sequence[SplicedAlignment]):
     def _of_part(self, part: int, cases: NDArray[np.int64]) -> Iterator[SplicedAlignment]:
         """Yield the results of cases that were found together."""
         jobs, found = self._parts[part]
-        strands, chains, chosen = self.columns.strands, found.chains, self._job[cases]
-        strand = jobs.strands[chosen]
+        chains, chosen = found.chains, self._job[cases]
+        strands = jobs.strands[chosen]
         exons, exons_of = _parts_of(chains.first_exons, chosen)
-        runs, runs_of = _parts_of(chains.first_runs, chosen)
-        exons, letters, lengths = chains.exons[exons], chains.letters[runs], chains.run_lengths[runs]
-        intervals = [*zip(strands.starts[exons].tolist(), strands.ends[exons].tolist(), strict=True)]
-        text, scores = letters_of(letters), strands.scores[exons].tolist()
+        starts, ends, scores = self._exon_columns(chains.exons[exons])
+        chain, of_strand = [*zip(starts, ends, strict=True)], self.columns.strands
         fields = (
-            np.where(strands.reverse[strand], "-", "+"), chains.scores[chosen],
-            strands.first_exons[strand + 1] - strands.first_exons[strand],
+            np.where(of_strand.reverse[strands], "-", "+"), chains.scores[chosen],
+            of_strand.first_exons[strands + 1] - of_strand.first_exons[strands],
             chains.first_columns[chosen], chains.last_columns[chosen],
-            _count_columns(letters, lengths, runs_of),
         )  # fmt: skip
-        rows = zip(cases.tolist(), exons_of, runs_of, *(f.tolist() for f in fields), strict=True)
-        for case, own_exons, own_runs, direction, score, n_exons, start, end, counts in rows:
-            of_letter = dict(zip(LETTERS, counts, strict=True))
+        columns = cases.tolist(), exons_of, _runs_of(chains, chosen), *(f.tolist() for f in fields)
+        for case, own, runs, strand, score, n_exons, start, end in zip(*columns, strict=True):
             yield result_of(
-                self._prepared(case), strand=direction, score=score, n_exons=n_exons,
-                chain=tuple(intervals[own_exons]), target_start=start, target_end=end,
-                exon_scores=tuple(scores[own_exons]),
-            ).with_runs(Runs(text[own_runs], lengths[own_runs], of_letter))  # fmt: skip
+                self._prepared(case), strand=strand, score=score, n_exons=n_exons,
+                chain=tuple(chain[own]), target_start=start, target_end=end,
+                exon_scores=tuple(scores[own]),
+            ).with_runs(runs)  # fmt: skip
+
+    def _exon_columns(self, exons: NDArray[np.int64]) -> tuple[list, list, list]:
+        """Return starts, ends and scores of exons."""
+        strands = self.columns.strands
+        columns = strands.starts, strands.ends, strands.scores
+        return tuple(column[exons].tolist() for column in columns)
+
+
+def _runs_of(chains: Chains, chosen: NDArray[np.int64]) -> list[Runs]:
+    """Return the runs of chosen jobs."""
+    at, runs_of = _parts_of(chains.first_runs, chosen)
+    letters, lengths = chains.letters[at], chains.run_lengths[at]
+    text, counts = letters_of(letters), _count_columns(letters, lengths, runs_of).tolist()
+    return [
+        Runs(text[own], lengths[own], dict(zip(LETTERS, columns, strict=True)))
+        for own, columns in zip(runs_of, counts, strict=True)
+    ]
 
 
 def _parts_of(first: NDArray[np.int64], chosen: NDArray[np.int64]):
