@@ -19,12 +19,12 @@ CigarOperation = tuple[str, int]
 
 def cigar_text(cigar: Iterable[CigarOperation]) -> str:
     """Return a CIGAR as it is written."""
-    return "".join(f"{n}{operation}" for operation, n in cigar)
+    return "".join([f"{n}{operation}" for operation, n in cigar])  # a list is faster here
 
 
 def count_columns(cigar: Iterable[CigarOperation], operations: str) -> int:
     """Return the number of columns of some operations."""
-    return sum(n for operation, n in cigar if operation in operations)
+    return sum([n for operation, n in cigar if operation in operations])
 
 
 class _ColumnCounts:

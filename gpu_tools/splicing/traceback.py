@@ -3,8 +3,8 @@
 Only the chain's exons are computed again, backwards, from the cell where the chain leaves them.
 W(r, c) is the most that S' can still gain on the way from column c with r nucleotides left. An exon
 of r nucleotides continues a chain at column c exactly if entry(c) + W(r, c) is the wanted value.
-Each mode lists the `Entries` at which an exon may begin; `exon_traceback` finds the one that explains
-the value: the shortest exon, then the smallest target column, then the entry listed first.
+Each mode lists the `Entries` at which an exon may begin; `exon_traceback` finds the one that
+explains the value: the shortest exon, then the smallest target column, then the entry listed first.
 """
 
 from __future__ import annotations

@@ -267,7 +267,9 @@ def test_scores_alone(ends):
 
 def test_results_are_made_of_arrays_when_they_are_read():
     rng = np.random.default_rng(5)
-    made = [cases.random_example(rng, base=60, target=30, count=5, longest=12).case() for _ in range(7)]
+    made = [
+        cases.random_example(rng, base=60, target=30, count=5, longest=12).case() for _ in range(7)
+    ]
     made.insert(3, Case(made[0].base, made[0].target, ExonSet.empty()))
     many = spliced_align_many(made, device="cpu")
     for result, each in zip(many, made, strict=True):
