@@ -70,6 +70,16 @@ def pair_scores(target, scoring: SplicedScoring) -> tuple[NDArray[np.int32], NDA
     return lifted, np.take(lifted, target, axis=1)  # C-contiguous, unlike what indexing gives
 
 
+@njit(cache=True, nogil=True)
+def profile_of(lifted, target):
+    """Return lifted scores of each symbol with the target's, as `pair_scores` does."""
+    profile = np.empty((len(lifted), len(target)), np.int32)
+    for symbol in range(len(lifted)):
+        for c in range(len(target)):
+            profile[symbol, c] = lifted[symbol, target[c]]
+    return profile
+
+
 @njit(cache=True)
 def previous_row(profile, symbol, gap, cells, before, columns, first):
     """Fill row ``before + 1`` of `cells` with W(r, c), where row `before` holds W(r - 1, c).
@@ -163,7 +173,11 @@ def _first_column(rows, entries):
 
     Each nucleotide gains at most the best lifted score, and S' never falls from left to right.
     """
-    most = max(rows.lifted.max(), 0) + max(rows.gap, 0)
+    most = np.int64(0)
+    for scores in rows.lifted:
+        for score in scores:
+            most = max(most, np.int64(score))
+    most += max(rows.gap, 0)
     first = len(rows.target)
     for k in range(len(entries.lengths)):
         missing = entries.wanted[k] - entries.lengths[k] * most
@@ -212,7 +226,8 @@ def _operations(rows, gains, checkpoints, left, column):
     if len(checkpoints):
         return align_exon(rows, checkpoints, left, column)
     operations = np.empty(left + len(rows.target) - column, dtype=np.uint8)
-    return operations[: _walk(rows, gains, (left, 0), column, operations, 0)[1]]
+    none = np.int64(0)  # numba compiles a function again for literal numbers
+    return operations[: _walk(rows, gains, (left, none), column, operations, none)[1]]
 
 
 @njit(cache=True, nogil=True)
@@ -221,7 +236,7 @@ def align_exon(rows, checkpoints, left, column):
     base, profile, every = rows.base, rows.profile, ROWS_BETWEEN_CHECKPOINTS
     columns, gap = len(rows.target), np.int32(rows.gap)
     operations = np.empty(left + columns - column, dtype=np.uint8)
-    block, n = np.empty((every + 1, columns + 1), dtype=np.int32), 0
+    block, n = np.empty((every + 1, columns + 1), dtype=np.int32), np.int64(0)
     while True:
         bottom = max(left - 1, 0) // every * every
         for c in range(column, columns + 1):

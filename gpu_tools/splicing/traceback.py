@@ -23,6 +23,7 @@ from gpu_tools.splicing.exon_traceback import (
     ExonRows,
     align_all,
     lifted_scores,
+    profile_of,
 )
 
 LETTERS = "=XIDN"
@@ -153,11 +154,7 @@ def _align_exons(codes, target, exons, lifted, gap, first):
             letters[n], lengths[n] = INTRON, start - exons[e - 1, 1]
             n += 1
         base, part = codes[start:end], target[low:high]
-        profile = np.empty((len(lifted), len(part)), np.int32)
-        for symbol in range(len(lifted)):
-            for c in range(len(part)):
-                profile[symbol, c] = lifted[symbol, part[c]]
-        operations = align_all(ExonRows(base, part, lifted, profile, gap))
+        operations = align_all(ExonRows(base, part, lifted, profile_of(lifted, part), gap))
         letters[n : n + len(operations)] = operations
         n += len(operations)
     return merge_runs(letters[:n], lengths[:n])
