@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import compress
 from typing import NamedTuple
 
 import click
@@ -192,20 +193,19 @@ def command(
     if reading == "any" and not quiet and not (exons and scores["ends"] == "free"):
         _tell_expected(inputs.cases, device, threads)
     results = _aligned(run, wanted, quiet)
-    _warn(work.warning([result for result in results if wanted.accepts(result)]))
-    unmoved = results
-    results = [result.moved(placed[result.base]) for result in results]
-    written = [r for r in results if all_alignments or wanted.accepts(r)]
+    accepts = [*map(wanted.accepts, results)]
+    _warn(work.warning([*compress(results, accepts)]))
+    moved = [result.moved(placed[result.base]) for result in results]
+    written = moved if all_alignments else [*compress(moved, accepts)]
     for path in alignments:
         write_alignments(path, written, placed.record_lengths, inputs.targets)
     found = [
-        pair for pair in zip(unmoved, results, strict=True)
-        if pair[1].chain and (all_alignments or wanted.accepts(pair[1]))
+        pair for *pair, accepted in zip(results, moved, accepts, strict=True)
+        if pair[1].chain and (all_alignments or accepted)
     ]  # fmt: skip
     write_proteins(proteins, found, inputs.bases, work.scoring)
-    tables.write_table(output, COLUMNS, _rows(results, wanted))
-    accepted = sum(map(wanted.accepts, results))
-    summary.note(summary.counted(len(results), "case"), f"{accepted:,} accepted")
+    tables.write_table(output, COLUMNS, _rows(moved, accepts))
+    summary.note(summary.counted(len(moved), "case"), f"{sum(accepts):,} accepted")
 
 
 def _aligned(run: Run, wanted: Acceptance, quiet: bool) -> list[SplicedAlignment]:
@@ -328,16 +328,17 @@ def _warn(text: str | None) -> None:
         _log.warning("%s", text)
 
 
-def _rows(results: list[SplicedAlignment], wanted: Acceptance) -> Iterator[tuple]:
-    for result in results:
-        chain = ",".join(f"{start + 1}-{end}" for start, end in result.chain)
-        identity, coverage = (
-            None if fraction is None else f"{fraction:.4f}"
-            for fraction in (result.identity, result.coverage)
-        )
-        evalue = None if result.evalue is None else f"{result.evalue:.1e}"
+def _rows(results: list[SplicedAlignment], accepts: list[bool]) -> Iterator[tuple]:
+    for result, accepted in zip(results, accepts, strict=True):
+        chain = ",".join([f"{start + 1}-{end}" for start, end in result.chain])
         yield (
             result.base, result.target, result.strand, result.score, result.base_length,
-            result.target_length, result.n_exons, result.n_chain, chain or None, identity,
-            result.cells, coverage, evalue, "yes" if wanted.accepts(result) else "no",
+            result.target_length, result.n_exons, result.n_chain, chain or None,
+            _fraction(result.identity), result.cells, _fraction(result.coverage),
+            None if result.evalue is None else f"{result.evalue:.1e}",
+            "yes" if accepted else "no",
         )  # fmt: skip
+
+
+def _fraction(value: float | None) -> str | None:
+    return None if value is None else f"{value:.4f}"

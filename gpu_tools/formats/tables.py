@@ -39,11 +39,10 @@ def write_table(
         )
         table.writerow(columns)
         for row in rows:
+            if len(row) != len(columns):
+                raise ValueError(f"{len(row)} values in a row of {len(columns)} columns")
             try:
-                table.writerow(
-                    MISSING if value is None else value
-                    for _, value in zip(columns, row, strict=True)
-                )
+                table.writerow([MISSING if value is None else value for value in row])
             except csv.Error:
                 raise OutputError(f"{path}: a value of {row!r} holds a tab or a line end") from None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from functools import cache
 from hashlib import sha256
 from typing import Any, NamedTuple, Protocol
@@ -17,12 +16,14 @@ from gpu_tools.model.protein_scoring import ProteinScoring
 from gpu_tools.model.resources import resource_path
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
-from gpu_tools.model.sequences import AMINO_ACIDS, ProteinSequence
+from gpu_tools.model.sequences import AMINO_ACIDS, OTHER, ProteinSequence
 from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.significance import Circumstances, Gumbel, NullModel
 
 SIGNIFICANCE_FORMAT = "gpu-tools significance"
 _N_NUCLEOTIDES = 4
+_NUCLEOTIDES_AT_ONCE = 1 << 20
+"""Nucleotides that are counted together: numpy makes eight bytes of each."""
 
 
 class Question(Protocol):
@@ -134,14 +135,17 @@ def null_laws(model: NullModel, cases: Iterable[Question]) -> list[Gumbel]:
 
 def circumstances_of(cases: Iterable[Question]) -> Circumstances:
     """Return lengths, spaces and agreements of cases."""
+    # what cases share is counted once
     frequencies: dict[int, NDArray[np.float64]] = {}
+    expected: dict[tuple[int, type], NDArray[np.float64]] = {}
     rows = []
     for case in cases:
-        for sequence in (case.base, case.target):
-            if id(sequence) not in frequencies:
-                frequencies[id(sequence)] = _frequencies(sequence)
-        base, target = frequencies[id(case.base)], frequencies[id(case.target)]
-        rows.append(_row(base, case.target, target, case.space))
+        base, target, key = case.base, case.target, (id(case.base), type(case.target))
+        if id(target) not in frequencies:
+            frequencies[id(target)] = _frequencies(target)
+        if key not in expected:
+            expected[key] = _expected(_frequencies(base), target)
+        rows.append(_row(expected[key], target, frequencies[id(target)], case.space))
     return _columns(rows)
 
 
@@ -179,14 +183,19 @@ def genome_circumstances(genome: Composition, targets: Iterable[Nucleotides]) ->
     counts = np.array(genome.counts)
     base = counts / max(counts.sum(), 1)
     space = 2 * genome.length
-    return _columns([_row(base, target, _frequencies(target), space) for target in targets])
+    return _columns([
+        _row(_expected(base, target), target, _frequencies(target), space) for target in targets
+    ])  # fmt: skip
 
 
-def _row(base: NDArray[np.float64], target: Nucleotides, own: NDArray[np.float64], space: int):
-    """Return length, space and agreement of a target, from the frequencies in base and target."""
-    # both strands are tried: their mean
-    base = _acids_of(base) if isinstance(target, ProteinSequence) else (base + base[::-1]) / 2
-    return max(len(target), 1), max(space, 1), float(own @ base)
+def _expected(base: NDArray[np.float64], target: Nucleotides) -> NDArray[np.float64]:
+    """Return the frequencies that a base has of the symbols of a target, on both its strands."""
+    return _acids_of(base) if isinstance(target, ProteinSequence) else (base + base[::-1]) / 2
+
+
+def _row(expected: NDArray[np.float64], target: Nucleotides, own: NDArray[np.float64], space: int):
+    """Return length, space and agreement of a target, whose symbols have `own` frequencies."""
+    return max(len(target), 1), max(space, 1), float(own @ expected)
 
 
 def _columns(rows: list[tuple]) -> Circumstances:
@@ -203,8 +212,11 @@ def _frequencies(sequence: Nucleotides) -> NDArray[np.float64]:
 
 def _counts(sequence: Nucleotides) -> NDArray[np.int64]:
     """Return how many A, C, G and T there are."""
-    # one by one: numpy's bincount takes eight bytes a nucleotide
-    return np.array([np.count_nonzero(sequence.codes == k) for k in range(_N_NUCLEOTIDES)])
+    counts = np.zeros(OTHER + 1, dtype=np.int64)
+    for first in range(0, len(sequence), _NUCLEOTIDES_AT_ONCE):
+        part = sequence.codes[first : first + _NUCLEOTIDES_AT_ONCE]
+        counts += np.bincount(part, minlength=len(counts))
+    return counts[:_N_NUCLEOTIDES]
 
 
 def _acids_of(nucleotides: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -243,6 +255,5 @@ def with_evalues(
     """
     pairs = zip(alignments, laws, strict=True)
     return [
-        replace(a, evalue=law.evalue(a.score)) if law and a.score is not None else a
-        for a, law in pairs
+        a.with_evalue(law.evalue(a.score)) if law and a.score is not None else a for a, law in pairs
     ]

@@ -129,6 +129,11 @@ class ExonSet:
         new[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
         return self.take(order[new])
 
+    @cached_property
+    def nucleotides(self) -> int:
+        """Sum of the exons' lengths."""
+        return int((self.ends - self.starts).sum())
+
     def on_strand(self, strand: str) -> ExonSet:
         """Return the exons of one strand, ``+`` or ``-``."""
         return self.take(self.reverse == (strand == "-"))

@@ -89,13 +89,16 @@ def encode_symbols(
         legal symbols in words.
     """
     raw = symbols if isinstance(symbols, bytes) else symbols.encode("utf-8")
-    codes = _looked_up(np.frombuffer(raw, dtype=np.uint8), table)
-    illegal = np.flatnonzero(codes == ILLEGAL)
-    if illegal.size:
-        first = int(illegal[0])
-        raise InputError(
-            f"illegal symbol {shown_symbol(raw[first])}", position=first + 1, expected=expected
-        )
+    codes, to_code = np.empty(len(raw), dtype=np.uint8), table.tobytes()
+    for low in range(0, len(raw), _PART):
+        part = raw[low : low + _PART].translate(to_code)
+        first = part.find(ILLEGAL)
+        if first >= 0:
+            raise InputError(
+                f"illegal symbol {shown_symbol(raw[low + first])}", position=low + first + 1,
+                expected=expected,
+            )  # fmt: skip
+        codes[low : low + _PART] = np.frombuffer(part, dtype=np.uint8)
     return codes
 
 

@@ -70,9 +70,9 @@ def fit_gumbel(scores: ArrayLike) -> Gumbel:
     return _law(float(scores.mean()), float(scores.std(ddof=1)))
 
 
-def _law(mean: float, deviation: float) -> Gumbel:
+def _law(mean: float, deviation: float, margin: float = 1.0) -> Gumbel:
     scale = max(deviation / SPREAD, LEAST_SCALE)
-    return Gumbel(mean - EULER * scale, scale)
+    return Gumbel(mean - EULER * scale, margin * scale)
 
 
 class Circumstances(NamedTuple):
@@ -130,8 +130,8 @@ class NullModel:
         means, variances = terms_of(self._limited(circumstances), self.usual_space)
         deviations = np.exp(variances @ np.array(self.variance) / 2)
         means = means @ np.array(self.mean)
-        laws = (_law(*pair) for pair in zip(means.tolist(), deviations.tolist(), strict=True))
-        return [law._replace(scale=self.margin * law.scale) for law in laws]
+        pairs = zip(means.tolist(), deviations.tolist(), strict=True)
+        return [_law(mean, deviation, self.margin) for mean, deviation in pairs]
 
     def _limited(self, circumstances: Circumstances) -> Circumstances:
         return Circumstances(

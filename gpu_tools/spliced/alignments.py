@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from threading import Lock
 from typing import NamedTuple, Protocol
 
@@ -10,13 +10,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from gpu_tools.model.results import SplicedAlignment
+from gpu_tools.model.results import Runs, SplicedAlignment
 from gpu_tools.spliced.case import PreparedCase, result_of
 from gpu_tools.spliced.columns import CaseColumns, Jobs
-from gpu_tools.splicing.traceback import runs_of
+from gpu_tools.splicing.traceback import LETTERS, letters_of
 
 NO_CHAIN = np.iinfo(np.int64).min
 """Stands for the score of a case without candidates."""
+_CASES_AT_ONCE = 1024
+"""Results that are made together, for arrays have a cost each."""
 
 
 class Chains(NamedTuple):
@@ -99,29 +101,82 @@ class Alignments(Sequence[SplicedAlignment]):
         return len(self.columns.cells)
 
     def __getitem__(self, k):
+        chosen = range(len(self))[k]
         if isinstance(k, slice):
-            return [self[each] for each in range(*k.indices(len(self)))]
-        k = range(len(self))[k]
-        if k in self.others:
-            return self.others[k]
-        prepared = PreparedCase(self.columns.cases[k], int(self.columns.cells[k]), ())
-        if self._part[k] < 0:
-            return result_of(prepared)
-        return self._result(prepared, *self._parts[self._part[k]], int(self._job[k]))
+            return list(self._results(chosen))
+        return next(self._results(range(chosen, chosen + 1)))
 
-    def _result(self, prepared: PreparedCase, jobs: Jobs, found: JobChains, job: int):
-        strands, strand, chains = self.columns.strands, jobs.strands[job], found.chains
-        exons = chains.exons[chains.first_exons[job] : chains.first_exons[job + 1]]
-        runs = slice(chains.first_runs[job], chains.first_runs[job + 1])
-        intervals = strands.starts[exons].tolist(), strands.ends[exons].tolist()
-        return result_of(
-            prepared,
-            strand="-" if strands.reverse[strand] else "+",
-            score=int(chains.scores[job]),
-            n_exons=int(strands.first_exons[strand + 1] - strands.first_exons[strand]),
-            chain=tuple(zip(*intervals, strict=True)),
-            target_start=int(chains.first_columns[job]),
-            target_end=int(chains.last_columns[job]),
-            cigar=runs_of(chains.letters[runs], chains.run_lengths[runs]),
-            exon_scores=tuple(strands.scores[exons].tolist()),
-        )
+    def __iter__(self) -> Iterator[SplicedAlignment]:
+        return self._results(range(len(self)))
+
+    def _results(self, numbers: range) -> Iterator[SplicedAlignment]:
+        """Yield the results of some cases."""
+        for first in range(0, len(numbers), _CASES_AT_ONCE):
+            some = np.array(numbers[first : first + _CASES_AT_ONCE])
+            made: dict[int, SplicedAlignment] = {}
+            for part in np.unique(self._part[some]).tolist():
+                own = some[self._part[some] == part]
+                found = self._of_part(part, own) if part >= 0 else map(self._without_columns, own)
+                made |= zip(own.tolist(), found, strict=True)
+            yield from map(made.__getitem__, some.tolist())
+
+    def _without_columns(self, k: int) -> SplicedAlignment:
+        return self.others.get(k) or result_of(self._prepared(k))
+
+    def _prepared(self, k: int) -> PreparedCase:
+        return PreparedCase(self.columns.cases[k], int(self.columns.cells[k]), ())
+
+    def _of_part(self, part: int, cases: NDArray[np.int64]) -> Iterator[SplicedAlignment]:
+        """Yield the results of cases that were found together."""
+        jobs, found = self._parts[part]
+        chains, chosen = found.chains, self._job[cases]
+        strands = jobs.strands[chosen]
+        exons, exons_of = _parts_of(chains.first_exons, chosen)
+        starts, ends, scores = self._exon_columns(chains.exons[exons])
+        chain, of_strand = [*zip(starts, ends, strict=True)], self.columns.strands
+        fields = (
+            np.where(of_strand.reverse[strands], "-", "+"), chains.scores[chosen],
+            of_strand.first_exons[strands + 1] - of_strand.first_exons[strands],
+            chains.first_columns[chosen], chains.last_columns[chosen],
+        )  # fmt: skip
+        columns = cases.tolist(), exons_of, _runs_of(chains, chosen), *(f.tolist() for f in fields)
+        for case, own, runs, strand, score, n_exons, start, end in zip(*columns, strict=True):
+            yield result_of(
+                self._prepared(case), strand=strand, score=score, n_exons=n_exons,
+                chain=tuple(chain[own]), target_start=start, target_end=end,
+                exon_scores=tuple(scores[own]),
+            ).with_runs(runs)  # fmt: skip
+
+    def _exon_columns(self, exons: NDArray[np.int64]) -> tuple[list, list, list]:
+        """Return starts, ends and scores of exons."""
+        strands = self.columns.strands
+        columns = strands.starts, strands.ends, strands.scores
+        return tuple(column[exons].tolist() for column in columns)
+
+
+def _runs_of(chains: Chains, chosen: NDArray[np.int64]) -> list[Runs]:
+    """Return the runs of chosen jobs."""
+    at, runs_of = _parts_of(chains.first_runs, chosen)
+    letters, lengths = chains.letters[at], chains.run_lengths[at]
+    text, counts = letters_of(letters), _count_columns(letters, lengths, runs_of).tolist()
+    return [
+        Runs(text[own], lengths[own], dict(zip(LETTERS, columns, strict=True)))
+        for own, columns in zip(runs_of, counts, strict=True)
+    ]
+
+
+def _parts_of(first: NDArray[np.int64], chosen: NDArray[np.int64]):
+    """Return where the elements of chosen parts are, and the slice of each part among these."""
+    counts = first[chosen + 1] - first[chosen]
+    past = np.cumsum(counts)
+    at = np.arange(past[-1]) + np.repeat(first[chosen] - past + counts, counts)
+    bounds = [0, *past.tolist()]
+    return at, [*map(slice, bounds, bounds[1:])]
+
+
+def _count_columns(letters, lengths, runs_of: list[slice]) -> NDArray[np.int64]:
+    """Return the columns of each operation, shape (parts, operations)."""
+    owners = np.repeat(np.arange(len(runs_of)), [own.stop - own.start for own in runs_of])
+    size = len(LETTERS)
+    counts = np.bincount(owners * size + letters, lengths, size * len(runs_of))
+    return counts.astype(np.int64).reshape(-1, size)

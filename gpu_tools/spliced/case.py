@@ -36,8 +36,7 @@ class Case:
     @property
     def cells(self) -> int:
         """Nominal cells of both strands: sum of distinct exons' lengths times target length."""
-        exons = self.exons.unique()
-        return int((exons.ends - exons.starts).sum()) * len(self.target)
+        return self.exons.unique().nucleotides * len(self.target)
 
     @property
     def space(self) -> int:

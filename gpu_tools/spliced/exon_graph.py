@@ -175,10 +175,15 @@ def lay_out(length, exon_starts, exon_ends, backwards):
         The exons by start and end in the direction of the positions.
     tracks : Tracks
     """
-    left = length - exon_ends if backwards else exon_starts
-    right = length - exon_starts if backwards else exon_ends
-    n, order = len(left), _order((left << 31) + right)
-    left, right = left[order], right[order]
+    # loops, for numba takes long to compile operations on arrays
+    n, keys = len(exon_starts), np.empty(len(exon_starts), np.int64)
+    left, right = np.empty(n, np.int64), np.empty(n, np.int64)
+    for k in range(n):
+        left[k] = length - exon_ends[k] if backwards else exon_starts[k]
+        right[k] = length - exon_starts[k] if backwards else exon_ends[k]
+        keys[k] = (left[k] << 31) + right[k]
+    order = _order(keys)
+    left, right = taken(left, 0, order), taken(right, 0, order)
     exit_tracks, exit_rows = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     starts, rows = np.empty(n, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
     track = -1
@@ -190,7 +195,9 @@ def lay_out(length, exon_starts, exon_ends, backwards):
         exit_tracks[k], exit_rows[k] = track, rows[track] + right[k] - left[k] - 1
         rows[track + 1] = exit_rows[k] + 1
     starts, rows = starts[: track + 1], rows[: track + 2]
-    by_end = _order((right << 31) + np.arange(n))
+    for k in range(n):
+        keys[k] = (right[k] << 31) + k
+    by_end = _order(keys)
     ends, first_by_end, exit_ends = _number_ends(right, by_end)
     commits = _count_before(ends, starts)
     return order, Tracks(
@@ -199,12 +206,37 @@ def lay_out(length, exon_starts, exon_ends, backwards):
 
 
 @njit(cache=True, nogil=True)
+def taken(values, first, numbers):
+    """Return the elements whose numbers, counted from `first`, are given."""
+    found = np.empty(len(numbers), values.dtype)
+    for k in range(len(numbers)):
+        found[k] = values[first + numbers[k]]
+    return found
+
+
+@njit(cache=True, nogil=True)
 def _order(keys):
-    """Return the order of distinct numbers; those of exons often rise already."""
-    for k in range(1, len(keys)):
-        if keys[k - 1] > keys[k]:
-            return np.argsort(keys)
-    return np.arange(len(keys))
+    """Return the order of distinct numbers; those of exons often rise already.
+
+    By merging: numba takes a second to compile numpy's sorting.
+    """
+    n, size, rises = len(keys), 1, True
+    order, merged = np.arange(n), np.empty(n, np.int64)
+    for k in range(1, n):
+        rises &= keys[k - 1] < keys[k]
+    while size < n and not rises:
+        for low in range(0, n, 2 * size):
+            middle, past = min(low + size, n), min(low + 2 * size, n)
+            left, right = low, middle
+            for k in range(low, past):
+                if right == past or (left < middle and keys[order[left]] < keys[order[right]]):
+                    merged[k] = order[left]
+                    left += 1
+                else:
+                    merged[k] = order[right]
+                    right += 1
+        order, merged, size = merged, order, 2 * size
+    return order
 
 
 @njit(cache=True, nogil=True)

@@ -1,6 +1,8 @@
 """Spliced alignment on the CPU against its definition."""
 
+import pickle
 import resource
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,8 +15,10 @@ from gpu_tools import (
     SplicedScoring,
     case_columns,
     spliced_align,
+    spliced_align_many,
     spliced_scores,
 )
+from gpu_tools.model.results import count_columns
 from tests import cases
 from tests.oracles import spliced as oracles
 
@@ -259,3 +263,22 @@ def test_scores_alone(ends):
     assert scores.tolist() == aligned
     assert aligned[-1] is None
     assert scores.dtype == np.int64
+
+
+def test_results_are_made_of_arrays_when_they_are_read():
+    rng = np.random.default_rng(5)
+    made = [
+        cases.random_example(rng, base=60, target=30, count=5, longest=12).case() for _ in range(7)
+    ]
+    made.insert(3, Case(made[0].base, made[0].target, ExonSet.empty()))
+    many = spliced_align_many(made, device="cpu")
+    for result, each in zip(many, made, strict=True):
+        assert result.cells == each.cells
+        columns = {letter: count_columns(result.cigar, letter) for letter in "=XID"}
+        assert result.matches == columns["="]
+        assert result.columns == sum(columns.values())
+    unread = many[2]
+    assert pickle.loads(pickle.dumps(unread)) == replace(many[2]) == unread
+    assert [*many[::-2]] == [*many][::-2]
+    assert many[-1] == [*many][7]
+    assert many[3].cigar == ()

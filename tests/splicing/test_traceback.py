@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from gpu_tools import SplicedScoring
-from gpu_tools.splicing.traceback import (
+from gpu_tools.splicing.exon_traceback import (
+    _CELLS_STORED,
     Entries,
     ExonRows,
-    TracedExon,
     pair_scores,
-    trace_back,
     trace_exon,
 )
+from gpu_tools.splicing.traceback import TracedExon, trace_back
 
 NOTHING_COUNTS = SplicedScoring(match=0, mismatch=0, gap=0)
 
@@ -49,13 +49,41 @@ def test_a_value_that_no_entry_explains_is_an_error():
         trace_exon(exon, entries_of([1, 2], [0, 0], [7, 7], [[5, 5, 5]], 3))
 
 
-def test_a_long_exon_is_aligned_over_several_checkpoints():
-    codes = np.random.default_rng(1).integers(0, 4, 300)
+@pytest.mark.parametrize("length", [300, 600])
+def test_an_exon_is_aligned_with_stored_rows_and_over_several_checkpoints(length):
+    assert 301**2 <= _CELLS_STORED < 601**2
+    codes = np.random.default_rng(1).integers(0, 4, length)
     exon = rows_of(codes, codes, SplicedScoring())
     # each pair gains match - gap = 3
-    entries = entries_of([300], [-1], [900], np.zeros((1, 301)), 301)
+    entries = entries_of([length], [-1], [3 * length], np.zeros((1, length + 1)), length + 1)
     found, column, operations = trace_exon(exon, entries)
-    assert (found, column, operations.tolist()) == (0, 0, [0] * 300)
+    assert (found, column, operations.tolist()) == (0, 0, [0] * length)
+
+
+def gain_of(base, target, scoring):
+    """Return what an exon gains with all of a target: W, computed cell by cell."""
+    lifted = scoring.substitution() - scoring.gap
+    row = [0] * (len(target) + 1)
+    for symbol in base[::-1]:
+        below, row[-1] = list(row), row[-1] + scoring.gap
+        for c in range(len(target) - 1, -1, -1):
+            paired = below[c + 1] + lifted[symbol, target[c]]
+            row[c] = max(paired, below[c] + scoring.gap, row[c + 1])
+    return row[0]
+
+
+@pytest.mark.parametrize("length", [1, 5, 15, 16, 17, 33, 50])
+def test_the_operations_of_an_exon_gain_as_much_as_any(length):
+    print("seed", length)
+    random, scoring = np.random.default_rng(length), SplicedScoring()
+    base, target = random.integers(0, 5, 40), random.integers(0, 5, length)
+    gain = gain_of(base, target, scoring)
+    entries = entries_of([40], [-1], [gain], np.zeros((1, length + 1)), length + 1)
+    _, column, operations = trace_exon(rows_of(base, target, scoring), entries)
+    counts = np.bincount(operations, minlength=4)
+    assert (column, counts[:3].sum(), counts[[0, 1, 3]].sum()) == (0, length, 40)
+    # lifted: a target symbol without a nucleotide costs nothing
+    assert counts @ [3, 1, 0, -2] == gain
 
 
 class _TwoExons:

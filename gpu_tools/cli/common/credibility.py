@@ -131,12 +131,13 @@ class Run:
         """
         if not self.nucleotides:
             return
-        accepted = {r.target for r in results if wanted.accepts(r)}
+        accepts = [*map(wanted.accepts, results)]
+        accepted = {r.target for r, accepts_it in zip(results, accepts, strict=True) if accepts_it}
         chosen = [
             k for k, (result, law) in enumerate(zip(results, laws, strict=True))
             if law and (
                 self.shuffles or result.target not in accepted
-                or (wanted.accepts(result) and self.doubtful(self.cases[k], result))
+                or (accepts[k] and self.doubtful(self.cases[k], result))
             )
         ]  # fmt: skip
         turned = self._align_turned([_turned(self.cases[k]) for k in chosen], quiet)

@@ -12,7 +12,6 @@ from gpu_tools.model.results import CigarOperation, SplicedAlignment, count_colu
 
 PAIRS = "=X"
 _ON_BASE = "=XD"
-_ON_TARGET = "=XI"
 CODON = 3
 _log = logging.getLogger(__name__)
 
@@ -68,14 +67,24 @@ def aligned_exons(alignment: SplicedAlignment) -> list[AlignedExon]:
     _check_introns(alignment)
     exons, start = [], alignment.target_start
     for interval, cigar in zip(alignment.chain, _by_exon(alignment), strict=True):
-        end = start + count_columns(cigar, _ON_TARGET)
-        if count_columns(cigar, _ON_BASE) != interval[1] - interval[0]:
+        symbols, nucleotides = _lengths_of(cigar)
+        end = start + symbols
+        if nucleotides != interval[1] - interval[0]:
             raise ValueError(f"CIGAR and exon {interval} have different lengths")
         exons.append(AlignedExon(interval, (start, end), tuple(cigar)))
         start = end
     if start != alignment.target_end:
         raise ValueError(f"CIGAR ends at {start} of the target, not at {alignment.target_end}")
     return exons
+
+
+def _lengths_of(cigar: list[CigarOperation]) -> tuple[int, int]:
+    """Return how many target symbols and how many nucleotides there are."""
+    sums = {"=": 0, "X": 0, "I": 0, "D": 0}
+    for operation, length in cigar:
+        sums[operation] += length
+    paired = sums["="] + sums["X"]
+    return paired + sums["I"], paired + sums["D"]
 
 
 def _check_introns(alignment: SplicedAlignment) -> None:
@@ -95,11 +104,14 @@ def _by_exon(alignment: SplicedAlignment) -> list[list[CigarOperation]]:
         if operation == "N":
             parts, left = parts + [[]], _next(lengths)
             continue
-        while operation in _ON_BASE and length > left:  # a run over exons that touch
+        if operation == "I":
+            parts[-1].append((operation, length))
+            continue
+        while length > left:  # a run over exons that touch
             parts[-1] += [(operation, left)] * (left > 0)
             parts, length, left = parts + [[]], length - left, _next(lengths)
         parts[-1].append((operation, length))
-        left -= length * (operation in _ON_BASE)
+        left -= length
     return parts
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple, TextIO
 from urllib.parse import quote, unquote
 
@@ -20,13 +21,17 @@ CODING_FEATURES = frozenset(("CDS", "SO:0000316"))
 EXON_FEATURES = CODING_FEATURES | {"exon", "SO:0000147"}
 _SAFE_IN_SEQID = ".:^*$@!+_?-|"
 _SAFE_IN_ATTRIBUTE = _SAFE_IN_SEQID + "/#()[]{}<>~'\"\\`"
+_NAMES = 1024
+"""Names that are not escaped again: most lines have the same few."""
 
 
+@lru_cache(_NAMES)
 def escape_seqid(name: str) -> str:
     """Return a sequence name as GFF3's first column writes it."""
     return quote(name, safe=_SAFE_IN_SEQID)
 
 
+@lru_cache(_NAMES)
 def escape_attribute(text: str) -> str:
     """Return a name as GFF3's attributes write it, blanks escaped as ``Target`` needs them."""
     return quote(text, safe=_SAFE_IN_ATTRIBUTE)

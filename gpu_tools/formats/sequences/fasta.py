@@ -124,8 +124,14 @@ def whole_records(path: str | os.PathLike) -> Iterator[RecordPart]:
     for part in record_parts(path):
         parts.append(part)
         if part.last:
-            yield parts[0]._replace(text=b"".join(p.text for p in parts), last=True)
+            yield _joined(parts)
             parts = []
+
+
+def _joined(parts: list[RecordPart]) -> RecordPart:
+    if len(parts) == 1:
+        return parts[0]
+    return parts[0]._replace(text=b"".join([part.text for part in parts]), last=True)
 
 
 def encoded(path, record: RecordPart, encode=encode) -> Sequence:

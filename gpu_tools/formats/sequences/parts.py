@@ -78,16 +78,18 @@ def record_parts(path: str | os.PathLike, size: int = PART_BYTES) -> Iterator[Re
 
 
 def _fasta_parts(path, stream: BinaryIO, size: int) -> Iterator[RecordPart]:
-    part, names, line = None, set(), 1
+    header, names, line = None, set(), 1
+    first, found = 1, b""
     for is_header, text in _split(stream, size):
         if is_header:
-            if part:
-                yield part._replace(last=True)
-            part = RecordPart(*_parse_header(path, line, text, names), line, line + 1)
-        elif part:
-            if part.text:
-                yield part
-            part = part._replace(line=line, text=text)
+            if header:
+                yield RecordPart(*header, first, found, True)
+            header = *_parse_header(path, line, text, names), line
+            first, found = line + 1, b""
+        elif header:
+            if found:
+                yield RecordPart(*header, first, found)
+            first, found = line, text
         elif text.strip():
             raise InputError(
                 "text before the first record", path=path,
@@ -95,9 +97,9 @@ def _fasta_parts(path, stream: BinaryIO, size: int) -> Iterator[RecordPart]:
                 expected="FASTA, a header line that begins with >",
             )  # fmt: skip
         line += text.count(b"\n")
-    if not part:
+    if not header:
         raise InputError("no record", path=path, expected="FASTA with at least one record")
-    yield part._replace(last=True)
+    yield RecordPart(*header, first, found, True)
 
 
 def _split(stream: BinaryIO, size: int) -> Iterator[tuple[bool, bytes]]:

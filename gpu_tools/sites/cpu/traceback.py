@@ -16,18 +16,16 @@ from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.sites.cpu.sweep import Block, SiteSweep
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.codons import FRAMES, completes, split_class
-from gpu_tools.splicing.recurrence import empty_row
-from gpu_tools.splicing.traceback import (
+from gpu_tools.splicing.exon_traceback import (
     ROWS_BETWEEN_CHECKPOINTS,
     Entries,
     ExonRows,
-    TracedChain,
-    TracedExon,
     align_exon,
     find_entry,
     pair_scores,
-    trace_back,
 )
+from gpu_tools.splicing.recurrence import empty_row
+from gpu_tools.splicing.traceback import TracedChain, TracedExon, trace_back
 
 
 def trace(

@@ -14,7 +14,8 @@ from gpu_tools.spliced.columns import Jobs, Strands
 from gpu_tools.spliced.cpu.state import Border, Stream, lay_out_stream, lay_out_strip
 from gpu_tools.spliced.cpu.sweep import begin_column_zero, run_steps
 from gpu_tools.spliced.cpu.traceback import find_best_end, trace_chain
-from gpu_tools.spliced.exon_graph import GraphArrays, lay_out, write_stream
+from gpu_tools.spliced.exon_graph import GraphArrays, lay_out, taken, write_stream
+from gpu_tools.splicing.exon_traceback import profile_of
 from gpu_tools.splicing.recurrence import Sweep
 from gpu_tools.splicing.strip import padded
 
@@ -46,14 +47,18 @@ def best_bonuses(strands, bonus, penalty, first, past):
     found = np.zeros(past - first, dtype=np.int64)
     for strand in range(first, past):
         exons = slice(strands.first_exons[strand], strands.first_exons[strand + 1])
-        if max(bonus[exons].max(), -penalty) > 0:
+        gains = penalty < 0
+        for k in range(exons.start, exons.stop):
+            gains |= bonus[k] > 0
+        if gains:
             order, tracks = lay_out(
                 strands.lengths[strand], strands.starts[exons], strands.ends[exons],
                 strands.reverse[strand],
             )  # fmt: skip
+            ordered = taken(bonus, exons.start, order)
             found[strand - first] = best_bonus(
-                tracks.commits, tracks.exit_tracks, tracks.exit_ends, bonus[exons][order],
-                len(tracks.ends), penalty,
+                tracks.commits, tracks.exit_tracks, tracks.exit_ends, ordered, len(tracks.ends),
+                penalty,
             )  # fmt: skip
     return found
 
@@ -84,8 +89,10 @@ def _lay_out_strand(cases, number, weights):
     order, tracks = lay_out(len(codes), strands.starts[exons], strands.ends[exons], reverse)
     symbols = np.empty(tracks.rows[-1], dtype=np.uint8)
     write_stream(codes, tracks.starts, tracks.rows, (reverse, reverse), symbols)
-    graph = GraphArrays(symbols, cases.bonus[exons][order], tracks)
-    return StrandGraph(graph, lay_out_stream(graph, weights), exons.start + order)
+    graph = GraphArrays(symbols, taken(cases.bonus, exons.start, order), tracks)
+    for k in range(len(order)):
+        order[k] += exons.start
+    return StrandGraph(graph, lay_out_stream(graph, weights), order)
 
 
 @njit(cache=True, nogil=True)
@@ -101,7 +108,8 @@ def _sweep(strand, target, terms, buffer):
         buffer = np.empty((n_ends + n_tracks) * width, weights.dtype)
     rows = buffer[: (n_ends + n_tracks) * width].reshape((n_ends + n_tracks, width))
     sweep = Sweep(rows[:n_ends], rows[n_ends:])
-    sweep.ends[:] = np.iinfo(weights.dtype).min
+    for k in range(n_ends * width):  # numba takes long to compile `sweep.ends[:] = ...`
+        buffer[k] = np.iinfo(weights.dtype).min
     border, following = _border(stream, weights), _border(stream, weights)
     begin_column_zero(stream, sweep, border, weights)
     strip = lay_out_strip(target, 1, width - 1, terms)
@@ -200,7 +208,8 @@ def align_cases(cases, terms, lifted, numbers):
     costs = terms.gap, terms.penalty, terms.free
     table, exons = np.empty((len(numbers), FIELDS), dtype=np.int64), np.empty(0, dtype=np.int64)
     letters, lengths = np.empty(0, dtype=np.uint8), np.empty(0, dtype=np.int64)
-    n_exons, n_runs = 0, 0
+    # numba compiles functions again for literal numbers
+    n_exons, n_runs = np.int64(0), np.int64(0)
     for row in range(len(numbers)):
         job, past = cases.first_jobs[numbers[row]], cases.first_jobs[numbers[row] + 1]
         strands = _strands_of(cases, numbers[row], terms, strands, laid)
@@ -211,12 +220,12 @@ def align_cases(cases, terms, lifted, numbers):
             if better[0] > best[0]:  # the first of equals: + before -
                 winner, sweep, best, job = strands[1], other, better, job + 1
         chain, start, operations, runs = trace_chain(
-            winner.graph, sweep, target, (lifted, lifted[:, target]), costs, best[1], best[2]
+            winner.graph, sweep, target, (lifted, profile_of(lifted, target)), costs, *best[1:]
         )
         found = job, best[0], start, best[2], len(chain), len(runs)
         for field in range(FIELDS):
             table[row, field] = found[field]
-        exons = _extended(exons, n_exons, winner.exons[chain])
+        exons = _extended(exons, n_exons, taken(winner.exons, 0, chain))
         letters, lengths = _extended(letters, n_runs, operations), _extended(lengths, n_runs, runs)
         n_exons, n_runs = n_exons + len(chain), n_runs + len(runs)
     return table, exons[:n_exons], letters[:n_runs], lengths[:n_runs]

@@ -17,8 +17,8 @@ from gpu_tools.spliced.cpu import jobs
 from gpu_tools.spliced.cpu.state import Stream, terms_of
 from gpu_tools.spliced.cpu.traceback import trace_chain
 from gpu_tools.spliced.exon_graph import GraphArrays, Tracks
+from gpu_tools.splicing.exon_traceback import pair_scores
 from gpu_tools.splicing.recurrence import Sweep
-from gpu_tools.splicing.traceback import pair_scores
 
 
 def compile_part(name: str, dtype: type = np.int16) -> None:

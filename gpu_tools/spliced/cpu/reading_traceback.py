@@ -15,14 +15,8 @@ from gpu_tools.spliced.cpu.traceback import BestEnd, best_end
 from gpu_tools.spliced.exon_graph import ExonGraph
 from gpu_tools.splicing.bounds import CELL_LIMIT
 from gpu_tools.splicing.codons import completes, split_bases, stop_words, translation_of
-from gpu_tools.splicing.traceback import (
-    Entries,
-    ExonRows,
-    TracedExon,
-    pair_scores,
-    trace_back,
-    trace_exon,
-)
+from gpu_tools.splicing.exon_traceback import Entries, ExonRows, pair_scores, trace_exon
+from gpu_tools.splicing.traceback import TracedExon, trace_back
 
 
 class Reading:

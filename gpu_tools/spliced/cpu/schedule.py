@@ -24,7 +24,7 @@ from gpu_tools.spliced.cpu.state import Terms, terms_of
 from gpu_tools.spliced.cpu.sweep import STEPS_PER_BLOCK, sweep
 from gpu_tools.spliced.cpu.traceback import Swept
 from gpu_tools.splicing.bounds import costs_of, fit_int16
-from gpu_tools.splicing.traceback import lifted_scores
+from gpu_tools.splicing.exon_traceback import lifted_scores
 
 _log = logging.getLogger(__name__)
 

@@ -19,21 +19,18 @@ from numba import njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from gpu_tools.hardware.cpu import simd
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced.exon_graph import ExonGraph
 from gpu_tools.splicing import recurrence as core
-from gpu_tools.splicing.traceback import (
+from gpu_tools.splicing.exon_traceback import (
     INSERTION,
     INTRON,
     Entries,
     ExonRows,
-    first_column,
-    merge_runs,
     pair_scores,
-    runs_of,
     trace_exon,
 )
+from gpu_tools.splicing.traceback import first_column, merge_runs, runs_of
 
 
 class BestEnd(NamedTuple):
@@ -138,31 +135,55 @@ def trace_chain(graph, sweep, target, pairs, costs, end, column):
     empty = np.empty(column + 1, dtype=np.int32)
     for c in range(column + 1):
         empty[c] = _empty_chain(c, gap, free)
-    exons, parts, introns = [end for _ in range(0)], [graph.codes[:0] for _ in range(0)], [0][:0]
+    # filled from behind, as large as can be; lists of arrays take numba long to compile
+    at, exons = len(graph.exit_bonus), np.empty(len(graph.exit_bonus), np.int64)
+    n = at + len(graph.codes) + column + 1
+    letters, lengths = np.empty(n, np.uint8), np.empty(n, np.int64)
     while True:
-        # shortest first
-        candidates = tracks.by_end[tracks.first_by_end[end] : tracks.first_by_end[end + 1]][::-1]
-        entered = tracks.exit_tracks[candidates]
-        longest = graph.codes[tracks.rows[entered[-1]] : tracks.exit_rows[candidates[-1]] + 1]
-        found, column, operations = trace_exon(
-            ExonRows(longest, target[:column], lifted, profile, gap),
-            Entries(
-                tracks.ends[end] - tracks.starts[entered], entered,
-                np.int64(sweep.ends[end, column]) - graph.exit_bonus[candidates], sweep.entries,
-                empty,
-            ),
-        )  # fmt: skip
-        track = entered[found]
-        exons.append(candidates[found])
-        parts.append(operations)
+        at -= 1
+        value = np.int64(sweep.ends[end, column])
+        exons[at], column, operations = _trace_exon(
+            graph, sweep.entries, target[:column], (lifted, profile, empty), gap, end, value
+        )
+        track = tracks.exit_tracks[exons[at]]
+        n -= len(operations)
+        for k in range(len(operations)):
+            letters[n + k], lengths[n + k] = operations[k], 1
         before = _end_before(tracks, sweep, track, column, penalty, empty)
+        n -= 1
         if before < 0:
             break
-        introns.append(tracks.starts[track] - tracks.ends[before])
+        letters[n], lengths[n] = INTRON, tracks.starts[track] - tracks.ends[before]
         end = before
     start = first_column(column, gap, free)
-    letters, lengths = _runs_of(parts, introns, column - start)
-    return np.array(exons)[::-1], start, letters, lengths
+    letters[n], lengths[n] = INSERTION, column - start
+    letters, lengths = merge_runs(letters[n:], lengths[n:])
+    return exons[at:], start, letters, lengths
+
+
+@njit(cache=True)
+def _trace_exon(graph, stored, target, scores, gap, end, value):
+    """Return the exon that explains a value at an end, the column of its entry, its operations.
+
+    The value is that at the end of the `target`; `scores` are lifted ones, the profile, and S' of
+    the empty chain.
+    """
+    tracks, (lifted, profile, empty) = graph.tracks, scores
+    first, past = tracks.first_by_end[end], tracks.first_by_end[end + 1]
+    count = past - first
+    lengths, wanted = np.empty(count, np.int64), np.empty(count, np.int64)
+    entered = np.empty(count, np.int64)
+    for k in range(count):
+        exon = tracks.by_end[past - 1 - k]  # shortest first
+        entered[k] = tracks.exit_tracks[exon]
+        lengths[k] = tracks.ends[end] - tracks.starts[entered[k]]
+        wanted[k] = value - graph.exit_bonus[exon]
+    rows = slice(tracks.rows[entered[-1]], tracks.exit_rows[tracks.by_end[first]] + 1)
+    found, column, operations = trace_exon(
+        ExonRows(graph.codes[rows], target, lifted, profile, gap),
+        Entries(lengths, entered, wanted, stored, empty),
+    )
+    return tracks.by_end[past - 1 - found], column, operations
 
 
 _empty_chain = njit(cache=True)(core.empty_chain)
@@ -186,24 +207,3 @@ def _end_before(tracks, sweep, track, column, penalty, empty):
     if end < 0:
         raise ValueError("no end explains the value at a track's start: the sweep is wrong")
     return end
-
-
-@njit(cache=True, nogil=True)
-def _runs_of(parts, introns, unpaired):
-    """Return the runs of the exons' operations, last exon first, with the introns in between.
-
-    As many symbols of the target as are `unpaired` come before the first exon.
-    """
-    most = len(parts)
-    for operations in parts:
-        most += len(operations)
-    letters, lengths = np.empty(most, dtype=np.uint8), np.ones(most, dtype=np.int64)
-    letters[0], lengths[0] = INSERTION, unpaired
-    n = 1
-    for k in range(len(parts) - 1, -1, -1):
-        simd.copy(parts[k], letters[n:])
-        n += len(parts[k])
-        if k > 0:
-            letters[n], lengths[n] = INTRON, introns[k - 1]
-            n += 1
-    return merge_runs(letters, lengths)

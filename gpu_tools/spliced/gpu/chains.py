@@ -14,7 +14,7 @@ from gpu_tools.spliced.gpu import best_ends, traceback
 from gpu_tools.spliced.gpu import job_table as of_job
 from gpu_tools.spliced.gpu.graph_tables import GraphTables
 from gpu_tools.spliced.gpu.launch import ListLaunch
-from gpu_tools.splicing.traceback import INTRON
+from gpu_tools.splicing.exon_traceback import INTRON
 
 
 class TracedChains:
