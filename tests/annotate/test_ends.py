@@ -45,14 +45,14 @@ def test_residues_left_out_could_win_their_share_and_the_gap(count):
 
 
 def test_a_window_is_widened_where_its_chain_has_loose_ends():
-    near = (SeedChain(3000, 3300, 500, 2000, 4300), SeedChain(9000, 9100, 80, 8000, 9500))
+    near = (SeedChain(3000, 3300, 500, 1700, 4600), SeedChain(9000, 9100, 80, 8000, 9500))
     window = SearchWindow(0, 0, "-", 0, 100_000, 500, near)
-    assert window.near == window.part(2000, 4300)
+    assert window.near == window.part(1700, 4600)
     ends = TARGETS.loose_ends(WHOLE)
     assert widened(window, window.near, (3000, 3303), ends, 50_000) is None
     missing = replace(WHOLE, translation="-" * 12 + PROTEIN[12:], start_codon=False)
     wide = widened(window, window.near, (3000, 3303), TARGETS.loose_ends(missing), 50_000)
-    assert (wide.start, wide.end) == (2000, 3303 + 36 + 50_000 + 200)
+    assert (wide.start, wide.end) == (1700, 3303 + 36 + 50_000 + 200)
 
 
 @pytest.mark.parametrize("far", [False, True])
