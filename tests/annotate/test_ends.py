@@ -9,7 +9,7 @@ from gpu_tools.annotate.ends import widened
 from gpu_tools.annotate.targets import ProteinTargets
 from gpu_tools.model.protein_alignment import ProteinAlignment
 from gpu_tools.model.windows import SearchWindow, SeedChain
-from tests.annotate.genomes import annotate, gene, genome, places, proteins, random_text
+from tests.annotate.genomes import INTRON, annotate, gene, genome, places, proteins, random_text
 
 RNG = np.random.default_rng(60)
 PROTEIN = "M" + "".join(RNG.choice([*"ARNDCQEGHILKFPSTWYV"], 99))
@@ -55,8 +55,9 @@ def test_a_window_is_widened_where_its_chain_has_loose_ends():
     assert (wide.start, wide.end) == (1700, 3303 + 36 + 50_000 + 200)
 
 
-@pytest.mark.parametrize("far", [False, True])
+@pytest.mark.parametrize("far", [0, 6000])
 def test_the_rest_of_a_window_is_aligned_where_an_exon_may_lie_there(monkeypatch, far):
+    """The first exon has five residues, which no word finds."""
     rng, lengths, align = np.random.default_rng(61), [], ProteinTargets.align
 
     def measured(self, cases, *more):
@@ -64,11 +65,10 @@ def test_the_rest_of_a_window_is_aligned_where_an_exon_may_lie_there(monkeypatch
         return align(self, cases, *more)
 
     monkeypatch.setattr(ProteinTargets, "align", measured)
-    whole = gene(rng, PROTEIN, 2)
-    at = whole.index("GTAAGT") + 10
-    text = whole[:at] + random_text(rng, 4500 * far) + whole[at:]
-    record = genome(random_text(rng, 20_000), text, random_text(rng, 20_000))
-    assert places(annotate([record], TARGETS, search="seeded")) == [
-        ("chr1", "+", 20_000, 20_000 + len(text))
-    ]  # fmt: skip
-    assert (len(lengths), max(lengths) > 6000) == (1 + far, far)
+    first = gene(rng, PROTEIN[:5], 0).removesuffix("TAA")
+    text = first + INTRON.format(random_text(rng, 50 + far)) + gene(rng, PROTEIN[5:], 1)
+    record = genome(random_text(rng, 12_000), text, random_text(rng, 3000))
+    found = annotate([record], TARGETS, search="seeded")
+    assert places(found) == [("chr1", "+", 12_000, 12_000 + len(text))]
+    assert found.targets[0].best.chain[0] == (12_000, 12_015)
+    assert (max(lengths) > 8000) == bool(far)
