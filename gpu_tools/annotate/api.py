@@ -7,6 +7,7 @@ from functools import partial
 from os import PathLike
 
 from gpu_tools.annotate.batches import BatchStore, Found
+from gpu_tools.annotate.explained import Explanation
 from gpu_tools.annotate.gene_set import GenomeAnnotation, TargetNames, gene_set, target_results
 from gpu_tools.annotate.genes import Hit, cluster_hits
 from gpu_tools.annotate.genome import GenomeRecords
@@ -18,8 +19,6 @@ from gpu_tools.annotate.targets import TargetSet
 from gpu_tools.annotate.windows import windows_by
 from gpu_tools.errors import InputError
 from gpu_tools.hardware.device import cpu_threads
-from gpu_tools.local.schedule import make_pair
-from gpu_tools.local.search.k_best import global_alignment
 from gpu_tools.model.sequences import Sequence as Nucleotides
 
 
@@ -120,16 +119,17 @@ def annotation_of(
     GenomeAnnotation
     """
     found = results_of(found, options.accepts)
-    every, laws = _by_number(targets), laws_of(genome.summary.composition, targets)
+    laws = laws_of(genome.summary.composition, targets)
     hits = [
         Hit(number, own, (own.score - laws[number].location) / laws[number].scale)
         for number, own in found if options.accepts(own)
     ]  # fmt: skip
     clusters, chimeras = cluster_hits(hits)
-    explained = _Explained(genome, every)
-    choose = partial(structures_of, isoforms=options.isoforms, gain=explained.gain)
+    explanation = Explanation(genome, targets)
+    choose = partial(structures_of, isoforms=options.isoforms, gain=explanation.gain)
+    every = [(some.kind, sequence) for some in targets for sequence in some.sequences]
     names = TargetNames(
-        tuple(one.name for _, one in every), tuple(some.kind for some, _ in every),
+        tuple(one.name for _, one in every), tuple(kind for kind, _ in every),
         tuple(len(one) for _, one in every),
     )  # fmt: skip
     genes = gene_set(clusters, names, genome.record_lengths, choose, threads)
@@ -137,51 +137,3 @@ def annotation_of(
         tuple(gene for gene, _ in genes), tuple(target_results(found, hits, genes, names)),
         genome.record_lengths, len(chimeras),
     )  # fmt: skip
-
-
-def _by_number(targets: Sequence[TargetSet]) -> list[tuple[TargetSet, Nucleotides]]:
-    return [(some, sequence) for some in targets for sequence in some.sequences]
-
-
-class _Explained:
-    """How well structures explain targets: scores of global alignments, each computed once.
-
-    Parameters
-    ----------
-    genome : GenomeRecords
-    targets : list of (TargetSet, Sequence)
-    """
-
-    def __init__(self, genome: GenomeRecords, targets: list[tuple[TargetSet, Nucleotides]]):
-        self._genome, self._targets = genome, targets
-        self._scores: dict[tuple, int] = {}
-
-    def gain(self, hit: Hit, other: Hit) -> float:
-        """Return how much better a hit's structure explains its target than another's does.
-
-        It is the difference of the scores of the target, as far as it is aligned, against what
-        either chain makes, in units of what is clearly better. A protein is compared with a
-        protein, a cDNA with a spliced sequence. Targets of two kinds are not compared.
-        """
-        own, _ = self._targets[hit.target]
-        if self._targets[other.target][0].kind != own.kind:
-            return 0.0
-        one, two = (self._product(own, each) for each in (hit, other))
-        if one.letters() == two.letters():
-            return 0.0
-        return (self._against(hit, one) - self._against(hit, two)) / own.clearly
-
-    def _product(self, own: TargetSet, hit: Hit) -> Nucleotides:
-        record, first = self._genome.sequence_at(hit.alignment.base, hit.exons[0][0])
-        return own.product(hit.alignment, record, first)
-
-    def _against(self, hit: Hit, product: Nucleotides) -> int:
-        """Return the score of a hit's target against a product."""
-        low, high = hit.alignment.target_start, hit.alignment.target_end
-        key = hit.target, low, high, product.letters()
-        if key not in self._scores:
-            own, target = self._targets[hit.target]
-            aligned = type(target)(target.name, target.codes[low:high])
-            problem = make_pair(product, aligned, own.pairwise).problems[0]
-            self._scores[key] = global_alignment(problem).score
-        return self._scores[key]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
+from gpu_tools.annotate.ends import widened
 from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.options import Alignment, AnnotationOptions
 from gpu_tools.annotate.targets import TargetSet
@@ -17,6 +18,10 @@ from gpu_tools.model.windows import SearchWindow
 
 LEAST_REST = 60
 """Nucleotides beside a chain that are tried again, at least."""
+LEAST_SHARE = 0.1
+"""Score of what the search found, as a share of the least score of a hit, that is tried."""
+NARROW = 2
+"""A window that is so many times as long as its near part is tried there first."""
 _CHUNK = 4 << 20
 """Nucleotides of windows that are prepared at a time."""
 
@@ -64,7 +69,7 @@ class HitSearch:
         (int, SplicedAlignment or ProteinAlignment)
             A target's number, and a chain in its record's coordinates with its E-value.
         """
-        waiting = windows
+        waiting = (window for window in windows if self._is_tried(window))
         while waiting:
             remaining: list[SearchWindow] = []
             for window, alignment in self._aligned(waiting):
@@ -84,18 +89,59 @@ class HitSearch:
         """
         first = self.genome.loci[window.record].start
         left, right = (sum(taken) // 2,) * 2 if cut else taken
-        rests = (
-            replace(window, end=left - first), replace(window, start=right - first)
-        )  # fmt: skip
-        return [rest for rest in rests if (cut and len(rest) >= LEAST_REST) or _holds_more(rest)]
+        rests = (window.part(window.start, left - first), window.part(right - first, window.end))
+        tried = [rest for rest in rests if len(rest) >= LEAST_REST]
+        return [_rest(rest) for rest in tried if cut or self._may_hold_more(_rest(rest), window)]
+
+    def _may_hold_more(self, rest: SearchWindow, window: SearchWindow) -> bool:
+        """Return whether there may be a further gene in the rest of a window."""
+        return not window.chains or (bool(rest.chains) and self._is_tried(rest))
+
+    def _is_tried(self, window: SearchWindow) -> bool:
+        """Return whether what the search found in a window may be a part of a hit."""
+        if not window.chains:
+            return True
+        best = max(chain.score for chain in window.chains)
+        return best >= LEAST_SHARE * self._least_score(window.target)
 
     def _aligned(self, windows: Iterable[SearchWindow]) -> Iterator[tuple[SearchWindow, Alignment]]:
+        """Yield each window, and the best chain in it.
+
+        Where a window is much longer than its near part, that is tried first. The rest follows
+        only if exons there could win something.
+        """
         for chunk in _chunks(windows):
-            cases = self._cases(chunk)
-            least = [self._least_score(window.target) for window in chunk]
-            found = self.targets.align(cases, least, self.device, self.threads)
-            for window, alignment in zip(chunk, found, strict=True):
-                yield window, self._placed(window, alignment)
+            near = [self._near(window) for window in chunk]
+            found = self._best(near)
+            wider = {
+                k: wide for k, window in enumerate(chunk)
+                if (wide := self._wider(window, near[k], found[k]))
+            }  # fmt: skip
+            for k, alignment in zip(wider, self._best(list(wider.values())), strict=True):
+                found[k] = alignment
+            yield from zip(chunk, found, strict=True)
+
+    def _near(self, window: SearchWindow) -> SearchWindow:
+        """Return the part of a window that is tried first."""
+        near = window.near if self.targets.tells_loose_ends else window
+        return near if len(window) > NARROW * len(near) else window
+
+    def _wider(self, window: SearchWindow, near: SearchWindow, alignment: Alignment):
+        """Return the part of a window that is to be tried after its near part, or None."""
+        if near is window or not alignment.chain:
+            return None if near is window else window
+        first = self.genome.loci[window.record].start
+        start, end = interval_of(alignment)
+        ends = self.targets.loose_ends(alignment)
+        return widened(window, near, (start - first, end - first), ends, self.options.max_intron)
+
+    def _best(self, windows: list[SearchWindow]) -> list[Alignment]:
+        """Return the best chain of each window."""
+        if not windows:
+            return []
+        least = [self._least_score(window.target) for window in windows]
+        found = self.targets.align(self._cases(windows), least, self.device, self.threads)
+        return [self._placed(window, one) for window, one in zip(windows, found, strict=True)]
 
     def _cases(self, windows: list[SearchWindow]) -> list:
         places = list(dict.fromkeys(map(_place, windows)))
@@ -126,12 +172,13 @@ class HitSearch:
         return replace(moved, evalue=self.laws[window.target].evalue(moved.score))
 
 
-def _holds_more(window: SearchWindow) -> bool:
-    """Return whether there may be a further gene in a window: a part of what a search found."""
-    chains = window.chains or ((window.start, window.end),)
-    return any(
-        min(end, window.end) - max(start, window.start) >= LEAST_REST for start, end in chains
-    )
+def _rest(window: SearchWindow) -> SearchWindow:
+    """Return a part of a window with the chains of which it has enough."""
+    chains = tuple(
+        chain for chain in window.chains
+        if min(chain.end, window.end) - max(chain.start, window.start) >= LEAST_REST
+    )  # fmt: skip
+    return replace(window, chains=chains)
 
 
 def _place(window: SearchWindow) -> tuple[int, int, int, str]:

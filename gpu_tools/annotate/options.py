@@ -53,8 +53,8 @@ class AnnotationOptions:
         return (
             bool(alignment.chain)
             and alignment.evalue <= self.max_evalue
-            and (alignment.identity or 0.0) >= self.min_identity
-            and alignment.coverage >= self.min_coverage
+            and (not self.min_identity or (alignment.identity or 0.0) >= self.min_identity)
+            and (not self.min_coverage or alignment.coverage >= self.min_coverage)
         )
 
     def of_hits(self) -> dict:

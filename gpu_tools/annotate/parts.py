@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from itertools import accumulate, groupby
 from os import PathLike
 from typing import NamedTuple
@@ -81,6 +80,16 @@ class PartOfGenome(NamedTuple):
     whole: GenomeSummary
 
 
+class PartRun(NamedTuple):
+    """How a part is searched; the fields are arguments of `gpu_tools.annotate_genome`."""
+
+    index: str | PathLike | None = None
+    work: str | PathLike | None = None
+    device: str = "auto"
+    threads: int = 1
+    progress: Callable[[int], None] = lambda number: None
+
+
 def read_part(path: str | PathLike, share: Share, options: AnnotationOptions) -> PartOfGenome:
     """Read a share of the tiles of a genome; the rest passes by record by record.
 
@@ -131,12 +140,7 @@ def hits_of_part(
     targets: Sequence[TargetSet],
     options: AnnotationOptions,
     share: Share,
-    *,
-    index: str | PathLike | None = None,
-    work: str | PathLike | None = None,
-    device: str = "auto",
-    threads: int = 1,
-    progress: Callable[[int], None] = lambda number: None,
+    run: PartRun,
 ) -> Found:
     """Return credible or best chains of a share of the targets in a part of a genome.
 
@@ -149,15 +153,14 @@ def hits_of_part(
     options : AnnotationOptions
     share : Share
         Of the targets, by their lengths.
-    index, work, device, threads, progress
-        As of `gpu_tools.annotate_genome`.
+    run : PartRun
 
     Returns
     -------
     list of (int, alignment)
         Numbers of targets among all, and alignments.
     """
-    laws, store = laws_of(searched.whole.composition, targets), BatchStore(work)
+    laws, store = laws_of(searched.whole.composition, targets), BatchStore(run.work)
     low, high = share.bounds(len(one) for some in targets for one in some.sequences)
     found: Found = []
     for first, some in numbered(targets):
@@ -165,20 +168,19 @@ def hits_of_part(
         if a == b or searched.tiles == []:
             continue
         own = laws[first : first + len(some.sequences)]
-        search = HitSearch(searched.genome, some, own, options, device, threads).of_part(a, b)
-        windows = _windows(
-            searched, replace(some, sequences=some.sequences[a:b]), options, index, threads
-        )
-        for number, alignment in found_in_batches(search, windows, store, progress):
+        search = HitSearch(searched.genome, some, own, options, run.device, run.threads)
+        search = search.of_part(a, b)
+        windows = _windows(searched, search.targets, options, run)
+        for number, alignment in found_in_batches(search, windows, store, run.progress):
             found.append((first + a + number, alignment))
     return found
 
 
 def _windows(
-    searched: PartOfGenome, targets: TargetSet, options: AnnotationOptions, index, threads: int
+    searched: PartOfGenome, targets: TargetSet, options: AnnotationOptions, run: PartRun
 ) -> Windows:
     if searched.tiles is None:
-        return windows_by(searched.genome, targets, options, index, threads)
+        return windows_by(searched.genome, targets, options, run.index, run.threads)
     return lambda some: tile_windows(searched.tiles, len(some))
 
 

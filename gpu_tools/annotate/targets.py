@@ -10,6 +10,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from gpu_tools.annotate.ends import LooseEnd, loose_ends
 from gpu_tools.annotate.options import Alignment
 from gpu_tools.errors import ScoringError
 from gpu_tools.formats.alignments.proteins import translated
@@ -41,6 +42,7 @@ class TargetSet(Protocol):
     null: NullModel
     clearly: int
     genetic_code: int
+    tells_loose_ends: bool
 
     def setting(self) -> dict:
         """Return all that alignments depend on besides base, target and device."""
@@ -55,6 +57,9 @@ class TargetSet(Protocol):
         self, cases: list[SiteCase], least: list[int], device: str, threads: int | None
     ) -> list[Alignment]:
         """Answer questions; a result whose score is below a case's least has no chain."""
+
+    def loose_ends(self, alignment: Alignment) -> tuple[LooseEnd, LooseEnd]:
+        """Return what the ends of an alignment could win elsewhere, if `tells_loose_ends`."""
 
     def product(self, alignment: Alignment, record: Nucleotides, first: int) -> Nucleotides:
         """Return what a chain on a sequence makes; `first` is where that begins in its record."""
@@ -72,6 +77,7 @@ class ProteinTargets:
     sites: GeneSites
     scoring: ProteinScoring
     kind: ClassVar[str] = PROTEIN
+    tells_loose_ends: ClassVar[bool] = True
     clearly: ClassVar[int] = 30
     """Points by which an isoform explains its target better than other structures."""
 
@@ -108,6 +114,12 @@ class ProteinTargets:
         """Align proteins."""
         return protein_align(cases, self.scoring, device=device, threads=threads, min_scores=least)
 
+    def loose_ends(self, alignment: Alignment) -> tuple[LooseEnd, LooseEnd]:
+        """Return what the ends of an alignment could win elsewhere."""
+        sites = self.sites
+        codons = sites.start - sites.begin, sites.stop - sites.end
+        return loose_ends(alignment, self.scoring, codons)
+
     def product(self, alignment, record: Nucleotides, first: int) -> ProteinSequence:
         """Return the protein of a chain."""
         return translated(alignment)
@@ -129,6 +141,7 @@ class CdnaTargets:
     scoring: SplicedScoring
     reading: str = "any"
     kind: ClassVar[str] = CDNA
+    tells_loose_ends: ClassVar[bool] = False
     genetic_code: ClassVar[int] = STANDARD
     clearly: ClassVar[int] = 20
     """Points by which an isoform explains its target better than other structures."""

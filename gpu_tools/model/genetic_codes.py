@@ -87,6 +87,7 @@ def _common(table: NDArray[np.uint8], word: tuple[int, ...]) -> int:
     return found.pop() if len(found) == 1 else int(_X)
 
 
+@cache
 def stop_codons(code: int = STANDARD) -> tuple[str, ...]:
     """Return the stop codons of a genetic code."""
     table, stop = amino_acids(code), encode_protein(b"*")[0]

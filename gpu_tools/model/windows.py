@@ -2,7 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+
+class SeedChain(NamedTuple):
+    """Words that a target and a genome share one behind the other: what a search found in a window.
+
+    Attributes
+    ----------
+    start, end : int
+        From its first nucleotide to behind its last one, on the record's forward strand.
+    score : int
+    low, high : int
+        The window that it would have if no long intron lay at either end of the gene.
+    """
+
+    start: int
+    end: int
+    score: int
+    low: int
+    high: int
 
 
 @dataclass(frozen=True, order=True)
@@ -21,8 +41,8 @@ class SearchWindow:
         0-based half-open on the record's forward strand.
     score : int
         What the search found there; it ranks the windows of one target.
-    chains : tuple of (int, int)
-        Where what was found lies, as `start` and `end`; empty if that is not known.
+    chains : tuple of SeedChain
+        What the search found there; empty if that is not known.
     """
 
     target: int
@@ -31,7 +51,22 @@ class SearchWindow:
     start: int
     end: int
     score: int
-    chains: tuple[tuple[int, int], ...] = field(default=(), compare=False)
+    chains: tuple[SeedChain, ...] = field(default=(), compare=False)
 
     def __len__(self) -> int:
         return self.end - self.start
+
+    def part(self, start: int, end: int) -> SearchWindow:
+        """Return the window of the same target from `start` to `end`."""
+        return replace(self, start=start, end=end)
+
+    @property
+    def near(self) -> SearchWindow:
+        """The part that its best chain needs without long introns; all of it if no chain is known.
+
+        Of chains of one score it is the first one.
+        """
+        if not self.chains:
+            return self
+        best = max(self.chains, key=lambda chain: chain.score)
+        return self.part(max(best.low, self.start), min(best.high, self.end))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.model.windows import SearchWindow
+from gpu_tools.model.windows import SearchWindow, SeedChain
 from gpu_tools.search.cpu import chains, hits
 from gpu_tools.search.cpu.chains import Links
 from gpu_tools.search.cpu.hits import HitLimits
@@ -180,10 +180,8 @@ class TargetSearch:
     def _window(self, number: int, group: int, span: ChainSpan) -> SearchWindow:
         record, strand = divmod(group, 2)
         length = int(self.index.genome.lengths[record])
-        (start, end), *chains = (
-            (length - high, length - low) if strand else (low, high)
-            for low, high in ((span.low, span.high), *span.chains)
-        )
+        start, end = (length - span.high, length - span.low) if strand else (span.low, span.high)
+        chains = (_turned(chain, length) if strand else chain for chain in span.chains)
         return SearchWindow(
             number, record, "+-"[strand], start, end, span.score, tuple(sorted(chains))
         )
@@ -198,4 +196,14 @@ def _span(chain: NDArray[np.int64], score: int, reach: Reach, length: int) -> Ch
     rate = min(float(chain[:, chains.SCORE].sum() / own.sum()), 1.0)
     low = max(start - reach.before(first, rate, score), 0)
     high = min(end + reach.after(last, rate, score), length)
-    return ChainSpan(first, last, start, end, low, high, score, ((start, end),))
+    near_low, near_high = reach.near(first), reach.near(len(reach.worth) - 1 - last)
+    near = max(start - near_low, low), min(end + near_high, high)
+    return ChainSpan(
+        first, last, start, end, low, high, score, (SeedChain(start, end, score, *near),)
+    )  # fmt: skip
+
+
+def _turned(chain: SeedChain, length: int) -> SeedChain:
+    """Return a chain of a strand of some length as it lies on the other one."""
+    start, end, score, low, high = chain
+    return SeedChain(length - end, length - start, score, length - high, length - low)

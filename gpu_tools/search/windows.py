@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from gpu_tools.model.windows import SeedChain
+
 CONTEXT = 200
 """Nucleotides on both sides beyond everything else, for the contexts of sites."""
 RISING = (0, 256), (8, 2048), (16, 16384)
@@ -39,8 +41,8 @@ class ChainSpan:
     low, high : int
         Nucleotides of the window.
     score : int
-    chains : tuple of (int, int)
-        Nucleotides of the chains that are in the window.
+    chains : tuple of SeedChain
+        The chains that are in the window, in reading direction, too.
     """
 
     first: int
@@ -50,7 +52,7 @@ class ChainSpan:
     low: int
     high: int
     score: int
-    chains: tuple[tuple[int, int], ...]
+    chains: tuple[SeedChain, ...]
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,10 @@ class Reach:
         """Return the nucleotides for the symbols from one on; see `before`."""
         points = rate * float(self.worth[-1] - self.worth[last])
         return self._nucleotides(len(self.worth) - 1 - last, points, score)
+
+    def near(self, symbols: int) -> int:
+        """Return the nucleotides for so many symbols beside a chain, without a long intron."""
+        return self.step * symbols + longest_intron(COMPLETE_PAID, self.max_intron) + CONTEXT
 
     def _nucleotides(self, symbols: int, points: float, score: int) -> int:
         most = min(LEAST_PAID + max(score - self.least, 0) // STEP_PAID, MOST_PAID)

@@ -10,6 +10,7 @@ from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.options import AnnotationOptions
 from gpu_tools.annotate.parts import (
     AnnotationPart,
+    PartRun,
     Share,
     hits_of_part,
     read_hits,
@@ -80,7 +81,9 @@ def files_of_parts(path, folder, targets, tiles, options=OPTIONS):
     files = []
     for k, part in enumerate(parts):
         searched = read_part(path, part.tiles, options)
-        found = hits_of_part(searched, TARGETS, options, part.targets, device="cpu", threads=2)
+        found = hits_of_part(
+            searched, TARGETS, options, part.targets, PartRun(device="cpu", threads=2)
+        )
         files.append(folder / f"{k}.json")
         write_hits(files[-1], searched, TARGETS, options, part, found)
     return parts, files
@@ -103,7 +106,7 @@ def test_a_part_holds_its_tiles_alone(path):
     assert part.whole == GenomeRecords(RECORDS).summary
     nothing = read_part(path, Share(1, 50), OPTIONS)
     assert nothing.tiles == []
-    assert hits_of_part(nothing, TARGETS, OPTIONS, Share(), device="cpu") == []
+    assert hits_of_part(nothing, TARGETS, OPTIONS, Share(), PartRun(device="cpu")) == []
 
 
 def test_parts_of_another_annotation_and_missing_ones_are_refused(path, tmp_path):

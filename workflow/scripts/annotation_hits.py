@@ -13,12 +13,12 @@ from gpu_tools.hardware.device import cpu_threads
 SHARE = {"nargs": 2, "type": options.count(1), "default": (1, 1), "metavar": "K N"}
 
 
-def find_hits(genome, part, limits, targets, how):
+def find_hits(genome, part, limits, targets, run):
     """Return a part of the genome, and the hits in it."""
     from gpu_tools.annotate.parts import hits_of_part, read_part
 
     searched = read_part(genome, part.tiles, limits)
-    return searched, hits_of_part(searched, targets, limits, part.targets, **how)
+    return searched, hits_of_part(searched, targets, limits, part.targets, run)
 
 
 @click.command("annotation_hits")
@@ -37,7 +37,7 @@ def command(
 
     Results of batches are kept beside the output until it is written.
     """
-    from gpu_tools.annotate.parts import AnnotationPart, Share, write_hits
+    from gpu_tools.annotate.parts import AnnotationPart, PartRun, Share, write_hits
 
     part = AnnotationPart(Share(*targets_share), Share(*tiles_share))
     for share in part:
@@ -49,8 +49,8 @@ def command(
     kept = work or f"{output}.batches"
     total = sum(len(some.sequences) for some in targets)
     with progress("searching", total // part.targets.of, quiet) as done:
-        how = {"index": index, "work": kept, "device": device, "threads": cpu_threads(threads)}
-        searched, found = find_hits(genome, part, limits, targets, how | {"progress": done})
+        run = PartRun(index, kept, device, cpu_threads(threads), done)
+        searched, found = find_hits(genome, part, limits, targets, run)
     write_hits(output, searched, targets, limits, part, found)
     if not work:
         shutil.rmtree(Path(kept))

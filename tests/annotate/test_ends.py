@@ -1,0 +1,74 @@
+"""Near parts of windows: what is tried first, and when the rest of a window follows."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gpu_tools.annotate.ends import widened
+from gpu_tools.annotate.targets import ProteinTargets
+from gpu_tools.model.protein_alignment import ProteinAlignment
+from gpu_tools.model.windows import SearchWindow, SeedChain
+from tests.annotate.genomes import INTRON, annotate, gene, genome, places, proteins, random_text
+
+RNG = np.random.default_rng(60)
+PROTEIN = "M" + "".join(RNG.choice([*"ARNDCQEGHILKFPSTWYV"], 99))
+TARGETS = proteins(a=PROTEIN)
+SELF = TARGETS.scoring.matrix.table()
+WHOLE = ProteinAlignment(
+    "chr1", "a", 5000, 100, "+", 500, 0, ((3000, 3303),), 0, 100, (("M", 100),), PROTEIN, PROTEIN,
+    100, (0,), True, True,
+)  # fmt: skip
+
+
+def own(letters: str) -> int:
+    return sum(int(SELF[code, code]) for code in proteins(a=letters).sequences[0].codes)
+
+
+def test_an_alignment_from_start_to_stop_codon_has_no_loose_end():
+    assert TARGETS.loose_ends(WHOLE) == ((0, 0), (0, 0))
+
+
+@pytest.mark.parametrize("count", [1, 12])
+def test_residues_left_out_could_win_their_share_and_the_gap(count):
+    missing = replace(WHOLE, translation="-" * count + PROTEIN[count:], start_codon=False)
+    before, behind = TARGETS.loose_ends(missing)
+    rate = (own(PROTEIN[count:]) - 11 - count) / own(PROTEIN)
+    start = TARGETS.sites.start - TARGETS.sites.begin
+    expected = rate * own(PROTEIN[:count]) + 11 + count + start
+    assert before == (pytest.approx(expected), count)
+    assert behind.points == 0
+    turned = replace(missing, translation=missing.translation[::-1], residues=PROTEIN[::-1],
+                     start_codon=True, stop_codon=False)  # fmt: skip
+    stop = TARGETS.sites.stop - TARGETS.sites.end
+    assert TARGETS.loose_ends(turned)[1].points == pytest.approx(expected - start + stop)
+
+
+def test_a_window_is_widened_where_its_chain_has_loose_ends():
+    near = (SeedChain(3000, 3300, 500, 1700, 4600), SeedChain(9000, 9100, 80, 8000, 9500))
+    window = SearchWindow(0, 0, "-", 0, 100_000, 500, near)
+    assert window.near == window.part(1700, 4600)
+    ends = TARGETS.loose_ends(WHOLE)
+    assert widened(window, window.near, (3000, 3303), ends, 50_000) is None
+    missing = replace(WHOLE, translation="-" * 12 + PROTEIN[12:], start_codon=False)
+    wide = widened(window, window.near, (3000, 3303), TARGETS.loose_ends(missing), 50_000)
+    assert (wide.start, wide.end) == (1700, 3303 + 36 + 50_000 + 200)
+
+
+@pytest.mark.parametrize("far", [0, 6000])
+def test_the_rest_of_a_window_is_aligned_where_an_exon_may_lie_there(monkeypatch, far):
+    """The first exon has five residues, which no word finds."""
+    rng, lengths, align = np.random.default_rng(61), [], ProteinTargets.align
+
+    def measured(self, cases, *more):
+        lengths.extend(len(case.base) for case in cases)
+        return align(self, cases, *more)
+
+    monkeypatch.setattr(ProteinTargets, "align", measured)
+    first = gene(rng, PROTEIN[:5], 0).removesuffix("TAA")
+    text = first + INTRON.format(random_text(rng, 50 + far)) + gene(rng, PROTEIN[5:], 1)
+    record = genome(random_text(rng, 12_000), text, random_text(rng, 3000))
+    found = annotate([record], TARGETS, search="seeded")
+    assert places(found) == [("chr1", "+", 12_000, 12_000 + len(text))]
+    assert found.targets[0].best.chain[0] == (12_000, 12_015)
+    assert (max(lengths) > 8000) == bool(far)
