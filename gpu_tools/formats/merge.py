@@ -111,7 +111,7 @@ def merge_methods(
 
 def _rows_of(path: PathLike, cases: list[CaseRow]) -> list[str]:
     """Return the rows of a table, one for each case."""
-    rows = list(_rows([path]))[1:]
+    header, *rows = _rows([path])
     if len(rows) != len(cases):
         raise InputError(f"{len(rows)} rows", path=path, expected=f"{len(cases)}")
     for number, (row, case) in enumerate(zip(rows, cases, strict=True), start=2):
@@ -119,6 +119,8 @@ def _rows_of(path: PathLike, cases: list[CaseRow]) -> list[str]:
         if row.split("\t")[:2] != wanted:
             expected = " and ".join(wanted)
             raise InputError("another case", path=path, line=number, expected=expected)
+        if row.count("\t") != header.count("\t"):
+            raise InputError("too few or too many columns", path=path, line=number, expected=header)
     return rows
 
 

@@ -221,6 +221,7 @@ def test_methods_stand_side_by_side(tmp_path):
     ("rows", "message"),
     [
         ([("b", "u", "2")], "y, line 2: another case; expected b and t"),
+        ([("b", "t")], "y, line 2: too few or too many columns; expected base\ttarget\tscore"),
         ([("b", "t", "2"), ("b", "u", "2")], "y: 2 rows; expected 1"),
     ],
 )
