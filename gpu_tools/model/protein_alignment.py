@@ -114,6 +114,10 @@ class ProteinAlignment:
         """Number of stop codons inside the chain."""
         return self.translation.count("*")
 
+    def with_evalue(self, evalue: float | None) -> ProteinAlignment:
+        """Return the alignment with an E-value."""
+        return replace(self, evalue=evalue)
+
     def moved(self, base: Locus) -> ProteinAlignment:
         """Return the alignment in the coordinates of the record that the base is a locus of."""
         return replace(
