@@ -28,7 +28,8 @@ SLOW = {
     ("estimate.bench_estimate", "measure_gpu"),
     ("local.bench_local", "measure_gpu"), ("published.measure", "measure"),
     ("sites.bench_proteins", "measure"), ("sites.bench_sites", "measure_gpu"),
-    ("sites.bench_sites", "measure_coding"), ("spliced.bench_spliced", "measure_gpu"), ("spliced.bench_spliced", "measure_several"),
+    ("sites.bench_sites", "measure_coding"), ("spliced.bench_spliced", "measure_gpu"),
+    ("spliced.bench_spliced", "measure_several"),
 }  # fmt: skip
 """Parts that take a simulator 10 seconds and more; `tests/gpu.sh` runs them on a GPU."""
 
