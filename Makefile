@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 SNAKEMAKE := $(BIN)/snakemake --workflow-profile workflow/profiles/default
 PYTEST := $(BIN)/python -m pytest
-WORKERS := -n logical --maxprocesses 8 --dist loadgroup
+WORKERS := -n logical --maxprocesses 8
 
 .PHONY: help demo test fuzz kills slurm lint bench tables reproduce docs gallery clean
 

@@ -53,7 +53,6 @@ COLUMNS = [
     "evalue",
     "accepted",
 ]
-pytestmark = pytest.mark.xdist_group("workflow_run")  # one process makes `done`
 SVG = "{http://www.w3.org/2000/svg}"
 BEST = list(zip(BASES, TARGETS, strict=True))  # orthologues
 
