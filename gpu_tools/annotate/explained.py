@@ -65,7 +65,7 @@ class Explanation:
 def global_score(
     one: NDArray[np.uint8], two: NDArray[np.uint8], scoring: AffineScoring
 ) -> int:  # fmt: skip
-    """Return the score of the best alignment of two whole sequences of codes."""
+    """Return the score of the best alignment of two whole sequences; the second is not empty."""
     table = scoring.table().astype(np.int32)
     return int(_global_score(one, two, table, scoring.gap_open, scoring.gap_extend))
 

@@ -123,7 +123,7 @@ class HitSearch:
 
     def _near(self, window: SearchWindow) -> SearchWindow:
         """Return the part of a window that is tried first."""
-        near = window.near if self.targets.tells_loose_ends else window
+        near = window.near if self.targets.finds_loose_ends else window
         return near if len(window) > NARROW * len(near) else window
 
     def _wider(self, window: SearchWindow, near: SearchWindow, alignment: Alignment):

@@ -42,7 +42,7 @@ class TargetSet(Protocol):
     null: NullModel
     clearly: int
     genetic_code: int
-    tells_loose_ends: bool
+    finds_loose_ends: bool
 
     def setting(self) -> dict:
         """Return all that alignments depend on besides base, target and device."""
@@ -59,7 +59,7 @@ class TargetSet(Protocol):
         """Answer questions; a result whose score is below a case's least has no chain."""
 
     def loose_ends(self, alignment: Alignment) -> tuple[LooseEnd, LooseEnd]:
-        """Return what the ends of an alignment could win elsewhere, if `tells_loose_ends`."""
+        """Return what the ends of an alignment could win elsewhere, if `finds_loose_ends`."""
 
     def product(self, alignment: Alignment, record: Nucleotides, first: int) -> Nucleotides:
         """Return what a chain on a sequence makes; `first` is where that begins in its record."""
@@ -77,7 +77,7 @@ class ProteinTargets:
     sites: GeneSites
     scoring: ProteinScoring
     kind: ClassVar[str] = PROTEIN
-    tells_loose_ends: ClassVar[bool] = True
+    finds_loose_ends: ClassVar[bool] = True
     clearly: ClassVar[int] = 30
     """Points by which an isoform explains its target better than other structures."""
 
@@ -141,7 +141,7 @@ class CdnaTargets:
     scoring: SplicedScoring
     reading: str = "any"
     kind: ClassVar[str] = CDNA
-    tells_loose_ends: ClassVar[bool] = False
+    finds_loose_ends: ClassVar[bool] = False
     genetic_code: ClassVar[int] = STANDARD
     clearly: ClassVar[int] = 20
     """Points by which an isoform explains its target better than other structures."""

@@ -23,7 +23,7 @@ def naive(one, two, scoring: AffineScoring) -> int:
 
 
 @pytest.mark.parametrize(("targets", "symbols"), [(proteins, 20), (cdnas, 4)])
-@pytest.mark.parametrize("lengths", [(1, 1), (1, 20), (20, 1), (16, 32), (25, 40)])
+@pytest.mark.parametrize("lengths", [(0, 20), (1, 1), (1, 20), (20, 1), (16, 32), (25, 40)])
 def test_a_global_score_is_that_of_the_whole_matrix(targets, symbols, lengths):
     rng = np.random.default_rng([62, symbols, *lengths])
     one, two = (rng.integers(0, symbols, length).astype(np.uint8) for length in lengths)
