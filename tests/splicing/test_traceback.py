@@ -72,16 +72,20 @@ def gain_of(base, target, scoring):
     return row[0]
 
 
+@pytest.mark.parametrize("alone", [False, True])
 @pytest.mark.parametrize("length", [1, 5, 15, 16, 17, 33, 50])
-def test_the_operations_of_an_exon_gain_as_much_as_any(length):
+def test_the_operations_of_an_exon_gain_as_much_as_any(length, alone):
+    """Of random symbols, or of one nucleotide that equals the target's last symbol alone."""
     print("seed", length)
     random, scoring = np.random.default_rng(length), SplicedScoring()
     base, target = random.integers(0, 5, 40), random.integers(0, 5, length)
+    if alone:
+        base, target[:], target[-1] = np.zeros(1, np.int64), 1, 0
     gain = gain_of(base, target, scoring)
-    entries = entries_of([40], [-1], [gain], np.zeros((1, length + 1)), length + 1)
+    entries = entries_of([len(base)], [-1], [gain], np.zeros((1, length + 1)), length + 1)
     _, column, operations = trace_exon(rows_of(base, target, scoring), entries)
     counts = np.bincount(operations, minlength=4)
-    assert (column, counts[:3].sum(), counts[[0, 1, 3]].sum()) == (0, length, 40)
+    assert (column, counts[:3].sum(), counts[[0, 1, 3]].sum()) == (0, length, len(base))
     # lifted: a target symbol without a nucleotide costs nothing
     assert counts @ [3, 1, 0, -2] == gain
 
