@@ -26,7 +26,8 @@ from gpu_tools.hardware.reservation import FOLDER as LOCKS
 def process(line: list[str], folder: Path, cache: str) -> dict[str, float]:
     """Run Python in a folder with a compile cache; return its times."""
     environment = os.environ | {"NUMBA_CACHE_DIR": cache, LOCKS: str(folder / "locks")}
-    environment["PYTHONPATH"] = str(Path(__file__).parents[2])
+    paths = [str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     load, before = os.getloadavg()[0], resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.perf_counter()
     subprocess.run(
