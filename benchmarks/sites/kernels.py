@@ -44,11 +44,14 @@ def protein_kernel(cases: list[ProteinCase], scoring: ProteinScoring, repeats: i
     from benchmarks.timing import call_seconds
     from gpu_tools.sites.proteins.gpu.launch import ProteinLaunch
     from gpu_tools.sites.proteins.gpu.plan import ProteinStrand
-    from gpu_tools.sites.proteins.gpu.strips import ROWS_AGAIN, ProteinJob
+    from gpu_tools.sites.proteins.gpu.strips import ROWS_AGAIN, LaidOutProtein, ProteinJob
 
     tables = {id(t): (case.codes(s), t) for case in cases for s, t in case.tables.items()}
     strands = {key: ProteinStrand(*each, scoring, ROWS_AGAIN) for key, each in tables.items()}
-    jobs = [ProteinJob(strands[id(t)], c.target.codes) for c in cases for t in c.tables.values()]
+    jobs = [
+        ProteinJob(strands[id(table)], LaidOutProtein(case.target.codes, scoring))
+        for case in cases for table in case.tables.values()
+    ]  # fmt: skip
     launch = ProteinLaunch([job for job in jobs if job.fits], scoring)
 
     def call() -> None:

@@ -85,6 +85,11 @@ class ProteinScoring:
         return table
 
     @cached_property
+    def codon_numbers(self) -> NDArray[np.int64]:
+        """The numbers that some codon has, rising."""
+        return np.unique(self.codons).astype(np.int64)
+
+    @cached_property
     def substitution(self) -> NDArray[np.int64]:
         """Scores of codons against residues, shape (28, 27): a row is a number of `codons`."""
         table = self.matrix.table().astype(np.int64)

@@ -103,6 +103,11 @@ class BoundaryScores:
         usual = 0 if self.usual == CLOSED else abs(self.usual)
         return max(usual, int(np.abs(self.scores).max(initial=0)))
 
+    @cached_property
+    def highest(self) -> int:
+        """The highest score that is listed, 0 if none is above."""
+        return int(self.scores.max(initial=0))
+
     @property
     def arrays(self) -> tuple[int, NDArray, NDArray[np.int32]]:
         """What compiled loops read: usual score, listed boundaries, and their scores."""

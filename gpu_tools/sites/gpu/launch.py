@@ -177,7 +177,7 @@ def scores32(scoring: SplicedScoring) -> list[int]:
     return [*lifted, scoring.gap, int(scoring.ends != "global"), most_lifted(scoring)]
 
 
-def together(arrays: list) -> tuple:
+def together(arrays: list, stream=0) -> tuple:
     """Copy arrays to the current GPU, one behind the other, those that repeat once.
 
     Return the array there, and where in it each of `arrays` begins.
@@ -185,18 +185,19 @@ def together(arrays: list) -> tuple:
     unique = list({id(array): array for array in arrays}.values())
     starts = starts_of([[len(array)] for array in unique])[:, 0].tolist()
     start_of = dict(zip(map(id, unique), starts, strict=True))
-    return cuda.to_device(np.concatenate(unique)), [start_of[id(array)] for array in arrays]
+    made = cuda.to_device(np.concatenate(unique), stream)
+    return made, [start_of[id(array)] for array in arrays]
 
 
-def on_device(parts):
+def on_device(parts, stream=0):
     """Copy large arrays to the current GPU, one behind the other; four zeros follow."""
     # operations are read one ahead, four words each
     made = cuda.device_array(sum(map(len, parts)) + 4, dtype=parts[0].dtype)
-    device_memset(made[-4:], 0, made[-4:].nbytes)
+    device_memset(made[-4:], 0, made[-4:].nbytes, stream)
     first = 0
     for part in parts:
         if len(part):
-            made[first : first + len(part)].copy_to_device(np.ascontiguousarray(part))
+            made[first : first + len(part)].copy_to_device(np.ascontiguousarray(part), stream)
         first += len(part)
     return made
 

@@ -143,14 +143,18 @@ def protein_align(
         return align_largest_first(cases, align, threads, done)
 
     def on_gpus(ordinals: tuple[int, ...]) -> list[ProteinAlignment]:
-        from gpu_tools.sites.proteins.gpu.schedule import align_on_gpus
+        from gpu_tools.sites.proteins.gpu.schedule import ProteinCall, align_on_gpus
 
         def finish(case: ProteinCase, found: BestSweep | None) -> ProteinAlignment:
             result = _result(case, found, least.get(id(case)))
             done(case.cells)
             return result
 
-        return align_on_gpus(cases, scoring, ordinals, threads, finish, on_cpu)
+        def is_traced(case: ProteinCase, score: int) -> bool:
+            return score >= least.get(id(case), score)
+
+        call = ProteinCall(cases, scoring, threads, finish, is_traced)
+        return align_on_gpus(call, ordinals, on_cpu)
 
     return on_gpu_or_cpu(where, on_gpus, lambda: on_cpu(cases))
 

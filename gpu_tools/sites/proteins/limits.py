@@ -6,6 +6,8 @@ such a chain has there, and what lies below that value, a gap's opening included
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,8 +20,33 @@ from gpu_tools.splicing.bounds import Bounds, fit_int16
 from gpu_tools.splicing.proteins.columns import ProteinLimits, lifted_pairs
 
 
+class PairBounds(NamedTuple):
+    """What the pairs of a protein's residues with codons may add to lifted cells.
+
+    Attributes
+    ----------
+    residues : int
+        Of the protein.
+    largest : int
+        The largest magnitude of a pair.
+    together : int
+        The most that one pair of each residue adds.
+    """
+
+    residues: int
+    largest: int
+    together: int
+
+
+def pair_bounds(target: NDArray[np.uint8], scoring: ProteinScoring) -> PairBounds:
+    """Return the bounds of an encoded protein."""
+    pairs = lifted_pairs(target, scoring)
+    together = np.maximum(pairs.max(axis=0), 0).sum()
+    return PairBounds(len(target), int(np.abs(pairs).max(initial=0)), int(together))
+
+
 def protein_limits(
-    table: SiteTable, target: NDArray[np.uint8], scoring: ProteinScoring, width: int
+    table: SiteTable, pairs: PairBounds, scoring: ProteinScoring, width: int
 ) -> ProteinLimits:
     """Work out the limits of a sweep.
 
@@ -27,8 +54,8 @@ def protein_limits(
     ----------
     table : SiteTable
         In which a chain may begin and end at every boundary.
-    target : ndarray of uint8, shape (m,)
-        Encoded residues.
+    pairs : PairBounds
+        Of the protein.
     scoring : ProteinScoring
     width : int
         Columns of the sweep.
@@ -40,12 +67,11 @@ def protein_limits(
     """
     if CLOSED in (table.first.usual, table.last.usual):
         raise ScoringError("a table that is closed somewhere; expected chains to begin anywhere")
-    pairs = lifted_pairs(target, scoring)
-    step, pair = sum(table.largest_scores()), int(np.abs(pairs).max(initial=0))
+    step, pair = sum(table.largest_scores()), pairs.largest
     once = scoring.gap_open + max(scoring.gap_extend, scoring.stop) + scoring.frameshift
     none = table.first.usual - once - step - pair - 1
-    highest = int(np.maximum(pairs.max(axis=0), 0).sum()) + scoring.gap_extend * width
-    highest += table.first.largest + _from_introns(table, len(target), scoring)
+    highest = pairs.together + scoring.gap_extend * width
+    highest += table.first.largest + _from_introns(table, pairs.residues, scoring)
     bounds = Bounds(none - once - step - pair, highest + step + pair)
     narrow = fit_int16(np.array([bounds.magnitude]))[0]
     return ProteinLimits(np.dtype(np.int16 if narrow else np.int32), none, bounds)
@@ -58,17 +84,13 @@ def _from_introns(table: SiteTable, residues: int, scoring: ProteinScoring) -> i
     less than that, there are no more introns than residues, and two.
     """
     least = min((intron.penalty for intron in table.introns), default=0)
-    most = max(_largest(table.donors) + _largest(table.acceptors) - least, 0)
+    most = max(table.donors.highest + table.acceptors.highest - least, 0)
     dearest = min(
         scoring.frameshift, scoring.gap_open + min(scoring.gap_extend, scoring.stop)
     )  # fmt: skip
     if most <= dearest:
         return (residues + 2) * most
     return best_sites(table)
-
-
-def _largest(sites) -> int:
-    return int(sites.scores.max(initial=0))
 
 
 def nothing(table: SiteTable, residues: int, scoring: ProteinScoring) -> int:

@@ -108,14 +108,14 @@ class ProteinStrand:
         self.symbols = max(int(codes.max(initial=0)) + 1, 4)
         self.ring = power_of_two(most_pending(table) + 1)
 
-    @property
+    @cached_property
     def every(self) -> int:
         """Boundaries between two checkpoints, whole blocks."""
         fit = _BYTES_OF_CHECKPOINTS // (4 * WIDE * WARP * self.rows_of_checkpoint)
         most = max(min(fit, _CHECKPOINTS), 1)
         return self.block * max(_BLOCKS, -(-len(self.codes) // (most * self.block)))
 
-    @property
+    @cached_property
     def rows_of_checkpoint(self) -> int:
         """Rows of a checkpoint: three of each kind, slots, and those of exits."""
         return 2 * FRAMES + self.n_slots + FRAMES * self.ring
@@ -131,13 +131,13 @@ class ProteinStrand:
         """Rows of an intron class."""
         return 1 + 2 * self.symbols
 
-    @property
+    @cached_property
     def n_maxima(self) -> int:
         """Rows of all classes and lines."""
         rising = self.lists.rising
         return (len(self.lists.kinds) + len(rising.far_class)) * self.splits
 
-    @property
+    @cached_property
     def n_slots(self) -> int:
         """Slots of a strip."""
         return BEFORE + self.n_maxima + 1
@@ -154,21 +154,17 @@ class ProteinStrand:
         before[:, own] = 2 * FRAMES + BEFORE + np.arange(self.n_maxima).reshape(groups, -1)
         return 2 * FRAMES + WAITING + np.arange(WAITS), before.ravel(), 2 * FRAMES + self.n_slots
 
-    @property
+    @cached_property
     def possible(self) -> bool:
         """Whether the kernel takes the strand: no intron is without nucleotides."""
         return bool((self.lists.lengths > 0).all())
 
     @cached_property
-    def numbers(self) -> NDArray[np.int64]:
-        """The rows of `ProteinScoring.substitution` that some codon has."""
-        return np.unique(self.scoring.codons)
-
-    @cached_property
     def plan(self) -> ProteinPlan:
         """The compiled plan."""
         compact = np.zeros(TGA_CODON + 1, np.int64)
-        compact[self.numbers] = np.arange(len(self.numbers))
+        numbers = self.scoring.codon_numbers
+        compact[numbers] = np.arange(len(numbers))
         stop = encode_protein(b"*")[0]
         stops = np.isin(self.scoring.codons, (stop, TGA_CODON))
         return ProteinPlan(

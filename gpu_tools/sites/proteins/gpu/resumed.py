@@ -35,7 +35,7 @@ class ResumedSweep(ProteinSweep):
 
     def __init__(self, job: ProteinJob, score: int, part: int, fetch: Callable):
         strand = job.strand
-        super().__init__(strand.codes, job.target, strand.table, strand.scoring, strand.lists)
+        super().__init__(strand.codes, job.target.codes, strand.table, strand.scoring, strand.lists)
         self._job, self._fetch, self.score, self._part = job, fetch, score, part
         self.begin = FIND_BLOCK, part * self.blocks_again
         self.stored = no_blocks(self.columns, self.sizes)

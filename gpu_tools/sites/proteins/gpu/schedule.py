@@ -7,8 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import cuda
+from numpy.typing import NDArray
 
 from gpu_tools.hardware.batches import shares, within_limit
+from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.dispatch import map_gpus
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.protein_scoring import ProteinScoring
@@ -20,9 +22,15 @@ from gpu_tools.sites.proteins.gpu.plan import ProteinStrand
 from gpu_tools.sites.proteins.gpu.resumed import ResumedSweep
 from gpu_tools.sites.proteins.gpu.strips import (
     ROWS_AGAIN,
+    LaidOutProtein,
     ProteinJob,
 )
 from gpu_tools.sites.proteins.limits import nothing
+
+BATCHES_AT_A_TIME = 2
+"""One is laid out or traced on the CPU while another is swept."""
+STRIPS = 1024
+"""Strips of a batch, about as many as an H200 sweeps at a time."""
 
 
 class ProteinGpuOptions(NamedTuple):
@@ -33,20 +41,43 @@ class ProteinGpuOptions(NamedTuple):
     block : int
         Boundaries of a block that the CPU computes again; a multiple of four and of three.
     memory : int, optional
-        Bytes of GPU memory that a batch may take; most of what is free by default. Cases that need
-        more are for the CPU.
+        Bytes of GPU memory that the batches may take; most of what is free by default. Cases that
+        need more are for the CPU.
+    strips : int
+        Strips of a batch, about.
     """
 
     block: int = ROWS_AGAIN
     memory: int | None = None
+    strips: int = STRIPS
+
+
+class ProteinCall(NamedTuple):
+    """A call, as all its batches see it.
+
+    Attributes
+    ----------
+    cases : list of ProteinCase
+        Checked cases.
+    scoring : ProteinScoring
+    threads : int
+        CPU threads.
+    finish : callable
+        Makes a case's result of the case and its best chain, a `BestSweep`; None if it has none.
+    is_traced : callable
+        Tells of a case and its score whether `finish` traces the chain.
+    """
+
+    cases: list
+    scoring: ProteinScoring
+    threads: int
+    finish: Callable
+    is_traced: Callable
 
 
 def align_on_gpus(
-    cases: list,
-    scoring: ProteinScoring,
+    call: ProteinCall,
     ordinals: tuple[int, ...],
-    threads: int,
-    finish: Callable,
     on_cpu: Callable[[list], list],
     options: ProteinGpuOptions | None = None,
 ) -> list:
@@ -54,15 +85,9 @@ def align_on_gpus(
 
     Parameters
     ----------
-    cases : list of ProteinCase
-        Checked cases.
-    scoring : ProteinScoring
+    call : ProteinCall
     ordinals : tuple of int
         GPUs; each gets about the same number of cells.
-    threads : int
-        CPU threads.
-    finish : callable
-        Makes a case's result of the case and its best chain, a `BestSweep`; None if it has none.
     on_cpu : callable
         Aligns cases that the kernel does not take, or that the GPU's memory does not hold.
     options : ProteinGpuOptions, optional
@@ -70,24 +95,22 @@ def align_on_gpus(
     Returns
     -------
     list
-        The results, in the order of `cases`.
+        The results, in the order of the cases.
     """
-    results, options, left = [None] * len(cases), options or ProteinGpuOptions(), []
-    strands = _strands(cases, scoring, threads, options.block)
+    cases, options, left = call.cases, options or ProteinGpuOptions(), []
+    results, jobs = [None] * len(cases), _jobs(call, options.block)
 
     def drive(share: list[int], gpu: int) -> None:
-        jobs = {k: _jobs(cases[k], strands) for k in share}
-        free = options.memory
-        if free is None:
-            free = SHARE_OF_FREE_MEMORY * cuda.current_context().get_memory_info().free
-        sizes = {k: _bytes_of(jobs[k]) for k in share}
-        fits = {k: sizes[k] <= free and all(job.fits for job in jobs[k].values()) for k in share}
-        taken = [k for k in share if can_pack() and fits[k]]
-        left.extend(set(share) - set(taken))
-        for batch in within_limit(taken, sizes.get, free):
-            own = {k: jobs[k] for k in batch}
-            for k, result in _aligned(own, cases, scoring, threads, finish, gpu):
-                results[k] = result
+        own = {k: jobs[k] for k in share}
+        batches, at_a_time = _batches(own, options)
+        left.extend(set(share) - {k for batch in batches for k in batch})
+
+        def align(batch: list[int]) -> None:
+            with cuda.gpus[gpu]:
+                for k, result in _aligned({k: jobs[k] for k in batch}, call, gpu):
+                    results[k] = result
+
+        map_on_threads(at_a_time, align, batches)
 
     map_gpus(ordinals, drive, shares([case.cells for case in cases], len(ordinals)), ordinals)
     for k, result in zip(left, on_cpu([cases[k] for k in left]), strict=True):
@@ -95,71 +118,117 @@ def align_on_gpus(
     return results
 
 
-def _strands(
-    cases: list, scoring: ProteinScoring, threads: int, block: int
-) -> dict[int, ProteinStrand]:
+def _jobs(call: ProteinCall, block: int) -> list[dict[str, ProteinJob]]:
+    """Return the jobs of each case, + first."""
+    strands = _strands(call, block)
+    targets = {id(case.target): case.target.codes for case in call.cases}
+    laid_out = {key: LaidOutProtein(codes, call.scoring) for key, codes in targets.items()}
+    return [
+        {
+            name: ProteinJob(strands[id(case.tables[name])], laid_out[id(case.target)])
+            for name in "+-" if name in case.tables
+        }
+        for case in call.cases
+    ]  # fmt: skip
+
+
+def _strands(call: ProteinCall, block: int) -> dict[int, ProteinStrand]:
     """Return the strands of cases with their plans, by their tables' identity."""
     first = {}
-    for case in cases:
+    for case in call.cases:
         for name, table in case.tables.items():
             first.setdefault(id(table), (case, name))
 
     def strand_of(each) -> ProteinStrand:
         case, name = each
-        strand = ProteinStrand(case.codes(name), case.tables[name], scoring, block)
+        strand = ProteinStrand(case.codes(name), case.tables[name], call.scoring, block)
         if strand.possible:
             # compiled here, on several threads
             _ = strand.plan
         return strand
 
-    made = map_on_threads(threads, strand_of, list(first.values()))
+    made = map_on_threads(call.threads, strand_of, list(first.values()))
     return dict(zip(first, made, strict=True))
 
 
-def _jobs(case, strands: dict[int, ProteinStrand]) -> dict[str, ProteinJob]:
-    """Return the jobs of a case, + first."""
-    return {
-        name: ProteinJob(strands[id(case.tables[name])], case.target.codes)
-        for name in "+-"
-        if name in case.tables
-    }
+def _batches(
+    jobs: dict[int, dict[str, ProteinJob]], options: ProteinGpuOptions
+) -> tuple[list[list[int]], int]:
+    """Return the batches of the current GPU, without cases that it cannot take.
+
+    The second is how many batches fit into its memory at a time.
+    """
+    free = options.memory
+    if free is None:
+        free = SHARE_OF_FREE_MEMORY * cuda.current_context().get_memory_info().free
+    fitting = [k for k in jobs if can_pack() and all(job.fits for job in jobs[k].values())]
+    sizes = {k: _bytes_of(jobs[k]) for k in fitting}
+    taken = [k for k in fitting if sizes[k] <= free]
+    several = not simulated() and max(map(sizes.get, taken), default=0) <= free / BATCHES_AT_A_TIME
+    at_a_time = BATCHES_AT_A_TIME if several else 1
+
+    def share(k: int) -> float:
+        strips = sum(job.strips for job in jobs[k].values())
+        return max(sizes[k] * at_a_time / free, strips / options.strips)
+
+    return list(within_limit(taken, share, 1.0)), at_a_time
 
 
 def _bytes_of(jobs: dict[str, ProteinJob]) -> int:
     """Return the bytes of device memory that a case needs, its strands' plans included."""
-    return sum(job.n_bytes + job.strand.plan.n_bytes for job in jobs.values() if job.fits)
+    return sum(job.n_bytes + job.strand.plan.n_bytes for job in jobs.values())
 
 
-def _aligned(
-    jobs: dict[int, dict[str, ProteinJob]], cases: list, scoring: ProteinScoring, threads: int,
-    finish: Callable, gpu: int,
-) -> Iterator:  # fmt: skip
-    """Sweep the jobs of a batch of cases on the current GPU; return numbers and results."""
-    numbered = [(k, name) for k, own in jobs.items() for name in own]
-    launch = ProteinLaunch([jobs[k][name] for k, name in numbered], scoring)
+class _Chain(NamedTuple):
+    """The best chain of a case: its strand, its job's number, and best ends of the job's parts."""
+
+    strand: str
+    number: int
+    ends: NDArray[np.int64]
+
+    @property
+    def score(self) -> int:
+        return int(self.ends.max())
+
+
+def _aligned(jobs: dict[int, dict[str, ProteinJob]], call: ProteinCall, gpu: int) -> Iterator:
+    """Sweep the jobs of a batch of cases on the current GPU; yield numbers and results."""
+    launch = ProteinLaunch([job for own in jobs.values() for job in own.values()], call.scoring)
     launch.run()
-    parts = dict(zip(numbered, enumerate(launch.best_ends()), strict=True))
-
-    def least(job: ProteinJob) -> int:
-        return nothing(job.strand.table, len(job.target), scoring)
+    chains = dict(zip(jobs, _best_chains(jobs, launch), strict=True))
 
     def finished(k: int):
-        scores = {name: int(parts[k, name][1].max()) for name in jobs[k]}
-        scored = [name for name in scores if scores[name] > least(jobs[k][name])]
-        # the first of equals: + before -
-        best = max(scored, key=scores.get, default=None)
-        if best is None:
-            return finish(cases[k], None)
-        (number, ends), job = parts[k, best], jobs[k][best]
+        chain, case = chains[k], call.cases[k]
+        if chain is None:
+            return call.finish(case, None)
 
         def fetch(first: int, past: int):
             with cuda.gpus[gpu]:
-                return launch.checkpoints_of(number, first, past)
+                return launch.checkpoints_of(chain.number, first, past)
 
         def sweep() -> ResumedSweep:
-            return ResumedSweep(job, scores[best], int(np.argmax(ends)), fetch)
+            job = jobs[k][chain.strand]
+            return ResumedSweep(job, chain.score, int(np.argmax(chain.ends)), fetch)
 
-        return finish(cases[k], BestSweep(best, scores[best], sweep))
+        return call.finish(case, BestSweep(chain.strand, chain.score, sweep))
 
-    traced = map_on_threads(threads, finished, list(jobs))
-    return zip(jobs, traced, strict=True)
+    traced = [k for k, one in chains.items() if one and call.is_traced(call.cases[k], one.score)]
+    results = dict(zip(traced, map_on_threads(call.threads, finished, traced), strict=True))
+    for k in jobs:
+        yield k, results[k] if k in results else finished(k)
+
+
+def _best_chains(
+    jobs: dict[int, dict[str, ProteinJob]], launch: ProteinLaunch
+) -> Iterator[_Chain | None]:
+    """Yield the best chain of each case, the first of equals, + before -."""
+    swept = enumerate(launch.best_ends())
+    for own in jobs.values():
+        chains = [_Chain(strand, *next(swept)) for strand in own]
+        scored = [chain for chain in chains if chain.score > _least(own[chain.strand])]
+        yield max(scored, key=lambda chain: chain.score, default=None)
+
+
+def _least(job: ProteinJob) -> int:
+    """Return the score of no chain."""
+    return nothing(job.strand.table, len(job.target), job.target.scoring)

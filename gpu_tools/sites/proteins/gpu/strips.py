@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
+from gpu_tools.model.protein_scoring import ProteinScoring
 from gpu_tools.sites.gpu.packed_columns import WIDE
 from gpu_tools.sites.proteins.gpu.job_table import ProteinJobNumbers
 from gpu_tools.sites.proteins.gpu.operations import HOT_SLOTS, MOST_CODONS
 from gpu_tools.sites.proteins.gpu.plan import FRAMES, ProteinStrand
-from gpu_tools.sites.proteins.limits import ProteinLimits, protein_limits
+from gpu_tools.sites.proteins.limits import (
+    PairBounds,
+    ProteinLimits,
+    pair_bounds,
+    protein_limits,
+)
 
 _MOST = 32_000
 """Cells of the packed kernel stay below this magnitude: there is a word that no cells make."""
@@ -27,33 +33,121 @@ STRIP_COLUMNS = 2 * WIDE * WARP - 1
 
 
 @dataclass(frozen=True, eq=False)
-class ProteinJob:
-    """A strand and a protein on their way to a GPU.
+class LaidOutProtein:
+    """A protein on its way to a GPU, for all strands that it is aligned to.
 
     Parameters
     ----------
-    strand : ProteinStrand
-    target : ndarray of uint8, shape (m,)
+    codes : ndarray of uint8, shape (m,)
+        Encoded residues.
+    scoring : ProteinScoring
     """
 
-    strand: ProteinStrand
-    target: NDArray[np.uint8]
+    codes: NDArray[np.uint8]
+    scoring: ProteinScoring
+    _words: dict[tuple[int, int], NDArray[np.int32]] = field(default_factory=dict, repr=False)
+
+    def __len__(self) -> int:
+        return len(self.codes)
 
     @property
     def strips(self) -> int:
         """Strips of columns."""
-        return -(-(len(self.target) + 1) // STRIP_COLUMNS)
+        return -(-(len(self.codes) + 1) // STRIP_COLUMNS)
 
     @property
     def columns(self) -> int:
         """Columns of all strips."""
         return self.strips * STRIP_COLUMNS
 
+    @property
+    def column_stride(self) -> int:
+        """Words of a strip's columns."""
+        return (len(self.scoring.codon_numbers) // 2 + 2) * WIDE * WARP
+
+    @cached_property
+    def pairs(self) -> PairBounds:
+        """Bounds of the scores of pairs."""
+        return pair_bounds(self.codes, self.scoring)
+
+    @cached_property
+    def fits(self) -> bool:
+        """Whether the packed kernel takes the protein's scores."""
+        narrow = self._scores.min() >= _LEAST_SCORE and self._scores.max() <= _MOST_SCORE
+        return bool(narrow and len(self.scoring.codon_numbers) <= MOST_CODONS)
+
+    @cached_property
+    def _scores(self) -> NDArray[np.int64]:
+        """Lifted scores of the codons that there are against the residues."""
+        rows = self.scoring.substitution[self.scoring.codon_numbers]
+        return rows[:, self.codes] + self.scoring.gap_extend
+
+    @cached_property
+    def _profiles(self) -> list[NDArray[np.int32]]:
+        """The words of each strip's scores."""
+        profile = np.zeros((len(self._scores), self.columns + 1), np.int8)
+        profile[:, 2 : 2 + len(self.codes)] = self._scores
+        # a chain begins with the first column: no codon is paired before it
+        profile[:, 1] = _LEAST_SCORE
+        return [profile_words(profile[:, own]).ravel() for own in self._slices]
+
+    @property
+    def _slices(self) -> list[slice]:
+        """The columns of each strip, and the last one of the strip before."""
+        firsts = range(0, self.columns, STRIP_COLUMNS)
+        return [slice(first, first + STRIP_COLUMNS + 1) for first in firsts]
+
+    def column_words(self, before_first: int, bias: int) -> NDArray[np.int32]:
+        """Return what strips read of their columns, one strip behind the other.
+
+        The same array for the same numbers: the cell of a chain that begins before the first
+        column, and what is taken off all cells.
+        """
+        key = before_first, bias
+        if key not in self._words:
+            self._words[key] = self._laid_out(before_first, bias)
+        return self._words[key]
+
+    def _laid_out(self, before_first: int, bias: int) -> NDArray[np.int32]:
+        made = np.zeros((self.strips, self.column_stride), np.int32)
+        start = np.concatenate([[before_first], self._start()]) - bias
+        for row, profile, own in zip(made, self._profiles, self._slices, strict=True):
+            begins = packed(start[None, own]).ravel()
+            row[: len(profile)] = profile
+            row[len(profile) : len(profile) + len(begins)] = begins
+        return made.ravel()
+
+    def _start(self) -> NDArray[np.int64]:
+        """Return lifted cells of a chain that begins, its points left out."""
+        left_out = np.minimum(np.arange(self.columns), len(self.codes))
+        if self.scoring.free:
+            return left_out * self.scoring.gap_extend
+        return np.where(left_out, -self.scoring.gap_open, 0)
+
+
+@dataclass(frozen=True, eq=False)
+class ProteinJob:
+    """A strand and a protein on their way to a GPU.
+
+    Parameters
+    ----------
+    strand : ProteinStrand
+    target : LaidOutProtein
+    """
+
+    strand: ProteinStrand
+    target: LaidOutProtein
+
+    @property
+    def strips(self) -> int:
+        """Strips of columns."""
+        return self.target.strips
+
     @cached_property
     def limits(self) -> ProteinLimits:
         """The limits of the sweep."""
-        strand = self.strand
-        return protein_limits(strand.table, self.target, strand.scoring, self.columns)
+        target = self.target
+        return protein_limits(self.strand.table, target.pairs, target.scoring, target.columns)
 
     @cached_property
     def bias(self) -> int:
@@ -61,21 +155,13 @@ class ProteinJob:
         bounds = self.limits.bounds
         return (bounds.lowest + bounds.highest) // 2 if bounds.magnitude >= _MOST else 0
 
-    @property
+    @cached_property
     def fits(self) -> bool:
         """Whether the packed kernel takes the job."""
-        scores, bounds = self._scores, self.limits.bounds
-        narrow = scores.min() >= _LEAST_SCORE and scores.max() <= _MOST_SCORE
-        codons = len(self.strand.numbers) <= MOST_CODONS
+        bounds = self.limits.bounds
         lowest = min(bounds.lowest, self.limits.none + min(self._before_first, 0)) - self.bias
         few = max(bounds.highest - self.bias, -lowest) < _MOST
-        return bool(narrow and codons and few and self.strand.possible)
-
-    @property
-    def _scores(self) -> NDArray[np.int64]:
-        """Lifted scores of the codons that there are against the residues."""
-        scoring = self.strand.scoring
-        return scoring.substitution[self.strand.numbers][:, self.target] + scoring.gap_extend
+        return self.target.fits and few and self.strand.possible
 
     @property
     def n_checkpoints(self) -> int:
@@ -125,7 +211,8 @@ class ProteinJob:
     @property
     def n_bytes(self) -> int:
         """Bytes of device memory, those of the strand left out."""
-        words = self.cell_words + self.checkpoint_words + self._column_stride * self.strips
+        columns = self.target.column_stride * self.strips
+        words = self.cell_words + self.checkpoint_words + columns
         return 4 * (words + self.ends) + 8 * self.border_words
 
     @property
@@ -134,50 +221,27 @@ class ProteinJob:
         return rows * WIDE * WARP
 
     @property
-    def _column_stride(self) -> int:
-        return (len(self.strand.numbers) // 2 + 2) * WIDE * WARP
-
-    @property
     def numbers(self) -> ProteinJobNumbers:
         """The job's row of the table, without where its parts begin."""
-        strand, scoring = self.strand, self.strand.scoring
+        strand, target, scoring = self.strand, self.target, self.target.scoring
         return ProteinJobNumbers(
             steps=self.steps, strips=self.strips,
             boundaries=0, operations=0, columns=0, cells=0, borders=0, ends=0,
-            checkpoints=0, column_stride=self._column_stride, cell_stride=self._cell_stride,
-            checkpoint_stride=self.checkpoint_stride, residues=len(self.target),
-            final=0 if scoring.free else len(self.target), codons=len(strand.numbers),
+            checkpoints=0, column_stride=target.column_stride, cell_stride=self._cell_stride,
+            checkpoint_stride=self.checkpoint_stride, residues=len(target),
+            final=0 if scoring.free else len(target), codons=len(scoring.codon_numbers),
             symbols=strand.symbols, slots=strand.n_slots, ring=strand.ring, every=strand.every,
             none=self.limits.none - self.bias, never=self.limits.none,
         )  # fmt: skip
 
     def column_words(self) -> NDArray[np.int32]:
-        """Return what strips read of their columns, one strip behind the other."""
-        made = np.zeros((self.strips, self._column_stride), np.int32)
-        width = self.columns + 1
-        profile = np.zeros((len(self.strand.numbers), width), np.int8)
-        profile[:, 2 : 2 + len(self.target)] = self._scores
-        # a chain begins with the first column: no codon is paired before it
-        profile[:, 1] = _LEAST_SCORE
-        start = np.concatenate([[self._before_first], self._start(width - 1)]) - self.bias
-        for k in range(self.strips):
-            own = slice(k * STRIP_COLUMNS, (k + 1) * STRIP_COLUMNS + 1)
-            words = profile_words(profile[:, own]), packed(start[None, own])
-            together = np.concatenate([part.ravel() for part in words])
-            made[k, : len(together)] = together
-        return made.ravel()
+        """Return what strips read of their columns; jobs may share it."""
+        return self.target.column_words(self._before_first, self.bias)
 
     @property
     def _before_first(self) -> int:
         """What a chain that begins has before the first column: as low as cells are."""
         return self.limits.none - self.strand.table.first.usual
-
-    def _start(self, width: int) -> NDArray[np.int64]:
-        """Return lifted cells of a chain that begins, its points left out."""
-        begun, scoring = np.minimum(np.arange(width), len(self.target)), self.strand.scoring
-        if scoring.free:
-            return begun * scoring.gap_extend
-        return np.where(np.arange(width), -scoring.gap_open, 0)
 
 
 def packed(rows: NDArray) -> NDArray[np.int32]:

@@ -31,7 +31,7 @@ BLOCK = 12
 
 def on_gpu(made: list[ProteinCase], scoring, **options):
     """Return results with `options` of the GPU's schedule, and how many cases the CPU was left."""
-    from gpu_tools.sites.proteins.gpu.schedule import ProteinGpuOptions, align_on_gpus
+    from gpu_tools.sites.proteins.gpu.schedule import ProteinCall, ProteinGpuOptions, align_on_gpus
 
     left = []
 
@@ -39,8 +39,8 @@ def on_gpu(made: list[ProteinCase], scoring, **options):
         left.extend(cases)
         return protein_align(cases, scoring, device="cpu")
 
-    options = ProteinGpuOptions(**options)
-    return align_on_gpus(made, scoring, (0,), 1, _result, on_cpu, options), len(left)
+    call = ProteinCall(made, scoring, 1, _result, lambda case, score: True)
+    return align_on_gpus(call, (0,), on_cpu, ProteinGpuOptions(**options)), len(left)
 
 
 def random_case(rng) -> ProteinCase:
@@ -67,6 +67,22 @@ def test_random_cases(seed):
     assert found == protein_align([case], scoring, device="cpu")
 
 
+def test_batches_of_one_case_and_chains_that_are_not_wanted():
+    """Cases that share a base and a protein, two batches at a time on a GPU."""
+    rng = np.random.default_rng(11)
+    case, scoring = random_case(rng), random_scoring(rng)
+    other = replace(case, target=random_case(rng).target)
+    made = [case, other, replace(case, base=case.base)] + [case] * (0 if simulated() else 50)
+    found, left = on_gpu(made, scoring, block=BLOCK, strips=1)
+    assert not left
+    assert found == protein_align(made, scoring, device="cpu")
+    highest = [one.score + 1 if one.score is not None else 0 for one in found]
+    below = [replace(one) for one in made]
+    for device in ("cpu", "cuda"):
+        for one in protein_align(below, scoring, device=device, min_scores=highest):
+            assert not one.chain
+
+
 def test_a_protein_longer_than_a_strip():
     """It has columns in several strips, which hand their borders on."""
     rng = np.random.default_rng(9)
@@ -89,7 +105,7 @@ def test_a_protein_longer_than_a_strip():
 def test_a_protein_whose_scores_need_all_of_16_bits(residues):
     """Cells of the longer one are stored less a constant."""
     from gpu_tools.sites.proteins.gpu.plan import ProteinStrand
-    from gpu_tools.sites.proteins.gpu.strips import ProteinJob
+    from gpu_tools.sites.proteins.gpu.strips import LaidOutProtein, ProteinJob
 
     rng = np.random.default_rng(residues)
     base, letters = cases.random_text(rng, 2000), rng.choice(list("ACDEFGHIKLMNPQRSTVWY"), residues)
@@ -97,7 +113,8 @@ def test_a_protein_whose_scores_need_all_of_16_bits(residues):
     tables = protein_tables_of(base, protein_sites(load_sites("fly")), scoring)
     case = ProteinCase(base, ProteinSequence.from_text("p", "".join(letters)), tables)
     strand = ProteinStrand(base.codes, tables["+"], scoring, BLOCK)
-    assert (ProteinJob(strand, case.target.codes).bias > 0) == (residues > 4000)
+    job = ProteinJob(strand, LaidOutProtein(case.target.codes, scoring))
+    assert (job.bias > 0) == (residues > 4000)
     found, left = on_gpu([case], scoring)
     assert not left
     assert found == protein_align([case], scoring, device="cpu")
