@@ -15,7 +15,7 @@ from gpu_tools.errors import ScoringError
 from gpu_tools.model.protein_scoring import ProteinScoring
 from gpu_tools.sites.bounds import best_sites
 from gpu_tools.sites.scores import CLOSED
-from gpu_tools.sites.table import SiteTable
+from gpu_tools.sites.table import SiteTable, once_a_table
 from gpu_tools.splicing.bounds import Bounds, fit_int16
 from gpu_tools.splicing.proteins.columns import ProteinLimits, lifted_pairs
 
@@ -67,7 +67,7 @@ def protein_limits(
     """
     if CLOSED in (table.first.usual, table.last.usual):
         raise ScoringError("a table that is closed somewhere; expected chains to begin anywhere")
-    step, pair = sum(table.largest_scores()), pairs.largest
+    step, pair = _largest_step(table), pairs.largest
     once = scoring.gap_open + max(scoring.gap_extend, scoring.stop) + scoring.frameshift
     none = table.first.usual - once - step - pair - 1
     highest = pairs.together + scoring.gap_extend * width
@@ -75,6 +75,12 @@ def protein_limits(
     bounds = Bounds(none - once - step - pair, highest + step + pair)
     narrow = fit_int16(np.array([bounds.magnitude]))[0]
     return ProteinLimits(np.dtype(np.int16 if narrow else np.int32), none, bounds)
+
+
+@once_a_table
+def _largest_step(table: SiteTable) -> int:
+    """Return more than what a boundary adds to a cell."""
+    return sum(table.largest_scores())
 
 
 def _from_introns(table: SiteTable, residues: int, scoring: ProteinScoring) -> int:

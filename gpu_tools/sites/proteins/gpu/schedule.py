@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -101,16 +103,16 @@ def align_on_gpus(
     results, jobs = [None] * len(cases), _jobs(call, options.block)
 
     def drive(share: list[int], gpu: int) -> None:
-        own = {k: jobs[k] for k in share}
-        batches, at_a_time = _batches(own, options)
-        left.extend(set(share) - {k for batch in batches for k in batch})
+        batches = _Batches({k: jobs[k] for k in share}, options)
 
-        def align(batch: list[int]) -> None:
+        def align(_) -> None:
             with cuda.gpus[gpu]:
-                for k, result in _aligned({k: jobs[k] for k in batch}, call, gpu):
-                    results[k] = result
+                while batch := batches.next():
+                    for k, result in _aligned({k: jobs[k] for k in batch}, call, gpu):
+                        results[k] = result
 
-        map_on_threads(at_a_time, align, batches)
+        map_on_threads(batches.at_a_time, align, range(batches.at_a_time))
+        left.extend(batches.left)
 
     map_gpus(ordinals, drive, shares([case.cells for case in cases], len(ordinals)), ordinals)
     for k, result in zip(left, on_cpu([cases[k] for k in left]), strict=True):
@@ -151,32 +153,54 @@ def _strands(call: ProteinCall, block: int) -> dict[int, ProteinStrand]:
     return dict(zip(first, made, strict=True))
 
 
-def _batches(
-    jobs: dict[int, dict[str, ProteinJob]], options: ProteinGpuOptions
-) -> tuple[list[list[int]], int]:
-    """Return the batches of the current GPU, without cases that it cannot take.
+class _Batches:
+    """The batches of the current GPU; threads take one after the other.
 
-    The second is how many batches fit into its memory at a time.
+    Attributes
+    ----------
+    at_a_time : int
+        How many fit into the GPU's memory at a time.
+    left : list of int
+        Cases that the GPU cannot take, when all batches are taken.
     """
-    free = options.memory
-    if free is None:
-        free = SHARE_OF_FREE_MEMORY * cuda.current_context().get_memory_info().free
-    fitting = [k for k in jobs if can_pack() and all(job.fits for job in jobs[k].values())]
-    sizes = {k: _bytes_of(jobs[k]) for k in fitting}
-    taken = [k for k in fitting if sizes[k] <= free]
-    several = not simulated() and max(map(sizes.get, taken), default=0) <= free / BATCHES_AT_A_TIME
-    at_a_time = BATCHES_AT_A_TIME if several else 1
 
-    def share(k: int) -> float:
-        strips = sum(job.strips for job in jobs[k].values())
-        return max(sizes[k] * at_a_time / free, strips / options.strips)
+    def __init__(self, jobs: dict[int, dict[str, ProteinJob]], options: ProteinGpuOptions):
+        free = options.memory
+        if free is None:
+            free = SHARE_OF_FREE_MEMORY * cuda.current_context().get_memory_info().free
+        self._jobs, self._free, self.left = jobs, free, []
+        self._sizes = {k: _bytes_of(own) for k, own in jobs.items()}
+        largest = max((size for size in self._sizes.values() if size <= free), default=0)
+        several = not simulated() and largest <= free / BATCHES_AT_A_TIME
+        self.at_a_time = BATCHES_AT_A_TIME if several else 1
+        self._taking = threading.Lock()
+        # whether jobs fit is found out while others are swept
+        self._batches = within_limit(
+            (k for k in jobs if self._takes(k)), partial(self._share, strips=options.strips), 1.0
+        )
 
-    return list(within_limit(taken, share, 1.0)), at_a_time
+    def next(self) -> list[int]:
+        """Return the cases of the next batch, none behind the last one."""
+        with self._taking:
+            return next(self._batches, [])
+
+    def _takes(self, k: int) -> bool:
+        fits = self._sizes[k] <= self._free and can_pack()
+        if not (fits and all(job.fits for job in self._jobs[k].values())):
+            self.left.append(k)
+            return False
+        return True
+
+    def _share(self, k: int, strips: int) -> float:
+        """Return which share of a batch a case is."""
+        own = sum(job.strips for job in self._jobs[k].values())
+        return max(self._sizes[k] * self.at_a_time / self._free, own / strips)
 
 
 def _bytes_of(jobs: dict[str, ProteinJob]) -> int:
     """Return the bytes of device memory that a case needs, its strands' plans included."""
-    return sum(job.n_bytes + job.strand.plan.n_bytes for job in jobs.values())
+    possible = (job for job in jobs.values() if job.strand.possible)
+    return sum(job.n_bytes + job.strand.plan.n_bytes for job in possible)
 
 
 class _Chain(NamedTuple):

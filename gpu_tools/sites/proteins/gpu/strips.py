@@ -50,7 +50,7 @@ class LaidOutProtein:
     def __len__(self) -> int:
         return len(self.codes)
 
-    @property
+    @cached_property
     def strips(self) -> int:
         """Strips of columns."""
         return -(-(len(self.codes) + 1) // STRIP_COLUMNS)
@@ -163,12 +163,12 @@ class ProteinJob:
         few = max(bounds.highest - self.bias, -lowest) < _MOST
         return self.target.fits and few and self.strand.possible
 
-    @property
+    @cached_property
     def n_checkpoints(self) -> int:
         """Checkpoints that the job writes, none before the first boundary."""
         return (FRAMES * self.steps - 1) // self.strand.every
 
-    @property
+    @cached_property
     def steps(self) -> int:
         """Steps of three boundaries."""
         return -(-(len(self.strand.codes) + 1) // FRAMES)
