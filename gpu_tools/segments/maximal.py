@@ -4,8 +4,8 @@ A segment that is maximal in its run is maximal in all values, unless it is part
 an end of the run. Such a segment starts at one that starts from a smaller sum than every later one
 of its run, and ends at one that ends at a larger sum than every earlier one. These few segments are
 *open* (`gpu_tools.segments.recurrence.mark_open`). The list of Ruzzo and Tompa is made once more,
-of the open segments of neighbouring runs. What is open in the list of these is open in the stretch
-of all of them, so that lists of stretches are joined in the same way.
+of the open segments of neighbouring runs. What is open in the list of these is open in the group
+of all of them, so that lists of groups are joined in the same way.
 
 Rows of open and of crossing segments have four columns: the first position, the one after the last,
 the sums before and after.
@@ -24,24 +24,24 @@ from gpu_tools.segments import recurrence as core
 
 START, END, LOW, HIGH = range(4)
 """Columns of rows."""
-FIRST, COUNT = range(2)
-"""Columns of kept segments: the first of a run's list that is kept, and how many are."""
+FIRST, COUNT, OFFSET = range(3)
+"""Columns of slots: the first of a run's list that is kept, how many are, where they begin."""
 
 push = register_jitable(core.push)
 mark_open = register_jitable(core.mark_open)
 
 
-class Stretch(NamedTuple):
+class RunGroup(NamedTuple):
     """Neighbouring runs taken together.
 
     Attributes
     ----------
     crossing : int64 array, shape (k, 4)
-        Rows of the segments that are maximal in the stretch and cross an end of a run.
+        Rows of the segments that are maximal in the group and cross an end of a run.
     opened : int64 array, shape (k, 4)
-        Rows of the segments that are open in the stretch. Sums count from its start.
+        Rows of the segments that are open in the group. Sums count from its start.
     total : int
-        The sum of the stretch.
+        The sum of the group.
     """
 
     crossing: NDArray[np.int64]
@@ -68,35 +68,35 @@ def _merge(opened, total):
     return rows, firsts[:count] != lasts[:count], marks[:count] != 0
 
 
-def merge_open(opened: NDArray[np.int64], total: int) -> Stretch:
-    """Join runs to a stretch.
+def merge_open(opened: NDArray[np.int64], total: int) -> RunGroup:
+    """Join runs to a group.
 
     Parameters
     ----------
     opened : int64 array, shape (k, 4)
-        Rows of the open segments of all runs, in order. Sums count from the start of the stretch.
+        Rows of the open segments of all runs, in order. Sums count from the start of the group.
     total : int
-        The sum of the stretch.
+        The sum of the group.
 
     Returns
     -------
-    Stretch
+    RunGroup
     """
     rows, crosses, is_open = _merge(opened, np.int64(total))
-    return Stretch(rows[crosses], rows[is_open], total)
+    return RunGroup(rows[crosses], rows[is_open], total)
 
 
-def join(stretches: list[Stretch]) -> NDArray[np.int64]:
-    """Return rows of the segments that cross an end of a run, of neighbouring stretches.
+def join(groups: list[RunGroup]) -> NDArray[np.int64]:
+    """Return rows of the segments that cross an end of a run, of neighbouring groups.
 
     They are in order, and none lies in another one.
     """
-    totals = np.array([stretch.total for stretch in stretches])
-    opened = [stretch.opened.copy() for stretch in stretches]
+    totals = np.array([group.total for group in groups])
+    opened = [group.opened.copy() for group in groups]
     for rows, before in zip(opened, np.cumsum(totals) - totals, strict=True):
         rows[:, LOW:] += before
     whole = merge_open(np.concatenate(opened), totals.sum())
-    rows = np.concatenate([whole.crossing, *(stretch.crossing for stretch in stretches)])
+    rows = np.concatenate([whole.crossing, *(group.crossing for group in groups)])
     # of equal starts that of the whole stays first, which is the longer one
     rows = rows[np.argsort(rows[:, START], kind="stable")]
     outer = np.ones(len(rows), np.bool_)
@@ -164,9 +164,18 @@ class Slots(NamedTuple):
         np.cumsum(kept[:, COUNT] + leaves, out=offsets[1:])
         return cls(kept, offsets, (offsets[:-1] + kept[:, COUNT])[leaves])
 
-    def columns(self, crossing: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
-        """Return starts, ends and sums of all segments, of which only the crossing are filled."""
-        starts, ends, sums = (np.empty(self.offsets[-1], np.int64) for _ in range(3))
+    def table(self) -> NDArray[np.int64]:
+        """Return the kept segments and offsets as three columns."""
+        table = np.zeros((len(self.offsets), 3), np.int64)
+        table[:-1, :OFFSET], table[:, OFFSET] = self.kept, self.offsets
+        return table
+
+    def columns(self) -> tuple[NDArray[np.int64], ...]:
+        """Return empty columns: starts, ends and sums of all segments."""
+        return tuple(np.empty(self.offsets[-1], np.int64) for _ in range(3))
+
+    def put(self, crossing: NDArray[np.int64], found: tuple[NDArray[np.int64], ...]) -> None:
+        """Write the crossing segments to columns."""
+        starts, ends, sums = found
         starts[self.crossing], ends[self.crossing] = crossing[:, START], crossing[:, END]
         sums[self.crossing] = crossing[:, HIGH] - crossing[:, LOW]
-        return starts, ends, sums

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -143,16 +142,17 @@ def maximal(values: NDArray, scale, threads: int) -> tuple[NDArray[np.int64], ..
     """
     n_runs = -(-len(values) // RUN)
     runs = RunSegments.empty(n_runs)
-    shares = list(pairwise(sorted({n_runs * k // threads for k in range(threads + 1)})))
+    cuts = [n_runs * k // threads for k in range(threads + 1)]
 
-    def stretch(first, last):
-        list_runs(values, scale, first, last, runs)
-        return merge_open(*open_rows(runs, first, last))
+    def share(work):
+        return map_on_threads(threads, work, cuts[:-1], cuts[1:])
 
-    crossing = join(map_on_threads(threads, stretch, *zip(*shares, strict=True)))
+    share(lambda a, b: list_runs(values, scale, a, b, runs))
+    crossing = join(share(lambda a, b: merge_open(*open_rows(runs, a, b))))
     bounds, kept = run_bounds(crossing, 0, RUN, n_runs), np.empty((n_runs, 2), np.int64)
-    map_on_threads(threads, lambda a, b: _count_kept(runs, bounds, a, b, kept), *zip(*shares))
+    share(lambda a, b: _count_kept(runs, bounds, a, b, kept))
     slots = Slots.of(kept, bounds, RUN)
-    found = slots.columns(crossing)
-    map_on_threads(threads, lambda a, b: _fill(runs, slots, a, b, found), *zip(*shares))
+    found = slots.columns()
+    share(lambda a, b: _fill(runs, slots, a, b, found))
+    slots.put(crossing, found)
     return found
