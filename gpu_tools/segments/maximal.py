@@ -25,7 +25,7 @@ from gpu_tools.segments import recurrence as core
 START, END, LOW, HIGH = range(4)
 """Columns of rows."""
 FIRST, COUNT, OFFSET = range(3)
-"""Columns of slots: the first of a run's list that is kept, how many are, where they begin."""
+"""Columns of a layout: the first of a run's list that remains, how many do, where they stand."""
 
 push = register_jitable(core.push)
 mark_open = register_jitable(core.mark_open)
@@ -137,14 +137,14 @@ def run_bounds(crossing, first, length, n_runs):
     return bounds
 
 
-class Slots(NamedTuple):
+class ResultLayout(NamedTuple):
     """Where the segments of each run stand in the columns of all segments.
 
-    A crossing segment stands behind those that are kept of the run in which it starts.
+    A crossing segment stands behind those that remain of the run in which it starts.
 
     Attributes
     ----------
-    kept : array of int, shape (runs, 2)
+    remaining : array of int, shape (runs, 2)
         The first segment of the run's list that lies in no crossing one, and how many do.
     offsets : int64 array, shape (runs + 1,)
         Where those of each run begin, and last the number of all segments.
@@ -152,22 +152,22 @@ class Slots(NamedTuple):
         Where the crossing segments stand.
     """
 
-    kept: NDArray
+    remaining: NDArray
     offsets: NDArray[np.int64]
     crossing: NDArray[np.int64]
 
     @classmethod
-    def of(cls, kept: NDArray, bounds: NDArray[np.int32], length: int) -> Slots:
-        """Assign slots to what is kept; see `run_bounds`."""
+    def of(cls, remaining: NDArray, bounds: NDArray[np.int32], length: int) -> ResultLayout:
+        """Lay out what remains of runs; see `run_bounds`."""
         leaves = bounds[:, 1] < length
-        offsets = np.zeros(len(kept) + 1, np.int64)
-        np.cumsum(kept[:, COUNT] + leaves, out=offsets[1:])
-        return cls(kept, offsets, (offsets[:-1] + kept[:, COUNT])[leaves])
+        offsets = np.zeros(len(remaining) + 1, np.int64)
+        np.cumsum(remaining[:, COUNT] + leaves, out=offsets[1:])
+        return cls(remaining, offsets, (offsets[:-1] + remaining[:, COUNT])[leaves])
 
     def table(self) -> NDArray[np.int64]:
-        """Return the kept segments and offsets as three columns."""
+        """Return the remaining segments and offsets as three columns."""
         table = np.zeros((len(self.offsets), 3), np.int64)
-        table[:-1, :OFFSET], table[:, OFFSET] = self.kept, self.offsets
+        table[:-1, :OFFSET], table[:, OFFSET] = self.remaining, self.offsets
         return table
 
     def columns(self) -> tuple[NDArray[np.int64], ...]:

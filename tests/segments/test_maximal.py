@@ -44,8 +44,8 @@ def all_segments(lists, crossing):
     found = [(row[START], row[END], row[HIGH] - row[LOW]) for row in crossing]
     for run, rows in enumerate(lists):
         low, high = bounds[run] + run * LENGTH
-        kept = rows[(rows[:, START] >= low) & (rows[:, START] < high)]
-        found += [(row[START], row[END], row[HIGH] - row[LOW]) for row in kept]
+        remaining = rows[(rows[:, START] >= low) & (rows[:, START] < high)]
+        found += [(row[START], row[END], row[HIGH] - row[LOW]) for row in remaining]
     return sorted(tuple(map(int, segment)) for segment in found)
 
 

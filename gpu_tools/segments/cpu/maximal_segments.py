@@ -18,7 +18,7 @@ from gpu_tools.segments.maximal import (
     HIGH,
     LOW,
     START,
-    Slots,
+    ResultLayout,
     join,
     mark_open,
     merge_open,
@@ -107,21 +107,21 @@ def open_rows(runs, first, last):
 
 
 @njit(cache=True, nogil=True)
-def _count_kept(runs, bounds, first, last, kept):
+def _count_remaining(runs, bounds, first, last, remaining):
     """Fill for some runs which segments of their lists lie in no crossing one."""
     for run in range(first, last):
         starts, count = runs.starts[run], runs.counts[run]
-        kept[run, FIRST] = count_before(starts, count, bounds[run, 0])
-        kept[run, COUNT] = count_before(starts, count, bounds[run, 1]) - kept[run, FIRST]
+        remaining[run, FIRST] = count_before(starts, count, bounds[run, 0])
+        remaining[run, COUNT] = count_before(starts, count, bounds[run, 1]) - remaining[run, FIRST]
 
 
 @njit(cache=True, nogil=True)
-def _fill(runs, slots, first, last, found):
-    """Fill starts, ends and sums with what is kept of some runs."""
+def _fill(runs, layout, first, last, found):
+    """Fill starts, ends and sums with what remains of some runs."""
     starts, ends, sums = found
     for run in range(first, last):
-        for k in range(slots.kept[run, COUNT]):
-            at, own = slots.offsets[run] + k, slots.kept[run, FIRST] + k
+        for k in range(layout.remaining[run, COUNT]):
+            at, own = layout.offsets[run] + k, layout.remaining[run, FIRST] + k
             starts[at] = run * RUN + runs.starts[run, own]
             ends[at] = run * RUN + runs.ends[run, own]
             sums[at] = runs.highs[run, own] - runs.lows[run, own]
@@ -149,10 +149,10 @@ def maximal(values: NDArray, scale, threads: int) -> tuple[NDArray[np.int64], ..
 
     share(lambda a, b: list_runs(values, scale, a, b, runs))
     crossing = join(share(lambda a, b: merge_open(*open_rows(runs, a, b))))
-    bounds, kept = run_bounds(crossing, 0, RUN, n_runs), np.empty((n_runs, 2), np.int64)
-    share(lambda a, b: _count_kept(runs, bounds, a, b, kept))
-    slots = Slots.of(kept, bounds, RUN)
-    found = slots.columns()
-    share(lambda a, b: _fill(runs, slots, a, b, found))
-    slots.put(crossing, found)
+    bounds, remaining = run_bounds(crossing, 0, RUN, n_runs), np.empty((n_runs, 2), np.int64)
+    share(lambda a, b: _count_remaining(runs, bounds, a, b, remaining))
+    layout = ResultLayout.of(remaining, bounds, RUN)
+    found = layout.columns()
+    share(lambda a, b: _fill(runs, layout, a, b, found))
+    layout.put(crossing, found)
     return found

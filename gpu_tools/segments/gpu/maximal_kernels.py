@@ -79,7 +79,7 @@ def list_runs_thread(values, scale, first_run, lists, sums, counts, by_run, rows
 
 
 @kernel()
-def count_kept_thread(lists, counts, bounds, kept):
+def count_remaining_thread(lists, counts, bounds, remaining):
     """Count the segments of one run a thread that lie in no crossing segment.
 
     Parameters
@@ -87,27 +87,27 @@ def count_kept_thread(lists, counts, bounds, kept):
     lists, counts
     bounds : int32 array, shape (runs, 2)
         See `gpu_tools.segments.maximal.run_bounds`.
-    kept : int32 array, shape (runs, 2)
-        Filled; see `gpu_tools.segments.maximal.Slots`.
+    remaining : int32 array, shape (runs, 2)
+        Filled; see `gpu_tools.segments.maximal.ResultLayout`.
     """
     run = cuda.grid(1)
     if run >= len(counts):
         return
     starts, count = lists[0, :, run], counts[run]
     first = count_before(starts, count, bounds[run, 0])
-    kept[run, FIRST] = first
-    kept[run, COUNT] = count_before(starts, count, bounds[run, 1]) - first
+    remaining[run, FIRST] = first
+    remaining[run, COUNT] = count_before(starts, count, bounds[run, 1]) - first
 
 
 @kernel()
-def write_runs_thread(lists, sums, slots, runs, found):
+def write_runs_thread(lists, sums, layout, runs, found):
     """Write the segments of one run a thread that lie in no crossing segment.
 
     Parameters
     ----------
     lists, sums
-    slots : int64 array, shape (runs + 1, 3)
-        See `gpu_tools.segments.maximal.Slots.table`.
+    layout : int64 array, shape (runs + 1, 3)
+        See `gpu_tools.segments.maximal.ResultLayout.table`.
     runs : tuple of int
         The first run, and the one behind the last.
     found : int64 array
@@ -118,10 +118,10 @@ def write_runs_thread(lists, sums, slots, runs, found):
     run = first_run + cuda.grid(1)
     if run >= last_run:
         return
-    before, begin = slots[first_run, OFFSET], (run - first_run) * int64(RUN)
-    size, at = slots[last_run, OFFSET] - before, slots[run, OFFSET] - before
-    first = slots[run, FIRST]
-    for k in range(first, first + slots[run, COUNT]):
+    before, begin = layout[first_run, OFFSET], (run - first_run) * int64(RUN)
+    size, at = layout[last_run, OFFSET] - before, layout[run, OFFSET] - before
+    first = layout[run, FIRST]
+    for k in range(first, first + layout[run, COUNT]):
         found[at] = (begin + lists[1, k, run]) << 32 | (begin + lists[0, k, run])
         found[size + at] = sums[1, k, run] - sums[0, k, run]
         at += 1

@@ -29,7 +29,7 @@ from gpu_tools.segments.gpu.maximal_kernels import (
     SLOTS,
     THREADS,
     TOTAL,
-    count_kept_thread,
+    count_remaining_thread,
     list_runs_thread,
     write_runs_thread,
 )
@@ -39,8 +39,8 @@ from gpu_tools.segments.maximal import (
     LOW,
     OFFSET,
     START,
+    ResultLayout,
     RunGroup,
-    Slots,
     join,
     merge_open,
     run_bounds,
@@ -137,7 +137,7 @@ def _list_batch(part: Part, lists: tuple, buffers: Buffers, batch: tuple[int, in
     values = buffers.staged("values", part.values[first : batch[1] * RUN])
     rows = buffers.array("rows", OPEN_PER_RUN * runs, np.int64, 4)
     by_run = _list_runs(values, part.scale, batch, lists, buffers, rows)
-    n_open = by_run[runs, 0]
+    n_open = int(by_run[runs, 0])
     if n_open > len(rows):
         rows = buffers.array("rows", n_open, np.int64, 4)
         by_run = _list_runs(values, part.scale, batch, lists, buffers, rows)
@@ -159,26 +159,26 @@ def _list_runs(values, scale, batch, lists, buffers: Buffers, rows) -> NDArray[n
 
 
 def count_part(part: Part, bounds: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return which segments of each run lie in no crossing one, as `Slots` describes it."""
+    """Return which segments of each run lie in no crossing one, as `ResultLayout` describes it."""
     resident, (lists, _, counts) = part.pool.resident, part.lists()
     on_gpu = resident.copy("segments, bounds", bounds)
-    kept = resident.array("segments, kept", part.runs, np.int32, 2)
-    launch = count_kept_thread[_blocks(part.runs), THREADS, resident.stream]
-    launch(lists, counts, on_gpu, kept)
-    found = resident.fetch("segments, kept", kept, 2 * part.runs)
+    remaining = resident.array("segments, remaining", part.runs, np.int32, 2)
+    launch = count_remaining_thread[_blocks(part.runs), THREADS, resident.stream]
+    launch(lists, counts, on_gpu, remaining)
+    found = resident.fetch("segments, remaining", remaining, 2 * part.runs)
     resident.stream.synchronize()
     return found.reshape(-1, 2).copy()
 
 
-def write_part(part: Part, slots: NDArray[np.int64], found: tuple[NDArray, ...]) -> None:
+def write_part(part: Part, layout: NDArray[np.int64], found: tuple[NDArray, ...]) -> None:
     """Fill starts, ends and sums with the segments of a part that lie in no crossing one.
 
-    `slots`: rows of `Slots.table` for the runs of the part, and the one behind them.
+    `layout`: rows of `ResultLayout.table` for the runs of the part, and the one behind them.
     """
     resident = part.pool.resident
-    arrays = *part.lists()[:2], resident.copy("segments, slots", slots)
+    arrays = *part.lists()[:2], resident.copy("segments, layout", layout)
     resident.stream.synchronize()
-    work = partial(_write_batch, part, arrays, slots[:, OFFSET], found)
+    work = partial(_write_batch, part, arrays, layout[:, OFFSET], found)
     map_buffers(part.streams, work, batches_of(part.values, RUN))
 
 
@@ -246,17 +246,17 @@ def maximal(
         groups = map_gpus(ordinals, _list_parts, parts)
         crossing = join([group for each in groups for group in each])
         bounds = run_bounds(crossing, 0, RUN, runs)
-        kept = map_gpus(ordinals, partial(_count_parts, bounds), parts)
-        slots = Slots.of(np.concatenate(kept), bounds, RUN)
-        found = slots.columns()
-        map_gpus(ordinals, partial(_write_parts, slots.table(), found), parts)
-    slots.put(crossing, found)
+        remaining = map_gpus(ordinals, partial(_count_parts, bounds), parts)
+        layout = ResultLayout.of(np.concatenate(remaining), bounds, RUN)
+        found = layout.columns()
+        map_gpus(ordinals, partial(_write_parts, layout.table(), found), parts)
+    layout.put(crossing, found)
     return found
 
 
 def _count_parts(bounds: NDArray[np.int32], parts: list[Part]) -> NDArray[np.int32]:
-    kept = [count_part(part, bounds[runs]) for part, runs in _listed(parts)]
-    return np.concatenate([*kept, np.empty((0, 2), np.int32)])
+    remaining = [count_part(part, bounds[runs]) for part, runs in _listed(parts)]
+    return np.concatenate([*remaining, np.empty((0, 2), np.int32)])
 
 
 def _write_parts(table: NDArray[np.int64], found: tuple, parts: list[Part]) -> None:

@@ -71,6 +71,6 @@ def test_listing_of_maximal_segments(dtype, to_ptx):
 def test_counting_and_writing_of_maximal_segments(to_ptx):
     lists, sums = array(types.int16, 3), array(types.int64, 3)
     given = lists, INT32, TABLE32, TABLE32
-    assert ".local" not in to_ptx(maximal_kernels.count_kept_thread, *given)
+    assert ".local" not in to_ptx(maximal_kernels.count_remaining_thread, *given)
     given = lists, sums, TABLE64, types.UniTuple(types.int64, 2), INT64
     assert ".local" not in to_ptx(maximal_kernels.write_runs_thread, *given)
