@@ -25,7 +25,7 @@ from gpu_tools.segments import recurrence as core
 START, END, LOW, HIGH = range(4)
 """Columns of rows."""
 FIRST, COUNT, OFFSET = range(3)
-"""Columns of a layout: the first of a run's list that remains, how many do, where they stand."""
+"""Columns of a layout; see `ResultLayout`."""
 
 push = register_jitable(core.push)
 mark_open = register_jitable(core.mark_open)
@@ -105,15 +105,13 @@ def join(groups: list[RunGroup]) -> NDArray[np.int64]:
 
 
 @njit(cache=True, nogil=True)
-def run_bounds(crossing, first, length, n_runs):
+def run_bounds(crossing, length, n_runs):
     """Return which part of each run lies in no crossing segment.
 
     Parameters
     ----------
     crossing : int64 array, shape (k, 4)
         See `join`.
-    first : int
-        Position of the first run.
     length : int
         Values of a run.
     n_runs : int
@@ -126,7 +124,7 @@ def run_bounds(crossing, first, length, n_runs):
     """
     bounds, c = np.empty((n_runs, 2), np.int32), 0
     for run in range(n_runs):
-        begin = first + run * length
+        begin = run * length
         while c < len(crossing) and crossing[c, END] <= begin:
             c += 1
         bounds[run, 0], bounds[run, 1], following = 0, length, c
@@ -144,35 +142,28 @@ class ResultLayout(NamedTuple):
 
     Attributes
     ----------
-    remaining : array of int, shape (runs, 2)
-        The first segment of the run's list that lies in no crossing one, and how many do.
-    offsets : int64 array, shape (runs + 1,)
-        Where those of each run begin, and last the number of all segments.
+    rows : int64 array, shape (runs + 1, 3)
+        The first segment of each run's list that lies in no crossing one, how many do, and where
+        they stand. The last row has the number of all segments there.
     crossing : int64 array
         Where the crossing segments stand.
     """
 
-    remaining: NDArray
-    offsets: NDArray[np.int64]
+    rows: NDArray[np.int64]
     crossing: NDArray[np.int64]
 
     @classmethod
     def of(cls, remaining: NDArray, bounds: NDArray[np.int32], length: int) -> ResultLayout:
-        """Lay out what remains of runs; see `run_bounds`."""
+        """Lay out what remains of runs: first segment and number; see `run_bounds`."""
         leaves = bounds[:, 1] < length
-        offsets = np.zeros(len(remaining) + 1, np.int64)
-        np.cumsum(remaining[:, COUNT] + leaves, out=offsets[1:])
-        return cls(remaining, offsets, (offsets[:-1] + remaining[:, COUNT])[leaves])
-
-    def table(self) -> NDArray[np.int64]:
-        """Return the remaining segments and offsets as three columns."""
-        table = np.zeros((len(self.offsets), 3), np.int64)
-        table[:-1, :OFFSET], table[:, OFFSET] = self.remaining, self.offsets
-        return table
+        rows = np.zeros((len(remaining) + 1, 3), np.int64)
+        rows[:-1, :OFFSET] = remaining
+        np.cumsum(rows[:-1, COUNT] + leaves, out=rows[1:, OFFSET])
+        return cls(rows, (rows[:-1, OFFSET] + rows[:-1, COUNT])[leaves])
 
     def columns(self) -> tuple[NDArray[np.int64], ...]:
         """Return empty columns: starts, ends and sums of all segments."""
-        return tuple(np.empty(self.offsets[-1], np.int64) for _ in range(3))
+        return tuple(np.empty(self.rows[-1, OFFSET], np.int64) for _ in range(3))
 
     def put(self, crossing: NDArray[np.int64], found: tuple[NDArray[np.int64], ...]) -> None:
         """Write the crossing segments to columns."""

@@ -40,7 +40,7 @@ def group_of(lists, prefix, first, last):
 
 def all_segments(lists, crossing):
     """Return the segments of runs that lie in no crossing one, and the crossing ones."""
-    bounds = run_bounds(crossing, 0, LENGTH, len(lists))
+    bounds = run_bounds(crossing, LENGTH, len(lists))
     found = [(row[START], row[END], row[HIGH] - row[LOW]) for row in crossing]
     for run, rows in enumerate(lists):
         low, high = bounds[run] + run * LENGTH
@@ -60,7 +60,7 @@ def test_groups_give_the_list_of_all(seed):
     assert found == oracle.maximal_by_list(values.tolist())
 
 
-def test_what_is_open_in_a_stretch_is_what_its_whole_list_has_open():
+def test_what_is_open_in_a_group_is_what_its_whole_list_has_open():
     rng = np.random.default_rng(4)
     for _ in range(100):
         values = rng.integers(-4, 5, 5 * LENGTH)

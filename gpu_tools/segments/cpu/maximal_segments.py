@@ -120,11 +120,11 @@ def _fill(runs, layout, first, last, found):
     """Fill starts, ends and sums with what remains of some runs."""
     starts, ends, sums = found
     for run in range(first, last):
-        for k in range(layout.remaining[run, COUNT]):
-            at, own = layout.offsets[run] + k, layout.remaining[run, FIRST] + k
-            starts[at] = run * RUN + runs.starts[run, own]
-            ends[at] = run * RUN + runs.ends[run, own]
-            sums[at] = runs.highs[run, own] - runs.lows[run, own]
+        own, count, at = layout[run]
+        for k in range(own, own + count):
+            starts[at], ends[at] = run * RUN + runs.starts[run, k], run * RUN + runs.ends[run, k]
+            sums[at] = runs.highs[run, k] - runs.lows[run, k]
+            at += 1
 
 
 def maximal(values: NDArray, scale, threads: int) -> tuple[NDArray[np.int64], ...]:
@@ -149,10 +149,10 @@ def maximal(values: NDArray, scale, threads: int) -> tuple[NDArray[np.int64], ..
 
     share(lambda a, b: list_runs(values, scale, a, b, runs))
     crossing = join(share(lambda a, b: merge_open(*open_rows(runs, a, b))))
-    bounds, remaining = run_bounds(crossing, 0, RUN, n_runs), np.empty((n_runs, 2), np.int64)
+    bounds, remaining = run_bounds(crossing, RUN, n_runs), np.empty((n_runs, 2), np.int64)
     share(lambda a, b: _count_remaining(runs, bounds, a, b, remaining))
     layout = ResultLayout.of(remaining, bounds, RUN)
     found = layout.columns()
-    share(lambda a, b: _fill(runs, layout, a, b, found))
+    share(lambda a, b: _fill(runs, layout.rows, a, b, found))
     layout.put(crossing, found)
     return found

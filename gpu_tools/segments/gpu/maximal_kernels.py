@@ -107,7 +107,7 @@ def write_runs_thread(lists, sums, layout, runs, found):
     ----------
     lists, sums
     layout : int64 array, shape (runs + 1, 3)
-        See `gpu_tools.segments.maximal.ResultLayout.table`.
+        Rows of `gpu_tools.segments.maximal.ResultLayout`.
     runs : tuple of int
         The first run, and the one behind the last.
     found : int64 array

@@ -173,7 +173,7 @@ def count_part(part: Part, bounds: NDArray[np.int32]) -> NDArray[np.int32]:
 def write_part(part: Part, layout: NDArray[np.int64], found: tuple[NDArray, ...]) -> None:
     """Fill starts, ends and sums with the segments of a part that lie in no crossing one.
 
-    `layout`: rows of `ResultLayout.table` for the runs of the part, and the one behind them.
+    `layout`: rows of `ResultLayout` for the runs of the part, and the one behind them.
     """
     resident = part.pool.resident
     arrays = *part.lists()[:2], resident.copy("segments, layout", layout)
@@ -245,11 +245,11 @@ def maximal(
         parts = map_gpus(ordinals, own, shares, pools)
         groups = map_gpus(ordinals, _list_parts, parts)
         crossing = join([group for each in groups for group in each])
-        bounds = run_bounds(crossing, 0, RUN, runs)
+        bounds = run_bounds(crossing, RUN, runs)
         remaining = map_gpus(ordinals, partial(_count_parts, bounds), parts)
         layout = ResultLayout.of(np.concatenate(remaining), bounds, RUN)
         found = layout.columns()
-        map_gpus(ordinals, partial(_write_parts, layout.table(), found), parts)
+        map_gpus(ordinals, partial(_write_parts, layout.rows, found), parts)
     layout.put(crossing, found)
     return found
 
