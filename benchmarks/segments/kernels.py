@@ -11,9 +11,12 @@ ONE = np.int64(1)
 
 def best_segment(resident) -> Callable[[], object]:
     """Return a function that starts the kernel of the best segment on values on the GPU."""
-    from gpu_tools.segments.gpu.best_segment import summarise
+    from numba import cuda
 
-    return lambda: summarise(resident, ONE)
+    from gpu_tools.segments.gpu.best_segment import TILE, summarise
+
+    found = cuda.device_array((-(-len(resident) // TILE), 4), np.int64)
+    return lambda: summarise(resident, ONE, found)
 
 
 def submatrix_search(matrix) -> Callable[[], tuple[int, tuple]]:

@@ -30,7 +30,8 @@ def max_segment(
     device : str
         ``auto``, ``cpu``, ``cuda``, ``cuda:0`` or ``cuda:0,1``; the result does not depend on it.
     threads : int, optional
-        Threads of the CPU path, all that the process may use by default.
+        Threads of the CPU path, which also copy values to a GPU; all that the process may use by
+        default.
 
     Returns
     -------
@@ -68,16 +69,16 @@ def max_segment(
     """
     numbers = as_numbers(values, 1)
     units = choose_units(numbers)
-    where = resolve(device)
+    where, count = resolve(device), cpu_threads(threads)
 
     def on_cpu() -> tuple | None:
-        summaries = cpu.summaries(numbers, units.scale, cpu_threads(threads))
+        summaries = cpu.summaries(numbers, units.scale, count)
         return locate(numbers, units.scale, summaries, cpu.TILE)
 
     def on_gpus(ordinals: tuple[int, ...]) -> tuple | None:
         from gpu_tools.segments.gpu import best_segment as cuda
 
-        summaries = cuda.summaries(numbers, units.scale, ordinals)
+        summaries = cuda.summaries(numbers, units.scale, ordinals, count)
         return locate(numbers, units.scale, summaries, cuda.TILE)
 
     found = on_gpu_or_cpu(where, on_gpus, on_cpu)
@@ -108,8 +109,8 @@ def max_segments(
     device : str
         ``auto``, ``cpu``, ``cuda``, ``cuda:0`` or ``cuda:0,1``; the result does not depend on it.
     threads : int, optional
-        Threads of the CPU path, which also merge what a GPU finds; all that the process may use
-        by default.
+        Threads of the CPU path, which also copy values and results of a GPU; all that the process
+        may use by default.
 
     Returns
     -------

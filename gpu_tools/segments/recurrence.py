@@ -46,20 +46,18 @@ def join(left, right):
     )
 
 
-def push(prefix, starts, ends, links, count, start, end):
+def push(lists, count, segment):
     """Append a segment to Ruzzo and Tompa's list of segments that are maximal so far.
 
     Parameters
     ----------
-    prefix : array
-        Sums before each index that `starts` and `ends` hold.
-    starts, ends, links : array
-        The list. ``links`` holds for each segment the nearest earlier one that starts from a
-        smaller sum, -1 if there is none.
+    lists : tuple of arrays
+        The list: starts, ends, sums before and after each segment, and links. ``links`` holds for
+        each segment the nearest earlier one that starts from a smaller sum, -1 if there is none.
     count : int
         How long the list is.
-    start, end : int
-        The segment, of positive sum, behind all others.
+    segment : tuple of int
+        Start, end, the sums before and after; of positive sum, behind all others.
 
     Returns
     -------
@@ -67,14 +65,58 @@ def push(prefix, starts, ends, links, count, start, end):
         The list's new length: the segment stands last, merged with those that it makes part of a
         longer maximal one.
     """
-    low, high = prefix[start], prefix[end]
+    starts, ends, lows, highs, links = lists
+    start, end, low, high = segment
     k = count - 1
-    while k >= 0 and prefix[starts[k]] >= low:
+    while k >= 0 and lows[k] >= low:
         k = links[k]
-    while k >= 0 and prefix[ends[k]] < high:
-        start, count = starts[k], k
+    while k >= 0 and highs[k] < high:
+        start, low, count = starts[k], lows[k], k
         k = links[k]
-    starts[count] = start
-    ends[count] = end
+    starts[count], ends[count] = start, end
+    lows[count], highs[count] = low, high
     links[count] = k
     return count + 1
+
+
+def mark_open(lows, highs, count, total, marks):
+    """Mark the segments of a run that may be part of a longer one which crosses an end of the run.
+
+    Parameters
+    ----------
+    lows, highs : array
+        Sums before and after each segment that is maximal in the run, from the run's start.
+    count : int
+        How many they are.
+    total : int
+        Sum of the run.
+    marks : array
+        Filled with 1 for open segments and 0 for others.
+
+    Returns
+    -------
+    int
+        How many are open.
+    """
+    found, lowest, leaving = 0, total, count
+    for k in range(count - 1, -1, -1):
+        marks[k] = 0
+        if lows[k] < lowest:
+            found, lowest, leaving, marks[k] = found + 1, lows[k], k, 1
+    highest = np.int64(0)
+    for k in range(leaving):
+        if highs[k] > highest:
+            found, highest, marks[k] = found + 1, highs[k], 1
+    return found
+
+
+def count_before(starts, count, position):
+    """Return how many of the first `count` starts, which rise, lie before a position."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) // 2
+        if starts[middle] < position:
+            low = middle + 1
+        else:
+            high = middle
+    return low

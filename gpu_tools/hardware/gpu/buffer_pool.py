@@ -16,6 +16,8 @@ from gpu_tools.hardware.device import simulated
 
 BATCHES_AT_ONCE = 4
 """Batches of one call that have buffers at the same time."""
+COPIES_AT_ONCE = 1 if simulated() else 8
+"""Threads of the host that copy values of one call to a GPU at the same time, if it has so many."""
 RETAINED_BYTES = 8 << 30
 """What a pool may retain of a GPU's memory between two calls ..."""
 RETAINED_PART = 16
@@ -71,20 +73,34 @@ class Buffers:
             host_to_device(array.reshape(array.size), source, values.nbytes, self.stream)
         return array
 
+    def staged(self, name: str, values: NDArray):
+        """Return a device array with just a copy of `values`, made by way of pinned memory.
+
+        The caller may change `values` then. The next call must wait for the stream.
+        """
+        pinned = self.pinned("staged", len(values), values.dtype)
+        np.copyto(pinned, values)
+        return self.copy(f"{name} {values.dtype}", pinned)[: len(values)]
+
     def fetch(self, name: str, array, count: int) -> NDArray:
         """Return a pinned host array that holds the first elements once the stream is done."""
         values = self.pinned(name, count, array.dtype)
         if count:
-            device_to_host(values, array, values.nbytes, self.stream)
+            flat = array if array.ndim == 1 else array.reshape(array.size)
+            device_to_host(values, flat, values.nbytes, self.stream)
         return values
 
     def pinned(self, name: str, count: int, dtype: type) -> NDArray:
-        """Return a pinned array of the host, which copies fast, with `count` elements."""
-        if name not in self._pinned or len(self._pinned[name]) < count:
+        """Return a pinned array of the host, which copies fast, with `count` elements.
+
+        Arrays of one name share their memory, of whatever type they are.
+        """
+        size = int(count) * np.dtype(dtype).itemsize
+        if name not in self._pinned or len(self._pinned[name]) < size:
             self._pinned.pop(name, None)
             # pinning takes long, so the next array may be somewhat larger
-            self._pinned[name] = cuda.pinned_array(1 << int(count).bit_length(), dtype=dtype)
-        return self._pinned[name][:count]
+            self._pinned[name] = cuda.pinned_array(1 << size.bit_length(), dtype=np.uint8)
+        return self._pinned[name][:size].view(dtype)
 
 
 class BufferPool:
@@ -96,16 +112,19 @@ class BufferPool:
         For what all batches of a call read.
     batches : tuple of Buffers
         For batches, in turns: results of one are read while the GPU works on the next.
+    staging : tuple of Buffers
+        For values of the host: each has a thread that copies them and waits for the results.
     """
 
     def __init__(self):
         self.resident = Buffers()
         self.batches = tuple(Buffers() for _ in range(BATCHES_AT_ONCE))
+        self.staging = tuple(Buffers() for _ in range(COPIES_AT_ONCE))
 
     @property
     def bytes(self) -> int:
         """Bytes of the GPU's memory that the pool takes."""
-        return sum(buffers.bytes for buffers in (self.resident, *self.batches))
+        return sum(buffers.bytes for buffers in (self.resident, *self.batches, *self.staging))
 
     @property
     def free_bytes(self) -> int:
@@ -123,7 +142,8 @@ class BufferPool:
 
     def clear(self) -> None:
         """Release all buffers."""
-        self.resident.clear()
+        for buffers in (self.resident, *self.staging):
+            buffers.clear()
         self.clear_batches()
 
 

@@ -1,12 +1,14 @@
-"""Work for several GPUs: an ordinary thread for each of them."""
+"""Work for several GPUs, an ordinary thread for each of them, and for several streams of one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from queue import SimpleQueue
 from typing import TypeVar
 
 from numba import cuda
 
+from gpu_tools.hardware.gpu.buffer_pool import Buffers
 from gpu_tools.hardware.threads import map_on_threads
 
 Result = TypeVar("Result")
@@ -42,3 +44,37 @@ def map_gpus(
     gpus = list(dict.fromkeys(ordinals))
     map_on_threads(len(gpus), run, gpus)
     return [results[number] for number, _ in calls]
+
+
+def map_buffers(
+    buffers: Sequence[Buffers], work: Callable[..., Result], *arguments: Iterable
+) -> list[Result]:
+    """Call a function on the current GPU, as many calls side by side as there are buffers.
+
+    Parameters
+    ----------
+    buffers : sequence of Buffers
+        Each is used by one call at a time.
+    work : callable
+        Its first argument are the buffers that are its own until it returns.
+    *arguments : iterable
+        As for `map`.
+
+    Returns
+    -------
+    list
+        The results in the order of the arguments. What a call raises is raised here.
+    """
+    ordinal, free = cuda.gpus.current.id, SimpleQueue()
+    for each in buffers:
+        free.put(each)
+
+    def call(*own) -> Result:
+        taken = free.get()
+        try:
+            with cuda.gpus[ordinal]:
+                return work(taken, *own)
+        finally:
+            free.put(taken)
+
+    return map_on_threads(len(buffers), call, *arguments)

@@ -6,6 +6,7 @@ The runs pass through shared memory stage by stage, so that the lanes read whole
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -13,9 +14,11 @@ from numba import cuda, float32, float64, int32, int64
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.dispatch import map_gpus
+from gpu_tools.hardware.gpu.buffer_pool import BufferPool, Buffers, borrowed_pools
+from gpu_tools.hardware.gpu.dispatch import map_buffers, map_gpus
 from gpu_tools.hardware.gpu.intrinsics.words import WARP, kernel
 from gpu_tools.segments import recurrence as core
+from gpu_tools.segments.gpu.batches import batches_of
 
 STAGE = 32
 """Values of a run that are in shared memory at a time; a line of 128 bytes holds 32 of 4 bytes."""
@@ -87,23 +90,38 @@ def _kernel(dtype):
 KERNELS = {np.dtype(str(kind)): _kernel(kind) for kind in (int32, int64, float32, float64)}
 
 
-def summarise(values, scale):
-    """Launch the kernel for an array on the current GPU; return the tiles' numbers, there too."""
+def summarise(values, scale, found, stream=0) -> None:
+    """Launch the kernel for an array on the current GPU; `found` takes the tiles' numbers."""
     tiles = -(-len(values) // TILE)
-    found = cuda.device_array((tiles, 4), np.int64)
-    KERNELS[values.dtype][tiles, WARP](values, scale, found)
-    return found
+    KERNELS[values.dtype][tiles, WARP, stream](values, scale, found)
 
 
-def summaries(values: NDArray, scale, ordinals: tuple[int, ...]) -> NDArray[np.int64]:
-    """Return the four numbers of every tile, shape (tiles, 4); each GPU takes an equal share."""
+def summaries(
+    values: NDArray, scale, ordinals: tuple[int, ...], threads: int = 1
+) -> NDArray[np.int64]:
+    """Return the four numbers of every tile, shape (tiles, 4).
+
+    Each GPU takes an equal share; `threads` of the host copy the values.
+    """
+    tiles, n_gpus = -(-len(values) // TILE), len(ordinals)
+    bounds = [TILE * (tiles * k // n_gpus) for k in range(n_gpus + 1)]
+    shares = [values[a:b] for a, b in pairwise(bounds)]
+
+    def work(share: NDArray, pool: BufferPool) -> list[NDArray[np.int64]]:
+        streams = pool.staging[: max(threads // n_gpus, 1)]
+        batches = [share[a * TILE : b * TILE] for a, b in batches_of(share, TILE)]
+        return map_buffers(streams, partial(_summarise_batch, scale), batches)
+
+    with borrowed_pools(ordinals) as pools:
+        found = map_gpus(ordinals, work, shares, pools)
+    return np.concatenate([batch for batches in found for batch in batches])
+
+
+def _summarise_batch(scale, buffers: Buffers, values: NDArray) -> NDArray[np.int64]:
+    """Return the four numbers of every tile of values on the host."""
     tiles = -(-len(values) // TILE)
-    bounds = [TILE * (tiles * k // len(ordinals)) for k in range(len(ordinals) + 1)]
-    parts = [values[a:b] for a, b in pairwise(bounds)]
-
-    def work(part: NDArray) -> NDArray[np.int64]:
-        if not len(part):
-            return np.empty((0, 4), np.int64)
-        return summarise(cuda.to_device(part), scale).copy_to_host()
-
-    return np.concatenate(map_gpus(ordinals, work, parts))
+    found = buffers.array("summaries", tiles, np.int64, 4)
+    summarise(buffers.staged("values", values), scale, found, buffers.stream)
+    on_host = buffers.fetch("summaries", found, 4 * tiles)
+    buffers.stream.synchronize()
+    return on_host.reshape(-1, 4).copy()

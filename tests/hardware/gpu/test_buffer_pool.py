@@ -39,6 +39,17 @@ def test_an_array_is_made_anew_when_it_is_too_small():
     assert buffers.bytes == 44
 
 
+def test_staged_values_are_copied_at_their_length_and_type():
+    """Pinned memory and arrays that an earlier call has left are larger, or of another type."""
+    buffers = Buffers()
+    for values in (np.arange(9.0), np.arange(5, dtype=np.int32), np.arange(7, dtype=np.int64)):
+        on_gpu = buffers.staged("values", values)
+        buffers.stream.synchronize()
+        assert on_gpu.dtype == values.dtype
+        assert on_gpu.copy_to_host().tolist() == values.tolist()
+    assert buffers.fetch("staged", on_gpu, 3).tolist() == [0, 1, 2]
+
+
 def test_bytes_are_filled():
     buffers = Buffers()
     assert buffers.filled("some", 3, np.int16, 0x80).copy_to_host().tolist() == [-0x7F80] * 3

@@ -1,12 +1,12 @@
 """Calls on several GPUs, or on numba's simulator."""
 
-from threading import current_thread
+from threading import Barrier, current_thread
 
 import numpy as np
 import pytest
 
 from gpu_tools import spliced_align
-from gpu_tools.hardware.gpu.dispatch import map_gpus
+from gpu_tools.hardware.gpu.dispatch import map_buffers, map_gpus
 from tests.cases import WORKED_EXAMPLE
 
 pytestmark = pytest.mark.cuda
@@ -38,6 +38,21 @@ def test_an_error_is_raised_and_no_call_follows_it():
     with pytest.raises(ValueError, match="1"):
         map_gpus((0, 0, 0, 0), fails_at_odd, range(4))
     assert done == [0, 1]
+
+
+def test_buffers_are_used_by_one_call_at_a_time():
+    """Two calls that wait for each other work side by side; no third one joins them."""
+    buffers, meeting, used = ["one", "other"], Barrier(2, timeout=60), set()
+
+    def work(own, number):
+        assert own not in used
+        used.add(own)
+        meeting.wait()
+        used.remove(own)
+        meeting.wait()
+        return number * number
+
+    assert map_buffers(buffers, work, range(6)) == [0, 1, 4, 9, 16, 25]
 
 
 @pytest.mark.parametrize("count", [1, 3])

@@ -12,7 +12,7 @@ from gpu_tools.local.gpu import packed as local_packed
 from gpu_tools.local.gpu import score_pass32 as local_score_pass32
 from gpu_tools.matching.gpu.scan import find_words
 from gpu_tools.matching.gpu.weighted_scan import find_costs
-from gpu_tools.segments.gpu import maximal_segments
+from gpu_tools.segments.gpu import maximal_kernels
 from gpu_tools.segments.gpu.submatrix import KERNELS
 
 INT32, INT64 = array(types.int32), array(types.int64)
@@ -62,8 +62,15 @@ def test_submatrix(cell, to_ptx):
 def test_listing_of_maximal_segments(dtype, to_ptx):
     """Lists and sums lie in the memory of the GPU, all else in registers."""
     scale = types.int64 if dtype == "int32" else types.float64
-    lists = array(types.int16, 3)
-    given = array(getattr(types, dtype)), scale, TABLE64, lists, INT64, INT64
-    assert ".local" not in to_ptx(maximal_segments.list_runs_thread, *given)
-    given = TABLE64, lists, INT64, INT64, TABLE32, TABLE64
-    assert ".local" not in to_ptx(maximal_segments.collect_runs_thread, *given)
+    lists, sums = array(types.int16, 3), array(types.int64, 3)
+    values = array(getattr(types, dtype))
+    given = values, scale, types.int64, lists, sums, INT32, TABLE64, TABLE64
+    assert ".local" not in to_ptx(maximal_kernels.list_runs_thread, *given)
+
+
+def test_counting_and_writing_of_maximal_segments(to_ptx):
+    lists, sums = array(types.int16, 3), array(types.int64, 3)
+    given = lists, INT32, TABLE32, TABLE32
+    assert ".local" not in to_ptx(maximal_kernels.count_remaining_thread, *given)
+    given = lists, sums, TABLE64, types.UniTuple(types.int64, 2), INT64
+    assert ".local" not in to_ptx(maximal_kernels.write_runs_thread, *given)

@@ -56,6 +56,26 @@ def test_all_segments_of_several_parts(seed, parts):
     assert all(map(np.array_equal, found, columns))
 
 
+def test_lists_that_the_memory_of_the_gpu_does_not_hold_are_made_again(monkeypatch):
+    """A fifth of the runs are on the GPU at a time, and batches of a part have one or two runs."""
+    from gpu_tools.hardware.gpu.buffer_pool import BufferPool
+    from gpu_tools.segments.gpu import batches, maximal_kernels, maximal_segments
+
+    values = long_values(8, "int64")
+    size = maximal_segments.MEMORY_PART * maximal_segments.RUN_BYTES
+    runs = -(-len(values) // maximal_kernels.RUN)
+    monkeypatch.setattr(BufferPool, "free_bytes", size * -(-runs // 5))
+    monkeypatch.setattr(batches, "BATCH_BYTES", 16 * maximal_kernels.RUN)
+    listed = []
+    original = maximal_segments.list_part
+    monkeypatch.setattr(
+        maximal_segments, "list_part", lambda part: listed.append(part.first) or original(part)
+    )
+    assert_equal(max_segments(values, device="cuda"), max_segments(values, device="cpu"))
+    assert len(listed) == 15
+    assert len(set(listed)) == 5
+
+
 def test_one_segment_across_all_parts():
     from gpu_tools.segments.gpu import maximal_segments as maximal_cuda
 
@@ -172,7 +192,7 @@ def test_the_kernels_do_the_work(monkeypatch):
     called = []
     for module, name in (
         (cuda, "summarise"),
-        (maximal_cuda, "list_runs"),
+        (maximal_cuda, "list_part"),
         (submatrix_cuda, "search"),
     ):
         original = getattr(module, name)
