@@ -303,6 +303,7 @@ TABLES = {
     ),
     "credibility-fly2L": Table("credibility-fly2L", CREDIBILITY, rows.credibility),
     "credibility-at": Table("credibility-at", CREDIBILITY, rows.credibility),
+    "credibility-proteins": Table("credibility-proteins", CREDIBILITY, rows.protein_credibility),
     "matching-approximate": Table(
         "matching-h200",
         ("approximate", "kernel", "TCUPS", "O-ASM", "w-SCAN", "w-Shuffle"),

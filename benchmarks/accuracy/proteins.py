@@ -4,7 +4,8 @@ Run ``python -m benchmarks.accuracy.proteins FOLDER [RECORD.json]``. FOLDER hold
 ``at`` of `genome`, ``augustus_cgp_ENm008`` of `species`, and ``kogs`` with ``human.fa.gz``,
 ``fly.fa.gz`` and ``arabidopsis.fa.gz``, conserved proteins whose names end in ``___`` and the
 number of their family. ``human`` are the genes of resources/training. PARTS and DATA in the
-environment choose parts and data sets, by commas; TRANSCRIPTS limits how many transcripts.
+environment choose parts and data sets, by commas; METHODS chooses programs, all that are installed
+by default; TRANSCRIPTS limits how many transcripts.
 
 Parts: ``speed`` on genes; ``species``: proteins of one vertebrate on the region of another;
 ``kogs``: conserved proteins of other kingdoms on the genes of their families; ``short``: every
@@ -177,9 +178,15 @@ def places(truth) -> list[str]:
     return names if truth[0][0] == "+" else names[::-1]
 
 
+def methods() -> list[str]:
+    """Return the programs to be run: ours, and the others that are installed."""
+    here = [OURS, *protein_peers.installed()]
+    return [m for m in here if m in os.environ.get("METHODS", ",".join(here)).split(",")]
+
+
 def method_rows(trials: list[ProteinTrial], data: str, slow: int = SLOW) -> Iterator[dict]:
     """Yield a row a method; slow programs, and we beside them, get a sample with flanks."""
-    here = [OURS, *protein_peers.installed()]
+    here = methods()
     fast = [m for m in here if m == OURS or not PROGRAMS[m].gene_only]
     for method in fast:
         yield {"base": "whole piece"} | row(method, trials, data)
@@ -224,7 +231,7 @@ def short_rows(folder: Path) -> Iterator[dict]:
         trials = [
             with_flanks(trial_of(t, p)) for t, p in zip(chosen, proteins_of(chosen), strict=True)
         ]
-        for method in [OURS, *protein_peers.installed()]:
+        for method in methods():
             yield {"data": name} | row(method, trials, name)
 
 

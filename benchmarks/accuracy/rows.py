@@ -101,6 +101,15 @@ def credibility(figures: dict) -> Iterator[Row]:
         yield f"{mode}{coding[row['reading']]}, `{row['ends']}`", *counts
 
 
+def protein_credibility(figures: dict) -> Iterator[Row]:
+    """Yield a row a data set and setting, as `credibility` does."""
+    names = {"fly2L": "fly", "at": "Arabidopsis"}
+    for key, each in figures.items():
+        (found,) = each
+        for setting, *counts in credibility({key: each}):
+            yield f"{names.get(found['data'], found['data'])}: {setting}", *counts
+
+
 def _protein_methods(rows: list[dict], column, columns: tuple) -> Iterator[Row]:
     """Yield a row a method and base: exon F1 by column, empty where it was not measured."""
     for base, method in sorted({(r["base"], r["method"]) for r in rows}, reverse=True):

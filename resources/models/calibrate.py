@@ -2,7 +2,8 @@
 
 Run as ``python resources/models/calibrate.py`` for list mode and the shipped site models; needed
 again whenever a site model's numbers or the default scores change. ``--only vertebrate`` does one
-site model, ``--only candidates`` list mode, ``--only proteins-vertebrate`` proteins in site mode.
+site model, ``--only candidates`` list mode, ``--only proteins-vertebrate`` proteins in site mode,
+``--only proteins-candidates`` proteins in list mode.
 ``--device cuda`` gives the same files sooner, ``--missing`` leaves the entries that a file has.
 """
 
@@ -26,7 +27,7 @@ from gpu_tools.formats.values.matrices import load_matrix
 from gpu_tools.model.calibration import SIGNIFICANCE_FORMAT, circumstances_of, setting_of
 from gpu_tools.model.genetic_codes import amino_acids
 from gpu_tools.model.json_model import shipped_in
-from gpu_tools.model.protein_scoring import ProteinScoring
+from gpu_tools.model.protein_scoring import CANDIDATE_WEIGHTS, ProteinScoring
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import AMINO_ACIDS, ProteinSequence, Sequence, encode
 from gpu_tools.model.significance import fit_null_model
@@ -35,6 +36,7 @@ from gpu_tools.sites import GeneSites, SiteCase, load_sites, site_align, tables_
 from gpu_tools.sites.proteins.api import ProteinCase, protein_align, protein_tables_of
 from gpu_tools.sites.proteins.sites import protein_sites
 from gpu_tools.spliced import Case, spliced_align
+from gpu_tools.spliced.proteins.api import ListedProteinCase, protein_spliced_align
 
 HERE = Path(__file__).parent
 TRAINING = HERE.parent / "training"
@@ -66,11 +68,14 @@ the calibration's the best scores of coding targets do not fall with the agreeme
 it. What is above 1/4 is a margin in proportion to the target's length, some 10 points a thousand
 nucleotides.
 """
-PROTEINS = "proteins-"
+PROTEINS, LISTED = "proteins-", "candidates"
 PROTEIN_ENDS = ("global", "free-target")
 PROTEIN_MARGIN = 2.0
 """See `gpu_tools.model.significance.NullModel`. Of shuffled fly proteins on 3 Mb of the fly's
 genome 5 of 70 would pass an E-value of 0.01 without it."""
+LISTED_PROTEIN_MARGIN = 1.5
+"""The same in list mode: 3 of 400 shuffled fly proteins would pass with global ends, 10 with free
+target ends."""
 CODING_MARGIN, LISTED_CODING_MARGIN = 1.5, 1.25
 """The same, for chains that translate, in site mode and of listed candidates. A stretch of few
 codons scores like one of few amino acids. Of 2,000 fly coding sequences with shuffled codons 44
@@ -149,9 +154,9 @@ def limits_of(setting: dict[str, Any]) -> dict[str, float]:
     Proteins have a margin. Chains that translate have one in site mode, and in list mode with an
     exon weight. They have a least agreement, too, but not in site mode with other than global ends.
     """
-    if "pairs" in setting:
-        return {"margin": PROTEIN_MARGIN}
     in_sites = bool(setting["sites"])
+    if "pairs" in setting:
+        return {"margin": PROTEIN_MARGIN if in_sites else LISTED_PROTEIN_MARGIN}
     if setting.get("reading", "any") == "any" or not (in_sites or setting["exon_weight"] > 0):
         return {}
     margin = {"margin": CODING_MARGIN if in_sites else LISTED_CODING_MARGIN}
@@ -223,16 +228,31 @@ def protein_laws(simulation: Simulation, model: GeneSites) -> Iterator[dict[str,
         yield simulation.law(setting, cases, align, NUCLEOTIDES)
 
 
-def candidate_laws(simulation: Simulation) -> Iterator[dict[str, Any]]:
-    """Yield the entries of list mode."""
+def listed_cases(make: type[Case]):
+    """Return what makes cases of a base and targets, with the candidates of ``exons predict``."""
     predictor, predicted = load_model("vertebrate"), {}
 
     def cases(base, targets):
         key = base.codes.tobytes()
         if key not in predicted:
             predicted[key] = predict_exons(base.codes, predictor)
-        return [Case(base, target, predicted[key]) for target in targets]
+        return [make(base, target, predicted[key]) for target in targets]
 
+    return cases
+
+
+def listed_protein_laws(simulation: Simulation) -> Iterator[dict[str, Any]]:
+    """Yield the entries of list mode for proteins."""
+    cases = listed_cases(ListedProteinCase)
+    for ends in PROTEIN_ENDS:
+        scoring = ProteinScoring(load_matrix("BLOSUM62"), ends=ends, **CANDIDATE_WEIGHTS)
+        align = partial(protein_spliced_align, scoring=scoring)
+        yield simulation.law(setting_of(scoring), cases, align, CANDIDATES)
+
+
+def candidate_laws(simulation: Simulation) -> Iterator[dict[str, Any]]:
+    """Yield the entries of list mode."""
+    cases = listed_cases(Case)
     for reading, ends, weight, penalty in CANDIDATE_SETTINGS:
         scoring = SplicedScoring(exon_weight=weight, intron_penalty=penalty, ends=ends)
         align = partial(spliced_align, scoring=scoring, reading=reading)
@@ -258,7 +278,9 @@ def main() -> None:
     parser.add_argument("--records", type=Path, default=TRAINING / "records.fa.gz")
     parser.add_argument("--source", default="random targets on resources/training/records.fa.gz")
     parser.add_argument(
-        "--only", action="append", metavar="candidates|SITE_MODEL|proteins-SITE_MODEL"
+        "--only",
+        action="append",
+        metavar="candidates|SITE_MODEL|proteins-candidates|proteins-SITE_MODEL",
     )
     parser.add_argument("--output", type=Path, default=HERE / "significance", metavar="FOLDER")
     parser.add_argument("--device", default="auto")
@@ -267,8 +289,8 @@ def main() -> None:
     codes = np.concatenate([record.codes for record in read_fasta(options.records)])
     simulation = Simulation(codes, options.device)
     shipped = shipped_in(HERE / "sites")
-    proteins = [f"{PROTEINS}{name}" for name in shipped]
-    for name in options.only or ["candidates", *shipped, *proteins]:
+    proteins = [f"{PROTEINS}{name}" for name in [LISTED, *shipped]]
+    for name in options.only or [LISTED, *shipped, *proteins]:
         path = options.output / f"{name}.json"
         if options.missing and path.exists():
             simulation.known = json.loads(path.read_text("ascii"))["laws"]
@@ -276,8 +298,10 @@ def main() -> None:
 
 
 def _laws(simulation: Simulation, name: str) -> Iterator[dict[str, Any]]:
-    if name == "candidates":
+    if name == LISTED:
         return candidate_laws(simulation)
+    if name == f"{PROTEINS}{LISTED}":
+        return listed_protein_laws(simulation)
     if name.startswith(PROTEINS):
         return protein_laws(simulation, load_sites(name.removeprefix(PROTEINS)))
     return site_laws(simulation, load_sites(name))

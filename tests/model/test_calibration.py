@@ -20,9 +20,13 @@ from gpu_tools import (
     tables_of,
     with_evalues,
 )  # fmt: skip
+from gpu_tools.formats.values.matrices import load_matrix
 from gpu_tools.model.calibration import circumstances_of, setting_of
 from gpu_tools.model.json_model import shipped_in
+from gpu_tools.model.protein_scoring import CANDIDATE_WEIGHTS, ProteinScoring
 from gpu_tools.model.resources import resource_path
+from gpu_tools.sites.model import shipped_sites
+from gpu_tools.sites.proteins.sites import protein_sites
 from tests.oracles.credibility import agreement, coverage
 
 
@@ -43,6 +47,21 @@ def test_list_mode_has_parameters(reading, ends, weight, penalty):
     scoring = SplicedScoring(exon_weight=weight, intron_penalty=penalty, ends=ends)
     assert null_model(scoring, reading) is not None
     assert null_model(scoring, reading) != null_model(scoring, reading, load_sites("vertebrate"))
+
+
+@pytest.mark.parametrize("ends", ["global", "free-target"])
+def test_proteins_have_parameters(ends):
+    """For each shipped site model and for listed candidates, with the command's weights alone."""
+    listed = ProteinScoring(load_matrix("BLOSUM62"), ends=ends, **CANDIDATE_WEIGHTS)
+    scoring = ProteinScoring(load_matrix("BLOSUM62"), ends=ends)
+    found = [null_model(listed), *(
+        null_model(scoring, sites=protein_sites(load_sites(name))) for name in shipped_sites()
+    )]  # fmt: skip
+    assert None not in found
+    assert len(set(found)) == len(found) == len(shipped_sites()) + 1
+    for other in ({"exon_weight": 0.5}, {"intron_penalty": 10}, {"gap_open": 9}):
+        assert null_model(replace(listed, **other)) is None
+    assert null_model(scoring) is None
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from gpu_tools.sites.table import SiteTable
 POINTS_PER_BIT = 1.7
 """Weight of the introns' sites, in points of BLOSUM62, half bits."""
 INTRON_PENALTY = 28
-START, STOP, BEGIN, END = 8, 10, -4, -6
-EXTRA = 2
+START, STOP, BEGIN, END = 12, 10, -8, -8
+EXTRA = 4
 """How much faster penalties rise with an intron's length than against cDNAs."""
 
 

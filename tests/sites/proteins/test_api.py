@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from benchmarks.accuracy.cases import annotated_records, genes, translated
 from gpu_tools import ScoringError, Sequence
 from gpu_tools.errors import InputError
 from gpu_tools.formats.values.matrices import load_matrix
@@ -206,6 +207,20 @@ def test_a_protein_of_the_genome_is_found_in_full(strand):
     assert result.stop_codon
     assert result.phases == (0, 2)
     assert result.cigar == (("M", 15), ("U", len(INTRON)), ("M", 11))
+
+
+def test_the_proteins_of_real_genes_have_identity_1():
+    """The shortest annotated genes with introns, the weights of the command."""
+    spliced = [gene for gene in genes(annotated_records(), 300) if len(gene.exons) > 1]
+    model, scoring = protein_sites(load_sites("vertebrate")), ProteinScoring(BLOSUM62)
+    for own in sorted(spliced, key=lambda gene: len(gene.codes))[:6]:
+        base = Sequence(own.name, own.codes)
+        target = ProteinSequence.from_text(own.name, translated(own.coding))
+        tables = protein_tables_of(base, model, scoring)
+        (found,) = protein_align([ProteinCase(base, target, tables)], scoring, device="cpu")
+        assert (found.strand, found.chain) == ("+", own.exons), own.name
+        assert (found.identity, found.coverage) == (1.0, 1.0), own.name
+        assert found.translation == found.residues == translated(own.coding), own.name
 
 
 def test_frameshifts_and_stop_codons_inside_are_counted():
