@@ -7,7 +7,7 @@ first and last codon excepted; its unrelated ones are shuffles of the sequence. 
 base is a piece of the genome that holds the gene. Pieces begin at a grid, so that genes share them.
 A folder that `OWN_MODELS` names has rows with its species' site model.
 GENES and PIECE in the environment are the number of coding sequences, each shuffled four times, and
-the length of a base; SETTINGS are numbers of settings by commas, of which the rows are in this order.
+the length of a base; SETTINGS are the numbers of the settings to measure, by commas, in this order.
 """
 
 from __future__ import annotations
