@@ -12,6 +12,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -202,6 +203,14 @@ TABLES = {
         ("exon F1", "0 %", "5 %", "15 %", "25 %", "35 %", "45 %", "whole at 5 %"),
         rows.accuracy_genome,
     ),
+    **{
+        f"accuracy-peers-{data}": Table(
+            f"accuracy-peers-{data}",
+            ("exon F1", "0 %", "5 %", "15 %", "25 %", "35 %", "45 %", "whole at 5 %"),
+            partial(rows.accuracy_genome, left_out=()),
+        )
+        for data in ("fly2L", "human")
+    },
     "accuracy-flanks": Table(
         "accuracy-flanks", ("exon F1", "targets", *rows.FLANKS), rows.accuracy_flanks
     ),

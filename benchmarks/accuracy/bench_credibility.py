@@ -7,7 +7,7 @@ first and last codon excepted; its unrelated ones are shuffles of the sequence. 
 base is a piece of the genome that holds the gene. Pieces begin at a grid, so that genes share them.
 A folder that `OWN_MODELS` names has rows with its species' site model.
 GENES and PIECE in the environment are the number of coding sequences, each shuffled four times, and
-the length of a base.
+the length of a base; SETTINGS are the numbers of the settings to measure, by commas, in this order.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ from gpu_tools.splicing.shuffles import shuffled
 SEED, SHUFFLES, DIVERGENCE = 5, 4, 0.35
 GENES = int(os.environ.get("GENES", "500"))
 PIECE = int(os.environ.get("PIECE", "50000"))
+NUMBERS = os.environ.get("SETTINGS", "")
 LENGTHS = range(150, 2001)
 LIMITS = (0.1, 0.01, 0.001)
 CODON = 3
@@ -150,8 +151,9 @@ def measure(folder: Path, tiny: bool = False) -> Iterator[tuple[str, list[dict]]
     """Yield the rows of all settings."""
     genome = {sequence.name: sequence for sequence in read_fasta(folder / "genome.fa.gz")}
     pieces = genes_by_piece(folder, 8 if tiny else GENES)
-    for number, setting in enumerate(settings_of(folder)):
-        yield f"{folder.name} {number}", [row(setting, genome, pieces)]
+    settings = settings_of(folder)
+    for number in map(int, NUMBERS.split(",")) if NUMBERS else range(len(settings)):
+        yield f"{folder.name} {number}", [row(settings[number], genome, pieces)]
 
 
 if __name__ == "__main__":

@@ -37,8 +37,9 @@ class SiteDesign:
         Columns and words of the sites.
     site_weight : float
         Pseudo-observations of the background in each column.
-    cutoff : float
-        Smallest score of a site in bits, so low that it only spares hopeless ones.
+    cutoff, acceptor_cutoff : float
+        Smallest score of a donor and of an acceptor in bits, so low that only hopeless ones are
+        spared. Of an acceptor's many columns true ones score as low as -12.3.
     points_per_bit : float
         Weight of the sites.
     shortest, penalty : int
@@ -63,6 +64,7 @@ class SiteDesign:
     donor: Window = DONOR
     site_weight: float = 12.0
     cutoff: float = -10.0
+    acceptor_cutoff: float = -14.0
     points_per_bit: float = 0.85
     shortest: int = 30
     penalty: int = 14
@@ -95,12 +97,10 @@ def train_sites(
         Content of the model's JSON file.
     """
     design = design or SiteDesign()
-    weights = design.site_weight, design.cutoff
     strands = [strand for record in records for strand in strands_of(record)]
-    major = {
-        "donor": site_matrix(strands, "donors", design.donor, *weights),
-        "acceptor": site_matrix(strands, "acceptors", design.acceptor, *weights),
-    }
+    donor = strands, "donors", design.donor, design.site_weight, design.cutoff
+    acceptor = strands, "acceptors", design.acceptor, design.site_weight, design.acceptor_cutoff
+    major = {"donor": site_matrix(*donor), "acceptor": site_matrix(*acceptor)}
     lengths = np.array([end - start for s in strands for start, end in s.distinct_introns])
     lengths = lengths[lengths >= LEAST_SHORTEST]
     quartile = float(np.percentile(lengths, 75)) if len(lengths) else design.rising_length

@@ -99,7 +99,8 @@ def acceptor(words, n: int, before: int, upstream, background, design: SiteDesig
     left = near(background, design.acceptor.words, before, range(before + 2))
     right = near(background, design.acceptor.words, 0, range(2, 7 - before))
     bits = log_odds(observed, np.vstack([far, left, right]), n, design)
-    return {"before": len(bits) - (5 - before), "scores": rounded(bits), "cutoff": design.cutoff}
+    width, cutoff = len(bits) - (5 - before), design.acceptor_cutoff
+    return {"before": width, "scores": rounded(bits), "cutoff": cutoff}
 
 
 def length_at(text: str, share: float) -> int:

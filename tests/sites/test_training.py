@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from gpu_tools.model.json_model import HUNDREDTHS
 from gpu_tools.model.resources import resource_path
 from gpu_tools.sites.model import load_sites, shipped_sites, sites_from_dict
 from gpu_tools.sites.training import SiteDesign, rising_penalties, shortest_intron, train_sites
@@ -47,6 +48,9 @@ def test_shipped_models_have_the_weights_of_the_design(name):
     assert (model.points_per_bit, model.begin, model.end) == (
         design.points_per_bit, design.anywhere, design.anywhere
     )  # fmt: skip
+    major = model.introns[0]
+    cutoffs = major.donor.cutoff / HUNDREDTHS, major.acceptor.cutoff / HUNDREDTHS
+    assert cutoffs == (design.cutoff, design.acceptor_cutoff)
     divisors = {1, 2, 4}
     for kind in model.introns:
         assert kind.penalties == ((model.shortest_intron, design.penalty),)

@@ -123,7 +123,7 @@ def test_site_counts_that_a_model_does_not_expect(files, capsys):
         (files / "genome.fa").write_text(f">one\n{text}\n>two\n{text}\n")
         assert align("--site-model", "fly", "--output", "o.tsv") == 0
         shown = capsys.readouterr().err
-        assert shown.count("where the site model fly expects 78 and 65") == told, shown
+        assert shown.count("where the site model fly expects 78 and 74") == told, shown
 
 
 def test_introns_as_short_as_the_model_admits(files, capsys):
