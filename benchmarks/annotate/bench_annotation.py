@@ -8,10 +8,10 @@ the genome to its first ones; MINIPROT names that program.
 
 Parts: ``identity``: proteins of all annotated transcripts with residues substituted, at several
 identities; ``kogs``: conserved proteins of other kingdoms; ``shuffled``: the annotated proteins,
-each in random order; ``references``: KOGs of one and of two kingdoms. Our site models are trained
-on the other half of the windows of 200 kb: the genome is annotated with each of the two, and genes
-count in the half that the model has not seen. Of other programs, which have seen these genomes,
-genes count in both halves.
+each in random order; ``references``: KOGs of one and of two kingdoms, and annotated proteins once
+and twice, with other substitutions. Our site models are trained on the other half of the windows of
+200 kb: the genome is annotated with each of the two, and genes count in the half that the model has
+not seen. Of other programs, which have seen these genomes, genes count in both halves.
 """
 
 from __future__ import annotations
@@ -154,10 +154,7 @@ def identity_rows(folder: Path, tiny: bool) -> Iterator[dict]:
     for name in _chosen(tiny):
         data = _data(folder, name, tiny)
         for identity in IDENTITIES[:1] if tiny else IDENTITIES:
-            proteins = {
-                n: diverged(np.random.default_rng([SEED, identity, k]), p, identity, True)
-                for k, (n, p) in enumerate(data.proteins().items())
-            }
+            proteins = _substituted(data, identity)
             yield from ({"data": name, "identity": identity} | row for row in rows(data, proteins))
 
 
@@ -196,17 +193,38 @@ def shuffled_rows(folder: Path, tiny: bool) -> Iterator[dict]:
 
 
 def reference_rows(folder: Path, tiny: bool) -> Iterator[dict]:
-    """Yield how many loci conserved proteins of one and of two kingdoms give."""
+    """Yield how many loci references give, and twice as many of them."""
     for name in () if tiny else _chosen(tiny):
         data = _data(folder, name, tiny)
         truth = loci(data.truth)
-        for sources in ((DATA[name][0],), (DATA[name][1],), DATA[name]):
-            found = annotated(data, data.models[0], _conserved(folder, sources))
+        for sources, proteins in _references(folder, name, data):
+            found = annotated(data, data.models[0], proteins)
             yield {
-                "data": name, "sources": list(sources), "loci": len(found.genes),
-                "true_loci": len(truth), "chimeras": found.chimeras,
+                "data": name, "sources": sources, "proteins": len(proteins),
+                "loci": len(found.genes), "true_loci": len(truth), "chimeras": found.chimeras,
+                "mrnas": sum(len(gene.transcripts) for gene in found.genes),
                 "outside": _outside(models_of(found), data.truth),
             }  # fmt: skip
+
+
+def _references(
+    folder: Path, name: str, data: GenomeData
+) -> Iterator[tuple[list[str], dict[str, str]]]:  # fmt: skip
+    """Yield sets of proteins: KOGs of one and of two kingdoms, annotated ones once and twice."""
+    for sources in ((DATA[name][0],), (DATA[name][1],), DATA[name]):
+        yield list(sources), _conserved(folder, sources)
+    identity = IDENTITIES[-1]
+    once, again = (_substituted(data, identity, seed) for seed in (SEED, SEED + 1))
+    yield [f"{identity} %"], once
+    yield [f"{identity} %", "again"], once | {f"{n}_again": p for n, p in again.items()}
+
+
+def _substituted(data: GenomeData, identity: int, seed: int = SEED) -> dict[str, str]:
+    """Return the annotated proteins with so many percent of their residues left."""
+    return {
+        n: diverged(np.random.default_rng([seed, identity, k]), p, identity, True)
+        for k, (n, p) in enumerate(data.proteins().items())
+    }
 
 
 def _outside(found: set[CodingModel], truth: set[CodingModel]) -> int:
