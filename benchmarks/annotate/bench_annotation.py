@@ -4,7 +4,7 @@ Run ``python -m benchmarks.annotate.bench_annotation FOLDER [RECORD.json]``. FOL
 and ``at`` of `benchmarks.accuracy.genome` and ``kogs`` of `benchmarks.accuracy.proteins`. PARTS
 and DATA in the environment choose parts and data sets, by commas, SEARCH our search, and WORK a
 folder that keeps our results of each batch, and then our rows have no seconds; NUCLEOTIDES limits
-the genome to its first ones; MINIPROT names that program.
+the genome to its first ones; IDENTITIES and PEERS choose further; MINIPROT names that program.
 
 Parts: ``identity``: proteins of all annotated transcripts with residues substituted, at several
 identities; ``kogs``: conserved proteins of other kingdoms; ``shuffled``: the annotated proteins,
@@ -42,7 +42,7 @@ from gpu_tools.sites.model import GeneSites, load_sites, sites_from_dict
 from gpu_tools.sites.training import train_sites
 
 SEED = 2031
-IDENTITIES = (80, 60)
+IDENTITIES = tuple(map(int, os.environ.get("IDENTITIES", "80,60").split(",")))
 OURS = "gpu-tools"
 SHUFFLED_EVALUE = 0.01
 MOST = int(os.environ.get("NUCLEOTIDES", 10**9))
@@ -132,7 +132,7 @@ def ours(data: GenomeData, proteins: dict[str, str]):
 
 def rows(data: GenomeData, proteins: dict[str, str]) -> Iterator[dict]:
     """Yield a row a program: exons, intron chains, loci, and times."""
-    for name in [OURS, *peers.installed()]:
+    for name in [OURS, *_chosen_peers()]:
         call = ours(data, proteins) if name == OURS else peers.run(
             name, data.genome, proteins, data.name
         )  # fmt: skip
@@ -142,6 +142,11 @@ def rows(data: GenomeData, proteins: dict[str, str]) -> Iterator[dict]:
             "seconds": _known(name, wall), "processor_seconds": _known(name, processor),
             "nucleotides": sum(map(len, data.genome)),
         }  # fmt: skip
+
+
+def _chosen_peers() -> list[str]:
+    here = peers.installed()
+    return [name for name in os.environ.get("PEERS", ",".join(here)).split(",") if name in here]
 
 
 def _known(name: str, seconds: float) -> float | None:
@@ -213,7 +218,7 @@ def _references(
     """Yield sets of proteins: KOGs of one and of two kingdoms, annotated ones once and twice."""
     for sources in ((DATA[name][0],), (DATA[name][1],), DATA[name]):
         yield list(sources), _conserved(folder, sources)
-    identity = IDENTITIES[-1]
+    identity = min(IDENTITIES)
     once, again = (_substituted(data, identity, seed) for seed in (SEED, SEED + 1))
     yield [f"{identity} %"], once
     yield [f"{identity} %", "again"], once | {f"{n}_again": p for n, p in again.items()}
