@@ -39,6 +39,8 @@ COSTS = {"protein": HitCosts(12, 26, 30, 5, 10, 0), "cdna": HitCosts(12, 18, 24,
 
 SHORT = 150
 """Residues of a target of which more words are looked up."""
+OFTEN = 10
+"""Windows of such a target that chance may make: they take little time, and genes have few hits."""
 FREE = 4, 0, 2, 1, 3
 """Places of a word, from its end, that are free then, one at a time; the most useful ones first."""
 RESIDUES_OF_FREE = 300
@@ -110,7 +112,8 @@ class TargetSearch:
         """Return the least score of a window of a target of a length."""
         if self.options.min_score is not None:
             return self.options.min_score
-        return chances(length * len(self.index.symbols) * 2 * PER_PLACE[self.index.kind])
+        often = OFTEN if self.index.kind == "protein" and length <= SHORT else 1
+        return chances(length * len(self.index.symbols) * 2 * PER_PLACE[self.index.kind] / often)
 
     def hits(self, target: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Return the hits of a target as `chains` wants them, each once."""

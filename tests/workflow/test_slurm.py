@@ -25,7 +25,7 @@ OPTIONS = (
     "--slurm-init-seconds-before-status-checks", "1", "--latency-wait", "5",
     "--seconds-between-status-checks", "2", "--retries", "0",
     "--set-threads", "spliced_align=1", "--config", "batch_size=1", "mode=candidates",
-    "--configfile", "settings.yaml",
+    "--configfile", "settings.yaml", "--", "all", "annotation",
 )  # fmt: skip
 ANNOTATION = """
 annotation:
