@@ -229,6 +229,11 @@ TABLES = {
         ("proteins", "credible", "same score", "same structure", "whole pieces", "windows"),
         search_rows.exhaustive,
     ),
+    "search-exhaustive-short": Table(
+        "search-short-cpu",
+        ("proteins", "credible", "same score", "same structure", "whole pieces", "windows"),
+        search_rows.exhaustive,
+    ),
     "search-speed": Table(
         "search-speed-cpu",
         ("genome", "index", "processor's time of it", "of the search", "elapsed", "elapsed"),
