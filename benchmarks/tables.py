@@ -238,16 +238,45 @@ TABLES = {
         ("proteins", "credible", "same score", "same structure", "whole pieces", "windows"),
         search_rows.exhaustive,
     ),
+    "search-exhaustive-short": Table(
+        "search-short-cpu",
+        ("proteins", "credible", "same score", "same structure", "whole pieces", "windows"),
+        search_rows.exhaustive,
+    ),
     "search-speed": Table(
         "search-speed-cpu",
         ("genome", "index", "processor's time of it", "of the search", "elapsed", "elapsed"),
         search_rows.speed,
     ),
-    "annotation-fly": Table(
-        "annotation-fly",
-        ("F1", "exons", "intron chains", "loci", "loci found, true ones"),
-        annotation_rows.gene_sets,
-    ),
+    **{
+        f"annotation-{name}{part}": Table(f"annotation-{name}", titles, own)
+        for name in ("fly", "at")
+        for part, titles, own in (
+            (
+                "",
+                ("F1", "exons", "intron chains", "loci", "loci found, true ones"),
+                annotation_rows.gene_sets,
+            ),
+            (
+                "-conserved",
+                (
+                    "right of those found, and F1",
+                    "exons",
+                    "intron chains",
+                    "loci",
+                    "exon F1",
+                    "chain F1",
+                    "locus F1",
+                ),
+                annotation_rows.conserved,
+            ),
+            (
+                "-references",
+                ("proteins", "loci", "outside of true ones", "mRNAs"),
+                annotation_rows.references,
+            ),
+        )
+    },
     "annotation-memory": Table(
         "annotation-memory",
         ("genome", "whole, seeded", "index and genome, by the sum", "a part of 16, exhaustive"),

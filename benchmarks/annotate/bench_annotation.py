@@ -4,14 +4,14 @@ Run ``python -m benchmarks.annotate.bench_annotation FOLDER [RECORD.json]``. FOL
 and ``at`` of `benchmarks.accuracy.genome` and ``kogs`` of `benchmarks.accuracy.proteins`. PARTS
 and DATA in the environment choose parts and data sets, by commas, SEARCH our search, and WORK a
 folder that keeps our results of each batch, and then our rows have no seconds; NUCLEOTIDES limits
-the genome to its first ones; MINIPROT names that program.
+the genome to its first ones; IDENTITIES and PEERS choose further; MINIPROT names that program.
 
 Parts: ``identity``: proteins of all annotated transcripts with residues substituted, at several
 identities; ``kogs``: conserved proteins of other kingdoms; ``shuffled``: the annotated proteins,
-each in random order; ``references``: KOGs of one and of two kingdoms. Our site models are trained
-on the other half of the windows of 200 kb: the genome is annotated with each of the two, and genes
-count in the half that the model has not seen. Of other programs, which have seen these genomes,
-genes count in both halves.
+each in random order; ``references``: KOGs of one and of two kingdoms, and annotated proteins once
+and twice, with other substitutions. Our site models are trained on the other half of the windows of
+200 kb: the genome is annotated with each of the two, and genes count in the half that the model has
+not seen. Of other programs, which have seen these genomes, genes count in both halves.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from gpu_tools.sites.model import GeneSites, load_sites, sites_from_dict
 from gpu_tools.sites.training import train_sites
 
 SEED = 2031
-IDENTITIES = (80, 60)
+IDENTITIES = tuple(map(int, os.environ.get("IDENTITIES", "80,60").split(",")))
 OURS = "gpu-tools"
 SHUFFLED_EVALUE = 0.01
 MOST = int(os.environ.get("NUCLEOTIDES", 10**9))
@@ -132,7 +132,7 @@ def ours(data: GenomeData, proteins: dict[str, str]):
 
 def rows(data: GenomeData, proteins: dict[str, str]) -> Iterator[dict]:
     """Yield a row a program: exons, intron chains, loci, and times."""
-    for name in [OURS, *peers.installed()]:
+    for name in [OURS, *_chosen_peers()]:
         call = ours(data, proteins) if name == OURS else peers.run(
             name, data.genome, proteins, data.name
         )  # fmt: skip
@@ -142,6 +142,11 @@ def rows(data: GenomeData, proteins: dict[str, str]) -> Iterator[dict]:
             "seconds": _known(name, wall), "processor_seconds": _known(name, processor),
             "nucleotides": sum(map(len, data.genome)),
         }  # fmt: skip
+
+
+def _chosen_peers() -> list[str]:
+    here = peers.installed()
+    return [name for name in os.environ.get("PEERS", ",".join(here)).split(",") if name in here]
 
 
 def _known(name: str, seconds: float) -> float | None:
@@ -154,10 +159,7 @@ def identity_rows(folder: Path, tiny: bool) -> Iterator[dict]:
     for name in _chosen(tiny):
         data = _data(folder, name, tiny)
         for identity in IDENTITIES[:1] if tiny else IDENTITIES:
-            proteins = {
-                n: diverged(np.random.default_rng([SEED, identity, k]), p, identity, True)
-                for k, (n, p) in enumerate(data.proteins().items())
-            }
+            proteins = _substituted(data, identity)
             yield from ({"data": name, "identity": identity} | row for row in rows(data, proteins))
 
 
@@ -196,17 +198,38 @@ def shuffled_rows(folder: Path, tiny: bool) -> Iterator[dict]:
 
 
 def reference_rows(folder: Path, tiny: bool) -> Iterator[dict]:
-    """Yield how many loci conserved proteins of one and of two kingdoms give."""
+    """Yield how many loci references give, and twice as many of them."""
     for name in () if tiny else _chosen(tiny):
         data = _data(folder, name, tiny)
         truth = loci(data.truth)
-        for sources in ((DATA[name][0],), (DATA[name][1],), DATA[name]):
-            found = annotated(data, data.models[0], _conserved(folder, sources))
+        for sources, proteins in _references(folder, name, data):
+            found = annotated(data, data.models[0], proteins)
             yield {
-                "data": name, "sources": list(sources), "loci": len(found.genes),
-                "true_loci": len(truth), "chimeras": found.chimeras,
+                "data": name, "sources": sources, "proteins": len(proteins),
+                "loci": len(found.genes), "true_loci": len(truth), "chimeras": found.chimeras,
+                "mrnas": sum(len(gene.transcripts) for gene in found.genes),
                 "outside": _outside(models_of(found), data.truth),
             }  # fmt: skip
+
+
+def _references(
+    folder: Path, name: str, data: GenomeData
+) -> Iterator[tuple[list[str], dict[str, str]]]:  # fmt: skip
+    """Yield sets of proteins: KOGs of one and of two kingdoms, annotated ones once and twice."""
+    for sources in ((DATA[name][0],), (DATA[name][1],), DATA[name]):
+        yield list(sources), _conserved(folder, sources)
+    identity = min(IDENTITIES)
+    once, again = (_substituted(data, identity, seed) for seed in (SEED, SEED + 1))
+    yield [f"{identity} %"], once
+    yield [f"{identity} %", "again"], once | {f"{n}_again": p for n, p in again.items()}
+
+
+def _substituted(data: GenomeData, identity: int, seed: int = SEED) -> dict[str, str]:
+    """Return the annotated proteins with so many percent of their residues left."""
+    return {
+        n: diverged(np.random.default_rng([seed, identity, k]), p, identity, True)
+        for k, (n, p) in enumerate(data.proteins().items())
+    }
 
 
 def _outside(found: set[CodingModel], truth: set[CodingModel]) -> int:

@@ -40,7 +40,7 @@ def _spaln(most: str) -> GenomeProgram:
 
 PROGRAMS = {
     "spaln": _spaln("1"),
-    "spaln, 4 loci": _spaln("4"),
+    "spaln 4 loci": _spaln("4"),
     "miniprot": GenomeProgram(
         ((MINIPROT, f"-t{THREADS}", "--gff", "{genome}", "{proteins}"),), "CDS"
     ),

@@ -10,10 +10,31 @@ from benchmarks.accuracy.rows import Row
 def gene_sets(figures: dict) -> Iterator[Row]:
     """Yield a row a data set, identity and method: F1 of each level, loci, processor's time."""
     for row in (row for name, row in figures.items() if name.startswith("identity")):
-        size = f"{row['data']}, {row['nucleotides'] / 1e6:g} Mb, {row['proteins']} proteins"
+        size = f"{row['data']}, {row['nucleotides'] / 1e6:.3g} Mb, {row['proteins']} proteins"
         scores = (f"{row[level]['f1']:.3f}" for level in ("exon", "chain", "locus"))
         found = f"{row['locus']['found']} of {row['locus']['truth']}"
         yield f"{size} at {row['identity']} %: {row['method']}", *scores, found
+
+
+def conserved(figures: dict) -> Iterator[Row]:
+    """Yield a row a source of proteins and method: right of the exons, chains and loci found."""
+    for row in (row for name, row in figures.items() if name.startswith("kogs")):
+        right = (
+            f"{round(row[level]['precision'] * row[level]['found'])} of {row[level]['found']}"
+            for level in ("exon", "chain", "locus")
+        )
+        scores = (f"{row[level]['f1']:.3f}" for level in ("exon", "chain", "locus"))
+        yield f"{row['source']}, {row['proteins']} proteins: {row['method']}", *right, *scores
+
+
+def references(figures: dict) -> Iterator[Row]:
+    """Yield a row a set of proteins: loci, those outside of true ones, and mRNAs."""
+    for row in (row for name, row in figures.items() if name.startswith("references")):
+        name = f"{row['data']}: {' and '.join(row['sources'])}, {row['proteins']} proteins"
+        yield name, str(row["loci"]), str(row["outside"]), str(row["mrnas"])
+    for row in (row for name, row in figures.items() if name.startswith("shuffled")):
+        name = f"{row['data']}: residues in random order, {row['proteins']} proteins, E = 0.01"
+        yield name, str(row["loci"]), "", ""
 
 
 def memory(figures: dict) -> Iterator[Row]:

@@ -2,7 +2,8 @@
 
 Run ``python -m benchmarks.search.bench_search FOLDER [RECORD.json]``. FOLDER holds ``fly2L`` and
 ``at`` of `benchmarks.accuracy.genome`. PARTS and DATA in the environment choose parts and data
-sets, by commas; TARGETS limits the targets of each set.
+sets, by commas; TARGETS limits the targets of each set. Of ``exhaustive`` SAMPLE is how many
+proteins of at most LONGEST residues are aligned.
 
 Parts: ``proteins`` and ``cdnas``: targets of annotated genes, mutated; how many genes lie in a
 window of their target, and what the windows hold of the genome. ``exhaustive``: a sample of
@@ -39,9 +40,9 @@ from gpu_tools.sites.proteins.sites import protein_sites
 IDENTITIES = {"protein": (100, 80, 60, 40), "cdna": (100, 90, 80, 70)}
 DATA = {"fly2L": SearchOptions(), "at": SearchOptions()}
 MODELS = {"fly2L": "fly", "at": "arabidopsis"}
-SAMPLES = {"fly2L": 20, "at": 150}
+SAMPLES = {name: int(os.environ.get("SAMPLE", most)) for name, most in (("fly2L", 20), ("at", 150))}
 """Proteins that are aligned to the whole piece."""
-LONGEST_OF_SAMPLE = 700
+LONGEST_OF_SAMPLE = int(os.environ.get("LONGEST", "700"))
 MAX_EVALUE = 1e-3
 SHUFFLED = {"12 Mb": (4, 5_000), "34 Mb": (11, 366)}
 """Copies of the fly's piece, all but the first one shuffled, and targets."""

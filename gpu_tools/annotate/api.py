@@ -9,7 +9,7 @@ from os import PathLike
 from gpu_tools.annotate.batches import BatchStore, Found
 from gpu_tools.annotate.explained import Explanation
 from gpu_tools.annotate.gene_set import GenomeAnnotation, TargetNames, gene_set, target_results
-from gpu_tools.annotate.genes import Hit, cluster_hits
+from gpu_tools.annotate.genes import cluster_hits, hits_of
 from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.hits import HitSearch, results_of
 from gpu_tools.annotate.options import AnnotationOptions
@@ -120,10 +120,7 @@ def annotation_of(
     """
     found = results_of(found, options.accepts)
     laws = laws_of(genome.summary.composition, targets)
-    hits = [
-        Hit(number, own, (own.score - laws[number].location) / laws[number].scale)
-        for number, own in found if options.accepts(own)
-    ]  # fmt: skip
+    hits = hits_of([pair for pair in found if options.accepts(pair[1])], laws)
     clusters, chimeras = cluster_hits(hits)
     explanation = Explanation(genome, targets)
     choose = partial(structures_of, isoforms=options.isoforms, gain=explanation.gain)

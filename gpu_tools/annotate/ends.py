@@ -63,14 +63,25 @@ def loose_ends(
     )  # fmt: skip
 
 
+def aligned_codes(alignment: ProteinAlignment) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Return the codes of amino acids and of residues in columns that have both."""
+    acids, residues = _lines(alignment)
+    both = (acids < _GAP) & (residues < _GAP)
+    return acids[both], residues[both]
+
+
+def _lines(alignment: ProteinAlignment) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Return the codes of both lines of an alignment."""
+    lines = alignment.translation, alignment.residues
+    acids, residues = (_CODES[np.frombuffer(line.encode(), np.uint8)] for line in lines)
+    return acids, residues
+
+
 def _columns(alignment: ProteinAlignment, scoring: ProteinScoring) -> tuple[NDArray, NDArray]:
     """Return the score of each column, and of its residue with itself."""
     table = np.full((_GAP + 1, _GAP + 1), -scoring.gap_extend, np.int64)
     table[:_GAP, :_GAP] = scoring.matrix.table()
-    acids, residues = (
-        _CODES[np.frombuffer(line.encode(), np.uint8)]
-        for line in (alignment.translation, alignment.residues)
-    )
+    acids, residues = _lines(alignment)
     gaps = (acids == _GAP) | (residues == _GAP)
     opens = gaps & ~np.append(False, gaps[:-1])
     own = np.where(residues == _GAP, 0, table[residues, residues])

@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from gpu_tools.annotate.options import Alignment
 from gpu_tools.model.loci import interval_of
+from gpu_tools.model.significance import Gumbel
 
 Interval = tuple[int, int]
 SHARED = 0.1
@@ -34,11 +35,14 @@ class Hit:
         In its record's coordinates.
     evidence : float
         Scales by which the score is above the location of unrelated targets' law.
+    share : float
+        Evidence as a share of that of the target's best hit in the genome.
     """
 
     target: int
     alignment: Alignment
     evidence: float = field(compare=False)
+    share: float = field(default=1.0, compare=False)
 
     @property
     def exons(self) -> tuple[Interval, ...]:
@@ -68,6 +72,21 @@ class Hit:
         """A key by which the hit of the most evidence comes first, whatever the hits' order."""
         own = self.alignment
         return -self.evidence, own.target, own.base, own.strand, own.chain
+
+
+def hits_of(found: Iterable[tuple[int, Alignment]], laws: Sequence[Gumbel]) -> list[Hit]:
+    """Return the hits that credible chains are, given with their targets' numbers.
+
+    `laws` are those of unrelated targets, by number.
+    """
+    pairs = [
+        (number, own, (own.score - laws[number].location) / laws[number].scale)
+        for number, own in found
+    ]
+    best: dict[int, float] = {}
+    for number, _, evidence in pairs:
+        best[number] = max(evidence, best.get(number, evidence))
+    return [Hit(number, own, evidence, evidence / best[number]) for number, own, evidence in pairs]
 
 
 def shared_nucleotides(one: Sequence[Interval], other: Sequence[Interval]) -> int:

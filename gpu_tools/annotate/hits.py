@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby, pairwise
 
+from gpu_tools.annotate.composition import evalues_here
 from gpu_tools.annotate.ends import widened
 from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.options import Alignment, AnnotationOptions
@@ -119,7 +121,7 @@ class HitSearch:
             }  # fmt: skip
             for k, alignment in zip(wider, self._best(list(wider.values())), strict=True):
                 found[k] = alignment
-            yield from zip(chunk, found, strict=True)
+            yield from zip(chunk, self._judged(chunk, found), strict=True)
 
     def _near(self, window: SearchWindow) -> SearchWindow:
         """Return the part of a window that is tried first."""
@@ -130,10 +132,35 @@ class HitSearch:
         """Return the part of a window that is to be tried after its near part, or None."""
         if near is window or not alignment.chain:
             return None if near is window else window
+        ends = self.targets.loose_ends(alignment)
+        own = self._interval(window, alignment)
+        return widened(window, near, own, ends, self.options.max_intron)
+
+    def _interval(self, window: SearchWindow, alignment: Alignment) -> tuple[int, int]:
+        """Return where a chain lies in its window's sequence."""
         first = self.genome.loci[window.record].start
         start, end = interval_of(alignment)
-        ends = self.targets.loose_ends(alignment)
-        return widened(window, near, (start - first, end - first), ends, self.options.max_intron)
+        return start - first, end - first
+
+    def _judged(self, windows: list[SearchWindow], found: list[Alignment]) -> list[Alignment]:
+        """Return alignments; hits of biased composition have the E-value of their own place.
+
+        That place is a chain's interval, so that it is the same in every window that holds it.
+        """
+        doubtful = [
+            k for k, one in enumerate(found)
+            if self.options.accepts(one) and self.targets.is_biased(one)
+        ]  # fmt: skip
+        if not doubtful:
+            return found
+        places = [windows[k].part(*self._interval(windows[k], found[k])) for k in doubtful]
+        align = partial(self.targets.align, device=self.device, threads=self.threads)
+        scores = [found[k].score for k in doubtful]
+        own = dict(zip(doubtful, evalues_here(self._cases(places), scores, align), strict=True))
+        return [
+            replace(one, evalue=max(one.evalue, own[k])) if k in own else one
+            for k, one in enumerate(found)
+        ]
 
     def _best(self, windows: list[SearchWindow]) -> list[Alignment]:
         """Return the best chain of each window."""

@@ -3,12 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 from gpu_tools.model.protein_alignment import ProteinAlignment
 from gpu_tools.model.results import SplicedAlignment
 
+if TYPE_CHECKING:
+    from gpu_tools.sites.model import GeneSites
+
 SEARCHES = ("seeded", "exhaustive")
 Alignment = SplicedAlignment | ProteinAlignment
+MOST_INTRON = 100_000
+"""Nucleotides of the longest intron of a gene, by default."""
+_PAID = 10
+
+
+def longest_intron_of(sites: GeneSites) -> int:
+    """Return the longest intron of genes that a site model describes: `MOST_INTRON` at most.
+
+    It is the longest one that costs 10 points more than a short one, as the model's penalties rise.
+    """
+    lines = [line for kind in sites.introns for line in kind.rising]
+    lengths = (every * (_PAID - first) for first, every in lines)
+    return min(max(lengths, default=MOST_INTRON), MOST_INTRON)
 
 
 @dataclass(frozen=True)
@@ -20,7 +37,7 @@ class AnnotationOptions:
     search : {"seeded", "exhaustive"}
         Windows around shared words, or the whole genome in tiles.
     max_intron : int
-        Longest intron of a gene, in nucleotides.
+        Longest intron of a gene, in nucleotides; see `longest_intron_of`.
     max_evalue : float
         Largest E-value of a hit, see `gpu_tools.with_evalues`; the search space is the genome.
     min_identity, min_coverage : float
@@ -34,7 +51,7 @@ class AnnotationOptions:
     """
 
     search: str = "seeded"
-    max_intron: int = 100_000
+    max_intron: int = MOST_INTRON
     max_evalue: float = 0.001
     min_identity: float = 0.0
     min_coverage: float = 0.0

@@ -10,6 +10,9 @@ from gpu_tools.annotate.genes import Hit, HitCluster, Interval
 
 MOST_STRUCTURES = 40
 """Different structures of a gene that may be isoforms: those of the best hits."""
+HOME = 0.9
+"""Evidence of a hit, as a share of its target's best one, that makes an isoform: other hits are of
+paralogues, whose exons may differ."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,7 @@ def structures_of(
     having = Counter(intron for hit in hits for intron in set(hit.introns))
     ranked = sorted(hits, key=lambda hit: (-quality(hit, having, hits), hit.order))
     chosen, seen = [ranked[0]], {ranked[0].introns}
-    candidates = ranked if isoforms else []
+    candidates = [hit for hit in ranked if hit.share >= HOME] if isoforms else []
     for hit in candidates:
         if hit.introns in seen or len(seen) > MOST_STRUCTURES:
             continue

@@ -10,6 +10,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
+from gpu_tools.annotate.composition import is_biased
 from gpu_tools.annotate.ends import LooseEnd, loose_ends
 from gpu_tools.annotate.options import Alignment
 from gpu_tools.errors import ScoringError
@@ -61,6 +62,9 @@ class TargetSet(Protocol):
     def loose_ends(self, alignment: Alignment) -> tuple[LooseEnd, LooseEnd]:
         """Return what the ends of an alignment could win elsewhere, if `finds_loose_ends`."""
 
+    def is_biased(self, alignment: Alignment) -> bool:
+        """Return whether an alignment may be credible by its composition alone."""
+
     def product(self, alignment: Alignment, record: Nucleotides, first: int) -> Nucleotides:
         """Return what a chain on a sequence makes; `first` is where that begins in its record."""
 
@@ -78,7 +82,7 @@ class ProteinTargets:
     scoring: ProteinScoring
     kind: ClassVar[str] = PROTEIN
     finds_loose_ends: ClassVar[bool] = True
-    clearly: ClassVar[int] = 30
+    clearly: ClassVar[int] = 15
     """Points by which an isoform explains its target better than other structures."""
 
     @property
@@ -119,6 +123,10 @@ class ProteinTargets:
         sites = self.sites
         codons = sites.start - sites.begin, sites.stop - sites.end
         return loose_ends(alignment, self.scoring, codons)
+
+    def is_biased(self, alignment: Alignment) -> bool:
+        """Return whether residues in any order would score well."""
+        return is_biased(alignment, self.scoring)
 
     def product(self, alignment, record: Nucleotides, first: int) -> ProteinSequence:
         """Return the protein of a chain."""
@@ -168,6 +176,10 @@ class CdnaTargets:
     def align(self, cases: list[SiteCase], least: list[int], device: str, threads: int | None):
         """Align cDNAs."""
         return site_align(cases, self.scoring, device=device, threads=threads, min_scores=least)
+
+    def is_biased(self, alignment: Alignment) -> bool:
+        """Return False: the law of cDNAs counts how often their nucleotides agree."""
+        return False
 
     def product(self, alignment, record: Nucleotides, first: int) -> Nucleotides:
         """Return the spliced sequence of a chain."""

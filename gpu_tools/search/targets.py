@@ -39,6 +39,8 @@ COSTS = {"protein": HitCosts(12, 26, 30, 5, 10, 0), "cdna": HitCosts(12, 18, 24,
 
 SHORT = 150
 """Residues of a target of which more words are looked up."""
+OFTEN = 10
+"""Windows that chance may make of such a target if it has no others: its gene may have one hit."""
 FREE = 4, 0, 2, 1, 3
 """Places of a word, from its end, that are free then, one at a time; the most useful ones first."""
 RESIDUES_OF_FREE = 300
@@ -96,7 +98,11 @@ class TargetSearch:
         scores, before = chains.best_chains(found, links)
         order = np.lexsort((np.arange(len(found)), -scores))
         most = _MORE_CHAINS * self.options.max_windows
-        owner, totals = chains.separate(order, scores, before, self.least_score(len(target)), most)
+        for often in (1, OFTEN):
+            least = self.least_score(len(target), often)
+            owner, totals = chains.separate(order, scores, before, least, most)
+            if len(totals):
+                break
         spans = self._spans(target, found, owner, totals)
         windows = [
             self._window(number, group, span)
@@ -106,11 +112,15 @@ class TargetSearch:
         windows.sort(key=lambda w: (-w.score, w.record, w.start, w.strand))
         return windows[: self.options.max_windows]
 
-    def least_score(self, length: int) -> int:
-        """Return the least score of a window of a target of a length."""
+    def least_score(self, length: int, often: int = 1) -> int:
+        """Return the least score of a window of a target of a length.
+
+        For short proteins it may be one that chance reaches several times.
+        """
         if self.options.min_score is not None:
             return self.options.min_score
-        return chances(length * len(self.index.symbols) * 2 * PER_PLACE[self.index.kind])
+        often = often if self.index.kind == "protein" and length <= SHORT else 1
+        return chances(length * len(self.index.symbols) * 2 * PER_PLACE[self.index.kind] / often)
 
     def hits(self, target: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Return the hits of a target as `chains` wants them, each once."""

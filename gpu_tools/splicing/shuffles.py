@@ -23,13 +23,14 @@ MOST_ALIGNMENTS = 10_000
 
 
 def shuffled(target: Nucleotides, number: int, codons: bool = False) -> Nucleotides:
-    """Return a target with its nucleotides, or its codons, in random order.
+    """Return a target with its symbols, or its codons, in random order.
 
     Parameters
     ----------
     target : Sequence
+        Nucleotides or a protein.
     number : int
-        Number of the shuffle. It and the target's nucleotides decide the order, nothing else does.
+        Number of the shuffle. It and the target's symbols decide the order, nothing else does.
     codons : bool
         Shuffle whole codons. A start codon stays the first one, a stop codon the last one, and
         nucleotides behind the last whole codon stay where they are.
@@ -42,7 +43,7 @@ def shuffled(target: Nucleotides, number: int, codons: bool = False) -> Nucleoti
     codes = target.codes
     random = np.random.default_rng([SHUFFLE_SEED, crc32(codes.tobytes()), number])
     if not codons:
-        return Nucleotides(target.name, random.permutation(codes))
+        return type(target)(target.name, random.permutation(codes))
     starts, stops = begins_with_start(codes), ends_with_stop(codes)
     first, last = FRAMES * starts, len(codes) - len(codes) % FRAMES - FRAMES * stops
     inner = random.permutation(codes[first : max(last, first)].reshape(-1, FRAMES)).ravel()

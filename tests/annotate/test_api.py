@@ -87,6 +87,18 @@ def test_shuffled_proteins_give_nothing():
     assert annotate([TWO], targets).genes == ()
 
 
+@pytest.mark.parametrize("search", SEARCHES)
+def test_a_stretch_of_two_amino_acids_is_found_by_its_order_alone(search):
+    """Shuffled proteins of the same residues score far above the law of the whole genome."""
+    rng = np.random.default_rng(22)
+    own = "M" + "".join(rng.choice([*"HP"], 79))
+    record = genome(SPACE[0], gene(rng, own, 0), SPACE[1])
+    targets = {f"p{k}": "".join(rng.permutation([*own])) for k in range(4)}
+    found = annotate([record], proteins(own=own, **targets), search=search)
+    assert places(found) == [("chr1", "+", 1500, 1743)]
+    assert [target.loci for target in found.targets] == [1, 0, 0, 0, 0]
+
+
 def test_cdnas_find_genes_too_and_are_one_gene_with_proteins():
     rng = np.random.default_rng(3)
     spliced = gene(rng, A, 0)

@@ -9,6 +9,7 @@ from gpu_tools.annotate.genes import (
     Hit,
     best_disjoint,
     cluster_hits,
+    hits_of,
     share_a_gene,
     shared_nucleotides,
 )
@@ -16,6 +17,7 @@ from gpu_tools.annotate.structures import structures_of
 from gpu_tools.annotate.tiles import tiles
 from gpu_tools.annotate.windows import joined
 from gpu_tools.model.protein_alignment import ProteinAlignment
+from gpu_tools.model.significance import Gumbel
 from gpu_tools.model.windows import SearchWindow
 
 
@@ -110,6 +112,20 @@ def test_an_isoform_explains_its_own_target_clearly_better():
     assert found[0].intron_support == (2, 2)
     assert [s.hit for s in structures_of(cluster, True, lambda hit, other: 0.9)] == [main]
     assert [s.hit for s in structures_of(cluster, False, lambda hit, other: 9.0)] == [main]
+
+
+def test_an_isoform_is_a_hit_of_a_target_that_has_no_better_one_elsewhere():
+    """Of the third target this is a paralogue, with less evidence than its own gene."""
+    chains = [(0, 100), (200, 300)], [(0, 100), (210, 300)], [(0, 90), (200, 300)]
+    found = [(k, hit(k, score, *chain).alignment) for k, (score, chain) in
+             enumerate(zip((50, 45, 40), chains, strict=True))]  # fmt: skip
+    found.append((2, hit(2, 50, (900, 1000)).alignment))
+    hits = hits_of(found, [Gumbel(10, 1)] * 3)
+    assert [one.evidence for one in hits] == [40, 35, 30, 40]
+    assert [one.share for one in hits] == [1, 1, 0.75, 1]
+    clusters, _ = cluster_hits(hits)
+    structures = structures_of(clusters[0], True, lambda hit, other: 9.0)
+    assert [one.hit.target for one in structures] == [0, 1]
 
 
 def test_introns_that_targets_agree_on_outweigh_a_little_evidence():

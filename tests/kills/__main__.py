@@ -60,6 +60,9 @@ def main() -> int:
     parser.add_argument(
         "--workflow", type=int, default=0, metavar="N", help="kills of the workflow"
     )
+    parser.add_argument(
+        "--annotation", action="store_true", help="the workflow's target annotation"
+    )
     parser.add_argument("--slurm", action="store_true", help="the workflow's jobs by SLURM")
     parser.add_argument("--processes", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--seed", type=int, default=1)

@@ -57,6 +57,12 @@ CASES = (
         ("out.tsv", "a.gff3"),
     ),
     KillCase(
+        "annotate",
+        "annotate --genome base.fa --proteins proteins.fa --site-model vertebrate --device cpu "
+        "--table genes.tsv --summary genes.json --output genes.gff3",
+        ("genes.gff3", "genes.tsv", "genes.json"),
+    ),
+    KillCase(
         "local",
         "local-align --query query.fa --subject large.fa --k 5 --alignments a.paf --output out.tsv",
         ("out.tsv", "a.paf"),

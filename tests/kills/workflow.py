@@ -17,7 +17,7 @@ from random import Random
 
 from tests.kills.cases import normal
 from tests.kills.killing import PATHS, ROOT, Kill, group_lives
-from tests.workflow.folders import BASES, TARGETS, write_sheet
+from tests.workflow.folders import BASES, TARGETS, write_annotation, write_sheet
 
 RECEIVERS = ("process", "group", "job")
 _ON_SLURM = (
@@ -29,41 +29,55 @@ _ON_SLURM = (
 _OUTSIDE = ("logs", "benchmarks")
 """Folders of results that hold times."""
 _LONGEST = 600.0
+ANNOTATION = """
+cases:
+annotation:
+  genome: genome.fa
+  proteins: [a.fa, b.fa]
+  search: exhaustive
+  longest_gene: 600
+  target_parts: 2
+  genome_parts: 2
+"""
 
 
 class WorkflowKiller:
-    """Kills runs of a small sheet.
+    """Kills runs of a small sheet, or of the annotation of a small genome.
 
     Parameters
     ----------
     slurm : bool
         Have SLURM run the jobs.
+    annotation : bool
     """
 
-    def __init__(self, slurm: bool = False):
+    def __init__(self, slurm: bool = False, annotation: bool = False):
         self.slurm, self.seconds = slurm, 0.0
+        self.prepared = prepared_annotation if annotation else prepared
+        self.name = "annotation" if annotation else "workflow"
         self.expected: dict[str, bytes] = {}
         more = _ON_SLURM if slurm else ("--cores", "2", "--rerun-incomplete")
         self.words = [
             sys.executable, "-m", "snakemake", "--snakefile", str(ROOT / "workflow" / "Snakefile"),
             *more, "--config", "batch_size=1", "device=cpu",
         ]  # fmt: skip
+        self.words += ["--configfile", "settings.yaml"] if annotation else []
 
     @classmethod
     def rows(cls, options) -> list[dict]:
         """Kill as often as options say; return a row for each kill."""
-        killer = cls(options.slurm)
+        killer = cls(options.slurm, options.annotation)
         killer.measure()
-        print(f"workflow: {killer.seconds:.0f} s, {len(killer.expected)} files", flush=True)
+        print(f"{killer.name}: {killer.seconds:.0f} s, {len(killer.expected)} files", flush=True)
         at_once = 1 if options.slurm else max(options.processes // 2, 1)
         with ThreadPoolExecutor(at_once) as pool:
             return list(pool.map(lambda k: killer._row(k, options), range(options.workflow)))
 
     def _row(self, number: int, options) -> dict:
-        name = "workflow on SLURM" if self.slurm else "workflow"
+        name = f"{self.name} on SLURM" if self.slurm else self.name
         if options.until and time.monotonic() > options.until:
             return {"case": name, "kill": "not done", "in_time": False, "faults": []}
-        rng = Random(f"{options.seed} workflow {number}")
+        rng = Random(f"{options.seed} {self.name} {number}")
         kill = Kill.drawn(rng, self.seconds, RECEIVERS)._replace(over_old=False)
         found, in_time, unlocked = self.faults(kill, rng)
         for fault in found:
@@ -76,7 +90,7 @@ class WorkflowKiller:
         found = []
         for _ in range(2):
             with tempfile.TemporaryDirectory(prefix="kills-") as name:
-                folder, start = prepared(Path(name)), time.monotonic()
+                folder, start = self.prepared(Path(name)), time.monotonic()
                 if self._ended(folder):
                     raise SystemExit((folder / "output.txt").read_text("utf-8", "replace")[-3000:])
                 self.seconds = time.monotonic() - start
@@ -94,7 +108,7 @@ class WorkflowKiller:
             What is wrong, whether the kill came in time, and whether Snakemake had to be unlocked.
         """
         with tempfile.TemporaryDirectory(prefix="kills-") as name:
-            folder = prepared(Path(name))
+            folder = self.prepared(Path(name))
             process = self._started(folder)
             in_time = self._killed(process, kill, rng)
             found = [*self._faults_of_end(process, folder)]
@@ -184,6 +198,14 @@ def prepared(folder: Path) -> Path:
         shutil.copy(ROOT / "resources" / "demo" / name, work / name)
     rows = [(base, "loci.fa.gz", TARGETS[0], "mrnas.fa.gz") for base in BASES]
     write_sheet(work / "config" / "cases.tsv", rows)
+    return work
+
+
+def prepared_annotation(folder: Path) -> Path:
+    """Return a folder with a genome, proteins and settings: four jobs find hits."""
+    work = folder / "work"
+    work.mkdir()
+    write_annotation(work, ANNOTATION)
     return work
 
 

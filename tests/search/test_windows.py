@@ -9,6 +9,7 @@ import pytest
 from gpu_tools.errors import InputError
 from gpu_tools.model.sequences import Sequence
 from gpu_tools.search.api import SearchOptions, build_index, find_windows
+from gpu_tools.search.targets import OFTEN, SHORT, TargetSearch
 from gpu_tools.search.windows import ChainSpan, longest_intron, resolved
 from tests.search.cases import coding, dna, gene, planted, protein, record, target, turned
 
@@ -124,6 +125,15 @@ def test_the_best_windows_are_left_and_weak_ones_not():
     least = every[1].score
     some = find_windows(index, [target(residues)], replace(OPTIONS, min_score=least))
     assert min(w.score for w in some) == least
+
+
+def test_a_short_protein_without_windows_gets_some_of_lower_scores():
+    """Ten of chance in place of one: 3.15 log(10) points, of BLOSUM62 without gaps."""
+    text = dna(np.random.default_rng(9), 9000)
+    search = TargetSearch(build_index([record(text)], options=OPTIONS), OPTIONS)
+    long, short = (search.least_score(length, OFTEN) for length in (SHORT + 1, SHORT))
+    assert 7 <= long - short <= 8
+    assert search.least_score(SHORT) in (long, long - 1)
 
 
 def test_repeats_are_not_looked_up():

@@ -25,6 +25,17 @@ def write_sheet(path, rows, header=HEADER):
     path.write_text("".join("\t".join(map(str, row)) + "\n" for row in (header, *rows)))
 
 
+def write_annotation(path, settings):
+    """Write a genome, two files of proteins, and settings that name them."""
+    from gpu_tools.formats.sequences.fasta import write_fasta
+    from tests.annotate.test_parts import RECORDS, A, B
+
+    write_fasta(path / "genome.fa", RECORDS)
+    for name, protein in (("a", A), ("b", B)):
+        (path / f"{name}.fa").write_text(f">{name}\n{protein}\n")
+    (path / "settings.yaml").write_text(settings)
+
+
 def demo_rows():
     return [(base, LOCI, target, MRNAS) for base in BASES for target in TARGETS]
 

@@ -3,9 +3,7 @@
 import pytest
 
 from gpu_tools.cli.main import main
-from gpu_tools.formats.sequences.fasta import write_fasta
-from tests.annotate.test_parts import RECORDS, A, B
-from tests.workflow.folders import ROOT, Folder
+from tests.workflow.folders import ROOT, Folder, write_annotation
 
 FILES = {
     "output": "genes.gff3", "table": "genes.tsv", "targets-table": "targets.tsv",
@@ -42,10 +40,7 @@ rule mine:
 @pytest.fixture
 def folder(tmp_path):
     """Return a folder with a genome, two files of proteins, and settings."""
-    write_fasta(tmp_path / "genome.fa", RECORDS)
-    for name, protein in (("a", A), ("b", B)):
-        (tmp_path / f"{name}.fa").write_text(f">{name}\n{protein}\n")
-    (tmp_path / "settings.yaml").write_text(SETTINGS)
+    write_annotation(tmp_path, SETTINGS)
     return Folder(tmp_path, ROOT / "workflow" / "Snakefile")
 
 

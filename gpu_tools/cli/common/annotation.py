@@ -6,7 +6,12 @@ from dataclasses import dataclass
 
 import click
 
-from gpu_tools.annotate.options import SEARCHES, AnnotationOptions
+from gpu_tools.annotate.options import (
+    MOST_INTRON,
+    SEARCHES,
+    AnnotationOptions,
+    longest_intron_of,
+)
 from gpu_tools.cli.common import options, summary
 from gpu_tools.cli.common.credibility import acceptance
 from gpu_tools.cli.common.proteins import ProteinOptions, protein_scores, read_proteins
@@ -44,8 +49,9 @@ search = options.added(
         "everywhere.",
     ),
     click.option(
-        "--max-intron", type=options.count(1), default=_DEFAULTS.max_intron, show_default=True,
-        metavar="N", help="Longest intron of a gene.",
+        "--max-intron", type=options.count(1), metavar="N",
+        help="Longest intron of a gene.  [default: one that costs 10 points in the site model, at "
+        f"most {MOST_INTRON}]",
     ),
     click.option(
         "--longest-gene", type=options.count(1), default=_DEFAULTS.longest_gene,
@@ -146,8 +152,13 @@ class GeneSetFiles:
 
 
 def limits_of(values: dict) -> AnnotationOptions:
-    """Return the limits of a search among options."""
-    return AnnotationOptions(**{name: values[name] for name in _LIMITS if name in values})
+    """Return the limits of a search among options; the site model says what is a long intron."""
+    from gpu_tools.sites.model import load_sites
+
+    own = {name: values[name] for name in _LIMITS if name in values}
+    if own["max_intron"] is None:
+        own["max_intron"] = longest_intron_of(load_sites(values["site_model"]))
+    return AnnotationOptions(**own)
 
 
 def read_targets(values: dict) -> list:

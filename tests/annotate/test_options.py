@@ -1,0 +1,20 @@
+"""Limits of hits that are not given."""
+
+import pytest
+
+from gpu_tools import load_sites
+from gpu_tools.annotate.options import longest_intron_of
+from gpu_tools.cli.common.annotation import limits_of
+
+
+@pytest.mark.parametrize(
+    ("name", "longest"), [("fly", 65_536), ("arabidopsis", 32_768), ("vertebrate", 100_000)]
+)
+def test_the_site_model_says_which_introns_are_too_long(name, longest):
+    """Its penalties rise by ten points up to there; an intron that is one longer costs more."""
+    sites = load_sites(name)
+    assert longest_intron_of(sites) == longest
+    extra = [min(p + n // every for p, every in sites.introns[0].rising) for n in (longest,)]
+    assert extra[0] <= 10
+    assert limits_of({"site_model": name, "max_intron": None}).max_intron == longest
+    assert limits_of({"site_model": name, "max_intron": 7}).max_intron == 7
