@@ -11,6 +11,7 @@ import sys
 import numpy as np
 from numba import typeof
 
+from gpu_tools.hardware.inner_functions import compiling_inner
 from gpu_tools.model.scoring import GENE_SCORING
 from gpu_tools.spliced.columns import Jobs, Strands
 from gpu_tools.spliced.cpu import jobs
@@ -45,7 +46,8 @@ def compile_part(name: str, dtype: type = np.int16) -> None:
         "sweep": (jobs._sweep, strand, symbols, terms, cells),
         "strands": (jobs._lay_out_strand, cases, 0, terms.weights),
     }[name]
-    function.compile(tuple(map(typeof, arguments)))
+    with compiling_inner():
+        function.compile(tuple(map(typeof, arguments)))
 
 
 if __name__ == "__main__":
