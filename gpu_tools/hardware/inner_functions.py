@@ -15,6 +15,7 @@ machine code of each.
 
 from __future__ import annotations
 
+import gc
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -58,6 +59,18 @@ def compiling_inner(inner: bool = True) -> Iterator[None]:
         _compiling.inner = before
 
 
+@contextmanager
+def _garbage_left() -> Iterator[None]:
+    """Let Python not look for garbage in cycles, of which compiling makes little, in the block."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 def _is_inner(library: codegen.CodeLibrary) -> bool:
     return getattr(library, "inner_of_gpu_tools", False)
 
@@ -97,7 +110,8 @@ def _unless_inner(method):
             del self.overloads[tuple(types)]
         before, _compiling.ours = _compiling.ours, is_ours(self.py_func.__code__.co_filename)
         try:
-            return method(self, signature)
+            with _garbage_left():
+                return method(self, signature)
         finally:
             _compiling.ours = before
 

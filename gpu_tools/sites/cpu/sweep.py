@@ -216,12 +216,11 @@ class SiteSweep:
         exit_rows = table.donors.open_between(low, high)
         capacity, entries, exits = (len(exit_rows), len(entry_rows)), [], []
         border = fresh_border(2 * inputs.rows_per_block, inputs.floor)
+        compute = _block_again if table.stops is None else _coding_block_again
         for strip in range(-(-columns // len(inputs.strips[0].start))):
             following = fresh_border(2 * inputs.rows_per_block, inputs.floor)
             of_strip = inputs.strips[strip], self.snapshot(strip, number), (border, following)
-            again = _block_again(
-                inputs.lists, table.stops, *of_strip, inputs.weights, (low, high), capacity, columns
-            )
+            again = compute(inputs.lists, *of_strip, inputs.weights, (low, high), capacity, columns)
             entries.append(again[0])
             exits.append(again[1])
             border = following
@@ -230,49 +229,73 @@ class SiteSweep:
 
 
 @njit(cache=True, nogil=True)
-def _block_again(lists, stops, strip, snapshot, borders, weights, rows, capacity, columns):
+def _block_again(lists, strip, snapshot, borders, weights, rows, capacity, columns):
     """Return the rows of a block's entries, by target column, and of its exits.
 
-    `capacity` is how many there are of both; `columns` of the target are wanted. `stops` as in
-    `_sweep_blocks`.
+    `capacity` is how many there are of both; `columns` of the target are wanted.
     """
-    if stops is None:
-        tracks = 1
-        state = restored(snapshot, capacity, tracks)
-        sweep_block(lists, strip, state, borders[0], borders[1], weights, rows)
-    else:
-        tracks = FRAMES
-        state = restored(snapshot, capacity, tracks)
-        sweep_coding_block(lists, strip, state, weights, rows)
-    pending = tracks * len(snapshot.exit_rows)
-    entries = state.entries[: tracks * capacity[1]]
-    exits = state.exits[pending : pending + tracks * capacity[0]]
-    return by_target_column(entries, state.carries.shape[1], columns), exits
+    state = restored(snapshot, capacity, 1)
+    sweep_block(lists, strip, state, borders[0], borders[1], weights, rows)
+    return _entries_and_exits(state, len(snapshot.exit_rows), capacity, 1, columns)
 
 
 @njit(cache=True, nogil=True)
-def _sweep_blocks(
-    lists, stops, strip, state, snapshots, block_exits, borders, done, weights, numbers
-):
+def _coding_block_again(lists, strip, snapshot, borders, weights, rows, capacity, columns):
+    """Do the same for a table with stop codons; there is one strip, which needs no borders."""
+    state = restored(snapshot, capacity, FRAMES)
+    sweep_coding_block(lists, strip, state, weights, rows)
+    return _entries_and_exits(state, len(snapshot.exit_rows), capacity, FRAMES, columns)
+
+
+@njit(nogil=True)
+def _entries_and_exits(state, pending, capacity, tracks, columns):
+    entries = state.entries[: tracks * capacity[1]]
+    exits = state.exits[tracks * pending : tracks * (pending + capacity[0])]
+    return by_target_column(entries, state.carries.shape[1], columns), exits
+
+
+# numba compiles both branches of an `if` that depends on the table: hence a function for each kind
+
+
+@njit(cache=True, nogil=True)
+def _sweep_blocks(lists, strip, state, snapshots, block_exits, borders, done, weights, numbers):
     """Sweep blocks of a strip, each behind the strip on the left.
 
     A border holds the boundaries of a number of blocks: a strip also waits for the one on its
-    right. What is compiled depends on whether there are `stops`: those of `lists`, or None.
+    right.
     """
     k, first, past, size = numbers
     for number in range(first, past):
         wait_for(done, k, number + 1)
         wait_for(done, k + 2, number + 2 - _BLOCKS_OF_BORDER)
-        rows = number * size, min((number + 1) * size, len(lists.codes) + 1)
-        if stops is None:
-            save(snapshots, state, number, 1)
-            sweep_block(lists, strip, state, borders[0], borders[1], weights, rows)
-        else:
-            save(snapshots, state, number, FRAMES)
-            sweep_coding_block(lists, strip, state, weights, rows)
-        width, lanes = len(state.block_exits), state.carries.shape[1]
-        put(block_exits, number, state.block_exits, 0, width, lanes, 0)
+        save(snapshots, state, number, 1)
+        rows = _rows_of(lists, number, size)
+        sweep_block(lists, strip, state, borders[0], borders[1], weights, rows)
+        _keep_exits(block_exits, number, state)
         count_block(done, k + 1)
+
+
+@njit(cache=True, nogil=True)
+def _sweep_coding_blocks(
+    lists, strip, state, snapshots, block_exits, borders, done, weights, numbers
+):
+    """Sweep blocks for a table with stop codons; one strip waits for none and has no borders."""
+    _, first, past, size = numbers
+    for number in range(first, past):
+        save(snapshots, state, number, FRAMES)
+        sweep_coding_block(lists, strip, state, weights, _rows_of(lists, number, size))
+        _keep_exits(block_exits, number, state)
+
+
+@njit(nogil=True)
+def _rows_of(lists, number, size):
+    return number * size, min((number + 1) * size, len(lists.codes) + 1)
+
+
+@njit(nogil=True)
+def _keep_exits(block_exits, number, state):
+    width, lanes = len(state.block_exits), state.carries.shape[1]
+    put(block_exits, number, state.block_exits, 0, width, lanes, 0)
 
 
 def sweep(
@@ -313,12 +336,13 @@ def sweep(
     # beyond the first and the last strip nobody has to be waited for
     blocks_done = np.array([len(blocks), *[0] * threads, len(blocks)], dtype=np.int64)
     per_call = max(cells_per_call // (size * len(target)), 1)
+    sweep_blocks = _sweep_blocks if table.stops is None else _sweep_coding_blocks
 
     def strip(k: int) -> None:
         try:
             for first, past in blocks_of(len(blocks), per_call):
-                _sweep_blocks(
-                    inputs.lists, table.stops, inputs.strips[k], states[k], snapshots[k],
+                sweep_blocks(
+                    inputs.lists, inputs.strips[k], states[k], snapshots[k],
                     block_exits[k], (borders[k], borders[k + 1]), blocks_done, inputs.weights,
                     (k, first, past, size),
                 )  # fmt: skip
