@@ -279,7 +279,7 @@ def snapshot_of(snapshots: Snapshots, table: SiteTable, block: int, first: int, 
     )  # fmt: skip
 
 
-@njit(nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def restored(snapshot, capacity, tracks):
     """Return a state to continue from, with rows for `capacity` more exits and entries."""
     pending, width = len(snapshot.exit_rows), snapshot.rows.shape[1]
@@ -311,7 +311,7 @@ def _copied(rows, count, lanes):
     return made
 
 
-@njit(nogil=True)
+@njit(cache=True, nogil=True)
 def by_target_column(rows, lanes, columns):
     """Return rows in the order of target columns, those up to `columns` filled in."""
     count, width = rows.shape
