@@ -24,6 +24,7 @@ from pathlib import Path
 
 from llvmlite import binding
 from numba.core import caching, codegen, cpu, dispatcher, sigutils
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import lookup_environment
 from numba.core.lowering import Lower
 
@@ -105,15 +106,15 @@ def _unless_inner(method):
         if _compiling.inner:
             return method(self, signature)
         types, _ = sigutils.normalize_signature(signature)
-        found = self.overloads.get(tuple(types))
-        if found is not None and _is_inner(found.library):
-            del self.overloads[tuple(types)]
-        before, _compiling.ours = _compiling.ours, is_ours(self.py_func.__code__.co_filename)
-        try:
-            with _garbage_left():
+        with global_compiler_lock, _garbage_left():  # another thread may use the inner function
+            found = self.overloads.get(tuple(types))
+            if found is not None and _is_inner(found.library):
+                del self.overloads[tuple(types)]
+            before, _compiling.ours = _compiling.ours, is_ours(self.py_func.__code__.co_filename)
+            try:
                 return method(self, signature)
-        finally:
-            _compiling.ours = before
+            finally:
+                _compiling.ours = before
 
     return compile_signature
 
