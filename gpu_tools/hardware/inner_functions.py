@@ -183,19 +183,27 @@ def _where_defined(method):
     return set_env
 
 
-def _linked_only(method):
-    """Mend the end of compiling: of an inner function what it calls is put beside it, no more."""
+def _with_callers(method):
+    """Mend the optimising of what a function is linked to: an inner one waits for its callers."""
+
+    @wraps(method)
+    def optimize(self):
+        if not _is_inner(self):
+            method(self)
+
+    return optimize
+
+
+def _without_machine_code(method):
+    """Mend the end of compiling, which makes machine code."""
 
     @wraps(method)
     def finalize(self):
-        if not _is_inner(self):
+        if _is_inner(self):
+            self._finalize_dynamic_globals()
+            self._finalized = True
+        else:
             method(self)
-            return
-        for library in dict.fromkeys(self._linking_libraries):
-            self._reload_init.update(library._reload_init)
-            self._final_module.link_in(library._get_module_for_linking(), preserve=True)
-        self._finalize_dynamic_globals()
-        self._finalized = True
 
     return finalize
 
@@ -219,7 +227,7 @@ def _from_bitcode(method):
         library = generator.create_library(name)
         library._final_module = binding.parse_bitcode(data)
         library.inner_of_gpu_tools = True
-        library.finalize()
+        library._finalize_final_module()
         return library
 
     return classmethod(unserialize)
@@ -247,7 +255,8 @@ def _mend() -> None:
         (Lower, "create_cfunc_wrapper", _not_called_by_c),
         (cpu.CPUContext, "get_executable", _later),
         (codegen.JITCPUCodegen, "set_env", _where_defined),
-        (library, "finalize", _linked_only),
+        (library, "_optimize_final_module", _with_callers),
+        (library, "_finalize_final_module", _without_machine_code),
         (library, "serialize_using_object_code", _as_bitcode),
         (caching.Cache, "_index_key", _of_its_own),
     ):
