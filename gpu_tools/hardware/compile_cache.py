@@ -18,8 +18,7 @@ extends and writes back. Importing this module mends the cache of the CPU, `secu
   package that cannot be written, such as that of a container's image, and stores what is missing in
   a folder for temporary files if the home cannot be written either.
 
-- numba compiles with each function two ways to call it: from Python and from C. Here nothing calls
-  functions of the package from C, and an eighth of the time of compiling is saved.
+What numba compiles of functions that compiled functions call is in `inner_functions`.
 
 What was compiled of a CUDA kernel is loaded onto a GPU when it is first started there. numba-cuda
 looks whether that has been done and then does it, without a lock: of two threads that start a
@@ -42,9 +41,9 @@ from types import ModuleType
 from typing import TextIO
 
 from numba.core import caching
-from numba.core.lowering import Lower
 
 from gpu_tools.hardware.compiling import about_to_compile
+from gpu_tools.hardware.inner_functions import is_ours
 from gpu_tools.hardware.interrupts import deferred_interrupts
 from gpu_tools.hardware.own_files import private_folder
 
@@ -145,13 +144,9 @@ def _without_old_data(method):
 def _with_package(method):
     @wraps(method)
     def stamp(self):
-        return package_stamp() if _is_ours(self._py_file) else method(self)
+        return package_stamp() if is_ours(self._py_file) else method(self)
 
     return stamp
-
-
-def _is_ours(file: str) -> bool:
-    return Path(file).is_relative_to(_PACKAGE)
 
 
 @cache
@@ -206,7 +201,7 @@ def _compiled_by_one(method):
 
     @wraps(method)
     def load(self, signature, target):
-        if not _is_ours(self._impl.locator._py_file):
+        if not is_ours(self._impl.locator._py_file):
             return method(self, signature, target)
 
         def search():
@@ -297,7 +292,7 @@ def _temporary_locator(caching: ModuleType) -> type:
 
         @classmethod
         def from_function(cls, py_func, py_file):
-            return super().from_function(py_func, py_file) if _is_ours(py_file) else None
+            return super().from_function(py_func, py_file) if is_ours(py_file) else None
 
     return TemporaryLocator
 
@@ -325,14 +320,4 @@ def load_one_by_one(library: type) -> None:
     library.get_cufunc = loaded
 
 
-def _not_for_c(method):
-    @wraps(method)
-    def create(self):
-        if not _is_ours(self.func_ir.loc.filename):
-            method(self)
-
-    return create
-
-
 secure(caching)
-Lower.create_cfunc_wrapper = _not_for_c(Lower.create_cfunc_wrapper)

@@ -5,11 +5,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
+from gpu_tools.cli.common import warming
 from gpu_tools.cli.common.tiny_runs import TINY_RUNS, WIDE, TinyRun, modes_of, write_inputs
 from gpu_tools.cli.common.warming import IN_RUN, Warming, devices_to_warm
 from gpu_tools.cli.main import cli, main
+from gpu_tools.hardware.compiling import about_to_compile
 
 PROTEINS = "--query proteins.fa --subject proteins.fa --matrix BLOSUM62"
 BY_HAND = (
@@ -111,6 +114,30 @@ def test_a_command_says_once_that_it_compiles(quiet, inputs, monkeypatch):
     assert first.returncode == second.returncode == 0
     assert first.stderr.count("compiling, once") == (0 if quiet else 1)
     assert "compiling" not in second.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "compiles_for"), [("spliced-align", "cuda:0"), ("none", "cpu")]
+)
+def test_a_first_call_on_a_gpu_compiles_for_the_gpu(command, compiles_for, monkeypatch):
+    """List mode has parts that only a CPU compiles: they do not make the device a CPU."""
+    devices = []
+
+    class Nothing:
+        def __init__(self, device):
+            self.device = device
+            devices.append(device)
+
+        def missing(self, runs):
+            return []
+
+    monkeypatch.delenv(IN_RUN)
+    monkeypatch.setattr(warming, "Warming", Nothing)
+    program = click.Context(cli, info_name="gpu-tools")
+    context = click.Context(cli, info_name=command, parent=program)
+    with warming.compiling_side_by_side(context, {"device": "cuda:0", "quiet": True}):
+        about_to_compile()
+    assert devices == [compiles_for]
 
 
 def test_a_run_that_fails_is_told_and_not_recorded():

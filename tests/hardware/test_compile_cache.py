@@ -22,6 +22,9 @@ from gpu_tools.hardware import compile_cache as kernel_cache
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.interrupts import deferred_interrupts
 
+_MENDS = "compile_cache.py", "own_files.py", "compiling.py", "inner_functions.py", "interrupts.py"
+"""The modules that mend numba, which import nothing else of the package."""
+
 
 @pytest.mark.parametrize("locked", [True, False])
 def test_two_processes_that_save_at_once_keep_what_each_saved(tmp_path, monkeypatch, locked):
@@ -124,7 +127,7 @@ def test_an_edit_of_what_a_compiled_function_calls_is_seen(tmp_path, mended):
     (package / "hardware").mkdir(parents=True)
     for folder in (package, package / "hardware"):
         (folder / "__init__.py").touch()
-    for name in ("compile_cache.py", "own_files.py", "compiling.py", "interrupts.py"):
+    for name in _MENDS:
         source = Path(kernel_cache.__file__).with_name(name)
         (package / "hardware" / name).write_text(source.read_text())
     mend = "import gpu_tools.hardware.compile_cache" if mended else ""
@@ -277,7 +280,7 @@ def small_package(tmp_path):
     hardware.mkdir(parents=True)
     for folder in (package, hardware):
         (folder / "__init__.py").touch()
-    for name in ("compile_cache.py", "own_files.py", "compiling.py", "interrupts.py"):
+    for name in _MENDS:
         source = Path(kernel_cache.__file__).with_name(name)
         (hardware / name).write_text(source.read_text())
     (package / "module.py").write_text(_MODULE)

@@ -87,7 +87,7 @@ TINY_RUNS = (
     _run("spliced-align", _LISTED),
     *(
         _run("spliced-align", part, gpu=False)._replace(module="gpu_tools.spliced.cpu.parts")
-        for part in ("trace", "sweep", "strands")
+        for part in ("trace", "sweep")
     ),
     _run("spliced-align", f"{_LISTED} {_LARGE_SCORES}", WIDE),
     _run("spliced-align", f"{_LISTED} --shuffles 20", "shuffles"),
@@ -96,6 +96,9 @@ TINY_RUNS = (
     _run("spliced-align", _SITES, "site_model"),
     _run("spliced-align", f"{_SITES} {_LARGE_SCORES}", f"site_model {WIDE}"),
     _run("spliced-align", _ON_GENES, "site_model proteins"),
+    _run("spliced-align", "traceback", "site_model proteins", gpu=False)._replace(
+        module="gpu_tools.sites.proteins.cpu.parts"
+    ),
     _run(
         "spliced-align", f"{_ON_GENES} --gap-open 40000", f"site_model proteins {WIDE}", gpu=False
     ),

@@ -46,7 +46,7 @@ def compiling_side_by_side(context: click.Context, options: dict) -> Iterator[No
         name, modes = context.command_path.partition(" ")[2], modes_of(options)
         runs = [run for run in TINY_RUNS if run.command == name and run.modes == modes]
         device = options.get("device", _CPU)
-        warming = Warming(device if runs and runs[-1].gpu else _CPU)
+        warming = Warming(device if any(run.gpu for run in runs) else _CPU)
         runs = [run for run in runs if run.gpu or warming.device == _CPU]
         tell = (lambda text: None) if options["quiet"] else _echo
         tell("compiling, once: code for this machine (gpu-tools warm-up does it for all commands)")

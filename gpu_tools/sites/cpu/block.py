@@ -163,7 +163,8 @@ def sweep_block(lists, strip, state, border, following, weights, rows):
     lanes, width, ring = len(no_carry), len(row), len(arriving)
     half, tail = width // 2, width - lanes
     places, entry_rows, entry, here = len(exit_rows) - 1, max(len(entries), 1), 0, low % ring
-    todo, begun, bonus, from_row, to_row = _ADVANCE, floor, floor, 0, 0
+    todo, begun, bonus = _ADVANCE, floor, floor
+    from_row, to_row = np.int64(0), np.int64(0)  # numba compiles functions again for literals
     bottom, most, ends = simd.splat(floor), UNKNOWN, span[1] > span[0]
     carry, carry2, right, right2, across = bottom, bottom, bottom, bottom, bottom
     settled, next_first, next_last = low > 0, listed(firsts, first), listed(lasts, last)

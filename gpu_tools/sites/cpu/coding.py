@@ -199,7 +199,8 @@ def sweep_coding_block(lists, strip, state, weights, bounds):
     border_row, bottom = next_border(rising, low), simd.splat(floor)
     carry, carry2, carry3 = bottom, bottom, bottom
     most, most2, most3 = UNKNOWN, UNKNOWN, UNKNOWN
-    leaves, joins, begun, bonus, codon, place, entry = False, False, floor, floor, 0, 0, 0
+    leaves, joins, begun, bonus, place, entry = False, False, floor, floor, 0, 0
+    codon = np.int64(0)  # numba compiles functions again for literal numbers
     clear(block_exits, 0, floor, lanes)
     for i in range(low, high):
         frame = i % FRAMES

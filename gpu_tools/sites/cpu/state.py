@@ -279,7 +279,7 @@ def snapshot_of(snapshots: Snapshots, table: SiteTable, block: int, first: int, 
     )  # fmt: skip
 
 
-@njit(nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def restored(snapshot, capacity, tracks):
     """Return a state to continue from, with rows for `capacity` more exits and entries."""
     pending, width = len(snapshot.exit_rows), snapshot.rows.shape[1]
@@ -287,27 +287,31 @@ def restored(snapshot, capacity, tracks):
     while places < pending + capacity[0]:
         places *= 2
     exit_rows, exit_kinds = np.empty(places, np.int64), np.empty(places, np.uint8)
-    exit_rows[:pending], exit_kinds[:pending] = snapshot.exit_rows, snapshot.exit_kinds
+    simd.copy(snapshot.exit_rows, exit_rows)
+    simd.copy(snapshot.exit_kinds, exit_kinds)
     rows, carries, waiting = snapshot.rows, snapshot.carries, snapshot.waiting
+    lanes = carries.shape[1]
     return State(
-        _copied(rows, len(rows)), _copied(carries, len(carries)), _copied(waiting, len(waiting)),
-        snapshot.waits.copy(), _copied(snapshot.before, len(snapshot.before)),
-        _copied(snapshot.exits, tracks * places), exit_rows, exit_kinds, snapshot.counts.copy(),
-        simd.aligned_zeros(width, rows.dtype), _copied(rows[:0], tracks * capacity[1]),
+        _copied(rows, len(rows), lanes), _copied(carries, len(carries), lanes),
+        _copied(waiting, len(waiting), lanes), snapshot.waits.copy(),
+        _copied(snapshot.before, len(snapshot.before), lanes),
+        _copied(snapshot.exits, tracks * places, lanes), exit_rows, exit_kinds,
+        snapshot.counts.copy(), simd.aligned_zeros(width, rows.dtype),
+        _copied(rows[:0], tracks * capacity[1], lanes),
         snapshot.best.copy(), snapshot.window,
     )  # fmt: skip
 
 
 @njit(nogil=True)
-def _copied(rows, count):
-    """Return `count` rows that begin at cache lines, the first of them as given."""
+def _copied(rows, count, lanes):
+    """Return `count` rows of whole vectors that begin at cache lines, the first as given."""
     width = rows.shape[1]
     made = simd.aligned_zeros(count * width, rows.dtype).reshape((count, width))
-    made[: len(rows)] = rows
+    copy_rows(made, 0, rows, lanes)  # numba takes long to compile ``made[:n] = rows``
     return made
 
 
-@njit(nogil=True)
+@njit(cache=True, nogil=True)
 def by_target_column(rows, lanes, columns):
     """Return rows in the order of target columns, those up to `columns` filled in."""
     count, width = rows.shape

@@ -62,6 +62,8 @@ CELLS_PER_CALL = 1 << 28
 """A compiled call computes about so many cells: some hundredths of a second of one core."""
 _BLOCKS_OF_BORDER = 32  # so many blocks a strip may be ahead of the one on its right
 _FLOOR = 1
+_NOBODY = np.zeros(1, np.int64)
+"""The blocks done of blocks that are computed again: no other strip waits for them."""
 
 
 class Block(NamedTuple):
@@ -218,61 +220,74 @@ class SiteSweep:
         border = fresh_border(2 * inputs.rows_per_block, inputs.floor)
         for strip in range(-(-columns // len(inputs.strips[0].start))):
             following = fresh_border(2 * inputs.rows_per_block, inputs.floor)
-            of_strip = inputs.strips[strip], self.snapshot(strip, number), (border, following)
-            again = _block_again(
-                inputs.lists, table.stops, *of_strip, inputs.weights, (low, high), capacity, columns
-            )
-            entries.append(again[0])
-            exits.append(again[1])
+            snapshot = self.snapshot(strip, number)
+            state = restored(snapshot, capacity, table.tracks)
+            sweeper_of(table)(
+                inputs.lists, inputs.strips[strip], state, self.snapshots[strip],
+                self.block_exits[strip], (border, following), _NOBODY, inputs.weights,
+                (0, number, number + 1, inputs.rows_per_block),
+            )  # fmt: skip
+            lanes, first = state.carries.shape[1], table.tracks * len(snapshot.exit_rows)
+            own = state.entries[: table.tracks * len(entry_rows)]
+            entries.append(by_target_column(own, lanes, columns))
+            exits.append(state.exits[first : first + table.tracks * len(exit_rows)])
             border = following
         joined = entries[0] if len(entries) == 1 else np.hstack(entries)
         return Block(entry_rows, joined, exit_rows, exits)
 
 
-@njit(cache=True, nogil=True)
-def _block_again(lists, stops, strip, snapshot, borders, weights, rows, capacity, columns):
-    """Return the rows of a block's entries, by target column, and of its exits.
-
-    `capacity` is how many there are of both; `columns` of the target are wanted. `stops` as in
-    `_sweep_blocks`.
-    """
-    if stops is None:
-        tracks = 1
-        state = restored(snapshot, capacity, tracks)
-        sweep_block(lists, strip, state, borders[0], borders[1], weights, rows)
-    else:
-        tracks = FRAMES
-        state = restored(snapshot, capacity, tracks)
-        sweep_coding_block(lists, strip, state, weights, rows)
-    pending = tracks * len(snapshot.exit_rows)
-    entries = state.entries[: tracks * capacity[1]]
-    exits = state.exits[pending : pending + tracks * capacity[0]]
-    return by_target_column(entries, state.carries.shape[1], columns), exits
+# numba compiles both branches of an `if` that depends on the table: hence a function for each kind;
+# both also compute blocks again, as each contains a whole sweep, which takes seconds to compile
 
 
 @njit(cache=True, nogil=True)
-def _sweep_blocks(
-    lists, stops, strip, state, snapshots, block_exits, borders, done, weights, numbers
-):
+def _sweep_blocks(lists, strip, state, snapshots, block_exits, borders, done, weights, numbers):
     """Sweep blocks of a strip, each behind the strip on the left.
 
     A border holds the boundaries of a number of blocks: a strip also waits for the one on its
-    right. What is compiled depends on whether there are `stops`: those of `lists`, or None.
+    right. Of blocks that are computed again nothing is stored, and nobody waits for them.
     """
-    k, first, past, size = numbers
+    (k, first, past, size), again = numbers, state.window.again
     for number in range(first, past):
-        wait_for(done, k, number + 1)
-        wait_for(done, k + 2, number + 2 - _BLOCKS_OF_BORDER)
-        rows = number * size, min((number + 1) * size, len(lists.codes) + 1)
-        if stops is None:
+        if not again:
+            wait_for(done, k, number + 1)
+            wait_for(done, k + 2, number + 2 - _BLOCKS_OF_BORDER)
             save(snapshots, state, number, 1)
-            sweep_block(lists, strip, state, borders[0], borders[1], weights, rows)
-        else:
+        rows = _rows_of(lists, number, size)
+        sweep_block(lists, strip, state, borders[0], borders[1], weights, rows)
+        if not again:
+            _keep_exits(block_exits, number, state)
+            count_block(done, k + 1)
+
+
+@njit(cache=True, nogil=True)
+def _sweep_coding_blocks(
+    lists, strip, state, snapshots, block_exits, borders, done, weights, numbers
+):
+    """Sweep blocks for a table with stop codons; one strip waits for none and has no borders."""
+    (_, first, past, size), again = numbers, state.window.again
+    for number in range(first, past):
+        if not again:
             save(snapshots, state, number, FRAMES)
-            sweep_coding_block(lists, strip, state, weights, rows)
-        width, lanes = len(state.block_exits), state.carries.shape[1]
-        put(block_exits, number, state.block_exits, 0, width, lanes, 0)
-        count_block(done, k + 1)
+        sweep_coding_block(lists, strip, state, weights, _rows_of(lists, number, size))
+        if not again:
+            _keep_exits(block_exits, number, state)
+
+
+@njit(nogil=True)
+def _rows_of(lists, number, size):
+    return number * size, min((number + 1) * size, len(lists.codes) + 1)
+
+
+@njit(nogil=True)
+def _keep_exits(block_exits, number, state):
+    width, lanes = len(state.block_exits), state.carries.shape[1]
+    put(block_exits, number, state.block_exits, 0, width, lanes, 0)
+
+
+def sweeper_of(table: SiteTable) -> Callable:
+    """Return the compiled function that sweeps blocks of a table's kind."""
+    return _sweep_blocks if table.stops is None else _sweep_coding_blocks
 
 
 def sweep(
@@ -313,12 +328,13 @@ def sweep(
     # beyond the first and the last strip nobody has to be waited for
     blocks_done = np.array([len(blocks), *[0] * threads, len(blocks)], dtype=np.int64)
     per_call = max(cells_per_call // (size * len(target)), 1)
+    sweep_blocks = sweeper_of(table)
 
     def strip(k: int) -> None:
         try:
             for first, past in blocks_of(len(blocks), per_call):
-                _sweep_blocks(
-                    inputs.lists, table.stops, inputs.strips[k], states[k], snapshots[k],
+                sweep_blocks(
+                    inputs.lists, inputs.strips[k], states[k], snapshots[k],
                     block_exits[k], (borders[k], borders[k + 1]), blocks_done, inputs.weights,
                     (k, first, past, size),
                 )  # fmt: skip

@@ -11,8 +11,8 @@ import sys
 import numpy as np
 from numba import typeof
 
+from gpu_tools.hardware.inner_functions import compiling_inner
 from gpu_tools.model.scoring import GENE_SCORING
-from gpu_tools.spliced.columns import Jobs, Strands
 from gpu_tools.spliced.cpu import jobs
 from gpu_tools.spliced.cpu.state import Stream, terms_of
 from gpu_tools.spliced.cpu.traceback import trace_chain
@@ -27,7 +27,7 @@ def compile_part(name: str, dtype: type = np.int16) -> None:
     Parameters
     ----------
     name : str
-        ``trace``, ``sweep`` or ``strands``.
+        ``trace`` or ``sweep``.
     dtype : type
         Of cells: int16 or int32.
     """
@@ -38,14 +38,12 @@ def compile_part(name: str, dtype: type = np.int16) -> None:
     terms = terms_of(GENE_SCORING, np.dtype(dtype))
     costs = terms.gap, terms.penalty, terms.free
     pairs = pair_scores(symbols, GENE_SCORING)
-    strands = Strands(numbers, numbers, np.empty(0, np.bool_), *[numbers] * 3, np.empty(0))
-    cases = jobs.AllCases(strands, Jobs(*[numbers] * 4), numbers, symbols, numbers)
     function, *arguments = {
         "trace": (trace_chain, graph, Sweep(rows, rows), symbols, pairs, costs, 0, 0),
         "sweep": (jobs._sweep, strand, symbols, terms, cells),
-        "strands": (jobs._lay_out_strand, cases, 0, terms.weights),
     }[name]
-    function.compile(tuple(map(typeof, arguments)))
+    with compiling_inner():
+        function.compile(tuple(map(typeof, arguments)))
 
 
 if __name__ == "__main__":

@@ -154,7 +154,7 @@ def _save(saved, number, state, lanes):
                 simd.store(saved.exits, first * width + k, simd.load(state.exits, k))
 
 
-@njit(nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def _sweep_block(lists, columns, codons, state, ends, record, low, high):
     """Sweep the boundaries `low` to ``high - 1``, see `sweep_protein_blocks`."""
     codes, rising = lists.codes, lists.rising
