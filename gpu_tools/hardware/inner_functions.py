@@ -8,6 +8,8 @@ machine code of with the function that Python calls, once, which halves the time
 - This holds below functions of this package. Others are compiled as numba does it.
 - If Python calls a function that is there as an inner one, it is compiled once more.
 - The cache holds inner functions under keys of their own.
+- This changes parts of numba that it may change itself. So it is done for the versions in `TESTED`
+  alone; with another one first calls take longer, and nothing else differs.
 
 Functions that call each other in a circle are not supported: numba finds their addresses in the
 machine code of each.
@@ -22,12 +24,15 @@ from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 
+import numba
 from llvmlite import binding
 from numba.core import caching, codegen, cpu, dispatcher, sigutils
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.environment import lookup_environment
 from numba.core.lowering import Lower
 
+TESTED = (0, 61), (0, 69)
+"""The first version of numba that the tests ran with, and the one behind the last."""
 _PACKAGE = Path(__file__).parents[1]
 _ENVIRONMENT = "_ZN08NumbaEnv"
 """So begin the names of variables that hold a function's globals."""
@@ -244,6 +249,13 @@ def _of_its_own(method):
     return index_key
 
 
+def is_tested(version: str) -> bool:
+    """Tell whether a version of numba is one of those that are mended."""
+    first, past = TESTED
+    major, minor, *_ = version.split(".")
+    return major.isdigit() and minor.isdigit() and first <= (int(major), int(minor)) < past
+
+
 def _mend() -> None:
     library = codegen.JITCodeLibrary
     for owner, name, mend in (
@@ -264,4 +276,5 @@ def _mend() -> None:
     library._unserialize = _from_bitcode(library._unserialize.__func__)
 
 
-_mend()
+if is_tested(numba.__version__):
+    _mend()

@@ -6,7 +6,7 @@ import pytest
 from numba import njit
 
 from gpu_tools.hardware import inner_functions
-from gpu_tools.hardware.inner_functions import compiling_inner
+from gpu_tools.hardware.inner_functions import compiling_inner, is_tested
 
 
 @pytest.fixture
@@ -83,3 +83,8 @@ def test_the_garbage_collector_goes_on_behind_a_compilation(ours):
     called, _ = _called_and_caller()
     called(3)
     assert gc.isenabled()
+
+
+def test_only_versions_of_numba_that_were_tested_are_mended():
+    versions = {"0.60.0": False, "0.61.0": True, "0.68.1": True, "0.69.0rc1": False, "1.0": False}
+    assert {version: is_tested(version) for version in versions} == versions
