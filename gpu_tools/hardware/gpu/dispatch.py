@@ -65,7 +65,7 @@ def map_buffers(
     list
         The results in the order of the arguments. What a call raises is raised here.
     """
-    ordinal, free = cuda.get_current_device().id, SimpleQueue()
+    ordinal, free = cuda.gpus.current.id, SimpleQueue()
     for each in buffers:
         free.put(each)
 

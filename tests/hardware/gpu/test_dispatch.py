@@ -42,6 +42,8 @@ def test_an_error_is_raised_and_no_call_follows_it():
 
 def test_buffers_are_used_by_one_call_at_a_time():
     """Two calls that wait for each other work side by side; no third one joins them."""
+    from numba import cuda
+
     buffers, meeting, used = ["one", "other"], Barrier(2, timeout=60), set()
 
     def work(own, number):
@@ -52,7 +54,8 @@ def test_buffers_are_used_by_one_call_at_a_time():
         meeting.wait()
         return number * number
 
-    assert map_buffers(buffers, work, range(6)) == [0, 1, 4, 9, 16, 25]
+    with cuda.gpus[0]:
+        assert map_buffers(buffers, work, range(6)) == [0, 1, 4, 9, 16, 25]
 
 
 @pytest.mark.parametrize("count", [1, 3])
