@@ -22,7 +22,6 @@ from benchmarks.estimate import bench_estimate, figures, rows
 from gpu_tools import Case, exon_histograms
 
 RECORDS = {"cpu": "estimate-cpu", "gpu": "estimate-h200"}
-FITTED = {"gpu": "estimate-fitted-h200.json"}
 MEASURED = ("list", "site", "sequential", "accelerator1", "accelerator2")
 RATES = (
     ("design", "published mean, GTX 460", "published best", "recorded mean", "recorded best"),
@@ -229,10 +228,6 @@ def stored_records() -> dict[str, tuple[dict, str]]:
         path = tables.RESULTS / f"{name}.json"
         if path.exists():
             recorded = json.loads(path.read_text(encoding="utf-8"))
-            fit = tables.RESULTS / FITTED.get(kind, "none")
-            if "fitted" not in recorded["figures"] and fit.exists():
-                fitted = json.loads(fit.read_text(encoding="utf-8"))["figures"]["fitted"]
-                recorded["figures"]["fitted"] = fitted
             found[kind] = recorded, tables.source_of(name, recorded)
     return found
 

@@ -366,7 +366,6 @@ TABLES = {
     "exons": Table("exons-cpu", ("record", "segments", "sensitivity", "per kb"), exons),
     "estimate-cpu": Table("estimate-cpu", estimate_rows.ERRORS, estimate_rows.errors),
     "estimate-gpu": Table("estimate-h200", estimate_rows.ERRORS, estimate_rows.errors),
-    "estimate-fitted": Table("estimate-fitted-h200", estimate_rows.ERRORS, estimate_rows.errors),
     "workflow": Table("workflow-cpu", ("two cores", "cases", "jobs", "time", "CPU"), workflow),
     "compare": Table("compare-h200", ("call", "before", "now", "ratio", "equal"), compare),
 }

@@ -3,26 +3,22 @@
 The calibration's shapes are not those of the case set. Here the figures are fitted on every second
 case and on the call of all cases, and judged on the other cases, and the other way round. The
 figures of the last fit have all cases.
-
-Run ``python -m benchmarks.estimate.fitted SOURCE.json RECORD.json``: SOURCE is a record of
-`bench_estimate`, and nothing is measured.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import case_sets, record
+from benchmarks import case_sets
 from gpu_tools import Case
 from gpu_tools.estimate.calibrate import call_features, fit_seconds
 from gpu_tools.estimate.measure import relative_errors
-from gpu_tools.estimate.model import CALL, FEATURES, GPU, LIST, MODES, SITE, case_work, summed
+from gpu_tools.estimate.model import CALL, FEATURES, GPU, LIST, MODES, SITE, case_work
 
 _RESULTS = Path(__file__).parents[1] / "results"
 _TOGETHER = 5
@@ -113,30 +109,3 @@ def fitted(figures: dict, tiny: bool = False) -> dict[str, dict]:
         known = measured_cases(mode, kind, chosen_cases(mode, tiny), figures[mode])
         found[mode] = judged(mode, kind, known, seconds[mode])
     return found
-
-
-def case_set_check(seconds: dict[str, float]) -> dict[str, float]:
-    """Return the time of all cases in one call, sites scored before, estimated and recorded."""
-    features = case_work(case_sets.case_set()).features[SITE, GPU]
-    weights = np.array([seconds[name] for name in FEATURES[SITE, GPU]])
-    weights[FEATURES[SITE, GPU].index("nucleotides")] = 0
-    path = _RESULTS / "sites-whole-calls-h200.json"
-    recorded = json.loads(path.read_text(encoding="utf-8"))["figures"]
-    estimated = seconds[CALL] + float(summed(SITE, GPU, features) @ weights)
-    return {"estimated": estimated, "measured": recorded["case set, global ends"]["after"]}
-
-
-def main(arguments: list[str]) -> None:
-    """Write the fit of a record; it names the machine and the day of what was measured."""
-    source, path = map(Path, arguments)
-    recorded = json.loads(source.read_text(encoding="utf-8"))
-    figures = {"source": source.name, "fitted": fitted(recorded["figures"])}
-    if recorded["figures"]["figures"]["kind"] == GPU:
-        figures["case_set"] = case_set_check(figures["fitted"][SITE]["seconds"])
-    made = {"measured_at": recorded["commit"], "fitted_at": record.environment()["commit"]}
-    text = json.dumps({**recorded, **made, "figures": figures}, indent=2)
-    path.write_text(f"{text}\n", encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

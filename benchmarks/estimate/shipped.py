@@ -12,28 +12,31 @@ from statistics import median
 from benchmarks import case_sets
 from gpu_tools import DeviceFigures
 from gpu_tools.estimate.model import CPU, LIST, MODES, SITE, case_work
+from gpu_tools.model.resources import installed_version
 
 ROOT = Path(__file__).parents[2]
 RECORDS = {"cpu": ("estimate-cpu.json", ()), "gpu": ("estimate-h200.json", ("site",))}
-"""The record of each kind of device, and the modes whose figures are fitted on its cases."""
-FITTED = {"gpu": "estimate-fitted-h200.json"}
+"""The record of each kind of device, and the modes whose figures are fitted on its cases.
+
+On a GPU a calibration's small calls do not tell what a cell costs."""
 START = "layout-h200.json", "cuda: spliced_scores"
 """The record of first calls in new processes, and the call."""
 
 
-def shipped_text(record: dict, fitted: dict | None = None, modes: tuple[str, ...] = ()) -> str:
+def shipped_text(record: dict, modes: tuple[str, ...] = ()) -> str:
     """Return the file of figures that a record of `bench_estimate` has, four digits each.
+
+    The version is that of the package which ships them.
 
     Parameters
     ----------
     record : dict
-    fitted : dict, optional
-        A record of `benchmarks.estimate.fitted`.
     modes : tuple of str
         Those whose figures are the fitted ones.
     """
-    figures = record["figures"]["figures"]
-    chosen = {mode: fitted["figures"]["fitted"][mode]["seconds"] for mode in modes}
+    found = record["figures"]
+    figures = found["figures"] | {"version": installed_version()}
+    chosen = {mode: found["fitted"][mode]["seconds"] for mode in modes}
     seconds = {
         mode: {part: float(f"{value:.4g}") for part, value in parts.items()}
         for mode, parts in (figures["seconds"] | chosen).items()
@@ -77,9 +80,8 @@ def read_record(name: str) -> dict:
 
 if __name__ == "__main__":
     for kind, (name, modes) in RECORDS.items():
-        fitted = read_record(FITTED[kind]) if modes else None
         out = ROOT / "resources" / "estimate" / f"{kind}.json"
-        out.write_text(shipped_text(read_record(name), fitted, modes), encoding="utf-8")
+        out.write_text(shipped_text(read_record(name), modes), encoding="utf-8")
     groups = [own for own in read_record(START[0])["figures"].values() if START[1] in own]
     (start,) = (own[START[1]] for own in groups if "new_first_ms" in own[START[1]])
     folder = ROOT / "resources" / "estimate"

@@ -32,7 +32,7 @@ PROGRAMS = sorted(
 )  # fmt: skip
 OTHERS = {
     "benchmarks.accuracy.figure", "benchmarks.compare", "benchmarks.exons.figure",
-    "benchmarks.estimate.fitted", "benchmarks.estimate.shipped", "benchmarks.public_calls",
+    "benchmarks.estimate.shipped", "benchmarks.public_calls",
     "benchmarks.reproduce", "benchmarks.tables",
 }  # fmt: skip
 
