@@ -5,18 +5,8 @@ import time
 
 import pytest
 
-from gpu_tools.cli.main import main
 from tests.programs import leave_out, require
-from tests.workflow.folders import (
-    BASES,
-    LOCI,
-    MRNAS,
-    ROOT,
-    TARGETS,
-    Folder,
-    write_annotation,
-    write_sheet,
-)
+from tests.workflow.folders import BASES, LOCI, MRNAS, ROOT, TARGETS, Folder, write_sheet
 
 SECONDS = 150
 INDEXES = ("", ".fai", ".gzi")
@@ -25,16 +15,7 @@ OPTIONS = (
     "--slurm-init-seconds-before-status-checks", "1", "--latency-wait", "5",
     "--seconds-between-status-checks", "2", "--retries", "0",
     "--set-threads", "spliced_align=1", "--config", "batch_size=1", "mode=candidates",
-    "--configfile", "settings.yaml", "--", "all", "annotation",
 )  # fmt: skip
-ANNOTATION = """
-annotation:
-  genome: genome.fa
-  proteins: [a.fa, b.fa]
-  search: exhaustive
-  target_parts: 1
-  genome_parts: 2
-"""
 
 
 def require_slurm():
@@ -75,12 +56,11 @@ def wait_for(condition, process):
 
 @pytest.fixture
 def small(tmp_path):
-    """Return a folder with two cases, each a batch of its own, and a genome of two parts."""
+    """Return a folder with two cases, each a batch of its own."""
     require_slurm()
     before = {job for job, *_ in jobs()}
     rows = [(BASES[0], LOCI, target, MRNAS) for target in TARGETS]
     write_sheet(tmp_path / "config" / "cases.tsv", rows)
-    write_annotation(tmp_path, ANNOTATION)
     yield Folder(tmp_path, ROOT / "workflow" / "Snakefile")
     for job, *_ in jobs("PENDING,RUNNING"):
         if job not in before:
@@ -121,19 +101,6 @@ def test_killed_job_is_done_again_and_nothing_else(small):
     states = [state for _, state, comment in ours if "spliced_align" in comment]
     assert sorted(states) == ["CANCELLED", "COMPLETED", "COMPLETED"]
     assert len({comment for _, _, comment in ours}) >= 6
-    check_annotation(small)
-
-
-def check_annotation(small):
-    """Jobs of two parts of the genome have made the genes of the command."""
-    assert len(list((small.path / "results" / "annotation" / "hits").iterdir())) == 2
-    alone = small.path / "genes.gff3"
-    words = ["--genome", small.path / "genome.fa", "--proteins", small.path / "a.fa", "--proteins",
-             small.path / "b.fa", "--site-model", "vertebrate", "--search", "exhaustive",
-             "--device", "cpu", "--quiet", "--output", alone]  # fmt: skip
-    assert main(["annotate", *map(str, words)]) == 0
-    assert b"\tgene\t" in alone.read_bytes()
-    assert (small.path / "results/annotation/genes.gff3").read_bytes() == alone.read_bytes()
 
 
 def check_nothing_half_written(results):
