@@ -23,6 +23,8 @@ COMMANDS = (
 )  # fmt: skip
 _SHOWN = 60
 BAD_INPUT, WRONG_USAGE = 1, 2
+_AGAIN_SECONDS = 0.02
+"""After so long an interrupt is sent again: the callback that it came into is over by then."""
 _ENDED_BY = 128
 """What a shell adds to the number of the signal that ended a program."""
 
@@ -110,10 +112,31 @@ def _interrupts_noted(arrived: list[int]) -> Iterator[None]:
         numbers.append(signal.SIGINT)  # a job in the background of a shell ignores it
     before = {number: signal.signal(number, interrupt) for number in numbers}
     try:
-        yield
+        with _lost_interrupts_sent_again(arrived):
+            yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def _lost_interrupts_sent_again(arrived: list[int]) -> Iterator[None]:
+    """Send an interrupt again that came within a callback, as those of imports: Python drops it."""
+    told = sys.unraisablehook
+
+    def send_again(unraisable) -> None:
+        if not (arrived and unraisable.exc_type is KeyboardInterrupt):
+            told(unraisable)
+            return
+        again = threading.Timer(_AGAIN_SECONDS, os.kill, (os.getpid(), arrived[0]))
+        again.daemon = True
+        again.start()
+
+    sys.unraisablehook = send_again
+    try:
+        yield
+    finally:
+        sys.unraisablehook = told
 
 
 def _open_missing_streams() -> None:

@@ -126,11 +126,30 @@ def work():
 sys.exit(main([], click.command("x")(work)))
 """
 
+LOST = """
+import signal, sys, weakref
+import click
+from gpu_tools.cli.main import main
 
+class Held:
+    pass
+
+def work():
+    held = Held()
+    told = weakref.ref(held, lambda _: signal.raise_signal(signal.{number}))
+    del held
+    for _ in range(9**8): pass
+
+sys.exit(main([], click.command("x")(work)))
+"""
+
+
+@pytest.mark.parametrize("script", [ENDED, LOST], ids=["in a string", "in a callback"])
 @pytest.mark.parametrize(("number", "code"), [("SIGTERM", 143), ("SIGINT", 130)])
-def test_a_signal_within_code_in_a_string(tmp_path, number, code):
-    """Python with -m would end by SIGINT, although the interrupt is handled."""
-    (tmp_path / "ended.py").write_text(ENDED.format(number=number))
+def test_a_signal_where_python_loses_it(tmp_path, script, number, code):
+    """In a string Python with -m would end by SIGINT, although the interrupt is handled; in a
+    callback, as those of imports, it would go on."""
+    (tmp_path / "ended.py").write_text(script.format(number=number))
     environment = os.environ | {"PYTHONPATH": f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}"}
     ended = subprocess.run(
         [sys.executable, "-m", "ended"], capture_output=True, env=environment, cwd=ROOT
