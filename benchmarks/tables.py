@@ -24,6 +24,8 @@ from benchmarks.formatting import ms, number, seconds
 from benchmarks.matching import rows as matching_rows
 from benchmarks.row_names import CODING, LOCAL, LOCAL_CPU, PROTEINS, SITES, SPLICED
 from benchmarks.search import rows as search_rows
+from benchmarks.segments import rows as segment_rows
+from benchmarks.sites import rows as site_rows
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -87,38 +89,6 @@ def sites(figures: dict) -> Iterator[Row]:
     yield from _rates(SITES, "gcups")(named)
 
 
-def sites_cpu(figures: dict) -> Iterator[Row]:
-    """Yield a row a call of site mode on a CPU."""
-    for name, own in figures.items():
-        yield name, seconds(own["processor_seconds"]), number(own["gcups_a_core"])
-
-
-def site_memory(figures: dict) -> Iterator[Row]:
-    """Yield a row for each length of a base sequence."""
-    for name, own in figures.items():
-        yield name, f"{own['peak_megabytes']:,} MB", seconds(own["seconds"])
-
-
-def segments(figures: dict) -> Iterator[Row]:
-    """Yield rows of the best and of all segments of 10^8 values on a GPU."""
-    for kind in ("even", "falling"):
-        own = figures.get(f"segments, {kind}") or figures["segments_gpu"][kind]
-        kernel, five = own["best_segment_kernel_ms"], own["five_numbers_kernel_ms"]
-        call, every = own.get("best_segment_ms"), own.get("all_segments_ms")
-        yield f"best segment, {kind}", ms(kernel), ms(call), ms(five), f"{five / kernel:.1f}"
-        if every:
-            yield f"all {own['all_segments']:,} segments, {kind}", "", ms(every), "", ""
-
-
-def submatrices(figures: dict) -> Iterator[Row]:
-    """Yield a row for each size of a matrix on a GPU."""
-    sizes = dict(figures.get("submatrix_gpu", {}))
-    sizes |= {k.split()[1]: v for k, v in figures.items() if k.startswith("submatrix ")}
-    for size, own in sizes.items():
-        call, pairs = own.get("resident_ms", own.get("call_ms")), own["pair_a_thread_kernel_ms"]
-        yield f"{int(size):,} x {int(size):,}", ms(call), ms(pairs), f"{pairs / call:.1f}"
-
-
 def exons(figures: dict) -> Iterator[Row]:
     """Yield a row an annotated record, judged by a model of the others."""
     for row in figures["exons"]["at_cutoff"]:
@@ -131,13 +101,6 @@ def compare(figures: dict) -> Iterator[Row]:
         if "ratio" in own:
             equal = "yes" if own["equal"] else "no"
             yield name, ms(own["base_ms"]), ms(own["new_ms"]), f"{own['ratio']:.2f}", equal
-
-
-def whole_calls(figures: dict) -> Iterator[Row]:
-    """Yield the times of calls with checkpoints on the GPU, and with rows of all sites there."""
-    for name, own in figures.items():
-        if name != "about":
-            yield name, seconds(own["before"]), seconds(own["after"])
 
 
 def workflow(figures: dict) -> Iterator[Row]:
@@ -184,12 +147,14 @@ TABLES = {
     "site-mode-calls": Table(
         "sites-whole-calls-h200",
         ("one H200, 16 cores", "checkpoints", "rows of all sites"),
-        whole_calls,
+        site_rows.whole_calls,
     ),
     "site-mode-cpu": Table(
-        "sites-cpu", ("site mode", "processor's time", "GCUPS a core"), sites_cpu
+        "sites-cpu", ("site mode", "processor's time", "GCUPS a core"), site_rows.sites_cpu
     ),
-    "site-mode-memory": Table("sites-memory", ("base x target", "peak", "time"), site_memory),
+    "site-mode-memory": Table(
+        "sites-memory", ("base x target", "peak", "time"), site_rows.site_memory
+    ),
     "accuracy": Table(
         "accuracy", ("exon F1", "5 %", "15 %", "25 %", "35 %", "45 %", "50 %"), rows.accuracy
     ),
@@ -356,10 +321,12 @@ TABLES = {
     "segments": Table(
         "segments-h200",
         ("10^8 int32", "kernel", "call, from host memory", "five numbers", "ratio"),
-        segments,
+        segment_rows.segments,
     ),
     "submatrices": Table(
-        "segments-h200", ("int32 on the GPU", "call", "one pair a thread", "ratio"), submatrices
+        "segments-h200",
+        ("int32 on the GPU", "call", "one pair a thread", "ratio"),
+        segment_rows.submatrices,
     ),
     "local-h200": Table("local-h200", ("local alignment", "time", "GCUPS"), _rates(LOCAL, "gcups")),
     "local-cpu": Table("local-cpu", ("one core", "time", "GCUPS"), _rates(LOCAL_CPU, "gcups")),

@@ -139,8 +139,13 @@ def row(setting: Setting, genome: dict[str, Sequence], pieces) -> dict:
         values = evalues(setting, base, unrelated + [diverged(gene, random) for gene in genes])
         found["shuffled"] += values[: len(unrelated)]
         found["true"] += values[len(unrelated) :]
-    about = {"sites": setting.sites, "reading": setting.reading, "ends": setting.scoring.ends,
-             "exon_weight": setting.scoring.exon_weight}  # fmt: skip
+    return reached(found, setting.sites, setting.reading, setting.scoring)
+
+
+def reached(found: dict[str, list[float]], sites: str | None, reading: str, scoring) -> dict:
+    """Return what a row is about, and how many E-values of each kind are at most each limit."""
+    about = {"sites": sites, "reading": reading, "ends": scoring.ends,
+             "exon_weight": scoring.exon_weight}  # fmt: skip
     for kind, each in found.items():
         about[kind] = len(each)
         about |= {f"{kind} at {x}": sum(e <= x for e in each) for x in LIMITS}

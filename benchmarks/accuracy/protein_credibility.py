@@ -19,12 +19,12 @@ import numpy as np
 
 from benchmarks import record
 from benchmarks.accuracy.bench_credibility import (
-    LIMITS,
     OWN_MODELS,
     PIECE,
     SEED,
     SHUFFLES,
     genes_by_piece,
+    reached,
 )
 from benchmarks.accuracy.cases import translated
 from benchmarks.accuracy.proteins import MATRIX, diverged
@@ -79,9 +79,8 @@ def evalues(setting: Setting, base: Sequence, targets: list[ProteinSequence]) ->
 def targets_of(genes: list[Sequence], random) -> tuple[list[ProteinSequence], ...]:
     """Return the shuffles of some genes' proteins, and the diverged proteins."""
     proteins = [ProteinSequence.from_text(g.name, translated(g.codes)) for g in genes]
-    unrelated = [shuffled(p, k) for p in proteins for k in range(SHUFFLES)]
     texts = (diverged(random, translated(g.codes), IDENTITY) for g in genes)
-    return [ProteinSequence(s.name, s.codes) for s in unrelated], [
+    return [shuffled(p, k) for p in proteins for k in range(SHUFFLES)], [
         ProteinSequence.from_text(g.name, text) for g, text in zip(genes, texts, strict=True)
     ]
 
@@ -95,12 +94,7 @@ def row(setting: Setting, genome: dict[str, Sequence], pieces) -> dict:
         values = evalues(setting, base, unrelated + true)
         found["shuffled"] += values[: len(unrelated)]
         found["true"] += values[len(unrelated) :]
-    about = {"sites": setting.sites, "reading": "any", "ends": setting.scoring.ends,
-             "exon_weight": setting.scoring.exon_weight}  # fmt: skip
-    for kind, each in found.items():
-        about[kind] = len(each)
-        about |= {f"{kind} at {x}": sum(e <= x for e in each) for x in LIMITS}
-    return about
+    return reached(found, setting.sites, "any", setting.scoring)
 
 
 def measure(folder: Path, tiny: bool = False) -> Iterator[tuple[str, list[dict]]]:

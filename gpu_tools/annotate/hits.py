@@ -24,7 +24,7 @@ LEAST_SHARE = 0.1
 """Score of what the search found, as a share of the least score of a hit, that is tried."""
 NARROW = 2
 """A window that is so many times as long as its near part is tried there first."""
-_CHUNK = 8 << 20
+_CHUNK = 4 << 20
 """Nucleotides of windows that are prepared at a time."""
 
 
