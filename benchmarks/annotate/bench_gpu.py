@@ -50,7 +50,7 @@ def proteins(rng, count: int) -> ProteinTargets:
 
 def call(records, targets, search: str, device: str) -> tuple[dict, GenomeAnnotation]:
     """Time an annotation; return figures and genes."""
-    options = AnnotationOptions(search=search, batch=500)
+    options = AnnotationOptions(search=search)
     begin, spent = time.perf_counter(), time.process_time()
     found = annotate_genome(records, [targets], options, device=device)
     wall, processor = time.perf_counter() - begin, time.process_time() - spent

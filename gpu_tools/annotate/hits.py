@@ -13,6 +13,7 @@ from gpu_tools.annotate.ends import widened
 from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.options import Alignment, AnnotationOptions
 from gpu_tools.annotate.targets import TargetSet
+from gpu_tools.hardware.prefetch import prefetch
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.loci import interval_of
 from gpu_tools.model.significance import Gumbel
@@ -112,16 +113,23 @@ class HitSearch:
         Where a window is much longer than its near part, that is tried first. The rest follows
         only if exons there could win something.
         """
-        for chunk in _chunks(windows):
-            near = [self._near(window) for window in chunk]
-            found = self._best(near)
+        # the next windows are cut and their sites scored while these are aligned
+        for chunk, near, cases in prefetch(self._prepared(windows), 1):
+            found = self._best(near, cases)
             wider = {
                 k: wide for k, window in enumerate(chunk)
                 if (wide := self._wider(window, near[k], found[k]))
             }  # fmt: skip
-            for k, alignment in zip(wider, self._best(list(wider.values())), strict=True):
+            again = list(wider.values())
+            for k, alignment in zip(wider, self._best(again, self._cases(again)), strict=True):
                 found[k] = alignment
             yield from zip(chunk, self._judged(chunk, found), strict=True)
+
+    def _prepared(self, windows: Iterable[SearchWindow]) -> Iterator[tuple[list, list, list]]:
+        """Yield groups of windows, the parts that are tried first, and their cases."""
+        for chunk in _chunks(windows):
+            near = [self._near(window) for window in chunk]
+            yield chunk, near, self._cases(near)
 
     def _near(self, window: SearchWindow) -> SearchWindow:
         """Return the part of a window that is tried first."""
@@ -162,12 +170,12 @@ class HitSearch:
             for k, one in enumerate(found)
         ]
 
-    def _best(self, windows: list[SearchWindow]) -> list[Alignment]:
-        """Return the best chain of each window."""
+    def _best(self, windows: list[SearchWindow], cases: list) -> list[Alignment]:
+        """Return the best chain of each window, given the windows' cases."""
         if not windows:
             return []
         least = [self._least_score(window.target) for window in windows]
-        found = self.targets.align(self._cases(windows), least, self.device, self.threads)
+        found = self.targets.align(cases, least, self.device, self.threads)
         return [self._placed(window, one) for window, one in zip(windows, found, strict=True)]
 
     def _cases(self, windows: list[SearchWindow]) -> list:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+from gpu_tools.hardware.device import resolve
 from gpu_tools.model.protein_alignment import ProteinAlignment
 from gpu_tools.model.results import SplicedAlignment
 
 if TYPE_CHECKING:
     from gpu_tools.sites.model import GeneSites
 
-SEARCHES = ("seeded", "exhaustive")
+SEEDED, EXHAUSTIVE = SEARCHES = ("seeded", "exhaustive")
 Alignment = SplicedAlignment | ProteinAlignment
 MOST_INTRON = 100_000
 """Nucleotides of the longest intron of a gene, by default."""
+USUAL_BATCH, LARGE_BATCH = 100, 1000
 _PAID = 10
 
 
@@ -46,8 +48,9 @@ class AnnotationOptions:
         Exhaustive: tiles overlap by so many nucleotides. A longer gene may be found in parts.
     isoforms : bool
         Whether genes may have several structures.
-    batch : int
-        Targets of a batch; the result does not depend on it.
+    batch : int, optional
+        Targets of a batch; the result does not depend on it. Without it, `USUAL_BATCH`, or
+        `LARGE_BATCH` for the exhaustive search on a GPU.
     """
 
     search: str = "seeded"
@@ -57,12 +60,12 @@ class AnnotationOptions:
     min_coverage: float = 0.0
     longest_gene: int = 200_000
     isoforms: bool = True
-    batch: int = 100
+    batch: int | None = None
 
     def __post_init__(self):
         if self.search not in SEARCHES:
             raise ValueError(f"search {self.search!r}; expected one of {', '.join(SEARCHES)}")
-        if min(self.max_intron, self.longest_gene, self.batch) < 1:
+        if min(self.max_intron, self.longest_gene, self.batch or 1) < 1:
             raise ValueError("a length or number below 1")
 
     def accepts(self, alignment: Alignment) -> bool:
@@ -73,6 +76,16 @@ class AnnotationOptions:
             and (not self.min_identity or (alignment.identity or 0.0) >= self.min_identity)
             and (not self.min_coverage or alignment.coverage >= self.min_coverage)
         )
+
+    def batch_on(self, device: str) -> int:
+        """Return the targets of a batch on a device.
+
+        The exhaustive search prepares the whole genome once a batch, which a GPU waits for.
+        """
+        if self.batch is not None:
+            return self.batch
+        on_gpu = self.search == EXHAUSTIVE and resolve(device).kind != "cpu"
+        return LARGE_BATCH if on_gpu else USUAL_BATCH
 
     def of_hits(self) -> dict:
         """Return by name what the hits of a batch depend on."""

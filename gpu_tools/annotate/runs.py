@@ -51,7 +51,7 @@ def found_in_batches(
     (int, alignment)
         See `gpu_tools.annotate.hits.credible_or_best`.
     """
-    sequences, size = search.targets.sequences, search.options.batch
+    sequences, size = search.targets.sequences, search.options.batch_on(search.device)
     for first in range(0, len(sequences), size):
         batch = list(sequences[first : first + size])
         part = search.of_part(first, first + size)

@@ -1,9 +1,9 @@
-"""Limits of hits that are not given."""
+"""Options of an annotation that are not given."""
 
 import pytest
 
 from gpu_tools import load_sites
-from gpu_tools.annotate.options import longest_intron_of
+from gpu_tools.annotate.options import AnnotationOptions, longest_intron_of
 from gpu_tools.cli.common.annotation import limits_of
 
 
@@ -18,3 +18,15 @@ def test_the_site_model_says_which_introns_are_too_long(name, longest):
     assert extra[0] <= 10
     assert limits_of({"site_model": name, "max_intron": None}).max_intron == longest
     assert limits_of({"site_model": name, "max_intron": 7}).max_intron == 7
+
+
+@pytest.mark.parametrize("search", ["seeded", "exhaustive"])
+def test_a_batch_has_the_number_given_or_the_usual_one_of_a_cpu(search):
+    assert AnnotationOptions(search=search).batch_on("cpu") == 100
+    assert AnnotationOptions(search=search, batch=7).batch_on("cpu") == 7
+
+
+@pytest.mark.cuda
+def test_the_exhaustive_search_on_a_gpu_has_larger_batches():
+    assert AnnotationOptions(search="exhaustive").batch_on("cuda") == 1000
+    assert AnnotationOptions(search="seeded").batch_on("cuda") == 100

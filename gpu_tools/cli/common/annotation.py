@@ -7,8 +7,10 @@ from dataclasses import dataclass
 import click
 
 from gpu_tools.annotate.options import (
+    LARGE_BATCH,
     MOST_INTRON,
     SEARCHES,
+    USUAL_BATCH,
     AnnotationOptions,
     longest_intron_of,
 )
@@ -88,8 +90,9 @@ kept = options.added(
         "them.",
     ),
     click.option(
-        "--batch", type=options.count(1), default=_DEFAULTS.batch, show_default=True,
-        metavar="N", help="Targets of a batch.",
+        "--batch", type=options.count(1), metavar="N",
+        help=f"Targets of a batch; {USUAL_BATCH} by default, {LARGE_BATCH:,} for the exhaustive "
+        "search on a GPU.",
     ),
 )  # fmt: skip
 """Adds the options of what a run keeps."""

@@ -81,10 +81,6 @@ class ProteinPlan(NamedTuple):
     boundaries: NDArray[np.int32]
     operations: NDArray[np.int32]
 
-    @property
-    def n_bytes(self) -> int:
-        """Bytes of what the kernel reads."""
-        return sum(part.nbytes for part in self)
 
 
 class ProteinStrand:
@@ -160,6 +156,12 @@ class ProteinStrand:
         return bool((self.lists.lengths > 0).all())
 
     @cached_property
+    def plan_bytes(self) -> int:
+        """Bytes of the plan, at most; known before it is compiled."""
+        rows = len(self.codes) + 1 + AHEAD
+        return 4 * 4 * (rows + _most_operations(self.lists))
+
+    @cached_property
     def plan(self) -> ProteinPlan:
         """The compiled plan."""
         compact = np.zeros(TGA_CODON + 1, np.int64)
@@ -175,17 +177,22 @@ class ProteinStrand:
 @njit(cache=True, nogil=True, error_model="numpy")
 def _compiled(lists, codons, stops, symbols, every):
     """Return boundaries and operations."""
-    donors, acceptors, rising = lists.donors[0], lists.acceptors[0], lists.rising
-    classes, rows = len(lists.kinds), len(lists.codes) + 1
-    boundaries = np.zeros((rows + AHEAD, 4), np.int32)
+    boundaries = np.zeros((len(lists.codes) + 1 + AHEAD, 4), np.int32)
+    plain = np.empty((most_operations(lists.rising) + 1, 4), np.int64)
+    operations = np.empty((_most_operations(lists), 4), np.int32)
+    n = _write(lists, codons, stops, symbols, every, boundaries, operations, plain)
+    return boundaries, operations[:n].copy()
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _most_operations(lists):
+    """Return more than how many operations a strand has."""
+    rising, classes, rows = lists.rising, len(lists.kinds), len(lists.codes) + 1
     borders, border = 0, next_border(rising, 0)
     while border < rows:
         borders, border = borders + 1, next_border(rising, border + 1)
-    plain = np.empty((most_operations(rising) + 1, 4), np.int64)
-    most = len(donors) * classes + 3 * len(acceptors) * classes + borders * len(plain)
-    operations = np.empty((most + 1, 4), np.int32)
-    n = _write(lists, codons, stops, symbols, every, boundaries, operations, plain)
-    return boundaries, operations[:n].copy()
+    most = (len(lists.donors[0]) + 3 * len(lists.acceptors[0])) * classes
+    return most + borders * (most_operations(rising) + 1) + 1
 
 
 @njit(inline="always")

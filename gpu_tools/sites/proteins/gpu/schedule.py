@@ -135,7 +135,7 @@ def _jobs(call: ProteinCall, block: int) -> list[dict[str, ProteinJob]]:
 
 
 def _strands(call: ProteinCall, block: int) -> dict[int, ProteinStrand]:
-    """Return the strands of cases with their plans, by their tables' identity."""
+    """Return the strands of cases by their tables' identity; plans follow batch by batch."""
     first = {}
     for case in call.cases:
         for name, table in case.tables.items():
@@ -143,11 +143,7 @@ def _strands(call: ProteinCall, block: int) -> dict[int, ProteinStrand]:
 
     def strand_of(each) -> ProteinStrand:
         case, name = each
-        strand = ProteinStrand(case.codes(name), case.tables[name], call.scoring, block)
-        if strand.possible:
-            # compiled here, on several threads
-            _ = strand.plan
-        return strand
+        return ProteinStrand(case.codes(name), case.tables[name], call.scoring, block)
 
     made = map_on_threads(call.threads, strand_of, list(first.values()))
     return dict(zip(first, made, strict=True))
@@ -168,7 +164,7 @@ class _Batches:
         free = options.memory
         if free is None:
             free = SHARE_OF_FREE_MEMORY * cuda.current_context().get_memory_info().free
-        self._jobs, self._free, self.left = jobs, free, []
+        self._jobs, self._free, self._packs, self.left = jobs, free, can_pack(), []
         self._sizes = {k: _bytes_of(own) for k, own in jobs.items()}
         largest = max((size for size in self._sizes.values() if size <= free), default=0)
         several = not simulated() and largest <= free / BATCHES_AT_A_TIME
@@ -185,7 +181,7 @@ class _Batches:
             return next(self._batches, [])
 
     def _takes(self, k: int) -> bool:
-        fits = self._sizes[k] <= self._free and can_pack()
+        fits = self._sizes[k] <= self._free and self._packs
         if not (fits and all(job.fits for job in self._jobs[k].values())):
             self.left.append(k)
             return False
@@ -200,7 +196,7 @@ class _Batches:
 def _bytes_of(jobs: dict[str, ProteinJob]) -> int:
     """Return the bytes of device memory that a case needs, its strands' plans included."""
     possible = (job for job in jobs.values() if job.strand.possible)
-    return sum(job.n_bytes + job.strand.plan.n_bytes for job in possible)
+    return sum(job.n_bytes + job.strand.plan_bytes for job in possible)
 
 
 class _Chain(NamedTuple):
@@ -217,6 +213,8 @@ class _Chain(NamedTuple):
 
 def _aligned(jobs: dict[int, dict[str, ProteinJob]], call: ProteinCall, gpu: int) -> Iterator:
     """Sweep the jobs of a batch of cases on the current GPU; yield numbers and results."""
+    strands = list({id(j.strand): j.strand for own in jobs.values() for j in own.values()}.values())
+    map_on_threads(call.threads, lambda strand: strand.plan, strands)
     launch = ProteinLaunch([job for own in jobs.values() for job in own.values()], call.scoring)
     launch.run()
     chains = dict(zip(jobs, _best_chains(jobs, launch), strict=True))
