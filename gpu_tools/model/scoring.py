@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -61,11 +62,20 @@ class SplicedScoring:
             raise ScoringError(f"a score of {largest} is too large; expected less than 2^30")
 
     def substitution(self) -> NDArray[np.int64]:
-        """Return the 5 x 5 substitution scores, base symbol first; ambiguity codes mismatch."""
+        """Return the 5 x 5 substitution scores, base symbol first; ambiguity codes mismatch.
+
+        The array is read-only.
+        """
+        return self._substitution
+
+    @cached_property
+    def _substitution(self) -> NDArray[np.int64]:
         if self.matrix is not None:
-            return self._checked_matrix()
-        scores = np.full((N_SYMBOLS, N_SYMBOLS), self.mismatch, dtype=np.int64)
-        np.fill_diagonal(scores[:4, :4], self.match)
+            scores = self._checked_matrix()
+        else:
+            scores = np.full((N_SYMBOLS, N_SYMBOLS), self.mismatch, dtype=np.int64)
+            np.fill_diagonal(scores[:4, :4], self.match)
+        scores.flags.writeable = False
         return scores
 
     def _checked_matrix(self) -> NDArray[np.int64]:

@@ -76,7 +76,11 @@ class SiteCase:
 
     def admits(self, found: SplicedAlignment) -> bool:
         """Return whether a chain's introns cost with the longest intron what they cost without."""
-        return all(self.tables[found.strand].admits(*each) for each in self.introns_of(found))
+        table = self.tables.get(found.strand)
+        return all(
+            entry - exit <= table.surely_short or table.admits(exit, entry)
+            for exit, entry in self.introns_of(found)
+        )
 
     def introns_of(self, found: SplicedAlignment) -> list[tuple[int, int]]:
         """Return the boundaries of a chain's introns in reading direction, none without a chain."""

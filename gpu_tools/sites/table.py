@@ -8,7 +8,7 @@ exon at a *last* exit and the others at an *inner* one (a donor).
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce, wraps
+from functools import cached_property, reduce, wraps
 from itertools import pairwise
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
@@ -70,6 +70,11 @@ class IntronClass(NamedTuple):
     def most_steps(self) -> int:
         """How many multiples of `step` an intron may cross if there is a longest one."""
         return (self.longest - self.min_length + 1) // self.step - 1
+
+    @property
+    def surely_admitted(self) -> int:
+        """Wherever they lie, introns up to this length are not too long if there is a longest."""
+        return self.min_length + self.most_steps * self.step
 
     def admits(self, exits: NDArray[np.int64] | int, entry: int) -> NDArray[np.bool_]:
         """Return which introns from some exits to an entry are long and short enough.
@@ -162,7 +167,12 @@ class SiteTable:
         """Whether there is a longest intron."""
         return any(intron.longest for intron in self.introns)
 
-    @property
+    @cached_property
+    def surely_short(self) -> int:
+        """Up to this length a longest intron changes nothing."""
+        return min((i.surely_admitted for i in self.introns if i.longest), default=self.length)
+
+    @cached_property
     def unlimited(self) -> SiteTable:
         """The table without a longest intron, itself if it has none."""
         if not self.is_limited:

@@ -53,6 +53,9 @@ def test_no_intron_is_longer_and_all_shorter_ones_are_admitted(lines, longest):
     assert lengths[admitted].max() <= longest
     assert admitted[(lengths >= 30) & (lengths <= longest - 2 * intron.step)].all()
     assert not admitted[lengths < 30].any()
+    entries = range(100_000, 100_000 + intron.step)
+    assert all(intron.admits(entry - intron.surely_admitted, entry) for entry in entries)
+    assert not all(intron.admits(entry - intron.surely_admitted - 1, entry) for entry in entries)
     assert intron.step <= max(longest // 32, 32)
 
 

@@ -82,7 +82,6 @@ class ProteinPlan(NamedTuple):
     operations: NDArray[np.int32]
 
 
-
 class ProteinStrand:
     """A strand and its sites, for all proteins that are aligned to it.
 
