@@ -13,6 +13,7 @@ from gpu_tools.annotate.ends import widened
 from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.options import Alignment, AnnotationOptions
 from gpu_tools.annotate.targets import TargetSet
+from gpu_tools.hardware.device import resolve
 from gpu_tools.hardware.prefetch import prefetch
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.loci import interval_of
@@ -25,8 +26,8 @@ LEAST_SHARE = 0.1
 """Score of what the search found, as a share of the least score of a hit, that is tried."""
 NARROW = 2
 """A window that is so many times as long as its near part is tried there first."""
-_CHUNK = 4 << 20
-"""Nucleotides of windows that are prepared at a time."""
+_CHUNK, _CHUNK_ON_GPU = 4 << 20, 16 << 20
+"""Nucleotides of windows that are prepared at a time; a GPU waits between two groups."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +128,8 @@ class HitSearch:
 
     def _prepared(self, windows: Iterable[SearchWindow]) -> Iterator[tuple[list, list, list]]:
         """Yield groups of windows, the parts that are tried first, and their cases."""
-        for chunk in _chunks(windows):
+        size = _CHUNK if resolve(self.device).kind == "cpu" else _CHUNK_ON_GPU
+        for chunk in _chunks(windows, size):
             near = [self._near(window) for window in chunk]
             yield chunk, near, self._cases(near)
 
@@ -220,13 +222,13 @@ def _place(window: SearchWindow) -> tuple[int, int, int, str]:
     return window.record, window.start, window.end, window.strand
 
 
-def _chunks(windows: Iterable[SearchWindow]) -> Iterator[list[SearchWindow]]:
-    """Yield windows in groups whose different places have not too many nucleotides together."""
+def _chunks(windows: Iterable[SearchWindow], most: int) -> Iterator[list[SearchWindow]]:
+    """Yield windows in groups whose different places have `most` nucleotides together, about."""
     chunk: list[SearchWindow] = []
     size = 0
     for _, group in groupby(windows, key=_place):
         group = list(group)
-        if chunk and size + len(group[0]) > _CHUNK:
+        if chunk and size + len(group[0]) > most:
             yield chunk
             chunk, size = [], 0
         chunk += group

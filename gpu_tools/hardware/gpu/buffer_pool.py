@@ -50,11 +50,15 @@ class Buffers:
         self._arrays.clear()
         self._pinned.clear()
 
-    def array(self, name: str, count: int, dtype: type, width: int = 0):
-        """Return a device array with at least `count` elements, or rows of `width` elements."""
+    def array(self, name: str, count: int, dtype: type, width: int = 0, spare: int = 0):
+        """Return a device array with at least `count` elements, or rows of `width` elements.
+
+        One that is made anew has some to `spare`.
+        """
         if name not in self._arrays or len(self._arrays[name]) < count:
             self._arrays.pop(name, None)
-            shape = (max(count, 1), width) if width else max(count, 1)
+            rows = max(count + spare, 1)
+            shape = (rows, width) if width else rows
             self._arrays[name] = cuda.device_array(shape, dtype=dtype)
         return self._arrays[name]
 

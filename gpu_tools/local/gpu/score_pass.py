@@ -292,9 +292,7 @@ class ScoreLaunch:
 
     def results(self) -> Passes:
         """Return the largest scores, by problem."""
-        most, first, results = np.full(len(self.most), 0, np.int32), 0, []
-        # the system gave that array its pages while the kernel was running
-        self.most.copy_to_host(most)
+        most, first, results = self.most.copy_to_host(), 0, []
         for down, across, used in self.shapes.tolist():
             results.append(most[first : first + used * across].reshape(used, across))
             first += down * across

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numba import cuda
 from numba.cuda.cudadrv.driver import device_memset
@@ -177,22 +179,24 @@ def scores32(scoring: SplicedScoring) -> list[int]:
     return [*lifted, scoring.gap, int(scoring.ends != "global"), most_lifted(scoring)]
 
 
-def together(arrays: list, stream=0) -> tuple:
-    """Copy arrays to the current GPU, one behind the other, those that repeat once.
+def together(arrays: list) -> tuple:
+    """Copy arrays to the current GPU as `joined_once` joins them; return what that does."""
+    made, starts = joined_once(arrays)
+    return cuda.to_device(made), starts
 
-    Return the array there, and where in it each of `arrays` begins.
-    """
+
+def joined_once(arrays: list) -> tuple[NDArray, list[int]]:
+    """Join arrays, those that repeat once; return where each of them begins, too."""
     unique = list({id(array): array for array in arrays}.values())
     starts = starts_of([[len(array)] for array in unique])[:, 0].tolist()
     start_of = dict(zip(map(id, unique), starts, strict=True))
-    made = cuda.to_device(np.concatenate(unique), stream)
-    return made, [start_of[id(array)] for array in arrays]
+    return np.concatenate(unique), [start_of[id(array)] for array in arrays]
 
 
-def on_device(parts, stream=0):
+def on_device(parts, stream=0, make: Callable = cuda.device_array):
     """Copy large arrays to the current GPU, one behind the other; four zeros follow."""
     # operations are read one ahead, four words each
-    made = cuda.device_array(sum(map(len, parts)) + 4, dtype=parts[0].dtype)
+    made = make(sum(map(len, parts)) + 4, dtype=parts[0].dtype)
     device_memset(made[-4:], 0, made[-4:].nbytes, stream)
     first = 0
     for part in parts:

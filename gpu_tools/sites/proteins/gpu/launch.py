@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 
 import numpy as np
-from numba import cuda
 from numba.cuda.cudadrv.driver import device_memset
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.gpu.buffer_pool import Buffers
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.model.protein_scoring import ProteinScoring
-from gpu_tools.sites.gpu.launch import on_device, starts_of, together
+from gpu_tools.sites.gpu.launch import joined_once, on_device, starts_of
 from gpu_tools.sites.gpu.packed_strips import twice
 from gpu_tools.sites.gpu.strips import NEVER_BYTE
 from gpu_tools.sites.proteins.gpu.job_table import (
@@ -23,35 +24,49 @@ from gpu_tools.sites.proteins.gpu.job_table import (
     ENDS,
     OPERATIONS,
 )
+from gpu_tools.sites.proteins.gpu.plan import ProteinPlan
 from gpu_tools.sites.proteins.gpu.strips import ProteinJob
 from gpu_tools.sites.proteins.gpu.sweep import sweep_proteins_warp
 
+_SPARE = 8
+"""An array has this part of its size to spare."""
+
 
 class ProteinLaunch:
-    """Jobs laid out in the memory of the current GPU, with a stream of their own.
+    """Jobs laid out in the memory of the current GPU.
 
     Parameters
     ----------
     jobs : list of ProteinJob
         The plan of a strand is copied to the GPU once.
     scoring : ProteinScoring
+    buffers : Buffers, optional
+        Arrays of an earlier launch, which is done, and its stream. To make or release arrays takes
+        as long as other kernels run.
     """
 
-    def __init__(self, jobs: list[ProteinJob], scoring: ProteinScoring):
-        self.jobs, self._fetching, self.stream = jobs, threading.Lock(), cuda.stream()
+    def __init__(
+        self, jobs: list[ProteinJob], scoring: ProteinScoring, buffers: Buffers | None = None
+    ):
+        self.jobs, self._fetching, self._buffers = jobs, threading.Lock(), buffers or Buffers()
+        self.stream = self._buffers.stream
         self.table = np.array([job.numbers for job in jobs], dtype=np.int64)
         sizes = [(job.cell_words, job.border_words, job.checkpoint_words, job.ends) for job in jobs]
         self.table[:, [CELLS, BORDERS, CHECKPOINTS, ENDS]] = starts_of(sizes)
         cells, borders, checkpoints, ends = np.sum(sizes, axis=0).tolist()
         self.inputs = [*self._plans(), self._columns()]
-        self.cells = cuda.device_array(cells, dtype=np.int32)
-        self.borders = cuda.device_array(borders, dtype=np.int64)
-        self.checkpoints = cuda.device_array(max(checkpoints, 1), dtype=np.int32)
-        self.ends = cuda.device_array(ends, dtype=np.int32)
-        self.device_table, self.strips, self.scoring = (
-            cuda.to_device(each, self.stream)
-            for each in (self.table, self._strips(), _weights(scoring))
-        )
+        self.cells = self._array("cells", cells, np.int32)
+        self.borders = self._array("borders", borders, np.int64)
+        self.checkpoints = self._array("checkpoints", max(checkpoints, 1), np.int32)
+        self.ends = self._array("ends", ends, np.int32)
+        strips = self._strips()
+        self.device_table = self._buffers.copy("table", self.table)
+        self.strips = self._buffers.copy("strips", strips)[: len(strips)]
+        self.scoring = self._buffers.copy("scoring", _weights(scoring))
+
+    def _array(self, name: str, count: int, dtype: type):
+        """Return an array of so many elements; the next launch may need somewhat more."""
+        return self._buffers.array(name, count, dtype, spare=count // _SPARE)[:count]
 
     def _plans(self) -> list:
         """Copy plans to the GPU, and write into the table where each job's begins."""
@@ -60,13 +75,16 @@ class ProteinLaunch:
         starts = starts_of([[len(part) for part in own] for own in parts])
         start_of = dict(zip(map(id, strands), starts, strict=True))
         self.table[:, [BOUNDARIES, OPERATIONS]] = [start_of[id(job.strand)] for job in self.jobs]
-        return [on_device(own, self.stream) for own in zip(*parts, strict=True)]
+        return [
+            on_device(own, self.stream, partial(self._array, name))
+            for name, own in zip(ProteinPlan._fields, zip(*parts, strict=True), strict=True)
+        ]
 
     def _columns(self):
         """Copy what strips read of their columns to the GPU, what jobs share once."""
         words = [job.column_words() for job in self.jobs]
-        there, self.table[:, COLUMNS] = together(words, self.stream)
-        return there
+        joined, self.table[:, COLUMNS] = joined_once(words)
+        return self._buffers.copy("columns", joined)
 
     def _strips(self) -> NDArray[np.int32]:
         """Return job and strip in the order in which they begin, those that last first; then 0."""

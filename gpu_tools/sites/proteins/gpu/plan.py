@@ -61,7 +61,7 @@ CODON_BITS = 5
 OPERAND_SLOT_BITS = 16
 AHEAD = 100
 """Boundaries that the kernel may read behind the last one."""
-_BLOCKS, _CHECKPOINTS, _BYTES_OF_CHECKPOINTS = 4, 512, 1 << 26
+_BLOCKS, _CHECKPOINTS, _BYTES_OF_CHECKPOINTS = 4, 512, 1 << 24
 """Blocks between checkpoints, at least; checkpoints of a strand, and the bytes of all those of a
 strip of columns, about, at most."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.batches import shares, within_limit
 from gpu_tools.hardware.device import simulated
+from gpu_tools.hardware.gpu.buffer_pool import Buffers
 from gpu_tools.hardware.gpu.dispatch import map_gpus
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.protein_scoring import ProteinScoring
@@ -107,8 +109,9 @@ def align_on_gpus(
 
         def align(_) -> None:
             with cuda.gpus[gpu]:
+                buffers = Buffers()
                 while batch := batches.next():
-                    for k, result in _aligned({k: jobs[k] for k in batch}, call, gpu):
+                    for k, result in _aligned({k: jobs[k] for k in batch}, call, gpu, buffers):
                         results[k] = result
 
         map_on_threads(batches.at_a_time, align, range(batches.at_a_time))
@@ -165,7 +168,8 @@ class _Batches:
         if free is None:
             free = SHARE_OF_FREE_MEMORY * cuda.current_context().get_memory_info().free
         self._jobs, self._free, self._packs, self.left = jobs, free, can_pack(), []
-        self._sizes = {k: _bytes_of(own) for k, own in jobs.items()}
+        users = Counter(id(job.strand) for own in jobs.values() for job in own.values())
+        self._sizes = {k: _bytes_of(own, users) for k, own in jobs.items()}
         largest = max((size for size in self._sizes.values() if size <= free), default=0)
         several = not simulated() and largest <= free / BATCHES_AT_A_TIME
         self.at_a_time = BATCHES_AT_A_TIME if several else 1
@@ -193,10 +197,14 @@ class _Batches:
         return max(self._sizes[k] * self.at_a_time / self._free, own / strips)
 
 
-def _bytes_of(jobs: dict[str, ProteinJob]) -> int:
-    """Return the bytes of device memory that a case needs, its strands' plans included."""
-    possible = (job for job in jobs.values() if job.strand.possible)
-    return sum(job.n_bytes + job.strand.plan_bytes for job in possible)
+def _bytes_of(jobs: dict[str, ProteinJob], users: Counter[int]) -> int:
+    """Return the bytes of device memory that a case needs, its part of its strands' plans included.
+
+    `users` are the cases of each strand.
+    """
+    possible = [job for job in jobs.values() if job.strand.possible]
+    plans = (job.strand.plan_bytes // users[id(job.strand)] for job in possible)
+    return sum(job.n_bytes for job in possible) + sum(plans)
 
 
 class _Chain(NamedTuple):
@@ -211,11 +219,14 @@ class _Chain(NamedTuple):
         return int(self.ends.max())
 
 
-def _aligned(jobs: dict[int, dict[str, ProteinJob]], call: ProteinCall, gpu: int) -> Iterator:
+def _aligned(
+    jobs: dict[int, dict[str, ProteinJob]], call: ProteinCall, gpu: int, buffers: Buffers
+) -> Iterator:
     """Sweep the jobs of a batch of cases on the current GPU; yield numbers and results."""
-    strands = list({id(j.strand): j.strand for own in jobs.values() for j in own.values()}.values())
+    all_jobs = [job for own in jobs.values() for job in own.values()]
+    strands = list({id(job.strand): job.strand for job in all_jobs}.values())
     map_on_threads(call.threads, lambda strand: strand.plan, strands)
-    launch = ProteinLaunch([job for own in jobs.values() for job in own.values()], call.scoring)
+    launch = ProteinLaunch(all_jobs, call.scoring, buffers)
     launch.run()
     chains = dict(zip(jobs, _best_chains(jobs, launch), strict=True))
 
