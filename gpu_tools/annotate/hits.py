@@ -168,7 +168,7 @@ class HitSearch:
         scores = [found[k].score for k in doubtful]
         own = dict(zip(doubtful, evalues_here(self._cases(places), scores, align), strict=True))
         return [
-            replace(one, evalue=max(one.evalue, own[k])) if k in own else one
+            one.with_evalue(max(one.evalue, own[k])) if k in own else one
             for k, one in enumerate(found)
         ]
 
@@ -206,7 +206,7 @@ class HitSearch:
         moved = alignment.moved(self.genome.locus_of(window))
         if moved.score is None:
             return moved
-        return replace(moved, evalue=self.laws[window.target].evalue(moved.score))
+        return moved.with_evalue(self.laws[window.target].evalue(moved.score))
 
 
 def _rest(window: SearchWindow) -> SearchWindow:

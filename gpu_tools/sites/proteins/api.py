@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 from gpu_tools.hardware.device import cpu_threads, resolve
@@ -184,9 +184,9 @@ def _result(
     if found is None:
         return result
     if least is not None and found.score < least:
-        return replace(result, strand=found.strand, score=found.score)
+        return result.changed(strand=found.strand, score=found.score)
     sweep = found.sweep()
     traced, question = trace(sweep), StrandAndProtein(sweep.codes, sweep.target, sweep.scoring)
     stop = stop_behind(sweep.codes, traced.intervals[-1][1], sweep.scoring)
     fields = chain_fields(found.strand, traced, question, stop)
-    return replace(result, score=found.score, **fields)
+    return result.changed(score=found.score, **fields)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from threading import Lock
 
 from gpu_tools.errors import InputError, ScoringError
@@ -161,7 +161,7 @@ def _aligned(
     # the first of equals: + before -
     best = max(sweeps, key=lambda strand: sweeps[strand].best.score, default=None)
     result = without_chain(case)
-    return result if best is None else replace(result, **_found(best, sweeps[best]))
+    return result if best is None else result.changed(**_found(best, sweeps[best]))
 
 
 def _found(strand: str, sweep: CandidateSweep) -> dict:
