@@ -38,7 +38,7 @@ COSTS = {"protein": HitCosts(12, 26, 30, 5, 10, 0), "cdna": HitCosts(12, 18, 24,
 
 
 SHORT = 150
-"""Residues of a target of which more words are looked up."""
+"""Residues of a target of which more words are looked up, those of plain stretches too."""
 OFTEN = 10
 """Windows that chance may make of such a target if it has no others: its gene may have one hit."""
 FREE = 4, 0, 2, 1, 3
@@ -119,15 +119,19 @@ class TargetSearch:
         """
         if self.options.min_score is not None:
             return self.options.min_score
-        often = often if self.index.kind == "protein" and length <= SHORT else 1
+        often = often if self._is_short(length) else 1
         return chances(length * len(self.index.symbols) * 2 * PER_PLACE[self.index.kind] / often)
+
+    def _is_short(self, length: int) -> bool:
+        """Return whether a target is a short protein, of which a few words may be all there is."""
+        return self.index.kind == "protein" and length <= SHORT
 
     def hits(self, target: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Return the hits of a target as `chains` wants them, each once."""
         index, words = self.index, self.index.words
         plain = plain_symbols(target, *PLAIN[index.kind])
         profiles = words.profiles(target)
-        if plain.mean() < MOST_PLAIN:
+        if plain.mean() < MOST_PLAIN and not self._is_short(len(target)):
             rows = profiles[:, plain]
             profiles[:, plain] = np.where(rows > 0, (rows + 1) // 2, rows)
         else:
@@ -158,7 +162,7 @@ class TargetSearch:
         words = self.index.words
         rows = [words_of(target, plain, reading) for reading in self.readings]
         shapes = [*range(len(rows))]
-        if words.kind == "protein" and len(target) <= SHORT:
+        if self._is_short(len(target)):
             places = [p for p in FREE if p < words.weight][: RESIDUES_OF_FREE // len(target)]
             for unit in (words.n_classes**place for place in places):
                 least = np.where(

@@ -136,6 +136,16 @@ def test_a_short_protein_without_windows_gets_some_of_lower_scores():
     assert search.least_score(SHORT) in (long, long - 1)
 
 
+@pytest.mark.parametrize(("length", "is_found"), [(SHORT, True), (SHORT + 1, False)])
+def test_words_of_plain_stretches_count_in_short_proteins(length, is_found):
+    rng = np.random.default_rng(19)
+    plain = "EKEEKKKEKE" * 4
+    text = dna(rng, 3_000) + coding(rng, plain) + dna(rng, 3_000)
+    residues = protein(rng, 60) + plain + protein(rng, length - 100)
+    windows = found_in([text], residues, replace(OPTIONS, min_score=100))
+    assert any(w.start <= 3_000 and w.end >= 3_120 for w in windows) == is_found
+
+
 def test_repeats_are_not_looked_up():
     text, residues, _ = planted(20)
     index = build_index([record(text)], options=OPTIONS)
@@ -166,12 +176,18 @@ def test_windows_that_overlap():
     assert left.high == right.low
     assert a.end < left.high < again.start
     weak = span(10, 30, 1_500, 1_560, 50)
-    assert resolved([a, weak], 3, 100) == [replace(a, chains=a.chains + weak.chains)]
+    assert resolved([a, weak], 3, 100) == [replace(a, high=2_060, chains=a.chains + weak.chains)]
     outside = span(10, 30, 1_790, 1_850, 50)
     assert [w.high for w in resolved([a, outside], 3, 100)] == [1_790, outside.high]
+    far = span(10, 30, 1_900, 1_960, 50)
+    assert [w.low for w in resolved([a, far], 3, 100)] == [500, 1_800]
     nested = span(0, 40, 1_100, 1_200, 200)
     both = a.chains + nested.chains
     assert resolved([nested, a], 3, 100) == [replace(a, last=90, chains=both)]
+
+
+def covered(spans):
+    return {place for s in spans for place in range(s.low, s.high)}
 
 
 def test_no_windows_of_a_strand_overlap():
@@ -186,6 +202,7 @@ def test_no_windows_of_a_strand_overlap():
             )  # fmt: skip
         left = resolved(spans, 3, 100)
         assert all(a.high <= b.low for a, b in pairwise(left))
+        assert covered(left) == covered(spans)
         assert all(w.low <= w.start < w.end <= w.high for w in left)
         best = max(spans, key=lambda s: s.score)
         assert any(w.low <= best.start and best.end <= w.high for w in left)
