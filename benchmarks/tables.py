@@ -247,6 +247,11 @@ TABLES = {
         ("genome", "whole, seeded", "index and genome, by the sum", "a part of 16, exhaustive"),
         annotation_rows.memory,
     ),
+    "annotation-seeded": Table(
+        "annotation-seeded",
+        ("proteins", "hits", "found", "same", "genes", "found", "same", "exhaustive", "seeded"),
+        annotation_rows.searches,
+    ),
     "proteins-identity": Table(
         "accuracy-proteins",
         ("exon F1", "100 %", "80 %", "60 %", "40 %", "30 %"),

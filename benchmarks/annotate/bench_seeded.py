@@ -18,6 +18,7 @@ import os
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -37,7 +38,7 @@ from gpu_tools.annotate.parts import PartOfGenome, PartRun, Share, hits_of_part
 from gpu_tools.annotate.targets import ProteinTargets, protein_targets
 from gpu_tools.annotate.windows import index_of
 from gpu_tools.model.loci import interval_of
-from gpu_tools.sites import load_sites
+from gpu_tools.sites.model import GeneSites, load_sites
 
 MODELS = {"fly2L": "fly", "at": "arabidopsis"}
 EVERY = int(os.environ.get("EVERY", "3"))
@@ -94,9 +95,14 @@ class SearchRun(NamedTuple):
     seconds: float | None
 
 
+def sites_of(name: str) -> GeneSites:
+    """Return the shipped site model of a data set."""
+    return load_sites(MODELS.get(name, "vertebrate"))
+
+
 def proteins_of(folder: Path, name: str, identity: int, every: int) -> ProteinTargets:
     """Return each so many-th annotated protein with so many percent of its residues left."""
-    data = GenomeData(folder, name, 10**9, load_sites(MODELS.get(name, "vertebrate")))
+    data = GenomeData(folder, name, 10**9, sites_of(name))
     chosen = list(data.proteins().items())[::every]
     rngs = (np.random.default_rng([SEED, identity, k]) for k in range(len(chosen)))
     texts = [diverged(rng, p, identity, True) for rng, (_, p) in zip(rngs, chosen, strict=True)]
@@ -105,14 +111,10 @@ def proteins_of(folder: Path, name: str, identity: int, every: int) -> ProteinTa
 
 
 def searched(
-    genome: GenomeRecords,
-    targets: ProteinTargets,
-    search: str,
-    index: str | None,
-    work: Path | None,
-) -> SearchRun:
+    genome: GenomeRecords, targets: ProteinTargets, options: AnnotationOptions,
+    index: str | None, work: Path | None,
+) -> SearchRun:  # fmt: skip
     """Return the hits and genes of a search."""
-    options = AnnotationOptions(search, INTRON or longest_intron_of(targets.sites), batch=20)
     whole, resumed = PartOfGenome(genome, None, genome.summary), bool(work and work.exists())
     run = PartRun(index, work, "cpu")
     begin = time.process_time()
@@ -168,8 +170,9 @@ def compared(folder: Path, name: str, identity: int, every: int, index: str) -> 
     genome = GenomeRecords(piece.sequence for piece in pieces(folder))
     index_of(genome, targets.kind, targets.genetic_code, index, 1)
     work = WORK and Path(WORK, f"{name}-{identity}-{every}")
-    exhaustive = searched(genome, targets, "exhaustive", None, work)
-    seeded = searched(genome, targets, "seeded", index, None)
+    options = AnnotationOptions("exhaustive", INTRON or longest_intron_of(sites_of(name)), batch=20)
+    exhaustive = searched(genome, targets, options, None, work)
+    seeded = searched(genome, targets, replace(options, search="seeded"), index, None)
     hits = [Places.of_hits(run.hits) for run in (exhaustive, seeded)]
     genes = [Places.of_genes(run.annotation) for run in (exhaustive, seeded)]
     return {
