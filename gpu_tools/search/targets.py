@@ -41,10 +41,6 @@ SHORT = 150
 """Residues of a target of which more words are looked up, those of plain stretches too."""
 OFTEN = 10
 """Windows that chance may make of such a target if it has no others: its gene may have one hit."""
-FREE = 4, 0, 2, 1, 3
-"""Places of a word, from its end, that are free then, one at a time; the most useful ones first."""
-RESIDUES_OF_FREE = 300
-"""So many by the residues of a target is the number of places."""
 MOST_PLAIN = 0.5
 """A target with a larger share of such stretches is searched as a whole."""
 SCALE = 3.15
@@ -156,15 +152,14 @@ class TargetSearch:
     def _words(self, target, plain) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return rows of words at each position, and the number and length of each row's shape.
 
-        Of a short target of proteins words are looked up too that differ in one symbol, at some of
-        the first shape's places: it is all that can be done for one with few words.
+        Of a short target of proteins words of the first shape are looked up too that differ in any
+        one symbol: it is all that can be done for one with few words.
         """
         words = self.index.words
         rows = [words_of(target, plain, reading) for reading in self.readings]
         shapes = [*range(len(rows))]
         if self._is_short(len(target)):
-            places = [p for p in FREE if p < words.weight][: RESIDUES_OF_FREE // len(target)]
-            for unit in (words.n_classes**place for place in places):
+            for unit in (words.n_classes**place for place in range(words.weight)):
                 least = np.where(
                     rows[0] >= 0, rows[0] - rows[0] // unit % words.n_classes * unit, -1
                 )
