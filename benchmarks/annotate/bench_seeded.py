@@ -177,7 +177,7 @@ def compared(folder: Path, name: str, identity: int, every: int, index: str) -> 
     genes = [Places.of_genes(run.annotation) for run in (exhaustive, seeded)]
     return {
         "data": name, "identity": identity, "proteins": len(targets.sequences),
-        "nucleotides": sum(genome.lengths), "hits": shares(*hits), "genes": shares(*genes),
+        "nucleotides": sum(genome.lengths), "max_intron": options.max_intron, "hits": shares(*hits), "genes": shares(*genes),
         "more_hits": len(seeded.hits) - shares(*reversed(hits))["found"],
         "exhaustive_seconds": exhaustive.seconds, "seeded_seconds": seeded.seconds,
         "missed": missed(targets, exhaustive, seeded),
