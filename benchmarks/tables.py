@@ -180,7 +180,7 @@ TABLES = {
         "accuracy-flanks", ("exon F1", "targets", *rows.FLANKS), rows.accuracy_flanks
     ),
     "search-recall": Table(
-        "search-cpu",
+        "search-recall-cpu",
         (
             "targets",
             "genes",
