@@ -180,7 +180,7 @@ TABLES = {
         "accuracy-flanks", ("exon F1", "targets", *rows.FLANKS), rows.accuracy_flanks
     ),
     "search-recall": Table(
-        "search-cpu",
+        "search-recall-cpu",
         (
             "targets",
             "genes",
@@ -246,6 +246,11 @@ TABLES = {
         "annotation-memory",
         ("genome", "whole, seeded", "index and genome, by the sum", "a part of 16, exhaustive"),
         annotation_rows.memory,
+    ),
+    "annotation-seeded": Table(
+        "annotation-seeded",
+        ("proteins", "hits", "found", "same", "genes", "found", "same", "exhaustive", "seeded"),
+        annotation_rows.searches,
     ),
     "proteins-identity": Table(
         "accuracy-proteins",

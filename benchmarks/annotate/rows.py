@@ -49,5 +49,14 @@ def memory(figures: dict) -> Iterator[Row]:
             yield f"{int(size.replace(',', '')) / 1e6:g} Mb", whole, planned, part
 
 
+def searches(figures: dict) -> Iterator[Row]:
+    """Yield a row a data set and identity: what either search finds, and the processor's time."""
+    for row in figures.values():
+        name = f"{row['data']}, {row['proteins']} proteins at {row['identity']} %"
+        counts = (str(row[of][key]) for of in ("hits", "genes") for key in row[of])
+        times = (f"{row[f'{search}_seconds']:.1f} s" for search in ("exhaustive", "seeded"))
+        yield name, *counts, *times
+
+
 def _megabytes(value: int | None) -> str:
     return "" if value is None else f"{value:,} MB"

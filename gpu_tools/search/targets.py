@@ -38,13 +38,9 @@ COSTS = {"protein": HitCosts(12, 26, 30, 5, 10, 0), "cdna": HitCosts(12, 18, 24,
 
 
 SHORT = 150
-"""Residues of a target of which more words are looked up."""
+"""Residues of a target of which more words are looked up, those of plain stretches too."""
 OFTEN = 10
 """Windows that chance may make of such a target if it has no others: its gene may have one hit."""
-FREE = 4, 0, 2, 1, 3
-"""Places of a word, from its end, that are free then, one at a time; the most useful ones first."""
-RESIDUES_OF_FREE = 300
-"""So many by the residues of a target is the number of places."""
 MOST_PLAIN = 0.5
 """A target with a larger share of such stretches is searched as a whole."""
 SCALE = 3.15
@@ -119,15 +115,19 @@ class TargetSearch:
         """
         if self.options.min_score is not None:
             return self.options.min_score
-        often = often if self.index.kind == "protein" and length <= SHORT else 1
+        often = often if self._is_short(length) else 1
         return chances(length * len(self.index.symbols) * 2 * PER_PLACE[self.index.kind] / often)
+
+    def _is_short(self, length: int) -> bool:
+        """Return whether a target is a short protein, of which a few words may be all there is."""
+        return self.index.kind == "protein" and length <= SHORT
 
     def hits(self, target: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Return the hits of a target as `chains` wants them, each once."""
         index, words = self.index, self.index.words
         plain = plain_symbols(target, *PLAIN[index.kind])
         profiles = words.profiles(target)
-        if plain.mean() < MOST_PLAIN:
+        if plain.mean() < MOST_PLAIN and not self._is_short(len(target)):
             rows = profiles[:, plain]
             profiles[:, plain] = np.where(rows > 0, (rows + 1) // 2, rows)
         else:
@@ -152,15 +152,14 @@ class TargetSearch:
     def _words(self, target, plain) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return rows of words at each position, and the number and length of each row's shape.
 
-        Of a short target of proteins words are looked up too that differ in one symbol, at some of
-        the first shape's places: it is all that can be done for one with few words.
+        Of a short target of proteins words of the first shape are looked up too that differ in any
+        one symbol: it is all that can be done for one with few words.
         """
         words = self.index.words
         rows = [words_of(target, plain, reading) for reading in self.readings]
         shapes = [*range(len(rows))]
-        if words.kind == "protein" and len(target) <= SHORT:
-            places = [p for p in FREE if p < words.weight][: RESIDUES_OF_FREE // len(target)]
-            for unit in (words.n_classes**place for place in places):
+        if self._is_short(len(target)):
+            for unit in (words.n_classes**place for place in range(words.weight)):
                 least = np.where(
                     rows[0] >= 0, rows[0] - rows[0] // unit % words.n_classes * unit, -1
                 )

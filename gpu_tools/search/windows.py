@@ -125,31 +125,42 @@ def resolved(spans: list[ChainSpan], step: int, length: int) -> list[ChainSpan]:
     Returns
     -------
     list of ChainSpan
-        By start; no two windows overlap.
+        By start; no two windows overlap, and together they hold what all have held.
     """
     done: list[ChainSpan] = []
     for span in sorted(spans, key=lambda s: (s.start, s.end, s.first)):
-        done.append(span)
-        while len(done) > 1 and done[-2].high > done[-1].low:
-            done[-2:] = _together(*done[-2:], step, length)
+        _add(done, span, step, length)
     return done
+
+
+def _add(done: list[ChainSpan], span: ChainSpan, step: int, length: int) -> None:
+    """Add a window behind others, of which no two overlap, so that none does."""
+    while done and done[-1].high > span.low:
+        *before, span = _together(done.pop(), span, step, length)
+        if before:
+            _add(done, *before, step, length)
+            break
+    done.append(span)
 
 
 def _together(a: ChainSpan, b: ChainSpan, step: int, length: int) -> list[ChainSpan]:
     """Return what becomes of two chains whose windows overlap, `a` beginning first.
 
     Chains that overlap are one. A chain that is much weaker than the other one and lies in its
-    window is part of it. Else there is a border between them.
+    window is part of it. Else there is a border between them. Together they keep all nucleotides of
+    both windows: the weaker chain may be a gene, too, whose ends lie beside the other window.
     """
     if b.start < a.end:
         return [_merged(a, b)]
     weak_a, weak_b = a.score < COPY * b.score, b.score < COPY * a.score
+    low, high = min(a.low, b.low), max(a.high, b.high)
     if weak_a and b.low <= a.start:
-        return [replace(b, chains=a.chains + b.chains)]
+        return [replace(b, low=low, high=high, chains=a.chains + b.chains)]
     if weak_b and b.end <= a.high:
-        return [replace(a, chains=a.chains + b.chains)]
+        return [replace(a, low=low, high=high, chains=a.chains + b.chains)]
     border = a.end if weak_a else b.start if weak_b else _border(a, b, step, length)
-    return [replace(a, high=min(a.high, border)), replace(b, low=max(b.low, border))]
+    border = min(max(border, b.low), a.high)
+    return [replace(a, low=low, high=border), replace(b, low=border, high=high)]
 
 
 def _border(a: ChainSpan, b: ChainSpan, step: int, length: int) -> int:

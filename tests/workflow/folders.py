@@ -15,6 +15,11 @@ MRNAS = ROOT / "resources" / "demo" / "mrnas.fa.gz"
 BASES = ("NM_198149.1", "NM_000572.2")
 TARGETS = ("NM_175259.3", "NM_010548.1")
 HEADER = ("base", "base_fasta", "target", "target_fasta")
+# the command's options for the files of a gene set, and their names
+GENE_SET = {
+    "output": "genes.gff3", "table": "genes.tsv", "targets-table": "targets.tsv",
+    "protein-sequences": "proteins.fa", "cds-sequences": "cds.fa", "summary": "summary.json",
+}  # fmt: skip
 # Snakemake's plugin for SLURM asks SLURM for its configuration whenever Snakemake starts; where the
 # controller is down that takes nine seconds. Without a configuration it takes none.
 ENVIRONMENT = {"PYTHONPATH": str(ROOT), "SLURM_CONF": os.devnull}
@@ -34,6 +39,19 @@ def write_annotation(path, settings):
     for name, protein in (("a", A), ("b", B)):
         (path / f"{name}.fa").write_text(f">{name}\n{protein}\n")
     (path / "settings.yaml").write_text(settings)
+
+
+def gene_set_of_command(folder, *more):
+    """Return the files that the command makes of what `write_annotation` wrote, by their names."""
+    from gpu_tools.cli.main import main
+
+    path = folder / "command"
+    path.mkdir()
+    words = ["--genome", folder / "genome.fa", "--site-model", "vertebrate"]
+    words += [word for name in "ab" for word in ("--proteins", folder / f"{name}.fa")]
+    words += [word for option, name in GENE_SET.items() for word in (f"--{option}", path / name)]
+    assert main(["annotate", *map(str, words), "--device", "cpu", "--quiet", *more]) == 0
+    return {name: (path / name).read_bytes() for name in GENE_SET.values()}
 
 
 def demo_rows():
@@ -57,9 +75,9 @@ class Folder:
         assert "Traceback" not in output
         return output
 
-    def start(self, *arguments, **environment):
+    def start(self, *arguments, module="snakemake", **environment):
         """Start Snakemake in a session of its own, its output in output.txt."""
-        command = [sys.executable, "-m", "snakemake", "--snakefile", self.snakefile, *arguments]
+        command = [sys.executable, "-m", module, "--snakefile", self.snakefile, *arguments]
         with (self.path / "output.txt").open("w") as output:
             return subprocess.Popen(
                 command, cwd=self.path, env=os.environ | environment, start_new_session=True,

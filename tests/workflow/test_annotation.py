@@ -2,13 +2,8 @@
 
 import pytest
 
-from gpu_tools.cli.main import main
-from tests.workflow.folders import ROOT, Folder, write_annotation
+from tests.workflow.folders import ROOT, Folder, gene_set_of_command, write_annotation
 
-FILES = {
-    "output": "genes.gff3", "table": "genes.tsv", "targets-table": "targets.tsv",
-    "protein-sequences": "proteins.fa", "cds-sequences": "cds.fa", "summary": "summary.json",
-}  # fmt: skip
 SETTINGS = """
 cases:
 device: cpu
@@ -44,18 +39,6 @@ def folder(tmp_path):
     return Folder(tmp_path, ROOT / "workflow" / "Snakefile")
 
 
-def expected(folder, *more):
-    """Return the files of the command by their names."""
-    path = folder.path / "command"
-    path.mkdir()
-    words = ["--genome", folder.path / "genome.fa", "--site-model", "vertebrate"]
-    words += [word for name in "ab" for word in ("--proteins", folder.path / f"{name}.fa")]
-    words += [word for option, name in FILES.items() for word in (f"--{option}", path / name)]
-    words += ["--device", "cpu", "--quiet", *more]
-    assert main(["annotate", *map(str, words)]) == 0
-    return {name: (path / name).read_bytes() for name in FILES.values()}
-
-
 def test_another_project_gets_the_files_of_the_command(folder):
     """Two shares of the genome, a job each; the first run ends after one of them."""
     consumer = Folder(folder.path, folder.path / "Snakefile")
@@ -66,7 +49,7 @@ def test_another_project_gets_the_files_of_the_command(folder):
     assert [path.name for path in first.parent.iterdir()] == ["1-1.json"]
     consumer.run()
     assert first.stat().st_mtime_ns == done
-    files = expected(folder, "--search", "exhaustive", "--longest-gene", "600")
+    files = gene_set_of_command(folder.path, "--search", "exhaustive", "--longest-gene", "600")
     assert b"\tgene\t" in files["genes.gff3"]
     assert {name: (first.parents[1] / name).read_bytes() for name in files} == files
     page = (first.parents[1] / "report.html").read_text()

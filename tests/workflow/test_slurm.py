@@ -6,16 +6,39 @@ import time
 import pytest
 
 from tests.programs import leave_out, require
-from tests.workflow.folders import BASES, LOCI, MRNAS, ROOT, TARGETS, Folder, write_sheet
+from tests.workflow.folders import (
+    BASES,
+    LOCI,
+    MRNAS,
+    ROOT,
+    TARGETS,
+    Folder,
+    gene_set_of_command,
+    write_annotation,
+    write_sheet,
+)
 
 SECONDS = 150
 INDEXES = ("", ".fai", ".gzi")
-OPTIONS = (
+COMMON = (
     "--workflow-profile", ROOT / "workflow" / "profiles" / "slurm",
-    "--slurm-init-seconds-before-status-checks", "1", "--latency-wait", "5",
-    "--seconds-between-status-checks", "2", "--retries", "0",
-    "--set-threads", "spliced_align=1", "--config", "batch_size=1", "mode=candidates",
+    "--latency-wait", "5", "--retries", "0", "--max-threads", "1",
 )  # fmt: skip
+STARTED = {"module": "tests.workflow.polling", "PYTHONPATH": str(ROOT)}
+OPTIONS = (*COMMON, "--config", "batch_size=1", "mode=candidates")
+ANNOTATION = """
+cases:
+device: cpu
+annotation:
+  genome: genome.fa
+  proteins: [a.fa, b.fa]
+  search: exhaustive
+  longest_gene: 600
+  target_parts: 1
+  genome_parts: 2
+"""
+# the node may have less than the profile wants
+LITTLE = [f"annotation_{rule}:mem_mb=1500" for rule in ("hits", "genes")]
 
 
 def require_slurm():
@@ -55,16 +78,22 @@ def wait_for(condition, process):
 
 
 @pytest.fixture
-def small(tmp_path):
-    """Return a folder with two cases, each a batch of its own."""
+def folder(tmp_path):
+    """Return a folder; jobs that are left at the end are cancelled."""
     require_slurm()
     before = {job for job, *_ in jobs()}
-    rows = [(BASES[0], LOCI, target, MRNAS) for target in TARGETS]
-    write_sheet(tmp_path / "config" / "cases.tsv", rows)
     yield Folder(tmp_path, ROOT / "workflow" / "Snakefile")
     for job, *_ in jobs("PENDING,RUNNING"):
         if job not in before:
             subprocess.run(["scancel", "--full", job])
+
+
+@pytest.fixture
+def small(folder):
+    """Return a folder with two cases, each a batch of its own."""
+    rows = [(BASES[0], LOCI, target, MRNAS) for target in TARGETS]
+    write_sheet(folder.path / "config" / "cases.tsv", rows)
+    return folder
 
 
 def test_killed_job_is_done_again_and_nothing_else(small):
@@ -74,7 +103,7 @@ def test_killed_job_is_done_again_and_nothing_else(small):
         new = [job for job in jobs("RUNNING") if job[0] not in before]
         return next((job for job in new if "spliced_align" in job[2]), None)
 
-    process = small.start(*OPTIONS, PYTHONPATH=str(ROOT))
+    process = small.start(*OPTIONS, **STARTED)
     try:
         job, *_ = wait_for(alignment, process)
         assert "TresPerJob=gres:gpu:1" in described(job)
@@ -87,7 +116,7 @@ def test_killed_job_is_done_again_and_nothing_else(small):
     done = {path: path.stat().st_mtime_ns for path in results.rglob("*") if path.is_file()}
     assert len(list(results.glob("batches/*/scores.tsv"))) < 2
 
-    again = small.start(*OPTIONS, PYTHONPATH=str(ROOT))
+    again = small.start(*OPTIONS, **STARTED)
     try:
         assert again.wait(SECONDS) == 0, (small.path / "output.txt").read_text()
     finally:
@@ -101,6 +130,29 @@ def test_killed_job_is_done_again_and_nothing_else(small):
     states = [state for _, state, comment in ours if "spliced_align" in comment]
     assert sorted(states) == ["CANCELLED", "COMPLETED", "COMPLETED"]
     assert len({comment for _, _, comment in ours}) >= 6
+
+
+def test_jobs_of_parts_make_the_gene_set_of_the_command(folder):
+    """Two parts of the genome are jobs at the same time; genes and page are one more job."""
+    before = {job for job, *_ in jobs()}
+    write_annotation(folder.path, ANNOTATION)
+    process = folder.start(
+        *COMMON, "--configfile", "settings.yaml", "--set-resources", *LITTLE, "--", "annotation",
+        **STARTED,
+    )  # fmt: skip
+    try:
+        assert process.wait(SECONDS) == 0, (folder.path / "output.txt").read_text()
+    finally:
+        process.kill()
+    results = folder.path / "results" / "annotation"
+    files = gene_set_of_command(folder.path, "--search", "exhaustive", "--longest-gene", "600")
+    assert b"\tgene\t" in files["genes.gff3"]
+    assert {name: (results / name).read_bytes() for name in files} == files
+    assert "2 of 2</b><span>targets have a gene" in (results / "report.html").read_text()
+    ours = [(state, comment) for job, state, comment in jobs() if job not in before]
+    print(*map(" ".join, ours), sep="\n")
+    assert sorted(state for state, _ in ours) == ["COMPLETED"] * 3
+    assert sum("annotation_hits" in comment for _, comment in ours) == 2
 
 
 def check_nothing_half_written(results):
