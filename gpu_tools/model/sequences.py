@@ -103,10 +103,11 @@ def encode_symbols(
 
 
 def _looked_up(symbols: NDArray[np.uint8], table: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return what a table has for each symbol; in parts, as numpy makes 8-byte indices of them."""
-    found = np.empty(len(symbols), dtype=np.uint8)
+    """Return what a table has for each symbol; in parts, for little memory beside the result."""
+    found, looked_up = np.empty(len(symbols), dtype=np.uint8), table.tobytes().ljust(256)
     for low in range(0, len(symbols), _PART):
-        found[low : low + _PART] = table[symbols[low : low + _PART]]
+        part = symbols[low : low + _PART].tobytes().translate(looked_up)
+        found[low : low + _PART] = np.frombuffer(part, dtype=np.uint8)
     return found
 
 

@@ -78,6 +78,8 @@ def next_border(rising, boundary):
     for every in rising.near_every:
         if every > 0:
             found = min(found, first + -(first + rising.origin) % every)
+        if found == first:  # LLVM makes no vectors of a loop that may end here: they take long
+            break
     return found
 
 

@@ -286,11 +286,14 @@ def _walk(rows, cells, span, column, operations, n):
 def align_all(rows):
     """Align an exon with all symbols of its part of the target."""
     base, profile, n_rows, columns = rows.base, rows.profile, len(rows.base), len(rows.target)
-    gains, checkpoints = _cells_for(n_rows, columns + 1)
+    gap, every = np.int32(rows.gap), ROWS_BETWEEN_CHECKPOINTS
+    none = np.int64(0)  # numba compiles a function again for literal numbers
+    gains = np.zeros((2, columns + 1), np.int32)
+    checkpoints = np.empty((n_rows // every + 1, columns + 1), np.int32)
     for left in range(n_rows):
-        here, every = left % len(gains), ROWS_BETWEEN_CHECKPOINTS
-        if len(checkpoints) and left % every == 0:
-            checkpoints[left // every] = gains[here]
-        symbol = np.int64(base[n_rows - 1 - left])
-        previous_row(profile, symbol, np.int32(rows.gap), gains, here, columns, 0)
-    return _operations(rows, gains, checkpoints, n_rows, 0)
+        here = left % 2
+        if left % every == 0:
+            for c in range(columns + 1):
+                checkpoints[left // every, c] = gains[here, c]
+        previous_row(profile, np.int64(base[n_rows - 1 - left]), gap, gains, here, columns, none)
+    return align_exon(rows, checkpoints, n_rows, none)

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.model.scoring import N_SYMBOLS, SplicedScoring
 from gpu_tools.model.sequences import OTHER
-from gpu_tools.splicing.recurrence import empty_row
+from gpu_tools.splicing.recurrence import empty_chain
+
+_empty_chain = njit(empty_chain)
 
 
 class Strip(NamedTuple):
@@ -56,19 +59,42 @@ def padded(columns, strips, itemsize):
 
 def strip_of(target, first: int, width: int, scoring: SplicedScoring, dtype) -> Strip:
     """Return the strip of `width` columns from `first` on."""
-    lanes = lanes_of(dtype)
-    columns = first + np.arange(width)
-    symbols = np.full(width, OTHER, dtype=np.uint8)
-    known = (columns >= 1) & (columns <= len(target))
-    symbols[known] = target[columns[known] - 1]
-    lifted = (scoring.substitution() - scoring.gap)[:N_SYMBOLS, symbols]
-    lifted[:, columns > len(target)] = scoring.gap
-    free, inside = scoring.ends != "global", np.minimum(columns, len(target))
-    start = empty_row(inside, scoring.gap, free)
-    final = columns <= len(target) if free else columns == len(target)
-    rows = np.vstack([lifted, start, scoring.gap * inside, final])
-    laid_out = aligned(by_lane(rows, lanes, dtype))
-    return Strip(laid_out[:N_SYMBOLS].ravel(), *laid_out[N_SYMBOLS:], _span(final, lanes))
+    cells, free = aligned_zeros((N_SYMBOLS + 3, width), dtype), scoring.ends != "global"
+    profile, columns = cells[:N_SYMBOLS], cells[N_SYMBOLS:]
+    lifted = scoring.substitution() - scoring.gap
+    fill_strip(profile, *columns, target, first, lifted, scoring.gap, free)
+    span = final_span(first, width, lanes_of(dtype), len(target), free)
+    return Strip(profile.ravel(), *columns, span)
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def fill_strip(profile, start, drop, final, target, first, lifted, gap, free):
+    """Fill in a strip's columns from column `first` of a target on, see `Strip`."""
+    width, n = len(start), len(target)
+    lanes = simd.VECTOR_BYTES // start.itemsize
+    for place in range(width):
+        column = first + place % lanes * (width // lanes) + place // lanes
+        inside, symbol = min(column, n), OTHER
+        if 1 <= column <= n:
+            symbol = target[column - 1]
+        for k in range(len(profile)):
+            profile[k, place] = gap if column > n else lifted[k, symbol]
+        start[place], drop[place] = _empty_chain(inside, gap, free), gap * inside
+        final[place] = column == n or (free and column < n)
+
+
+@register_jitable
+def final_span(first, width, lanes, columns, free):
+    """Return the elements, in whole vectors, between which a strip's final columns lie.
+
+    The strip begins with column `first` of a target of so many; see `Strip.final`.
+    """
+    each, last = width // lanes, columns - first
+    if last < 0 or (last >= width and not free):
+        return 0, 0
+    if not free:
+        return last % each * lanes, (last % each + 1) * lanes
+    return 0, min(last + 1, each) * lanes
 
 
 def aligned(rows: NDArray) -> NDArray:
@@ -96,9 +122,3 @@ def aligned_full(shape: tuple[int, int], value: np.integer) -> NDArray:
     made = aligned_zeros(shape, value.dtype)
     made[:] = value
     return made
-
-
-def _span(final, lanes: int) -> tuple[int, int]:
-    """Return the elements, in whole vectors, between which the final columns lie."""
-    of_lane = np.flatnonzero(final) % (len(final) // lanes)
-    return (int(of_lane.min()) * lanes, int(of_lane.max() + 1) * lanes) if len(of_lane) else (0, 0)

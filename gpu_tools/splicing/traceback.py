@@ -16,6 +16,7 @@ from numba import njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.cpu import simd
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.splicing.exon_traceback import (
     INSERTION,
@@ -135,27 +136,33 @@ def align_chain(codes, target, exons: NDArray[np.int32], scoring: SplicedScoring
     TracedChain
         Its alignment is that of `trace_back`.
     """
+    lifted, free = lifted_scores(scoring), scoring.ends != "global"
+    return chain_of(exons, *align_exons(codes, target, exons, lifted, scoring.gap, free), scoring)
+
+
+def chain_of(exons: NDArray[np.int32], letters, lengths, scoring: SplicedScoring) -> TracedChain:
+    """Return a chain of exons as `align_chain` reads them, and its runs as numbered here."""
     first = first_column(int(exons[0, 2]), scoring.gap, scoring.ends != "global")
-    runs = _align_exons(codes, target, exons, lifted_scores(scoring), scoring.gap, first)
-    return TracedChain(list(map(tuple, exons[:, :2].tolist())), first, runs_of(*runs))
+    intervals = list(map(tuple, exons[:, :2].tolist()))
+    return TracedChain(intervals, first, runs_of(letters, lengths))
 
 
 @njit(cache=True, nogil=True)
-def _align_exons(codes, target, exons, lifted, gap, first):
-    """Return the runs of operations of a chain."""
+def align_exons(codes, target, exons, lifted, gap, free):
+    """Return the runs of operations of a chain: their letters as numbered here, and lengths."""
+    first = first_column(np.int64(exons[0, 2]), gap, free)
     most = len(exons) + 1 + len(target)
-    for start, end, _, _ in exons:
-        most += end - start
+    for e in range(len(exons)):
+        most += exons[e, 1] - exons[e, 0]
     letters, lengths = np.empty(most, np.uint8), np.ones(most, np.int64)
     letters[0], lengths[0], n = INSERTION, exons[0, 2] - first, 1
     for e in range(len(exons)):
-        start, end, low, high = exons[e]
         if e > 0:
-            letters[n], lengths[n] = INTRON, start - exons[e - 1, 1]
+            letters[n], lengths[n] = INTRON, exons[e, 0] - exons[e - 1, 1]
             n += 1
-        base, part = codes[start:end], target[low:high]
+        base, part = codes[exons[e, 0] : exons[e, 1]], target[exons[e, 2] : exons[e, 3]]
         operations = align_all(ExonRows(base, part, lifted, profile_of(lifted, part), gap))
-        letters[n : n + len(operations)] = operations
+        simd.copy(operations, letters[n:])
         n += len(operations)
     return merge_runs(letters[:n], lengths[:n])
 

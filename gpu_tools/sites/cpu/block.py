@@ -16,11 +16,13 @@ from numba import njit
 
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.sites.cpu.borders import cross_border
-from gpu_tools.sites.cpu.longest import cross_step, raise_both
+from gpu_tools.sites.cpu.longest import cross_step, raise_both, window_in
+from gpu_tools.sites.cpu.memory import exits_row, part
 from gpu_tools.sites.cpu.state import first_from
 from gpu_tools.sites.rising import next_border
 from gpu_tools.sites.scores import CLOSED
 from gpu_tools.splicing.rows import begin, clear, column_of, put, raise_to
+from gpu_tools.splicing.strip import final_span
 
 _GAP, _FLOOR, _LOWEST = range(3)
 _SCORE, _END, _COLUMN = range(3)
@@ -125,20 +127,22 @@ def _settle(row, half, carry, carry2, lanes):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def sweep_block(lists, strip, state, border, following, weights, rows):
+def sweep_block(lists, sizes, target, memory, weights, strip, rows, again):
     """Sweep the boundaries ``rows[0]`` to ``rows[1] - 1`` of a strip.
 
     Parameters
     ----------
     lists : SiteLists
-    strip : SiteStrip
-    state : State
-        Carried on.
-    border, following : SiteBorder
-        The column before the strip, read, and the strip's last column, written.
+    sizes : StripSizes
+    target : SiteTarget
+    memory : SweepMemory
+        With the state before the block, which is carried on.
     weights : ndarray, shape (3,)
         Gap score, floor and lowest value, in the cells' type.
+    strip : int
     rows : tuple of (int, int)
+    again : bool
+        Whether the block is computed again; then all its exits and entries stay.
     """
     # local names: an array read out of a tuple inside the loop costs an atomic reference count
     codes, rising, longest = lists.codes, lists.rising, lists.longest
@@ -147,22 +151,33 @@ def sweep_block(lists, strip, state, border, following, weights, rows):
     acceptors, acceptor_scores, acceptor_kinds = lists.acceptors
     donors, donor_scores, donor_kinds = lists.donors
     kinds, lengths, penalties = lists.kinds, lists.lengths, lists.penalties
-    profile, start, drop, final = strip.profile, strip.start, strip.drop, strip.final
-    span, free, (gain, edge, begin_edge) = strip.final_span, strip.free, strip.limits
-    row, before, exits, exit_rows = state.rows[0], state.before, state.exits, state.exit_rows
-    exit_kinds, counts, entries, best = state.exit_kinds, state.counts, state.entries, state.best
-    block_exits, no_carry = state.block_exits, state.carries[0]
-    window, limited = state.window, len(longest.most) > 0
-    arriving, leaving = border.arriving, border.leaving
-    next_arriving, next_leaving = following.arriving, following.leaving
+    cells, numbers = memory.cells[strip], memory.numbers[strip]
+    at, marks = sizes.rows, sizes.numbers
+    profile, start = part(cells, at.profile, at.start), cells[at.start]
+    drop, final = cells[at.drop], cells[at.final]
+    row, no_carry = cells[at.rows], cells[at.no_carry]
+    before, exits = part(cells, at.before, at.no_carry), part(cells, at.exits, at.stored)
+    entries, counts = part(cells, at.entries, at.exits), part(numbers, marks.counts, marks.waits)
+    exit_rows = part(numbers, marks.exit_rows, marks.exit_kinds)
+    exit_kinds = part(numbers, marks.exit_kinds, marks.saved_waits)
+    best, block_exits = part(numbers, 0, marks.counts), cells[exits_row(sizes, rows[0], again)]
+    window, limited = window_in(cells, at, again), len(longest.most) > 0
+    leaving, next_leaving = memory.borders[strip, 1], memory.borders[strip + 1, 1]
+    arriving, next_arriving = memory.borders[strip, 0], memory.borders[strip + 1, 0]
+    lanes, width, ring = simd.VECTOR_BYTES // cells.itemsize, len(row), len(arriving)
+    free, columns = target.free, len(target.symbols)
+    span = final_span(strip * width, width, lanes, columns, free)
+    gain, edge = target.gain, target.gap * (strip * width - 1 if free else columns)
+    begin_edge = 0 if free else edge
     gap, floor, lowest = weights[_GAP], weights[_FLOOR], weights[_LOWEST]
     low, high = rows
     first, acceptor = first_from(firsts, low), first_from(acceptors, low)
     donor, last = first_from(donors, low), first_from(lasts, low)
     border_row = next_border(rising, low)
-    lanes, width, ring = len(no_carry), len(row), len(arriving)
-    half, tail = width // 2, width - lanes
-    places, entry_rows, entry, here = len(exit_rows) - 1, max(len(entries), 1), 0, low % ring
+    half, tail, entry, here = width // 2, width - lanes, 0, low % ring
+    places, entry_rows = sizes.places - 1, 1
+    if again:
+        places, entry_rows = sizes.places_again - 1, len(entries)
     todo, begun, bonus = _ADVANCE, floor, floor
     from_row, to_row = np.int64(0), np.int64(0)  # numba compiles functions again for literals
     bottom, most, ends = simd.splat(floor), UNKNOWN, span[1] > span[0]

@@ -19,12 +19,14 @@ from numba import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.sites.cpu.block import UNKNOWN, end_of, listed
 from gpu_tools.sites.cpu.borders import cross_border
-from gpu_tools.sites.cpu.longest import cross_step, raise_both
+from gpu_tools.sites.cpu.longest import cross_step, raise_both, window_in
+from gpu_tools.sites.cpu.memory import exits_row, part
 from gpu_tools.sites.cpu.state import WAITING, first_from
 from gpu_tools.sites.rising import next_border
 from gpu_tools.sites.scores import CLOSED
 from gpu_tools.splicing.codons import FRAMES, SPLITS, completes, split_bases, split_class
 from gpu_tools.splicing.rows import clear, column_of, put, raise_to
+from gpu_tools.splicing.strip import final_span
 
 _ALONE = FRAMES
 _SCORE, _END, _COLUMN = range(3)
@@ -81,20 +83,19 @@ def _enter(
             waits[slot] = True
 
 
-@njit(cache=True, nogil=True)
-def codon_rows(start, profile, weights, lanes):
-    """Return the rows of a chain behind its first codon, whose score is left out, by codon.
+@njit(nogil=True)
+def fill_codons(cells, rows, gap, floor):
+    """Fill in the rows of a chain behind its first codon, whose score is left out, by codon.
 
     The row of a codon is that of the number which its three codes are the digits of, by five.
+    `cells` are a strip's, and `rows` its `RowStarts`.
     """
-    width, gap, floor = len(start), weights[0], weights[1]
-    made = simd.aligned_zeros(125 * width, start.dtype).reshape((125, width))
-    for codon in range(125):
-        for k in range(0, width, lanes):
-            simd.store(made, codon * width + k, simd.load(start, k))
+    profile, width = part(cells, rows.profile, rows.start), cells.shape[1]
+    lanes = simd.VECTOR_BYTES // cells.itemsize
+    for codon in range(rows.rows - rows.codons):
+        put(cells, rows.codons + codon, cells, rows.start, width, lanes, 0)
         for symbol in (codon // 25, codon // 5 % 5, codon % 5):
-            _step(made, codon, profile, symbol, gap, floor, lanes)
-    return made
+            _step(cells, rows.codons + codon, profile, symbol, gap, floor, lanes)
 
 
 @njit(nogil=True, forceinline=True)
@@ -159,38 +160,43 @@ def _settle(rows, slot, carry, lanes):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def sweep_coding_block(lists, strip, state, weights, bounds):
+def sweep_coding_block(lists, sizes, target, memory, weights, bounds, again):
     """Sweep the boundaries ``bounds[0]`` to ``bounds[1] - 1``.
 
     Parameters
     ----------
     lists : SiteLists
         With stop codons.
-    strip : SiteStrip
-        All target columns.
-    state : State
-        Carried on.
-    weights : ndarray, shape (3,)
-        As in `gpu_tools.sites.cpu.block`.
+    sizes, target, memory, weights, again
+        As in `gpu_tools.sites.cpu.block`; one strip has all target columns.
     bounds : tuple of (int, int)
     """
     # local names: an array read out of a tuple inside the loop costs an atomic reference count
-    codes, rising, stops, profile = lists.codes, lists.rising, lists.stops, strip.profile
+    codes, rising, stops = lists.codes, lists.rising, lists.stops
     first_usual, firsts, first_scores = lists.first
     last_usual, lasts, last_scores = lists.last
     acceptors, acceptor_scores, acceptor_kinds = lists.acceptors
     donors, donor_scores, donor_kinds = lists.donors
     kinds, lengths, penalties = lists.kinds, lists.lengths, lists.penalties
-    drop, final, span, codons = strip.drop, strip.final, strip.final_span, strip.codons
-    gain, _, begin_edge = strip.limits
-    rows, carries, waiting, waits = state.rows, state.carries, state.waiting, state.waits
-    before, exits, exit_rows, counts = state.before, state.exits, state.exit_rows, state.counts
-    exit_kinds, entries, block_exits = state.exit_kinds, state.entries, state.block_exits
-    best, gap, floor, lowest = state.best, weights[0], weights[1], weights[2]
-    longest, window, limited = lists.longest, state.window, len(lists.longest.most) > 0
+    cells, numbers = memory.cells[0], memory.numbers[0]
+    at, marks = sizes.rows, sizes.numbers
+    profile, codons = part(cells, at.profile, at.start), part(cells, at.codons, at.rows)
+    drop, final, no_carry = cells[at.drop], cells[at.final], cells[at.no_carry]
+    rows, waiting = part(cells, at.rows, at.waiting), part(cells, at.waiting, at.before)
+    before, exits = part(cells, at.before, at.no_carry), part(cells, at.exits, at.stored)
+    entries, waits = part(cells, at.entries, at.exits), part(numbers, marks.waits, marks.exit_rows)
+    exit_rows = part(numbers, marks.exit_rows, marks.exit_kinds)
+    exit_kinds = part(numbers, marks.exit_kinds, marks.saved_waits)
+    counts, best = part(numbers, marks.counts, marks.waits), part(numbers, marks.best, marks.counts)
+    block_exits, gap, floor = cells[exits_row(sizes, bounds[0], again)], weights[0], weights[1]
+    window, longest, lowest = window_in(cells, at, again), lists.longest, weights[2]
+    width, limited = rows.shape[1], len(longest.most) > 0
+    lanes = simd.VECTOR_BYTES // cells.itemsize
+    span = final_span(0, width, lanes, len(target.symbols), target.free)
+    gain, begin_edge = target.gain, 0 if target.free else target.gap * len(target.symbols)
+    tail, places = width - lanes, (sizes.places_again if again else sizes.places) - 1
+    entry_rows = len(entries) // FRAMES if again else 1
     low, high = bounds
-    width, lanes = rows.shape[1], carries.shape[1]
-    tail, places, entry_rows = width - lanes, len(exit_rows) - 1, max(len(entries) // FRAMES, 1)
     # chains that begin three nucleotides before join
     first, acceptor = first_from(firsts, low - FRAMES), first_from(acceptors, low)
     donor, last = first_from(donors, low), first_from(lasts, low)
@@ -265,7 +271,7 @@ def sweep_coding_block(lists, strip, state, weights, bounds):
             if most + leave > best[_SCORE]:
                 best[_SCORE], best[_END] = most + leave, i
                 score = most
-                best[_COLUMN] = column_of(rows[frame], drop, final, span, score, carries[0], lanes)
+                best[_COLUMN] = column_of(rows[frame], drop, final, span, score, no_carry, lanes)
         stop = i >= FRAMES and stops[codes[i - 3], codes[i - 2], codes[i - 1]]
         if stop:
             clear(rows, frame, floor, lanes)

@@ -9,10 +9,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
-from gpu_tools.sites.longest import Longest
+from gpu_tools.sites.cpu.memory import part
 from gpu_tools.sites.rising import is_border
 from gpu_tools.splicing.rows import clear, put
-from gpu_tools.splicing.strip import aligned_full
 
 
 class WindowRows(NamedTuple):
@@ -33,14 +32,14 @@ class WindowRows(NamedTuple):
     again: bool
 
 
-def window_rows(longest: Longest, splits: int, width: int, floor) -> WindowRows:
-    """Return rows at the floor."""
-    counts = (
-        len(longest.most), int(longest.most.sum()), len(longest.line_class), longest.n_ends,
-        longest.n_stored,
+@njit(nogil=True)
+def window_in(cells, rows, again):
+    """Return the rows among those of a strip; `rows` are its `RowStarts`."""
+    return WindowRows(
+        part(cells, rows.step, rows.steps), part(cells, rows.steps, rows.group),
+        part(cells, rows.group, rows.ends), part(cells, rows.ends, rows.block_exits),
+        part(cells, rows.stored, rows.best_exits), again,
     )  # fmt: skip
-    rows = (aligned_full((splits * n, width), floor) for n in counts)
-    return WindowRows(*rows, again=False)
 
 
 @njit(nogil=True)

@@ -1,4 +1,4 @@
-"""Which case of site mode is swept when on a CPU, and by how many threads."""
+"""Which strand of a case of site mode is swept when on a CPU, and by how many threads."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from threading import Lock
 from gpu_tools.hardware.progress import CELLS_PER_REPORT, CaseProgress
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.scoring import SplicedScoring
+from gpu_tools.sites.cpu.memory import SweepBuffers
 from gpu_tools.sites.cpu.sweep import SweptStrand, strand_of, sweep
 
 _log = logging.getLogger(__name__)
@@ -21,7 +22,10 @@ def align_on_cpu(
     cases: list, scoring: SplicedScoring, threads: int, finish: Callable,
     done: Callable[[int], None] | None = None,
 ) -> list:  # fmt: skip
-    """Align all cases: large ones one after the other on all threads, the others side by side.
+    """Align all cases: large ones one after the other on all threads, the others strand by strand.
+
+    A case is large if one strand of it is more than a thread's share of all cases. Of the others
+    each thread sweeps strands, of the largest first, so that all threads end at about one time.
 
     Parameters
     ----------
@@ -40,24 +44,21 @@ def align_on_cpu(
     list
         The results, in the order of `cases`.
     """
-    results, share = [None] * len(cases), sum(case.cells for case in cases) / (2 * threads)
-    strands = SweptStrands(scoring.gap)
-
-    def align(k: int, threads: int) -> None:
-        tally = CaseProgress(cases[k].cells, done or (lambda cells: None), CELLS_PER_REPORT)
-        results[k] = finish(cases[k], *_best_strand(cases[k], strands, scoring, threads, tally))
-        tally.finish()
-
-    large = [k for k, case in enumerate(cases) if case.cells > share]
+    strands = SweptStrands(scoring)
+    swept = [SweptCase(case, strands, finish, done or (lambda cells: None)) for case in cases]
+    share = sum(case.cells for case in cases) / threads
+    ordered = sorted(swept, key=lambda each: each.strand_cells, reverse=True)
+    large = [each for each in ordered if each.strand_cells > share]
     _log.info(
-        "site mode on the CPU: cases by a thread each: %d, large cases by all %d threads: %d",
+        "site mode on the CPU: cases by a thread a strand: %d, large cases by all %d threads: %d",
         len(cases) - len(large), threads, len(large),
     )  # fmt: skip
-    for k in large:
-        align(k, threads)
-    others = sorted(set(range(len(cases))) - set(large))
-    map_on_threads(threads, lambda k: align(k, 1), others)
-    return results
+    for each in large:
+        own = threads // max(len(each.names), 1)
+        map_on_threads(threads, each.sweep, each.names, [own] * len(each.names))
+    jobs = [(each, name) for each in ordered[len(large) :] for name in each.names]
+    map_on_threads(threads, lambda job: job[0].sweep(job[1], 1), jobs)
+    return [each.result for each in swept]
 
 
 class SweptStrands:
@@ -65,36 +66,67 @@ class SweptStrands:
 
     Parameters
     ----------
-    gap : int
-        Gap score.
+    scoring : SplicedScoring
     """
 
-    def __init__(self, gap: int):
-        self.gap, self.known, self.lock = gap, {}, Lock()
+    def __init__(self, scoring: SplicedScoring):
+        self.scoring, self.known, self.buffers = scoring, {}, SweepBuffers()
 
     def of(self, case, name: str) -> SweptStrand:
-        """Return a strand of a case."""
+        """Return a strand of a case; only threads that need the same one wait for each other."""
         table = case.tables[name]
-        with self.lock:
-            if id(table) not in self.known:
-                self.known[id(table)] = strand_of(case.codes(name), table, self.gap)
-            return self.known[id(table)]
+        own = self.known.setdefault(id(table), [Lock(), None])
+        with own[0]:
+            if own[1] is None:
+                own[1] = strand_of(case.codes(name), table, self.scoring.gap)
+            return own[1]
 
 
-def _best_strand(
-    case, strands: SweptStrands, scoring: SplicedScoring, threads: int, tally: CaseProgress
-) -> tuple:  # fmt: skip
-    """Return the strand of a case's best chain and that strand's sweep, twice None without one."""
-    names = [s for s in "+-" if s in case.tables and case.tables[s].has_chain()]
-    share = threads // max(len(names), 1)
+class SweptCase:
+    """A case whose strands any threads sweep; the thread of the last one makes the result.
 
-    def swept(name: str):
-        strand, target = strands.of(case, name), case.target.codes
-        strips = max(min(share, len(target) // COLUMNS_PER_STRIP), 1)
+    Parameters
+    ----------
+    case : SiteCase
+    strands : SweptStrands
+    finish, done : callable
+        As for `align_on_cpu`.
+    """
+
+    def __init__(self, case, strands: SweptStrands, finish: Callable, done: Callable[[int], None]):
+        self.case, self.strands, self.finish = case, strands, finish
+        self.names = [s for s in "+-" if s in case.tables and case.tables[s].has_chain()]
+        self.tally = CaseProgress(case.cells, done, CELLS_PER_REPORT)
+        self.sweeps, self.lock, self.result = {}, Lock(), None
+        if not self.names:
+            self._conclude()
+
+    @property
+    def strand_cells(self) -> int:
+        """Nominal cells of one strand."""
+        return self.case.cells // max(len(self.case.tables), 1)
+
+    def sweep(self, name: str, threads: int) -> None:
+        """Sweep a strand on some threads; make the result if it is the last one."""
+        strand, target = self.strands.of(self.case, name), self.case.target.codes
+        strips = max(min(threads, len(target) // COLUMNS_PER_STRIP), 1)
         strips = strips if strand.table.stops is None else 1
-        return sweep(strand, target, scoring, strips, tally.add, CELLS_PER_REPORT // 4)
+        found = sweep(
+            strand, target, self.strands.scoring, strips, self.tally.add, CELLS_PER_REPORT // 4,
+            self.strands.buffers,
+        )  # fmt: skip
+        with self.lock:
+            self.sweeps[name] = found
+            is_last = len(self.sweeps) == len(self.names)
+        if is_last:
+            self._conclude()
 
-    sweeps = zip(names, map_on_threads(threads, swept, names), strict=True)
-    found = [(name, each) for name, each in sweeps if each.score is not None]
-    # the first of equals: + before -
-    return max(found, key=lambda pair: pair[1].score, default=(None, None))
+    def _conclude(self) -> None:
+        found = [(name, self.sweeps[name]) for name in self.names]
+        found = [(name, each) for name, each in found if each.score is not None]
+        # the first of equals: + before -
+        best = max(found, key=lambda pair: pair[1].score, default=(None, None))
+        self.result = self.finish(self.case, *best)
+        while self.sweeps:
+            self.strands.buffers.give(self.sweeps.popitem()[1].buffer)
+        self.tally.finish()

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import isqrt
 from typing import NamedTuple
 
@@ -25,29 +24,34 @@ from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.sites.bounds import Limits, TableLimits, limits, possible, table_limits
 from gpu_tools.sites.cpu.block import sweep_block
-from gpu_tools.sites.cpu.coding import codon_rows, sweep_coding_block
-from gpu_tools.sites.cpu.state import (
-    SiteLists,
-    SiteStrip,
-    Snapshots,
-    State,
-    by_target_column,
-    end_limits,
-    fresh_border,
-    fresh_snapshots,
-    fresh_state,
-    lists_of,
-    most_pending,
-    place_of,
-    restored,
-    save,
-    snapshot_of,
+from gpu_tools.sites.cpu.chain import (
+    COLUMN,
+    NUMBERS,
+    PAST,
+    THERE,
+    ChainLists,
+    aligned_path,
+    follow,
+    nothing_followed,
+    work_of,
 )
+from gpu_tools.sites.cpu.coding import fill_codons, sweep_coding_block
+from gpu_tools.sites.cpu.introns import intron_rows
+from gpu_tools.sites.cpu.memory import (
+    SiteTarget,
+    StripSizes,
+    SweepBuffers,
+    SweepMemory,
+    memory_of,
+    restore,
+    save,
+    strip_sizes,
+    target_of,
+)
+from gpu_tools.sites.cpu.state import SiteLists, lists_of
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.bounds import narrowest
-from gpu_tools.splicing.codons import FRAMES
-from gpu_tools.splicing.rows import put
-from gpu_tools.splicing.strip import lanes_of, padded, strip_of
+from gpu_tools.splicing.strip import padded
 
 _log = logging.getLogger(__name__)
 
@@ -61,238 +65,157 @@ MOST_BLOCKS = 1 << 11
 CELLS_PER_CALL = 1 << 28
 """A compiled call computes about so many cells: some hundredths of a second of one core."""
 _BLOCKS_OF_BORDER = 32  # so many blocks a strip may be ahead of the one on its right
-_FLOOR = 1
-_NOBODY = np.zeros(1, np.int64)
-"""The blocks done of blocks that are computed again: no other strip waits for them."""
-
-
-class Block(NamedTuple):
-    """Rows of one block that a traceback reads.
-
-    `entry_rows` and `exit_rows` are boundaries, rising; `entries` the rows from which exons start
-    there, column by target column; `exits` the rows with which they leave there, the exits' scores
-    included, of each strip in its order of columns. If chains translate, each boundary has three
-    rows, see `gpu_tools.sites.cpu.state.State`.
-    """
-
-    entry_rows: NDArray[np.int64]
-    entries: NDArray
-    exit_rows: NDArray[np.int64]
-    exits: list[NDArray]
-
-    def exits_at(self, column: int) -> NDArray:
-        """Return the values of all exits in a target column."""
-        width = self.exits[0].shape[1]
-        strip, place = place_of(column, width, lanes_of(self.entries.dtype))
-        return self.exits[strip][:, place]
-
-
-class SweepInputs(NamedTuple):
-    """What a sweep reads.
-
-    Attributes
-    ----------
-    limit : Limits
-    table : SiteTable
-    lists : SiteLists
-    strips : list of SiteStrip
-    blocks : list of (int, int)
-        First boundary of each block, and the one behind its last.
-    weights : ndarray, shape (3,)
-        Gap score, floor and lowest value, in the cells' type.
-    """
-
-    limit: Limits
-    table: SiteTable
-    lists: SiteLists
-    strips: list[SiteStrip]
-    blocks: list[tuple[int, int]]
-    weights: NDArray
-
-    @property
-    def rows_per_block(self) -> int:
-        """Boundaries of each block but the last one."""
-        first, past = self.blocks[0]
-        return past - first
-
-    @property
-    def floor(self) -> np.integer:
-        """The floor, in the cells' type."""
-        return self.weights[_FLOOR]
-
-    def block_of(self, boundary: int) -> int:
-        """Return the number of the block that holds a boundary."""
-        return boundary // self.rows_per_block
+_AGAIN = -1
+"""Stands for a strip where blocks are computed again."""
 
 
 class SweptStrand(NamedTuple):
-    """One strand of a base sequence, and what its sweeps have in common whatever the target.
+    """One strand of a base sequence, and what its sweeps have in common whatever the target."""
 
-    `codes` are its nucleotides in reading direction, `table` its sites. `pending` is how many exits
-    are pending at a time, at most.
-    """
-
-    codes: NDArray[np.uint8]
     table: SiteTable
     known: TableLimits
-    pending: int
+    lists: SiteLists
+    introns: NDArray[np.int64]
+    sizes: StripSizes
 
 
-def strand_of(codes: NDArray[np.uint8], table: SiteTable, gap: int) -> SweptStrand:
-    """Return a strand that has a chain, for sweeps with a gap score."""
-    return SweptStrand(codes, table, table_limits(table, gap, codes), most_pending(table))
+class SweepInputs(NamedTuple):
+    """What compiled code takes; `weights` are gap score, floor and lowest value as cells are."""
+
+    lists: SiteLists
+    introns: NDArray[np.int64]
+    sizes: StripSizes
+    target: SiteTarget
+    memory: SweepMemory
+    weights: NDArray
 
 
-def site_blocks(length: int, rows_per_block: int = ROWS_PER_BLOCK) -> list[tuple[int, int]]:
-    """Cut the boundaries of a base sequence of a length into blocks."""
-    return blocks_of(length + 1, max(rows_per_block, isqrt(length)))
-
-
-def inputs_of(
-    limit: Limits, blocks, codes, table: SiteTable, target, scoring: SplicedScoring, strips: int
-) -> SweepInputs:
-    """Choose the cells' type and lay out what a sweep reads."""
-    dtype = narrowest(limit.bounds, scoring)
-    width = padded(len(target) + 1, 2 * strips, dtype.itemsize) // strips
-    _log.debug(
-        "a strand of %d nucleotides and a target of %d: cells of %d bits, %d strips",
-        len(codes), len(target), 8 * dtype.itemsize, strips,
-    )  # fmt: skip
-    weights = np.array([scoring.gap, limit.floor, limit.bounds.lowest], dtype=dtype)
-
-    def laid_out(first: int) -> SiteStrip:
-        strip = strip_of(target, first, width, scoring, dtype)
-        ends, codons = end_limits(scoring, first, len(target)), np.empty((0, width), dtype)
-        if table.stops is not None:
-            codons = codon_rows(strip.start, strip.profile, weights, lanes_of(dtype))
-        return SiteStrip(*strip, scoring.ends != "global", ends, codons)
-
-    strips_of = [laid_out(k * width) for k in range(strips)]
-    return SweepInputs(limit, table, lists_of(codes, table), strips_of, blocks, weights)
-
-
-@dataclass
-class SiteSweep:
+class SiteSweep(NamedTuple):
     """A finished sweep: the best end, and the blocks of boundaries that can be computed again.
 
-    Attributes
-    ----------
-    score, end, column : int
-        Score of the best chain, the boundary where it ends, and the target column. The score is
-        None if no chain translates.
-    inputs : SweepInputs
-    snapshots : list of Snapshots
-        Of each strip.
-    block_exits : list of ndarray
-        Of each strip, the maximum over the exits of each block, shape (blocks, width).
+    `score`, `end` and `column` are the score of the best chain, the boundary where it ends, and the
+    target column. The score is None if no chain translates. `buffer` is memory that it
+    reads.
     """
 
     score: int | None
     end: int
     column: int
     inputs: SweepInputs
-    snapshots: list[Snapshots]
-    block_exits: list[NDArray]
+    sweep_blocks: Callable
+    buffer: NDArray[np.uint8]
 
     @property
     def codes(self) -> NDArray[np.uint8]:
         """The strand's nucleotides in reading direction."""
         return self.inputs.lists.codes
 
-    def best_exit(self, block: int, column: int) -> int:
-        """Return the largest value with which an exon of a block leaves at a column."""
-        inputs = self.inputs
-        strip, place = place_of(column, len(inputs.strips[0].start), lanes_of(inputs.weights.dtype))
-        return int(self.block_exits[strip][block][place])
+    def follow(self, path: NDArray[np.int64]) -> tuple[NDArray, NDArray, NDArray]:
+        """Follow a path back, see `gpu_tools.sites.cpu.chain`; return exons, letters and lengths.
 
-    def snapshot(self, strip: int, block: int) -> State:
-        """Return the state of a strip before a block."""
-        inputs, stored = self.inputs, self.snapshots[strip]
-        carries = np.full((stored.rows.shape[1], lanes_of(inputs.weights.dtype)), inputs.floor)
-        return snapshot_of(stored, inputs.table, block, inputs.blocks[block][0], carries)
+        See `gpu_tools.splicing.traceback.align_exons`.
+        """
+        return self.sweep_blocks(*self.inputs, (_AGAIN, 0, 0), path)
 
-    def block(self, number: int, columns: int) -> Block:
-        """Compute a block again, at least up to a number of target columns."""
-        inputs, table, (low, high) = self.inputs, self.inputs.table, self.inputs.blocks[number]
-        entry_rows = table.acceptors.open_between(low, high)
-        exit_rows = table.donors.open_between(low, high)
-        capacity, entries, exits = (len(exit_rows), len(entry_rows)), [], []
-        border = fresh_border(2 * inputs.rows_per_block, inputs.floor)
-        for strip in range(-(-columns // len(inputs.strips[0].start))):
-            following = fresh_border(2 * inputs.rows_per_block, inputs.floor)
-            snapshot = self.snapshot(strip, number)
-            state = restored(snapshot, capacity, table.tracks)
-            sweeper_of(table)(
-                inputs.lists, inputs.strips[strip], state, self.snapshots[strip],
-                self.block_exits[strip], (border, following), _NOBODY, inputs.weights,
-                (0, number, number + 1, inputs.rows_per_block),
-            )  # fmt: skip
-            lanes, first = state.carries.shape[1], table.tracks * len(snapshot.exit_rows)
-            own = state.entries[: table.tracks * len(entry_rows)]
-            entries.append(by_target_column(own, lanes, columns))
-            exits.append(state.exits[first : first + table.tracks * len(exit_rows)])
-            border = following
-        joined = entries[0] if len(entries) == 1 else np.hstack(entries)
-        return Block(entry_rows, joined, exit_rows, exits)
+
+def strand_of(codes: NDArray[np.uint8], table: SiteTable, gap: int) -> SweptStrand:
+    """Return a strand that has a chain, for sweeps with a gap score."""
+    lists, length = lists_of(codes, table), table.length
+    least = max(BLOCK_LENGTH * isqrt(length), length // MOST_BLOCKS)
+    sizes = strip_sizes(table, lists, max(ROWS_PER_BLOCK, least))
+    known = table_limits(table, gap, codes)
+    return SweptStrand(table, known, lists, intron_rows(table), sizes)
 
 
 # numba compiles both branches of an `if` that depends on the table: hence a function for each kind;
 # both also compute blocks again, as each contains a whole sweep, which takes seconds to compile
 
 
-@njit(cache=True, nogil=True)
-def _sweep_blocks(lists, strip, state, snapshots, block_exits, borders, done, weights, numbers):
-    """Sweep blocks of a strip, each behind the strip on the left.
+@njit(cache=True, nogil=True, error_model="numpy")
+def _sweep_blocks(lists, introns, sizes, target, memory, weights, task, path):
+    """Sweep blocks of a strip, each behind the strip on the left, or follow a path back.
 
     A border holds the boundaries of a number of blocks: a strip also waits for the one on its
     right. Of blocks that are computed again nothing is stored, and nobody waits for them.
+
+    Parameters
+    ----------
+    lists, introns, sizes, target, memory, weights
+        See `SweepInputs`.
+    task : tuple of (int, int, int)
+        Number of the strip, its first block, and the one behind its last; or `_AGAIN`.
+    path : ndarray of int64, shape (NUMBERS,)
+        See `gpu_tools.sites.cpu.chain.follow`.
+
+    Returns
+    -------
+    exons, letters, lengths : ndarray
+        The path's exons, and what `align_exons` returns of them.
     """
-    (k, first, past, size), again = numbers, state.window.again
-    for number in range(first, past):
+    k, number, past = task
+    width, last = memory.cells.shape[2], _AGAIN
+    again = k == _AGAIN
+    work = work_of(lists.acceptors[0], target, again)
+    sites = ChainLists(
+        lists.codes, lists.first, lists.acceptors, lists.donors, introns
+    )  # fmt: skip
+    while True:
+        if again:
+            k += 1
+            if k > last:
+                if not follow(sites, None, sizes, target, memory.cells, path, work):
+                    return aligned_path(sites.codes, target, path, work)
+                k, number, last = 0, path[THERE], path[COLUMN] // width
+        elif number == past:
+            return nothing_followed()
+        if again:
+            restore(memory, sizes, lists.donors, lists.lengths, k, number)
+        else:
+            wait_for(memory.done, k, number + 1)
+            wait_for(memory.done, k + 2, number + 2 - _BLOCKS_OF_BORDER)
+            save(memory, sizes, target, k, number, weights[1])
+        rows = _rows_of(sizes, number, path[PAST] if again else len(lists.codes) + 1)
+        sweep_block(lists, sizes, target, memory, weights, k, rows, again)
         if not again:
-            wait_for(done, k, number + 1)
-            wait_for(done, k + 2, number + 2 - _BLOCKS_OF_BORDER)
-            save(snapshots, state, number, 1)
-        rows = _rows_of(lists, number, size)
-        sweep_block(lists, strip, state, borders[0], borders[1], weights, rows)
-        if not again:
-            _keep_exits(block_exits, number, state)
-            count_block(done, k + 1)
+            count_block(memory.done, k + 1)
+            number += 1
 
 
-@njit(cache=True, nogil=True)
-def _sweep_coding_blocks(
-    lists, strip, state, snapshots, block_exits, borders, done, weights, numbers
-):
-    """Sweep blocks for a table with stop codons; one strip waits for none and has no borders."""
-    (_, first, past, size), again = numbers, state.window.again
-    for number in range(first, past):
-        if not again:
-            save(snapshots, state, number, FRAMES)
-        sweep_coding_block(lists, strip, state, weights, _rows_of(lists, number, size))
-        if not again:
-            _keep_exits(block_exits, number, state)
+@njit(cache=True, nogil=True, error_model="numpy")
+def _sweep_coding_blocks(lists, introns, sizes, target, memory, weights, task, path):
+    """Do the same for a table with stop codons; one strip waits for none and has no borders."""
+    k, number, past = task
+    again = k == _AGAIN
+    work = work_of(lists.acceptors[0], target, again)
+    sites = ChainLists(
+        lists.codes, lists.first, lists.acceptors, lists.donors, introns
+    )  # fmt: skip
+    while True:
+        if again:
+            if not follow(sites, lists.stops, sizes, target, memory.cells, path, work):
+                return aligned_path(sites.codes, target, path, work)
+            number = path[THERE]
+            restore(memory, sizes, lists.donors, lists.lengths, 0, number)
+        elif number == past:
+            return nothing_followed()
+        else:
+            save(memory, sizes, target, 0, number, weights[1])
+            if number == 0:
+                fill_codons(memory.cells[0], sizes.rows, weights[0], weights[1])
+        rows = _rows_of(sizes, number, path[PAST] if again else len(lists.codes) + 1)
+        sweep_coding_block(lists, sizes, target, memory, weights, rows, again)
+        number += 1
 
 
 @njit(nogil=True)
-def _rows_of(lists, number, size):
-    return number * size, min((number + 1) * size, len(lists.codes) + 1)
-
-
-@njit(nogil=True)
-def _keep_exits(block_exits, number, state):
-    width, lanes = len(state.block_exits), state.carries.shape[1]
-    put(block_exits, number, state.block_exits, 0, width, lanes, 0)
-
-
-def sweeper_of(table: SiteTable) -> Callable:
-    """Return the compiled function that sweeps blocks of a table's kind."""
-    return _sweep_blocks if table.stops is None else _sweep_coding_blocks
+def _rows_of(sizes, number, past):
+    return number * sizes.block, min((number + 1) * sizes.block, past)
 
 
 def sweep(
     strand: SweptStrand, target: NDArray[np.uint8], scoring: SplicedScoring, threads: int = 1,
     done: Callable[[int], None] | None = None, cells_per_call: int = CELLS_PER_CALL,
+    buffers: SweepBuffers | None = None,
 ) -> SiteSweep:  # fmt: skip
     """Sweep one strand of one case.
 
@@ -309,43 +232,50 @@ def sweep(
         Called with a number of cells that are done, m * n in all.
     cells_per_call : int
         About how many cells are done between two calls of `done`.
+    buffers : SweepBuffers, optional
+        Has memory of earlier sweeps.
 
     Returns
     -------
     SiteSweep
     """
-    codes, table = strand.codes, strand.table
     limit = limits(strand.known, padded(len(target) + 1, 2 * threads, 2), scoring)
-    least = max(BLOCK_LENGTH * isqrt(len(codes)), len(codes) // MOST_BLOCKS)
-    blocks = site_blocks(len(codes), max(ROWS_PER_BLOCK, least))
-    inputs = inputs_of(limit, blocks, codes, table, target, scoring, threads)
-    size, width = inputs.rows_per_block, len(inputs.strips[0].start)
-    states = [fresh_state(table, width, (strand.pending, 1), inputs.floor) for _ in range(threads)]
-    snapshots = [fresh_snapshots(state, table, blocks) for state in states]
-    block_exits = [np.empty((len(blocks), width), inputs.weights.dtype) for _ in range(threads)]
-    places = size * (_BLOCKS_OF_BORDER if threads > 1 else 1)
-    borders = [fresh_border(places, inputs.floor) for _ in range(threads + 1)]
-    # beyond the first and the last strip nobody has to be waited for
-    blocks_done = np.array([len(blocks), *[0] * threads, len(blocks)], dtype=np.int64)
-    per_call = max(cells_per_call // (size * len(target)), 1)
-    sweep_blocks = sweeper_of(table)
+    inputs, buffer = _inputs_of(strand, target, scoring, limit, threads, buffers or SweepBuffers())
+    sizes, memory, path = strand.sizes, inputs.memory, np.empty(NUMBERS, np.int64)
+    per_call = max(cells_per_call // (sizes.block * len(target)), 1)
+    sweep_blocks = _sweep_blocks if strand.table.stops is None else _sweep_coding_blocks
 
     def strip(k: int) -> None:
         try:
-            for first, past in blocks_of(len(blocks), per_call):
-                sweep_blocks(
-                    inputs.lists, inputs.strips[k], states[k], snapshots[k],
-                    block_exits[k], (borders[k], borders[k + 1]), blocks_done, inputs.weights,
-                    (k, first, past, size),
-                )  # fmt: skip
+            for first, past in blocks_of(sizes.blocks, per_call):
+                sweep_blocks(*inputs, (k, first, past), path)
                 if done and k + 1 == threads:
-                    done((blocks[past - 1][1] - max(blocks[first][0], 1)) * len(target))
+                    last = min(past * sizes.block, strand.table.length + 1)
+                    done((last - max(first * sizes.block, 1)) * len(target))
         finally:  # also lets the other strips end if this one failed
-            blocks_done[k + 1] = len(blocks)
+            memory.done[k + 1] = sizes.blocks
 
     map_on_threads(threads, strip, range(threads))
-    ends = enumerate(state.best.tolist() for state in states)
+    ends, width = enumerate(memory.numbers[:, :3].tolist()), memory.cells.shape[2]
     # of equals the first end, at the least column
     least, end, column = min((-score, end, k * width + column) for k, (score, end, column) in ends)
     score = possible(-least, limit, len(target), scoring)
-    return SiteSweep(score, end, column, inputs, snapshots, block_exits)
+    return SiteSweep(score, end, column, inputs, sweep_blocks, buffer)
+
+
+def _inputs_of(
+    strand: SweptStrand, target, scoring: SplicedScoring, limit: Limits, strips: int,
+    buffers: SweepBuffers,
+) -> tuple[SweepInputs, NDArray[np.uint8]]:  # fmt: skip
+    """Choose the cells' type and make room for a sweep; return the buffer taken, too."""
+    dtype, sizes = narrowest(limit.bounds, scoring), strand.sizes
+    width = padded(len(target) + 1, 2 * strips, dtype.itemsize) // strips
+    _log.debug(
+        "a strand of %d nucleotides and a target of %d: cells of %d bits, %d strips",
+        strand.table.length, len(target), 8 * dtype.itemsize, strips,
+    )  # fmt: skip
+    weights = np.array([scoring.gap, limit.floor, limit.bounds.lowest], dtype=dtype)
+    places = sizes.block * (_BLOCKS_OF_BORDER if strips > 1 else 1)
+    memory, buffer = memory_of(sizes, (strips, int(width)), weights[1], places, buffers)
+    of_target = target_of(target, scoring)
+    return SweepInputs(strand.lists, strand.introns, sizes, of_target, memory, weights), buffer

@@ -1,0 +1,339 @@
+"""Memory of a sweep of site mode: all rows of cells in one array, all numbers in another one.
+
+Compiled code takes its arrays as parts of these two. So it has few arguments, and what one sweep
+has worked in serves the next one, whatever its sizes: the system takes long to give fresh memory,
+and gives it to one thread at a time.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from gpu_tools.hardware.cpu import simd
+from gpu_tools.model.scoring import N_SYMBOLS, SplicedScoring
+from gpu_tools.sites.cpu.state import (
+    WAITING,
+    SiteLists,
+    first_from,
+    longest_wait,
+    most_pending,
+    power_of_two,
+)
+from gpu_tools.sites.table import SiteTable
+from gpu_tools.splicing.codons import SPLITS
+from gpu_tools.splicing.rows import clear
+from gpu_tools.splicing.strip import aligned_empty, fill_strip
+
+N_CODONS = N_SYMBOLS**3
+_NO_SCORE, _ANY_GAIN = -(2**62), 2**40
+_MOST_REUSED = 1 << 25
+"""Bytes of memory, at most, that a sweep leaves for the next one."""
+
+
+class RowStarts(NamedTuple):
+    """Where each part of a strip's rows begins; a part ends where the next one begins.
+
+    Attributes
+    ----------
+    profile, start, drop, final
+        The strip's columns, see `gpu_tools.splicing.strip.Strip`.
+    codons
+        See `gpu_tools.sites.cpu.coding.fill_codons`; none if chains need not translate.
+    rows
+        The tracks' current rows; if chains translate, another one follows them.
+    waiting
+        Rows that join their track behind a codon; none if chains need not translate.
+    before
+        The maxima over the exits that may precede an entry, a row an intron class and kind of split
+        codon, then the far rows of `gpu_tools.sites.rising`.
+    no_carry
+        A row at the floor.
+    step, steps, group, ends
+        See `gpu_tools.sites.cpu.longest.WindowRows`, as for `stored`.
+    block_exits
+        The maximum over the exits of a block that is computed again.
+    entries
+        The block's latest inner entries, one a number of nucleotides of the split codon before it.
+    exits
+        The latest exits, one a track, exit e at place e modulo the number of places, a power of
+        two.
+    stored
+        What entries read behind each border of a longest intron.
+    best_exits
+        The maximum over the exits of each block.
+    saved, saved_exits
+        The rows from `rows` to `no_carry`, and the exits that some intron class has not taken,
+        before each block.
+    """
+
+    profile: int
+    start: int
+    drop: int
+    final: int
+    codons: int
+    rows: int
+    waiting: int
+    before: int
+    no_carry: int
+    step: int
+    steps: int
+    group: int
+    ends: int
+    block_exits: int
+    entries: int
+    exits: int
+    stored: int
+    best_exits: int
+    saved: int
+    saved_exits: int
+    end: int
+
+
+class NumberStarts(NamedTuple):
+    """Where each part of a strip's numbers begins, as in `RowStarts`.
+
+    `best` are score, boundary and column of the best end so far; `counts` how many exits there
+    were, then how many of them each intron class has taken; `waits` tells whether there are rows
+    that wait, `saved_waits` the same before each block; `exit_rows` and `exit_kinds` are boundaries
+    and kinds of the latest exits.
+    """
+
+    best: int
+    counts: int
+    waits: int
+    exit_rows: int
+    exit_kinds: int
+    saved_waits: int
+    end: int
+
+
+class StripSizes(NamedTuple):
+    """What a strip of a strand needs, whatever its target.
+
+    `places` are those of exits, `places_again` and `entries_again` those of exits and entries where
+    a block is computed again; a block has `block` boundaries, and there are `blocks`. The exits
+    that some intron class has not taken before block k are saved from number ``pending[k]`` on.
+    """
+
+    tracks: int
+    places: int
+    places_again: int
+    entries_again: int
+    block: int
+    blocks: int
+    rows: RowStarts
+    numbers: NumberStarts
+    pending: NDArray[np.int64]
+
+
+class SiteTarget(NamedTuple):
+    """A target, the lifted scores of all pairs of symbols, the gap score, and if ends are free.
+
+    `gain` is by how much a nucleotide raises the largest S at which a chain may end, at most. Where
+    ends are free, `Strip.drop` falls by the gap score from column to column, and no S is more than
+    a pair above those of the row before. Else S' never falls from left to right: the value in the
+    last of the target's columns is the largest, and rises by a lifted score.
+    """
+
+    symbols: NDArray[np.uint8]
+    lifted: NDArray[np.int64]
+    gap: int
+    free: bool
+    gain: int
+
+
+class SweepMemory(NamedTuple):
+    """Memory of a sweep, for each strip: its rows, its numbers, the column before it, its progress.
+
+    A border has S' of the column at the latest boundaries, before and after exons may be entered
+    there, boundary i at place i modulo the number of places; one more is behind the last strip.
+    `done` counts the blocks of each strip, with one strip more on both sides.
+    """
+
+    cells: NDArray
+    numbers: NDArray[np.int64]
+    borders: NDArray
+    done: NDArray[np.int64]
+
+
+class SweepBuffers:
+    """Memory that sweeps have left; threads may share it."""
+
+    def __init__(self):
+        self.free = []
+
+    def take(self, count: int) -> NDArray[np.uint8]:
+        """Return at least so many bytes that begin at a cache line."""
+        try:
+            buffer = self.free.pop()
+        except IndexError:
+            buffer = np.empty(0, np.uint8)
+        if len(buffer) >= count:
+            return buffer
+        # one that is a bit too small is of no use to the next sweep
+        return aligned_empty((1, count + count // 4), np.dtype(np.uint8))[0]
+
+    def give(self, buffer: NDArray[np.uint8]) -> None:
+        """Leave the memory of a sweep that nobody reads any more."""
+        if len(buffer) <= _MOST_REUSED:
+            self.free.append(buffer)
+
+
+def strip_sizes(table: SiteTable, lists: SiteLists, block: int) -> StripSizes:
+    """Return what a strip of a strand needs if it has blocks of so many boundaries."""
+    boundaries, lows = table.donors.boundaries, np.arange(0, table.length + 1, block)
+    first, entry = (_before(lows, each.boundaries) for each in (table.donors, table.acceptors))
+    oldest = lows - min(longest_wait(table), table.length + 1)
+    pending = first - _before(np.maximum(oldest, 0), boundaries)
+    exits = np.diff(first, append=len(boundaries))
+    entries = np.diff(entry, append=len(table.acceptors.boundaries))
+    places, again = (
+        power_of_two(max(int(n), 1)) for n in (most_pending(table), (pending + exits).max())
+    )
+    counts = len(lows), places, max(places, again), int(entries.max())
+    pending = np.concatenate([[0], np.cumsum(pending)])
+    return StripSizes(
+        table.tracks, places, again, counts[-1], block, len(lows),
+        _row_starts(table, lists, counts, int(pending[-1])), _number_starts(table, counts), pending,
+    )  # fmt: skip
+
+
+def _before(lows: NDArray[np.int64], boundaries: NDArray) -> NDArray[np.int64]:
+    """Return how many listed boundaries lie before each of some others."""
+    # keys of another type would have the whole array converted
+    return np.searchsorted(boundaries, lows.astype(boundaries.dtype))
+
+
+def _row_starts(table: SiteTable, lists: SiteLists, counts, pending: int) -> RowStarts:
+    tracks, (blocks, _, places, entries) = table.tracks, counts
+    current, waiting, splits = (tracks + 1, WAITING, SPLITS) if tracks > 1 else (1, 0, 1)
+    before, longest = splits * (len(lists.kinds) + len(lists.rising.far_class)), lists.longest
+    rows = RowStarts(
+        profile=N_SYMBOLS, start=1, drop=1, final=1, codons=N_CODONS if tracks > 1 else 0,
+        rows=current, waiting=waiting, before=before, no_carry=1, step=splits * len(longest.most),
+        steps=splits * int(longest.most.sum()), group=splits * len(longest.line_class),
+        ends=splits * longest.n_ends, block_exits=1, entries=tracks * max(entries, 1),
+        exits=tracks * places, stored=splits * longest.n_stored, best_exits=blocks,
+        saved=blocks * (current + waiting + before), saved_exits=tracks * pending, end=0,
+    )  # fmt: skip
+    return RowStarts(*_starts(rows))
+
+
+def _number_starts(table: SiteTable, counts) -> NumberStarts:
+    waits = WAITING if table.tracks > 1 else 0
+    numbers = NumberStarts(
+        best=3, counts=1 + len(table.introns), waits=waits, exit_rows=counts[2],
+        exit_kinds=counts[2], saved_waits=counts[0] * waits, end=0,
+    )  # fmt: skip
+    return NumberStarts(*_starts(numbers))
+
+
+def _starts(counts) -> list[int]:
+    """Return where parts of some sizes begin."""
+    return np.cumsum([0, *counts[:-1]]).tolist()
+
+
+def target_of(symbols: NDArray[np.uint8], scoring: SplicedScoring) -> SiteTarget:
+    """Return what a sweep reads of a target."""
+    pairs, gap, free = scoring.substitution(), scoring.gap, scoring.ends != "global"
+    most = int(pairs.max())
+    gain = (max(most, 0) if gap <= 0 else _ANY_GAIN) if free else max(most - gap, gap, 0)
+    return SiteTarget(np.ascontiguousarray(symbols), pairs - gap, gap, free, gain)
+
+
+def memory_of(
+    sizes: StripSizes, shape: tuple[int, int], floor: np.integer, places: int, buffers: SweepBuffers
+) -> tuple[SweepMemory, NDArray[np.uint8]]:  # fmt: skip
+    """Return memory for strips, `shape` being how many and their width; and the buffer taken.
+
+    Each border has so many places.
+    """
+    strips, width = shape
+    count = strips * sizes.rows.end * width * floor.itemsize
+    buffer = buffers.take(count)
+    cells = buffer[:count].view(floor.dtype).reshape(strips, sizes.rows.end, width)
+    # beyond the first and the last strip nobody has to be waited for
+    done = np.array([sizes.blocks, *[0] * strips, sizes.blocks], dtype=np.int64)
+    numbers = np.empty((strips, sizes.numbers.end), np.int64)
+    return SweepMemory(cells, numbers, np.full((strips + 1, 2, places), floor), done), buffer
+
+
+@njit(nogil=True, error_model="numpy")
+def part(rows, first, past):
+    """Return some rows; numba compiles a slice for each time that one is written."""
+    return rows[first:past]
+
+
+@njit(nogil=True, error_model="numpy")
+def exits_row(sizes, boundary, again):
+    """Return the row that takes the maximum over the exits of a block that begins there."""
+    return sizes.rows.block_exits if again else sizes.rows.best_exits + boundary // sizes.block
+
+
+@njit(nogil=True, error_model="numpy")
+def _copy(cells, to, source, count):
+    """Copy rows of whole vectors to other ones."""
+    width, lanes = cells.shape[1], simd.VECTOR_BYTES // cells.itemsize
+    for k in range(0, count * width, lanes):
+        simd.store(cells, to * width + k, simd.load(cells, source * width + k))
+
+
+@njit(nogil=True, error_model="numpy")
+def _begin(cells, numbers, sizes, target, first, floor):
+    """Fill in a strip's columns, from column `first` on, and the state before the first block."""
+    rows = sizes.rows
+    fill_strip(
+        part(cells, rows.profile, rows.start), cells[rows.start], cells[rows.drop],
+        cells[rows.final], target.symbols, first, target.lifted, target.gap, target.free,
+    )  # fmt: skip
+    for row in range(rows.rows, rows.entries):
+        clear(cells, row, floor, simd.VECTOR_BYTES // cells.itemsize)
+    for k in range(sizes.numbers.exit_rows):
+        numbers[k] = 0
+    numbers[sizes.numbers.best] = _NO_SCORE
+
+
+@njit(nogil=True, error_model="numpy")
+def save(memory, sizes, target, strip, block, floor):
+    """Store the state before a block; before the first one it begins."""
+    cells, numbers, rows, at = memory.cells[strip], memory.numbers[strip], sizes.rows, sizes.numbers
+    if block == 0:
+        _begin(cells, numbers, sizes, target, strip * cells.shape[1], floor)
+    count, tracks = rows.no_carry - rows.rows, sizes.tracks
+    _copy(cells, rows.saved + block * count, rows.rows, count)
+    waits = at.exit_rows - at.waits
+    for k in range(waits):
+        numbers[at.saved_waits + block * waits + k] = numbers[at.waits + k]
+    first, past = sizes.pending[block], sizes.pending[block + 1]
+    for k in range(past - first):
+        slot = (numbers[at.counts] - (past - first) + k) & (sizes.places - 1)
+        to = rows.saved_exits + (first + k) * tracks
+        _copy(cells, to, rows.exits + slot * tracks, tracks)
+
+
+@njit(nogil=True, error_model="numpy")
+def restore(memory, sizes, donors, lengths, strip, block):
+    """Fill in the state before a block; no end of a chain is better than its best one."""
+    cells, numbers, rows, at = memory.cells[strip], memory.numbers[strip], sizes.rows, sizes.numbers
+    (boundaries, _, kinds), count = donors, rows.no_carry - rows.rows
+    _copy(cells, rows.rows, rows.saved + block * count, count)
+    waits = at.exit_rows - at.waits
+    for k in range(waits):
+        numbers[at.waits + k] = numbers[at.saved_waits + block * waits + k]
+    first, low = sizes.pending[block], block * sizes.block
+    count = sizes.pending[block + 1] - first
+    _copy(
+        cells, rows.exits, rows.saved_exits + first * sizes.tracks, count * sizes.tracks
+    )  # fmt: skip
+    oldest = first_from(boundaries, low) - count
+    numbers[at.counts], numbers[at.best] = count, -_NO_SCORE
+    for k in range(len(lengths)):
+        taken = first_from(boundaries, low - lengths[k]) - oldest
+        numbers[at.counts + 1 + k] = max(taken, 0)
+    for k in range(count):
+        numbers[at.exit_rows + k] = boundaries[oldest + k]
+        numbers[at.exit_kinds + k] = kinds[oldest + k]
