@@ -16,7 +16,7 @@ from gpu_tools.sites.rising import Rising, rising_of
 from gpu_tools.sites.table import SiteTable, once_a_table
 from gpu_tools.splicing.codons import SPLITS
 from gpu_tools.splicing.rows import put
-from gpu_tools.splicing.strip import aligned, lanes_of
+from gpu_tools.splicing.strip import aligned, aligned_zeros, lanes_of
 
 WAITING = 4
 """Rows that wait for the end of their first codon, by boundary modulo this."""
@@ -279,35 +279,25 @@ def snapshot_of(snapshots: Snapshots, table: SiteTable, block: int, first: int, 
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def restored(snapshot, capacity, tracks):
+def restored(snapshot: State, capacity: tuple[int, int], tracks: int) -> State:
     """Return a state to continue from, with rows for `capacity` more exits and entries."""
-    pending, width = len(snapshot.exit_rows), snapshot.rows.shape[1]
-    places = 1
-    while places < pending + capacity[0]:
-        places *= 2
-    exit_rows, exit_kinds = np.empty(places, np.int64), np.empty(places, np.uint8)
-    simd.copy(snapshot.exit_rows, exit_rows)
-    simd.copy(snapshot.exit_kinds, exit_kinds)
-    rows, carries, waiting = snapshot.rows, snapshot.carries, snapshot.waiting
-    lanes = carries.shape[1]
+    places = power_of_two(max(len(snapshot.exit_rows) + capacity[0], 1))
+    count, width = tracks * capacity[1], snapshot.rows.shape[1]
     return State(
-        _copied(rows, len(rows), lanes), _copied(carries, len(carries), lanes),
-        _copied(waiting, len(waiting), lanes), snapshot.waits.copy(),
-        _copied(snapshot.before, len(snapshot.before), lanes),
-        _copied(snapshot.exits, tracks * places, lanes), exit_rows, exit_kinds,
-        snapshot.counts.copy(), simd.aligned_zeros(width, rows.dtype),
-        _copied(rows[:0], tracks * capacity[1], lanes),
-        snapshot.best.copy(), snapshot.window,
+        aligned(snapshot.rows), aligned(snapshot.carries), aligned(snapshot.waiting),
+        snapshot.waits.copy(), aligned(snapshot.before), _extended(snapshot.exits, tracks * places),
+        _extended(snapshot.exit_rows, places), _extended(snapshot.exit_kinds, places),
+        snapshot.counts.copy(), aligned_zeros((1, width), snapshot.rows.dtype)[0],
+        aligned_zeros((count, width), snapshot.rows.dtype), snapshot.best.copy(), snapshot.window,
     )  # fmt: skip
 
 
-@njit(nogil=True)
-def _copied(rows, count, lanes):
-    """Return `count` rows of whole vectors that begin at cache lines, the first as given."""
-    width = rows.shape[1]
-    made = simd.aligned_zeros(count * width, rows.dtype).reshape((count, width))
-    copy_rows(made, 0, rows, lanes)  # numba takes long to compile ``made[:n] = rows``
+def _extended(part: NDArray, count: int) -> NDArray:
+    """Return an array of `count` numbers, or rows of whole vectors, the first as given."""
+    made = np.zeros(count, part.dtype) if part.ndim == 1 else aligned_zeros(
+        (count, part.shape[1]), part.dtype
+    )  # fmt: skip
+    made[: len(part)] = part
     return made
 
 
