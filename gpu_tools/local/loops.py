@@ -15,6 +15,12 @@ def largest_of(values):
 
 
 @njit(nogil=True)
+def largest_in(table):
+    """Return the largest number of a table in C's order."""
+    return largest_of(table.reshape(table.size))
+
+
+@njit(nogil=True)
 def first_in_rows(rows, row):
     """Return the number of the first of sorted rows that is not before a row."""
     low, high = 0, len(rows)

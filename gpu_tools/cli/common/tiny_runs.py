@@ -94,9 +94,7 @@ TINY_RUNS = (
     _part("local-align", "gpu_tools.local.parts", "matrix", "matrix"),
     _run("local-align", f"{_PROTEINS} --k 4 --matrix large.txt", f"matrix {WIDE}"),
     _run("spliced-align", _LISTED),
-    *(
-        _part("spliced-align", "gpu_tools.spliced.cpu.parts", part) for part in ("trace", "sweep")
-    ),
+    *(_part("spliced-align", "gpu_tools.spliced.cpu.parts", part) for part in ("trace", "sweep")),
     _run("spliced-align", f"{_LISTED} {_LARGE_SCORES}", WIDE),
     _run("spliced-align", f"{_LISTED} --shuffles 20", "shuffles"),
     _run("spliced-align", f"{_SITES} --coding", "site_model coding"),

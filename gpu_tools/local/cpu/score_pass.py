@@ -33,7 +33,7 @@ from gpu_tools.local.cpu.vectors import (
     leave,
     reversed_symbols,
 )
-from gpu_tools.local.loops import first_in_rows, largest_of
+from gpu_tools.local.loops import first_in_rows, largest_in, largest_of
 from gpu_tools.local.problem import ALL, Problem, Rectangle, Threshold
 
 _log = logging.getLogger(__name__)
@@ -89,7 +89,6 @@ def score_pass(
     window = Rectangle(0, rows, 0, columns)
     border = WindowBorder(np.zeros(columns + 1, np.int32), np.zeros(rows, np.int32))
     for costs in costs_that_fit(problem, np.int8, np.int16, np.int32):
-
         # one byte is for score passes alone; others share what is compiled for windows
         pairs = None if costs.weights.dtype == np.int8 else _NO_PAIRS
 
@@ -157,7 +156,7 @@ def bounds_of_window(problem, window, side, border, forbidden, threshold, costs,
     simd.copy(border.left + zero, left)
     entering, following = (left, left.copy()), (left.copy(), left.copy())
     first, most = 0, np.empty((len(largest), lanes), weights.dtype)
-    known, rises, gain = np.int64(threshold.least), threshold.only_best, largest_of(problem.table.reshape(problem.table.size))
+    known, rises, gain = np.int64(threshold.least), threshold.only_best, largest_in(problem.table)
     while first < n_columns:
         block = block_of(n_columns - first, lanes, side)
         subject = problem.subject[window.left : window.right]
@@ -172,7 +171,7 @@ def bounds_of_window(problem, window, side, border, forbidden, threshold, costs,
         of_strip = Pruning(known, rises, gain, n_rows, n_columns - first)
         inputs = symbols, columns, above[first : first + lanes * block + 1], entering, weights
         known = _sweep(inputs, barred, following, most, side, of_strip)
-        if largest_of(most.reshape(most.size)) == np.iinfo(weights.dtype).max:
+        if largest_in(most) == np.iinfo(weights.dtype).max:
             return largest[:0]
         _join_lanes(largest, most, first, block, side, zero)
         entering, following = following, entering

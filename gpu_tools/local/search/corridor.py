@@ -19,7 +19,7 @@ from numba import njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from gpu_tools.local.loops import first_in_rows, largest_of
+from gpu_tools.local.loops import first_in_rows, largest_in
 
 NO_PATH = -(2**60)
 """The score where no path leads; still the least after penalties are subtracted many times."""
@@ -183,7 +183,7 @@ def find_path(problem, ends, score, inputs):
     first_row, last_row = ends.top + 1, ends.bottom
     first_column, last_column = ends.left + 1, ends.right
     # a gap that is left and entered again has been opened twice
-    reopened, steepest = gap_open - gap_extend, max(largest_of(table.reshape(table.size)), 0)
+    reopened, steepest = gap_open - gap_extend, max(largest_in(table), 0)
     width = last_column + 1
     # most columns are never met: each is filled in when it first is
     best, gap = np.empty(width + 1, np.int64), np.empty(width, np.int64)

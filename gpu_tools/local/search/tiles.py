@@ -13,7 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.local.cpu.score_pass import WindowBorder, bounds_of_window, costs_that_fit
-from gpu_tools.local.loops import largest_of
+from gpu_tools.local.loops import largest_in, largest_of
 from gpu_tools.local.problem import ALL, USUAL_SIZES, Problem, Rectangle, SearchSizes
 from gpu_tools.local.search.corridor import CorridorInputs, KnownEnd, find_path, no_path
 from gpu_tools.local.search.forbidden_pairs import ForbiddenPairs
@@ -156,7 +156,7 @@ def _settle(problem, highest, paths, tile, margin, inputs, costs):
         top, min(top + side, len(problem.query)), left, min(left + side, len(problem.subject))
     )
     # an alignment of that score is no shorter
-    shortest = score // max(largest_of(problem.table.reshape(problem.table.size)), 1) // side
+    shortest = score // max(largest_in(problem.table), 1) // side
     while True:
         first = max(tile[0] - before, 0), max(tile[1] - before, 0)
         last = min(tile[0] + 1, upper.shape[0] - 1), min(tile[1] + 1, upper.shape[1] - 1)
