@@ -74,6 +74,9 @@ def _garbage_left() -> Iterator[None]:
         yield
     finally:
         if enabled:
+            if not gc.get_freeze_count():  # all count as old now, which Python seldom looks at
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
 
 

@@ -92,6 +92,17 @@ def test_parts_compile_what_the_whole_is_made_of(warm):
         assert len(found) == 1, function
 
 
+def test_the_part_of_local_alignment_compiles_what_the_search_calls(inputs):
+    cache = {"NUMBA_CACHE_DIR": str(inputs / "cache")}
+    line = ["local-align", "--query", "query.fa", "--subject", "base.fa", "--k", "3"]
+    assert python(inputs, "-m", "gpu_tools.local.parts", "nucleotides", **cache).returncode == 0
+    done = python(inputs, "-c", COUNTING, *line, "--device", "cpu", "--output", "out", **cache)
+    assert done.returncode == 0
+    for name in ("_at_once", "_summary", "find_path", "_insert", "_forget_paths", "_lower"):
+        inner = name in ("find_path", "_lower")  # the search contains them, which is one more
+        assert done.stderr.count(f"function {name} ") == inner, name
+
+
 def test_commands_can_be_chosen(inputs):
     line, cache = ["-m", "gpu_tools", "warm-up", "max-segments", "--device", "cpu"], inputs / "c"
     done = python(inputs, *line, NUMBA_CACHE_DIR=str(cache))

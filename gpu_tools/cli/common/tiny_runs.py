@@ -66,6 +66,11 @@ def _run(command: str, arguments: str, modes: str = "", gpu: bool = True) -> Tin
     return TinyRun(command, arguments, frozenset(modes.split()), gpu)
 
 
+def _part(command: str, module: str, part: str, modes: str = "") -> TinyRun:
+    """Return a program that compiles a part of what a command needs on a CPU."""
+    return _run(command, part, modes, gpu=False)._replace(module=module)
+
+
 _LISTED = "--base base.fa --targets targets.fa --exons exons.tsv"
 _SITES = "--base base.fa --targets targets.fa --site-model vertebrate"
 _ON_EXONS = "--base base.fa --proteins proteins.fa --exons exons.tsv"
@@ -74,6 +79,7 @@ _GENOME = "--genome base.fa --site-model vertebrate"
 _LARGE_SCORES = "--match 3000 --mismatch -3000 --gap -3000"
 _LOCAL = "--query query.fa --subject base.fa --k 3"
 _PROTEINS = "--query proteins.fa --subject proteins.fa --gap-open 11 --gap-extend 1"
+_ONLY_16_BITS = "--query proteins.fa --subject proteins.fa --gap-open 200 --gap-extend 200"
 _LONGER = "--patterns lengths.fa --text base.fa"
 _MATCHING = "--patterns patterns.fa --text base.fa"
 
@@ -81,14 +87,14 @@ TINY_RUNS = (
     _run("local-align", _LOCAL),
     _run("local-align", f"{_LOCAL} --match 40000 --mismatch -40000 --gap-open 90000", WIDE),
     _run("local-align", f"{_LOCAL} --match 130 --mismatch -130 --gap-open 300"),
+    _part("local-align", "gpu_tools.local.parts", "nucleotides"),
     _run("local-align", "--query long.fa --subject long.fa --k 1", WIDE),
     _run("local-align", f"{_PROTEINS} --k 4 --matrix BLOSUM62", "matrix"),
+    _run("local-align", f"{_ONLY_16_BITS} --k 4 --matrix BLOSUM62", "matrix"),
+    _part("local-align", "gpu_tools.local.parts", "matrix", "matrix"),
     _run("local-align", f"{_PROTEINS} --k 4 --matrix large.txt", f"matrix {WIDE}"),
     _run("spliced-align", _LISTED),
-    *(
-        _run("spliced-align", part, gpu=False)._replace(module="gpu_tools.spliced.cpu.parts")
-        for part in ("trace", "sweep")
-    ),
+    *(_part("spliced-align", "gpu_tools.spliced.cpu.parts", part) for part in ("trace", "sweep")),
     _run("spliced-align", f"{_LISTED} {_LARGE_SCORES}", WIDE),
     _run("spliced-align", f"{_LISTED} --shuffles 20", "shuffles"),
     _run("spliced-align", f"{_SITES} --coding", "site_model coding"),
@@ -96,8 +102,8 @@ TINY_RUNS = (
     _run("spliced-align", _SITES, "site_model"),
     _run("spliced-align", f"{_SITES} {_LARGE_SCORES}", f"site_model {WIDE}"),
     _run("spliced-align", _ON_GENES, "site_model proteins"),
-    _run("spliced-align", "traceback", "site_model proteins", gpu=False)._replace(
-        module="gpu_tools.sites.proteins.cpu.parts"
+    _part(
+        "spliced-align", "gpu_tools.sites.proteins.cpu.parts", "traceback", "site_model proteins"
     ),
     _run(
         "spliced-align", f"{_ON_GENES} --gap-open 40000", f"site_model proteins {WIDE}", gpu=False

@@ -44,13 +44,16 @@ def compiling_side_by_side(context: click.Context, options: dict) -> Iterator[No
         from gpu_tools.cli.common.tiny_runs import TINY_RUNS, modes_of
 
         name, modes = context.command_path.partition(" ")[2], modes_of(options)
-        runs = [run for run in TINY_RUNS if run.command == name and run.modes == modes]
+        # `annotate` does what `spliced-align` does where it finds something
+        names = {name, "spliced-align"} if name == "annotate" else {name}
+        runs = [run for run in TINY_RUNS if run.command in names and run.modes == modes]
         device = options.get("device", _CPU)
-        warming = Warming(device if any(run.gpu for run in runs) else _CPU)
+        warming = Warming(device if any(r.gpu for r in runs if r.command == name) else _CPU)
         runs = [run for run in runs if run.gpu or warming.device == _CPU]
         tell = (lambda text: None) if options["quiet"] else _echo
         tell("compiling, once: code for this machine (gpu-tools warm-up does it for all commands)")
-        if len(missing := warming.missing(runs)) > 1:
+        side_by_side = cpu_threads(options.get("threads")) > 1
+        if side_by_side and len(missing := warming.missing(runs)) > 1:
             warming.run(missing, options.get("threads"), tell)
 
     with once_compiling(compile_first):

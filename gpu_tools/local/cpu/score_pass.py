@@ -33,10 +33,12 @@ from gpu_tools.local.cpu.vectors import (
     leave,
     reversed_symbols,
 )
+from gpu_tools.local.loops import first_in_rows, largest_in, largest_of
 from gpu_tools.local.problem import ALL, Problem, Rectangle, Threshold
 
 _log = logging.getLogger(__name__)
 
+_NO_PAIRS = np.empty(0, np.int64), np.empty(0, np.int64)
 STEPS = 32
 """Steps that are left out, or done, together."""
 
@@ -87,9 +89,13 @@ def score_pass(
     window = Rectangle(0, rows, 0, columns)
     border = WindowBorder(np.zeros(columns + 1, np.int32), np.zeros(rows, np.int32))
     for costs in costs_that_fit(problem, np.int8, np.int16, np.int32):
+        # one byte is for score passes alone; others share what is compiled for windows
+        pairs = None if costs.weights.dtype == np.int8 else _NO_PAIRS
 
-        def bounds(counter: NDArray[np.int64], costs=costs) -> NDArray[np.int32]:
-            return bounds_of_window(problem, window, side, border, None, threshold, costs, counter)
+        def bounds(
+            counter: NDArray[np.int64], costs: AffineCosts = costs, pairs=pairs
+        ) -> NDArray[np.int32]:
+            return _bounds(problem, window, side, border, pairs, threshold, costs, counter)
 
         small = done is None or rows * columns < CELLS_PER_REPORT
         most = bounds(np.zeros(1, np.int64)) if small else watched(bounds, done)
@@ -107,7 +113,13 @@ def costs_that_fit(problem: Problem, *dtypes: type) -> list[AffineCosts]:
 
 
 @njit(cache=True, nogil=True)
-def bounds_of_window(problem, window, side, border, forbidden, threshold, costs, counter=None):
+def _bounds(problem, window, side, border, forbidden, threshold, costs, counter):
+    """Do what `bounds_of_window` does, which compiled functions call and Python does not."""
+    return bounds_of_window(problem, window, side, border, forbidden, threshold, costs, counter)
+
+
+@njit(cache=True, nogil=True)
+def bounds_of_window(problem, window, side, border, forbidden, threshold, costs, counter):
     """Return upper bounds on the scores of a window's tiles, none at all if `costs` is too narrow.
 
     Parameters
@@ -123,7 +135,7 @@ def bounds_of_window(problem, window, side, border, forbidden, threshold, costs,
     threshold : Threshold
         As in `score_pass`.
     costs : AffineCosts
-    counter : ndarray of int64, shape (1,), or None
+    counter : ndarray of int64, shape (1,)
         Raised by the cells of each strip that is done.
 
     Returns
@@ -136,7 +148,7 @@ def bounds_of_window(problem, window, side, border, forbidden, threshold, costs,
     query, n_columns = problem.query[window.top : window.bottom], window.right - window.left
     symbols, n_rows = reversed_symbols(query, weights), len(query)
     largest = np.zeros((-(-n_rows // side), -(-n_columns // side)), np.int32)
-    if max(border.above.max(), border.left.max()) > np.iinfo(weights.dtype).max:
+    if max(largest_of(border.above), largest_of(border.left)) > np.iinfo(weights.dtype).max:
         return largest[:0]
     above = np.full(n_columns + 1 + lanes * LONGEST_BLOCK, zero, weights.dtype)
     simd.copy(border.above + zero, above)
@@ -144,7 +156,7 @@ def bounds_of_window(problem, window, side, border, forbidden, threshold, costs,
     simd.copy(border.left + zero, left)
     entering, following = (left, left.copy()), (left.copy(), left.copy())
     first, most = 0, np.empty((len(largest), lanes), weights.dtype)
-    known, rises, gain = np.int64(threshold.least), threshold.only_best, problem.table.max()
+    known, rises, gain = np.int64(threshold.least), threshold.only_best, largest_in(problem.table)
     while first < n_columns:
         block = block_of(n_columns - first, lanes, side)
         subject = problem.subject[window.left : window.right]
@@ -159,12 +171,11 @@ def bounds_of_window(problem, window, side, border, forbidden, threshold, costs,
         of_strip = Pruning(known, rises, gain, n_rows, n_columns - first)
         inputs = symbols, columns, above[first : first + lanes * block + 1], entering, weights
         known = _sweep(inputs, barred, following, most, side, of_strip)
-        if most.max() == np.iinfo(weights.dtype).max:
+        if largest_in(most) == np.iinfo(weights.dtype).max:
             return largest[:0]
         _join_lanes(largest, most, first, block, side, zero)
         entering, following = following, entering
-        if counter is not None:
-            counter[0] += n_rows * min(lanes * block, n_columns - first)
+        counter[0] += n_rows * min(lanes * block, n_columns - first)
         first += lanes * block
     return largest
 
@@ -173,10 +184,12 @@ def bounds_of_window(problem, window, side, border, forbidden, threshold, costs,
 def _barred_positions(forbidden, part, lanes, block, dtype):
     """Return where each step's forbidden pairs begin, their positions, and zeros for each position.
 
-    Positions in lower rows come behind all those in upper rows.
+    Positions in lower rows come behind all those in upper rows. Without pairs, nothing begins.
     """
     f_rows, f_columns = forbidden
-    begin, end = np.searchsorted(f_rows, part.top), np.searchsorted(f_rows, part.bottom)
+    begin, end = first_in_rows(f_rows, part.top), first_in_rows(f_rows, part.bottom)
+    if begin == end:
+        return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, dtype)
     begins = np.zeros((part.bottom - part.top + 1) // 2 + lanes + 1, np.int64)
     for k in range(begin, end):
         if part.left <= f_columns[k] < part.right:
@@ -245,7 +258,7 @@ def _highest(cells, lanes):
     for position in range(lanes, len(cells), lanes):
         largest = simd.maximum(largest, simd.load(cells, position))
     simd.store(each, 0, largest)
-    return each.max()
+    return largest_of(each)
 
 
 @njit(nogil=True)
@@ -294,11 +307,14 @@ def _run(steps, inputs, barred, cells, following, tiles):
             last, highest = advance(columns, best, falling, rows, state, weights)
         else:
             begins, positions, bars = barred
-            now = positions[begins[step] : begins[step + 1]]
-            for position in now:
-                bars[position] = zero
-            last, highest = advance(columns, best, falling, rows, state, weights, bars)
-            for position in now:
-                bars[position] = 0
+            first, end = (begins[step], begins[step + 1]) if len(begins) else (0, 0)
+            for k in range(first, end):
+                bars[positions[k]] = zero
+            if end > first:
+                last, highest = advance(columns, best, falling, rows, state, weights, bars)
+            else:
+                last, highest = advance(columns, best, falling, rows, state, weights)
+            for k in range(first, end):
+                bars[positions[k]] = 0
         leave(edge, state[3], last, following, 2 * (step - lanes + 1), lanes)
         simd.store(met, 0, simd.maximum(simd.load(met, 0), highest))

@@ -19,6 +19,8 @@ from numba import njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+from gpu_tools.local.loops import first_in_rows, largest_in
+
 NO_PATH = -(2**60)
 """The score where no path leads; still the least after penalties are subtracted many times."""
 _SCALE = 1 << 28
@@ -181,14 +183,14 @@ def find_path(problem, ends, score, inputs):
     first_row, last_row = ends.top + 1, ends.bottom
     first_column, last_column = ends.left + 1, ends.right
     # a gap that is left and entered again has been opened twice
-    reopened, steepest = gap_open - gap_extend, max(table.max(), 0)
+    reopened, steepest = gap_open - gap_extend, max(largest_in(table), 0)
     width = last_column + 1
     # most columns are never met: each is filled in when it first is
     best, gap = np.empty(width + 1, np.int64), np.empty(width, np.int64)
     firsts, lasts = np.empty(last_row + 1, np.int64), np.empty(last_row + 1, np.int64)
     best[width], met = NO_PATH, width
     lowest, highest, start_row, start_column, end = width, -1, -1, -1, np.int64(-1)
-    at = np.searchsorted(inputs.forbidden_rows, last_row + 1) - 1
+    at = first_in_rows(inputs.forbidden_rows, last_row + 1) - 1
     for row in range(last_row, -1, -1):
         inside = row >= first_row
         begin, final = _columns_of_row(ends, inside, lowest, highest)

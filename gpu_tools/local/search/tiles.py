@@ -13,6 +13,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.local.cpu.score_pass import WindowBorder, bounds_of_window, costs_that_fit
+from gpu_tools.local.loops import largest_in, largest_of
 from gpu_tools.local.problem import ALL, USUAL_SIZES, Problem, Rectangle, SearchSizes
 from gpu_tools.local.search.corridor import CorridorInputs, KnownEnd, find_path, no_path
 from gpu_tools.local.search.forbidden_pairs import ForbiddenPairs
@@ -155,7 +156,7 @@ def _settle(problem, highest, paths, tile, margin, inputs, costs):
         top, min(top + side, len(problem.query)), left, min(left + side, len(problem.subject))
     )
     # an alignment of that score is no shorter
-    shortest = score // max(problem.table.max(), 1) // side
+    shortest = score // max(largest_in(problem.table), 1) // side
     while True:
         first = max(tile[0] - before, 0), max(tile[1] - before, 0)
         last = min(tile[0] + 1, upper.shape[0] - 1), min(tile[1] + 1, upper.shape[1] - 1)
@@ -172,7 +173,7 @@ def _settle(problem, highest, paths, tile, margin, inputs, costs):
                 return True, path
         if first == (0, 0):  # what padding adds is no alignment
             upper[tile] = min(upper[tile], score - 1)
-            highest[tile[0]] = upper[tile[0]].max()
+            highest[tile[0]] = largest_of(upper[tile[0]])
         before *= 2
 
 
@@ -186,12 +187,13 @@ def _lower(problem, highest, first, last, inputs, costs):
     )  # fmt: skip
     forbidden = inputs.forbidden_rows, inputs.forbidden_columns
     border = _border(upper, side, first, window)
-    bounds = bounds_of_window(problem, window, side, border, forbidden, ALL, costs)
+    counter = np.zeros(1, np.int64)
+    bounds = bounds_of_window(problem, window, side, border, forbidden, ALL, costs, counter)
     for i in range(len(bounds)):
         down = first[0] + i
         for j in range(bounds.shape[1]):
             upper[down, first[1] + j] = min(upper[down, first[1] + j], bounds[i, j])
-        highest[down] = upper[down].max()
+        highest[down] = largest_of(upper[down])
     return len(bounds) > 0
 
 

@@ -59,7 +59,9 @@ def test_windows_bound_every_tile(seed):
             above[:], left[:] = cells[corner - 1, corner - 1 :], cells[corner:, corner - 1]
         border, inside = cpu.WindowBorder(above, left), exact[corner // side :, corner // side :]
         for costs in cpu.costs_that_fit(problem, np.int8, np.int16, np.int32):
-            found = cpu.bounds_of_window(problem, window, side, border, forbidden, ALL, costs)
+            found = cpu.bounds_of_window(
+                problem, window, side, border, forbidden, ALL, costs, np.zeros(1, np.int64)
+            )
             assert (found >= inside).all()
             if not corner:
                 assert (found[:-1, :-1] == inside[:-1, :-1]).all()

@@ -22,7 +22,7 @@ from gpu_tools.sites.proteins.cpu.prefix import (
     states_in,
 )
 from gpu_tools.sites.proteins.cpu.question import StoredBlocks
-from gpu_tools.sites.proteins.cpu.sweep import sweep_protein_blocks
+from gpu_tools.sites.proteins.cpu.sweep import sweep_block, sweep_protein_blocks
 from gpu_tools.splicing.proteins.rows import PHASES, RECENT
 from gpu_tools.splicing.proteins.walk import BEFORE, INTRON_RUN, add_moves, add_run, walk
 
@@ -43,7 +43,8 @@ def follow(question, stored, checkpoints, memory, path, runs, exons):
     question : ProteinQuestion
     stored : StoredBlocks
         Of all blocks, or of none.
-    checkpoints : Checkpoints
+    checkpoints : Checkpoints or None
+        None if all blocks are stored: then what sweeps between checkpoints need not be compiled.
     memory : TraceMemory
     path : ndarray of int64, shape (NUMBERS,)
         Where to begin, and where the path has come to.
@@ -59,16 +60,21 @@ def follow(question, stored, checkpoints, memory, path, runs, exons):
     runs, exons : ndarray
         As above, perhaps with more space.
     """
-    length = checkpoints.block
+    length = stored.length
     while path[STAGE] >= 0:
-        part = path[BLOCK] * length // checkpoints.every
-        if not 0 <= path[BLOCK] - stored.first < len(stored.ends):
-            if path[BLOCK] < 0 or not has_checkpoint(checkpoints, part):
-                return part if part >= 0 else LOST, runs, exons
-            stored = _sweep_part(question, checkpoints, memory, part, path[COLUMN])
-        if path[STAGE] == FIND_BLOCK:
-            _find_block(question, stored.ends, stored.first, path)
-            continue
+        known = 0 <= path[BLOCK] - stored.first < len(stored.ends)
+        if checkpoints is None:
+            if not known:
+                return LOST, runs, exons
+        else:
+            part = path[BLOCK] * length // checkpoints.every
+            if not known:
+                if path[BLOCK] < 0 or not has_checkpoint(checkpoints, part):
+                    return part if part >= 0 else LOST, runs, exons
+                stored = _sweep_part(question, checkpoints, length, memory, part, path[COLUMN])
+            if path[STAGE] == FIND_BLOCK:
+                _find_block(question, stored.ends, stored.first, path)
+                continue
         low, cell = path[BLOCK] * length, (path[BOUNDARY], path[COLUMN], path[VALUE], path[INSIDE])
         if path[STAGE] == FIND_EXIT:
             best_exits = stored.ends[path[BLOCK] - stored.first, 1]
@@ -126,9 +132,9 @@ def _leave(path, end, phase, row, places, length):
 
 
 @njit(nogil=True)
-def _sweep_part(question, checkpoints, memory, part, column):
+def _sweep_part(question, checkpoints, length, memory, part, column):
     """Sweep the columns up to one between two checkpoints; return the states before its blocks."""
-    lists, length = question.lists, checkpoints.block
+    lists = question.lists
     width, maxima = prefix_width(column, question.columns.lanes), question.maxima
     columns = prefix_columns(question.columns, width, memory.cells, memory.elements)
     state = state_in(memory.state, maxima, width)
@@ -149,7 +155,7 @@ def _sweep_part(question, checkpoints, memory, part, column):
     sweep_protein_blocks(
         lists, columns, question.codons, state, states, ends, (none, none, none), blocks
     )
-    return StoredBlocks(low // length, states, ends)
+    return StoredBlocks(low // length, length, states, ends)
 
 
 @njit(nogil=True)
@@ -186,13 +192,8 @@ def _compute_rows(question, stored, memory, low, high, path):
         for place in range(width):
             inside[k, place] = whole[k, place] = state.rows[boundary % RECENT, place]
             gaps[k, place] = state.codon_gaps[boundary % PHASES, place]
-    ends = memory.cells[len(memory.cells) - 2 * width :].reshape((1, 2, width))
-    blocks = np.empty((1, 2), np.int64)
-    blocks[0, 0], blocks[0, 1] = low, high
-    none = states_in(memory.states, 0, maxima, width)
-    sweep_protein_blocks(
-        question.lists, columns, question.codons, state, none, ends, record, blocks
-    )
+    ends = memory.cells[len(memory.cells) - 2 * width :].reshape((2, width))
+    sweep_block(question.lists, columns, question.codons, state, ends, record, low, high)
 
 
 @njit(nogil=True)

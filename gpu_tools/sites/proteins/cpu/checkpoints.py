@@ -34,8 +34,8 @@ class Checkpoints(NamedTuple):
     exits : int
         The first row of exits, those of exit e at place e modulo the places of `ProteinState`,
         without the points of the site.
-    every, block : int
-        Boundaries from checkpoint to checkpoint, and of a block.
+    every : int
+        Boundaries from checkpoint to checkpoint.
     """
 
     cells: NDArray[np.int16]
@@ -48,13 +48,6 @@ class Checkpoints(NamedTuple):
     before: NDArray[np.int64]
     exits: int
     every: int
-    block: int
-
-
-def no_checkpoints(block: int) -> Checkpoints:
-    """Return what a strand has whose blocks all have a stored state."""
-    none = np.empty(0, np.int64)
-    return Checkpoints(np.empty(0, np.int16), 0, 0, (0, 0), none, 0, none, none, 0, block, block)
 
 
 @njit(nogil=True)

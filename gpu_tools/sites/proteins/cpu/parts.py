@@ -27,10 +27,10 @@ def compile_traceback() -> None:
     sweep = ProteinSweep(codes, target, table, scoring)
     question = question_of(sweep.lists, sweep.columns, target, scoring, 0, sweep.sizes.maxima)
     ends = np.full((1, 2, sweep.columns.width), sweep.columns.none)
-    stored = StoredBlocks(0, states_of(fresh_state(table, sweep.columns), 1), ends)
+    stored = StoredBlocks(0, sweep.block, states_of(fresh_state(table, sweep.columns), 1), ends)
     memory = trace_memory(sweep.columns, sweep.sizes, sweep.block, sweep.blocks_again)
     path, runs = np.zeros(NUMBERS, np.int64), np.empty((1, 2), np.int64)
-    arguments = question, stored, sweep.checkpoints(None), memory, path, runs, runs
+    arguments = question, stored, None, memory, path, runs, runs
     follow.compile(tuple(map(typeof, arguments)))
 
 

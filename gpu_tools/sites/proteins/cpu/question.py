@@ -40,10 +40,12 @@ class ProteinQuestion(NamedTuple):
 class StoredBlocks(NamedTuple):
     """States before some blocks, and the largest ends and exits of each, laid out as columns are.
 
-    `states` have an axis for the block in front. `first` is the number of the first of them.
+    `states` have an axis for the block in front. `first` is the number of the first of them, and
+    `length` are the boundaries of a block.
     """
 
     first: int
+    length: int
     states: ProteinState
     ends: NDArray
 
@@ -100,12 +102,12 @@ def trace_memory(
     )  # fmt: skip
 
 
-def no_blocks(columns: ProteinColumns, sizes: StateSizes) -> StoredBlocks:
-    """Return what is stored of a strand before any block is swept."""
+def no_blocks(columns: ProteinColumns, sizes: StateSizes, length: int) -> StoredBlocks:
+    """Return what is stored of a strand before any block, of so many boundaries, is swept."""
     waits, exit_rows, exit_kinds, counts = state_memory(sizes, columns, 0)[1:]
     rows, gaps, waiting, before, exits, ends = (
         np.empty((0, count, columns.width), columns.none.dtype)
         for count in (RECENT, PHASES, RECENT, sizes.maxima, PHASES * sizes.places, 2)
     )
     states = ProteinState(rows, gaps, waiting, waits, before, exits, exit_rows, exit_kinds, counts)
-    return StoredBlocks(0, states, ends)
+    return StoredBlocks(0, length, states, ends)

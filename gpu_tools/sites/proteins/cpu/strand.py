@@ -14,7 +14,7 @@ from gpu_tools.model.protein_scoring import ProteinScoring
 from gpu_tools.sites.cpu.state import SiteLists, lists_of
 from gpu_tools.sites.proteins.columns import columns_of
 from gpu_tools.sites.proteins.cpu.chain import FIND_END
-from gpu_tools.sites.proteins.cpu.checkpoints import Checkpoints, no_checkpoints
+from gpu_tools.sites.proteins.cpu.checkpoints import Checkpoints
 from gpu_tools.sites.proteins.cpu.question import StoredBlocks
 from gpu_tools.sites.proteins.cpu.state import (
     ProteinState,
@@ -91,7 +91,7 @@ class ProteinSweep:
         lows = np.arange(0, rows, self.block)
         blocks = np.stack([lows, np.minimum(lows + self.block, rows)], axis=1)
         ends = np.full((len(blocks), 2, self.columns.width), self.columns.none)
-        self.stored = StoredBlocks(0, states_of(state, len(blocks)), ends)
+        self.stored = StoredBlocks(0, self.block, states_of(state, len(blocks)), ends)
         best = nothing(self.table, len(self.target), self.scoring)
         each = max(_CELLS_PER_CALL // (self.block * self.columns.width), 1)
         for first in range(0, len(blocks), each):
@@ -126,9 +126,9 @@ class ProteinSweep:
         """Blocks that a traceback sweeps at a time to find the states before them."""
         return 0
 
-    def checkpoints(self, part: int | None) -> Checkpoints:
-        """Return checkpoints, that before a part among them; there is none."""
-        return no_checkpoints(self.block)
+    def checkpoints(self, part: int | None) -> Checkpoints | None:
+        """Return checkpoints, that before a part among them; None if all blocks are stored."""
+        return None
 
 
 class BestSweep(NamedTuple):

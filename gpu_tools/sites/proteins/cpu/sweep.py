@@ -123,7 +123,7 @@ def sweep_protein_blocks(lists, columns, codons, state, saved, ends, record, blo
     for number in range(len(blocks)):
         if len(saved.counts):
             _save(saved, number, state, columns.lanes)
-        _sweep_block(
+        sweep_block(
             lists, columns, codons, state, ends[number], record, blocks[number, 0],
             blocks[number, 1],
         )  # fmt: skip
@@ -155,7 +155,7 @@ def _save(saved, number, state, lanes):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _sweep_block(lists, columns, codons, state, ends, record, low, high):
+def sweep_block(lists, columns, codons, state, ends, record, low, high):
     """Sweep the boundaries `low` to ``high - 1``, see `sweep_protein_blocks`."""
     codes, rising = lists.codes, lists.rising
     first_usual, firsts, first_scores = lists.first

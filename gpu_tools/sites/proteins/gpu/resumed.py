@@ -38,7 +38,7 @@ class ResumedSweep(ProteinSweep):
         super().__init__(strand.codes, job.target.codes, strand.table, strand.scoring, strand.lists)
         self._job, self._fetch, self.score, self._part = job, fetch, score, part
         self.begin = FIND_BLOCK, part * self.blocks_again
-        self.stored = no_blocks(self.columns, self.sizes)
+        self.stored = no_blocks(self.columns, self.sizes, self.block)
 
     @property
     def block(self) -> int:
@@ -60,8 +60,7 @@ class ResumedSweep(ProteinSweep):
         return Checkpoints(
             cells.view(np.int16).ravel(), first, len(cells), (2 * words, job.row_cells),
             columns_in_rows(job.strips, job.checkpoint_stride, self.columns.width), job.bias,
-            waiting, before, exits,
-            job.strand.every, job.strand.block,
+            waiting, before, exits, job.strand.every,
         )  # fmt: skip
 
     def _fetched(self, first: int, past: int) -> NDArray[np.int32]:

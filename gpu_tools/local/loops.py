@@ -1,0 +1,33 @@
+"""Loops for compiled functions: numba compiles them much sooner than what numpy calls so."""
+
+from __future__ import annotations
+
+from numba import njit
+
+
+@njit(nogil=True)
+def largest_of(values):
+    """Return the largest of some values, of which there is at least one."""
+    largest = values[0]
+    for k in range(1, len(values)):
+        largest = max(largest, values[k])
+    return largest
+
+
+@njit(nogil=True)
+def largest_in(table):
+    """Return the largest number of a table in C's order."""
+    return largest_of(table.reshape(table.size))
+
+
+@njit(nogil=True)
+def first_in_rows(rows, row):
+    """Return the number of the first of sorted rows that is not before a row."""
+    low, high = 0, len(rows)
+    while low < high:
+        middle = (low + high) // 2
+        if rows[middle] < row:
+            low = middle + 1
+        else:
+            high = middle
+    return low
