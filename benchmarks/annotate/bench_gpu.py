@@ -25,7 +25,7 @@ from gpu_tools.model.translation import longest_protein
 SEED = 2034
 DEMO = Path(__file__).parents[2] / "resources" / "demo"
 SMALL, LARGE, RECORD = 2_000_000, 12_000_000, 1_000_000
-FEW, MANY, RESIDUES = 50, 500, 400
+FEW, MANY, MOST, RESIDUES = 50, 500, 6_250, 400
 
 
 def genome(rng, nucleotides: int) -> list[Sequence]:
@@ -80,6 +80,8 @@ def measure(tiny: bool = False) -> Iterator[tuple[str, dict]]:
     large, many = genome(rng, LARGE), proteins(rng, MANY)
     for search in ("seeded", "exhaustive"):
         yield f"{search} {LARGE:,} x {MANY} on cuda", call(large, many, search, "cuda")[0]
+    figures, _ = call(large, proteins(rng, MOST), "exhaustive", "cuda")
+    yield f"exhaustive {LARGE:,} x {MOST} on cuda", figures
 
 
 if __name__ == "__main__":
