@@ -103,6 +103,21 @@ def test_the_part_of_local_alignment_compiles_what_the_search_calls(inputs):
         assert done.stderr.count(f"function {name} ") == inner, name
 
 
+@pytest.mark.parametrize("coding", [False, True])
+def test_the_parts_of_site_mode_compile_what_its_sweep_calls(coding, inputs):
+    cache = {"NUMBA_CACHE_DIR": str(inputs / "cache")}
+    for part in ("follow", "sweep"):
+        arguments = f"{part} complete" if coding else part
+        assert not python(inputs, "-m", "gpu_tools.sites.cpu.parts", arguments, **cache).returncode
+    line = ["spliced-align", "--base", "base.fa", "--targets", "targets.fa", "--device", "cpu"]
+    line += ["--site-model", "vertebrate", "--output", "out", *(["--coding"] if coding else [])]
+    done = python(inputs, "-c", COUNTING, *line, **cache)
+    assert done.returncode == 0
+    assert done.stderr.count("function restore ") == 1
+    for name in ("follow", "sweep_coding_block" if coding else "sweep_block"):
+        assert done.stderr.count(f"function {name} ") == 0, name
+
+
 def test_commands_can_be_chosen(inputs):
     line, cache = ["-m", "gpu_tools", "warm-up", "max-segments", "--device", "cpu"], inputs / "c"
     done = python(inputs, *line, NUMBA_CACHE_DIR=str(cache))

@@ -75,6 +75,7 @@ _LISTED = "--base base.fa --targets targets.fa --exons exons.tsv"
 _SITES = "--base base.fa --targets targets.fa --site-model vertebrate"
 _ON_EXONS = "--base base.fa --proteins proteins.fa --exons exons.tsv"
 _ON_GENES = "--base base.fa --proteins proteins.fa --site-model vertebrate"
+_HALVES = "follow", "sweep"
 _GENOME = "--genome base.fa --site-model vertebrate"
 _LARGE_SCORES = "--match 3000 --mismatch -3000 --gap -3000"
 _LOCAL = "--query query.fa --subject base.fa --k 3"
@@ -97,6 +98,11 @@ TINY_RUNS = (
     *(_part("spliced-align", "gpu_tools.spliced.cpu.parts", part) for part in ("trace", "sweep")),
     _run("spliced-align", f"{_LISTED} {_LARGE_SCORES}", WIDE),
     _run("spliced-align", f"{_LISTED} --shuffles 20", "shuffles"),
+    *(_part("spliced-align", "gpu_tools.sites.cpu.parts", part, "site_model") for part in _HALVES),
+    *(
+        _part("spliced-align", "gpu_tools.sites.cpu.parts", f"{part} complete", "site_model coding")
+        for part in _HALVES
+    ),
     _run("spliced-align", f"{_SITES} --coding", "site_model coding"),
     _run("spliced-align", f"{_SITES} --coding {_LARGE_SCORES}", f"site_model coding {WIDE}"),
     _run("spliced-align", _SITES, "site_model"),

@@ -88,7 +88,7 @@ def aligned_path(codes, target, path, work):
     return exons, letters, lengths
 
 
-@njit(nogil=True, error_model="numpy")
+@njit(cache=True, nogil=True, error_model="numpy")
 def follow(lists, stops, sizes, target, cells, path, work):
     """Follow a chain back as far as there are rows; tell whether block ``path[THERE]`` is needed.
 

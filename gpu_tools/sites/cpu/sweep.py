@@ -240,7 +240,7 @@ def sweep(
     SiteSweep
     """
     limit = limits(strand.known, padded(len(target) + 1, 2 * threads, 2), scoring)
-    inputs, buffer = _inputs_of(strand, target, scoring, limit, threads, buffers or SweepBuffers())
+    inputs, buffer = inputs_of(strand, target, scoring, limit, threads, buffers or SweepBuffers())
     sizes, memory, path = strand.sizes, inputs.memory, np.empty(NUMBERS, np.int64)
     per_call = max(cells_per_call // (sizes.block * len(target)), 1)
     sweep_blocks = _sweep_blocks if strand.table.stops is None else _sweep_coding_blocks
@@ -263,7 +263,7 @@ def sweep(
     return SiteSweep(score, end, column, inputs, sweep_blocks, buffer)
 
 
-def _inputs_of(
+def inputs_of(
     strand: SweptStrand, target, scoring: SplicedScoring, limit: Limits, strips: int,
     buffers: SweepBuffers,
 ) -> tuple[SweepInputs, NDArray[np.uint8]]:  # fmt: skip
