@@ -13,7 +13,6 @@ from gpu_tools.annotate.ends import widened
 from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.options import Alignment, AnnotationOptions
 from gpu_tools.annotate.targets import TargetSet
-from gpu_tools.hardware.device import resolve
 from gpu_tools.hardware.prefetch import prefetch
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.loci import interval_of
@@ -26,8 +25,8 @@ LEAST_SHARE = 0.1
 """Score of what the search found, as a share of the least score of a hit, that is tried."""
 NARROW = 2
 """A window that is so many times as long as its near part is tried there first."""
-_CHUNK, _CHUNK_ON_GPU = 4 << 20, 16 << 20
-"""Nucleotides of windows that are prepared at a time; a GPU waits between two groups."""
+_CHUNK, _LARGE_CHUNK = 4 << 20, 16 << 20
+"""Nucleotides of windows that are prepared at a time; a GPU that gets all waits between groups."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +127,7 @@ class HitSearch:
 
     def _prepared(self, windows: Iterable[SearchWindow]) -> Iterator[tuple[list, list, list]]:
         """Yield groups of windows, the parts that are tried first, and their cases."""
-        size = _CHUNK if resolve(self.device).kind == "cpu" else _CHUNK_ON_GPU
+        size = _LARGE_CHUNK if self.options.waits_for_windows(self.device) else _CHUNK
         for chunk in _chunks(windows, size):
             near = [self._near(window) for window in chunk]
             yield chunk, near, self._cases(near)

@@ -12,7 +12,7 @@ from gpu_tools.model.results import SplicedAlignment
 if TYPE_CHECKING:
     from gpu_tools.sites.model import GeneSites
 
-SEEDED, EXHAUSTIVE = SEARCHES = ("seeded", "exhaustive")
+SEARCHES = ("seeded", "exhaustive")
 Alignment = SplicedAlignment | ProteinAlignment
 MOST_INTRON = 100_000
 """Nucleotides of the longest intron of a gene, by default."""
@@ -78,14 +78,14 @@ class AnnotationOptions:
         )
 
     def batch_on(self, device: str) -> int:
-        """Return the targets of a batch on a device.
-
-        The exhaustive search prepares the whole genome once a batch, which a GPU waits for.
-        """
+        """Return the targets of a batch on a device."""
         if self.batch is not None:
             return self.batch
-        on_gpu = self.search == EXHAUSTIVE and resolve(device).kind != "cpu"
-        return LARGE_BATCH if on_gpu else USUAL_BATCH
+        return LARGE_BATCH if self.waits_for_windows(device) else USUAL_BATCH
+
+    def waits_for_windows(self, device: str) -> bool:
+        """Return whether windows take long beside the sweeps: all of a genome's, and a GPU."""
+        return self.search == "exhaustive" and resolve(device).kind != "cpu"
 
     def of_hits(self) -> dict:
         """Return by name what the hits of a batch depend on."""

@@ -156,9 +156,7 @@ def _sweep_blocks(lists, introns, sizes, target, memory, weights, task, path):
     width, last = memory.cells.shape[2], _AGAIN
     again = k == _AGAIN
     work = work_of(lists.acceptors[0], target, again)
-    sites = ChainLists(
-        lists.codes, lists.first, lists.acceptors, lists.donors, introns
-    )  # fmt: skip
+    sites = ChainLists(lists.codes, lists.first, lists.acceptors, lists.donors, introns)
     while True:
         if again:
             k += 1
@@ -187,9 +185,7 @@ def _sweep_coding_blocks(lists, introns, sizes, target, memory, weights, task, p
     k, number, past = task
     again = k == _AGAIN
     work = work_of(lists.acceptors[0], target, again)
-    sites = ChainLists(
-        lists.codes, lists.first, lists.acceptors, lists.donors, introns
-    )  # fmt: skip
+    sites = ChainLists(lists.codes, lists.first, lists.acceptors, lists.donors, introns)
     while True:
         if again:
             if not follow(sites, lists.stops, sizes, target, memory.cells, path, work):
