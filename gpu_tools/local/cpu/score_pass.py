@@ -19,6 +19,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
+from gpu_tools.hardware.cpu.loops import first_from, largest_in, largest_of
 from gpu_tools.hardware.progress import CELLS_PER_REPORT, watched
 from gpu_tools.local.cpu.vectors import (
     LONGEST_BLOCK,
@@ -33,7 +34,6 @@ from gpu_tools.local.cpu.vectors import (
     leave,
     reversed_symbols,
 )
-from gpu_tools.local.loops import first_in_rows, largest_in, largest_of
 from gpu_tools.local.problem import ALL, Problem, Rectangle, Threshold
 
 _log = logging.getLogger(__name__)
@@ -187,7 +187,7 @@ def _barred_positions(forbidden, part, lanes, block, dtype):
     Positions in lower rows come behind all those in upper rows. Without pairs, nothing begins.
     """
     f_rows, f_columns = forbidden
-    begin, end = first_in_rows(f_rows, part.top), first_in_rows(f_rows, part.bottom)
+    begin, end = first_from(f_rows, part.top), first_from(f_rows, part.bottom)
     if begin == end:
         return np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, dtype)
     begins = np.zeros((part.bottom - part.top + 1) // 2 + lanes + 1, np.int64)

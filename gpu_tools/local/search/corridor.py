@@ -19,7 +19,7 @@ from numba import njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from gpu_tools.local.loops import first_in_rows, largest_in
+from gpu_tools.hardware.cpu.loops import first_from, largest_in
 
 NO_PATH = -(2**60)
 """The score where no path leads; still the least after penalties are subtracted many times."""
@@ -190,7 +190,7 @@ def find_path(problem, ends, score, inputs):
     firsts, lasts = np.empty(last_row + 1, np.int64), np.empty(last_row + 1, np.int64)
     best[width], met = NO_PATH, width
     lowest, highest, start_row, start_column, end = width, -1, -1, -1, np.int64(-1)
-    at = first_in_rows(inputs.forbidden_rows, last_row + 1) - 1
+    at = first_from(inputs.forbidden_rows, last_row + 1) - 1
     for row in range(last_row, -1, -1):
         inside = row >= first_row
         begin, final = _columns_of_row(ends, inside, lowest, highest)

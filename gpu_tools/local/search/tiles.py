@@ -12,8 +12,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.cpu.loops import largest_in, largest_of
 from gpu_tools.local.cpu.score_pass import WindowBorder, bounds_of_window, costs_that_fit
-from gpu_tools.local.loops import largest_in, largest_of
 from gpu_tools.local.problem import ALL, USUAL_SIZES, Problem, Rectangle, SearchSizes
 from gpu_tools.local.search.corridor import CorridorInputs, KnownEnd, find_path, no_path
 from gpu_tools.local.search.forbidden_pairs import ForbiddenPairs

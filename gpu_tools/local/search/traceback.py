@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from gpu_tools.local.loops import first_in_rows
+from gpu_tools.hardware.cpu.loops import first_from
 from gpu_tools.local.problem import Problem, Rectangle
 from gpu_tools.local.search.corridor import (
     NO_PATH,
@@ -243,7 +243,7 @@ def _fill(problem, region, corridor, forbidden, steps_of, crossings):
         _store_first_row(steps_of, before)
     if crossings is not None:
         middle, of_best, of_gap = crossings
-    at = first_in_rows(f_rows, region.top)
+    at = first_from(f_rows, region.top)
     for row in range(region.top, region.bottom):
         if crossings is not None and row == middle:
             _begin_crossings(crossings, before)

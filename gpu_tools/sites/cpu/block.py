@@ -15,10 +15,10 @@ import numpy as np
 from numba import njit
 
 from gpu_tools.hardware.cpu import simd
+from gpu_tools.hardware.cpu.loops import first_from
 from gpu_tools.sites.cpu.borders import cross_border
 from gpu_tools.sites.cpu.longest import cross_step, raise_both, window_in
 from gpu_tools.sites.cpu.memory import exits_row, part
-from gpu_tools.sites.cpu.state import first_from
 from gpu_tools.sites.rising import next_border
 from gpu_tools.sites.scores import CLOSED
 from gpu_tools.splicing.rows import begin, clear, column_of, put, raise_to

@@ -13,8 +13,8 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
+from gpu_tools.hardware.cpu.loops import first_from
 from gpu_tools.sites.cpu.introns import joins, may_join
-from gpu_tools.sites.cpu.state import first_from
 from gpu_tools.sites.scores import CLOSED
 from gpu_tools.splicing.codons import FRAMES, completes, split_class
 from gpu_tools.splicing.exon_traceback import previous_row, profile_of

@@ -14,11 +14,11 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
+from gpu_tools.hardware.cpu.loops import first_from
 from gpu_tools.model.scoring import N_SYMBOLS, SplicedScoring
 from gpu_tools.sites.cpu.state import (
     WAITING,
     SiteLists,
-    first_from,
     longest_wait,
     most_pending,
     power_of_two,

@@ -51,19 +51,6 @@ def lists_of(codes, table: SiteTable) -> SiteLists:
     )  # fmt: skip
 
 
-@njit(nogil=True)
-def first_from(boundaries, boundary):
-    """Return the number of the first listed boundary that is not before a boundary."""
-    low, high = 0, len(boundaries)
-    while low < high:
-        middle = (low + high) // 2
-        if boundaries[middle] < boundary:
-            low = middle + 1
-        else:
-            high = middle
-    return low
-
-
 def longest_wait(table: SiteTable) -> int:
     """Return for how many boundaries an exit is pending, at most."""
     return max([0, *(intron.min_length for intron in table.introns)])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from gpu_tools.sites.cpu.state import first_from
+from gpu_tools.hardware.cpu.loops import first_from
 from gpu_tools.sites.proteins.cpu.checkpoints import has_checkpoint, resume
 from gpu_tools.sites.proteins.cpu.introns import exit_in, may_hold
 from gpu_tools.sites.proteins.cpu.prefix import (

@@ -8,7 +8,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from gpu_tools.sites.cpu.state import first_from
+from gpu_tools.hardware.cpu.loops import first_from
 from gpu_tools.splicing.proteins.rows import PHASES, RECENT
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from gpu_tools.hardware.cpu.loops import first_from
 from gpu_tools.model.scoring import N_SYMBOLS
-from gpu_tools.sites.cpu.state import first_from
 from gpu_tools.splicing.proteins.rows import PHASES
 
 _NO_SCORE = -(2**62)

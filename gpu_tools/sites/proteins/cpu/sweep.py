@@ -10,9 +10,10 @@ import numpy as np
 from numba import njit
 
 from gpu_tools.hardware.cpu import simd
+from gpu_tools.hardware.cpu.loops import first_from
 from gpu_tools.sites.cpu.block import listed
 from gpu_tools.sites.cpu.borders import cross_border
-from gpu_tools.sites.cpu.state import copy_rows, first_from
+from gpu_tools.sites.cpu.state import copy_rows
 from gpu_tools.sites.rising import next_border
 from gpu_tools.splicing.proteins.rows import (
     ONE,

@@ -21,12 +21,12 @@ def largest_in(table):
 
 
 @njit(nogil=True)
-def first_in_rows(rows, row):
-    """Return the number of the first of sorted rows that is not before a row."""
-    low, high = 0, len(rows)
+def first_from(positions, position):
+    """Return the number of the first of some positions, which rise, that is not before another."""
+    low, high = 0, len(positions)
     while low < high:
         middle = (low + high) // 2
-        if rows[middle] < row:
+        if positions[middle] < position:
             low = middle + 1
         else:
             high = middle
