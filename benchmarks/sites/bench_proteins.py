@@ -24,6 +24,8 @@ from gpu_tools.sites.proteins.sites import protein_sites
 SEED = 2031
 SCORING = ProteinScoring(load_matrix("BLOSUM62"))
 MODEL = protein_sites(load_sites("vertebrate"))
+MANY = 1_056
+"""Loci whose strips are two for each warp that an H200 runs at a time."""
 
 
 def random_base(rng, length: int) -> Sequence:
@@ -64,6 +66,9 @@ def measure(tiny: bool = False) -> Iterator[tuple[str, dict]]:
     rng = np.random.default_rng(SEED)
     made = loci(rng, 1, 9, 2) if tiny else loci(rng, 396, 42_181, 486)
     yield "proteins_loci_kernel", protein_kernel(made, SCORING)
+    if not tiny:
+        many = made + loci(rng, MANY - len(made), 42_181, 486)
+        yield "proteins_many_loci_kernel", protein_kernel(many, SCORING)
     figures, found = call(made, "cuda")
     yield "proteins_loci_library", figures
     some = made[:64]

@@ -48,8 +48,9 @@ def protein_kernel(cases: list[ProteinCase], scoring: ProteinScoring, repeats: i
 
     tables = {id(t): (case.codes(s), t) for case in cases for s, t in case.tables.items()}
     strands = {key: ProteinStrand(*each, scoring, ROWS_AGAIN) for key, each in tables.items()}
+    targets = {id(case.target): LaidOutProtein(case.target.codes, scoring) for case in cases}
     jobs = [
-        ProteinJob(strands[id(table)], LaidOutProtein(case.target.codes, scoring))
+        ProteinJob(strands[id(table)], targets[id(case.target)])
         for case in cases for table in case.tables.values()
     ]  # fmt: skip
     launch = ProteinLaunch([job for job in jobs if job.fits], scoring)

@@ -185,17 +185,17 @@ def _make_sweep(size: int):
         """Sweep a strip; `buffers` are checkpoints and best ends."""
         fixed = prepare(job, strip, parts, scoring, shared, scratch)
         cells = parts[3]
-        lane, end, every = int32(cuda.threadIdx.x), int32(job[STEPS]), int32(job[EVERY])
+        lane, every = int32(cuda.threadIdx.x), int32(job[EVERY])
+        end = int32(FRAMES) * int32(job[STEPS])
         model = load(slot_place(int32(START), fixed[2]))
         for slot in range(1, job[SLOTS]):
             store_row(slot_place(int32(slot), fixed[2]), filled(model, fixed[3]))
         state = begin(parts, fixed, model)
-        step, number, next_note = int32(0), int32(0), every
+        boundary, number, next_note = int32(0), int32(0), every
         scratch_row = cells[job[CELL_STRIDE] - stride :]
         counts, saved = (int32(job[SLOTS]), int32(job[RING])), job[CHECKPOINTS]
         saved += strip * job[CHECKPOINT_STRIDE]
-        while step < end:
-            boundary = int32(FRAMES * step)
+        while boundary < end:
             if boundary == next_note:
                 note(job, strip, number, state[4], buffers[1], scoring[5], scratch_row, lane)
                 save(buffers[0][saved:], state[1], state[2], counts, lane, fixed[2])
@@ -203,10 +203,9 @@ def _make_sweep(size: int):
                 number, next_note = int32(number + 1), int32(next_note + every)
                 low = filled(model, fixed[3])
                 state = (state[0], state[1], state[2], state[3], low, state[5], state[6], state[7])
+            # three copies of this code need no moves of rows, but the cache misses instructions
             state = cross(boundary, state, fixed)
-            state = cross(int32(boundary + 1), state, fixed)
-            state = cross(int32(boundary + 2), state, fixed)
-            step = int32(step + 1)
+            boundary = int32(boundary + 1)
         sync_lanes()
         reached = int32((state[5][0] + WARP - 1) & ~int32(WARP - 1))
         leave_group(reached, fixed[5], shared, lane)
