@@ -26,8 +26,8 @@ SITES = {
 }
 
 PROTEINS = {
-    "proteins_many_loci_kernel": "GPU: kernel alone, 1,056 such loci",
     "proteins_loci_kernel": "GPU: kernel alone, 396 loci of 42 kb, proteins of 486 residues",
+    "proteins_many_loci_kernel": "GPU: kernel alone, 1,056 such loci",
     "proteins_loci_library": "GPU: `protein_align`, the same",
     "proteins_loci_cpu": "CPU, 16 threads: 64 of them",
     "proteins_genome_60_kernel": "GPU: kernel alone, 60 proteins on 3 Mb",
