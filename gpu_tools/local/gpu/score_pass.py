@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import cuda
-from numba.cuda.cudadrv.driver import device_memset
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
+from gpu_tools.hardware.gpu.buffer_pool import BufferPool, Buffers, borrowed_pools
 from gpu_tools.hardware.gpu.dispatch import map_gpus
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.local.gpu import packed
@@ -81,7 +81,8 @@ def score_passes(
     if len(problems) < len(ordinals):
         each = zip(problems, sides, thresholds, strict=True)
         return [in_bands(p, side, rows, ordinals, t) for p, side, t in each]
-    return _shared_out(problems, sides, rows, ordinals, thresholds)
+    with borrowed_pools(ordinals) as pools:
+        return _shared_out(problems, sides, rows, ordinals, thresholds, pools)
 
 
 def rows_per_lane(problems: list[Problem], thresholds: list[Threshold]) -> int | None:
@@ -148,7 +149,9 @@ def _schedulers() -> int:
     return 1 if simulated() else 4 * cuda.get_current_device().MULTIPROCESSOR_COUNT
 
 
-def _shared_out(problems, sides, rows: int, ordinals, thresholds: list[Threshold]) -> Passes:
+def _shared_out(
+    problems, sides, rows: int, ordinals, thresholds: list[Threshold], pools: list[BufferPool]
+) -> Passes:
     """Assign problems, the largest first, each to the GPU with the fewest cells so far."""
     loads = [(0, k) for k in range(len(ordinals))]
     shares = [[] for _ in ordinals]
@@ -158,10 +161,10 @@ def _shared_out(problems, sides, rows: int, ordinals, thresholds: list[Threshold
         shares[k].append(number)
         heapq.heappush(loads, (load + cells[number], k))
     launches = []
-    for ordinal, share in zip(ordinals, shares, strict=True):
+    for ordinal, share, pool in zip(ordinals, shares, pools, strict=True):
         with cuda.gpus[ordinal]:
             mine = ([each[n] for n in share] for each in (problems, sides, thresholds))
-            launches.append(ScoreLaunch(*mine, rows))
+            launches.append(ScoreLaunch(pool.batches[0], *mine, rows))
             launches[-1].run()
     results = {}
     for ordinal, share, launch in zip(ordinals, shares, launches, strict=True):
@@ -191,17 +194,18 @@ def in_bands(
     following = zip(ordinals, ordinals[1:] + ordinals[:1], strict=True)
     handed = [row_between(w, r, width, is_direct(w, r)) for w, r in following]
 
-    def prepared(k: int) -> ScoreLaunch:
+    def prepared(k: int, pool: BufferPool) -> ScoreLaunch:
         strips = [s for s in range(n_strips) if s // group % len(ordinals) == k]
         band = Band(group, strips, handed[k - 1], handed[k])
-        return ScoreLaunch([problem], [side], [threshold], rows, band)
+        return ScoreLaunch(pool.batches[0], [problem], [side], [threshold], rows, band)
 
-    launches = map_gpus(ordinals, prepared, range(len(ordinals)))
-    # all are prepared before one is started: an allocation may wait for a kernel that runs
-    for ordinal, launch in zip(ordinals, launches, strict=True):
-        with cuda.gpus[ordinal]:
-            launch.run()
-    best, *others = map_gpus(ordinals, lambda launch: launch.results()[0], launches)
+    with borrowed_pools(ordinals) as pools:
+        launches = map_gpus(ordinals, prepared, range(len(ordinals)), pools)
+        # all are prepared before one is started: an allocation may wait for a kernel that runs
+        for ordinal, launch in zip(ordinals, launches, strict=True):
+            with cuda.gpus[ordinal]:
+                launch.run()
+        best, *others = map_gpus(ordinals, lambda launch: launch.results()[0], launches)
     for most in others:
         np.maximum(best, most, out=best)
     return best
@@ -225,6 +229,8 @@ class ScoreLaunch:
 
     Parameters
     ----------
+    buffers : Buffers
+        Of that GPU; they are the launch's own until it has returned its results.
     problems : list of Problem
         All of which fit the packed kernel.
     sides : list of int
@@ -237,7 +243,11 @@ class ScoreLaunch:
         If other GPUs fill some strips of a single problem.
     """
 
-    def __init__(self, problems: list[Problem], sides: list[int], thresholds, rows: int, band=None):
+    def __init__(
+        self, buffers: Buffers, problems: list[Problem], sides: list[int],
+        thresholds: list[Threshold], rows: int, band: Band | None = None,
+    ):  # fmt: skip
+        self.buffers = buffers
         self.kernel = _kernel(rows, tilt(problems[0]) == problems[0].gap_extend)
         n_rows, columns = _lengths(problems)
         strips = _strips(n_rows, rows)
@@ -254,31 +264,32 @@ class ScoreLaunch:
         scoring = scoring_of(
             problems[0], rows, band.group if band else 1 << 30, thresholds[0].only_best
         )
-        tables = [jobs, np.concatenate([counters, units]), limits, scoring]
-        sizes = strips * (rows * VIRTUAL_LANES), packed.stride(columns)
-        codes = (
-            _laid_out([p.query for p in problems], sizes[0], 0, OTHER),
-            _laid_out([p.subject for p in problems], sizes[1], packed.LEAD, OTHER + 1),
-        )
-        self._copy(tables, codes, [OF_CODE, words_of(problems[0])], rows)
+        self.tables = (
+            self._copied("jobs", jobs), self._copied("units", np.concatenate([counters, units])),
+            self._copied("limits", limits), self._copied("scoring", scoring),
+        )  # fmt: skip
+        self._look_up(problems, strips * (rows * VIRTUAL_LANES), packed.stride(columns), rows)
         received, handed = (band.received, band.handed) if band else (self.row, self.row)
         self.borders = (self.row, received, handed)
-        # the cells above the matrix, and the tiles' scores
-        for array in (self.row, self.most):
-            device_memset(array, 0, array.nbytes)
 
-    def _copy(self, tables, codes, looked_up, rows: int) -> None:
-        """Copy everything to the GPU, and look the codes up there."""
-        query, subject = codes
+    def _copied(self, name: str, values: NDArray):
+        return self.buffers.copy(f"local, {name}", values)
+
+    def _look_up(self, problems: list[Problem], n_rows, columns, rows: int) -> None:
+        """Look the codes up on the GPU, and clear the cells above the matrix and the tiles."""
+        query = _laid_out([p.query for p in problems], n_rows, 0, OTHER)
+        subject = _laid_out([p.subject for p in problems], columns, packed.LEAD, OTHER + 1)
+        buffers, sizes = self.buffers, (len(query) // 2, len(subject))
         tiles = int(np.prod(self.shapes[:, :2], axis=1).sum())
-        self.jobs, self.units, self.limits, self.scoring = map(cuda.to_device, tables)
-        inputs = [cuda.to_device(array) for array in (*codes, *looked_up)]
-        self.inputs = (
-            cuda.device_array(len(query) // 2, np.int32), cuda.device_array(len(subject), np.int32),
-        )  # fmt: skip
-        self.row = cuda.device_array(len(subject), np.int64)
-        self.most = cuda.device_array(tiles, np.int32)
-        look_up_thread[_LOOK_UP](*inputs, *self.inputs, rows)
+        self.inputs = tuple(
+            buffers.array(f"local, {name}", size, np.int32)[:size]
+            for name, size in zip(("selectors", "words"), sizes, strict=True)
+        )
+        codes = self._copied("query", query), self._copied("subject", subject)[: len(subject)]
+        tables = self._copied("of query", OF_CODE), self._copied("of subject", words_of(problems[0]))
+        look_up_thread[(*_LOOK_UP, buffers.stream)](*codes, *tables, *self.inputs, rows)
+        self.row = buffers.filled("local, row", len(subject), np.int64)
+        self.most = buffers.filled("local, most", tiles, np.int32)[:tiles]
 
     def run(self) -> None:
         """Start the kernel, once."""
@@ -286,13 +297,15 @@ class ScoreLaunch:
         if not simulated():
             device = cuda.get_current_device()
             blocks = min(blocks, self.blocks_at_once * device.MULTIPROCESSOR_COUNT)
-        self.kernel[max(blocks, 1), (WARP, packed.WARPS)](
-            self.jobs, self.units, self.inputs, self.borders, self.most, self.limits, self.scoring
+        jobs, units, limits, scoring = self.tables
+        self.kernel[max(blocks, 1), (WARP, packed.WARPS), self.buffers.stream](
+            jobs, units, self.inputs, self.borders, self.most, limits, scoring
         )
 
     def results(self) -> Passes:
         """Return the largest scores, by problem."""
-        most, first, results = self.most.copy_to_host(), 0, []
+        most, first, results = self.most.copy_to_host(stream=self.buffers.stream), 0, []
+        self.buffers.stream.synchronize()
         for down, across, used in self.shapes.tolist():
             results.append(most[first : first + used * across].reshape(used, across))
             first += down * across

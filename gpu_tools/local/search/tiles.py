@@ -22,6 +22,9 @@ from gpu_tools.model.results import CigarOperation
 Tile = tuple[int, int]
 """Numbers of a row and of a column of tiles."""
 _UNKNOWN, _NOTHING, _TOO_WIDE = -1, -1, -2
+_PART = 16
+"""Side of the parts of a tile of which a tile's first window tells in which ones it has its score.
+Smaller parts make the search for the path shorter, and the window longer."""
 
 
 def tile_side(rows: int, columns: int, most: int, smallest: int = USUAL_SIZES.smallest_tile) -> int:
@@ -94,10 +97,9 @@ class Tiles:
         reach = int(self.upper[last]) // max(self.problem.gap_extend, 1) // self.side + 1
         down, across = (min(t + reach, n - 1) for t, n in zip(last, self.upper.shape, strict=True))
         first = max(first[0] - 1, 0), max(first[1] - 1, 0)
+        inputs, corners = self.corridor_inputs, (first, (down, across))
         for costs in self.costs:
-            if _lower(
-                self.problem, self.highest, first, (down, across), self.corridor_inputs, costs
-            ):
+            if len(_lower(self.problem, self.highest, corners, self.side, inputs, costs)):
                 break
 
     def _tile_of(self, row: int, column: int) -> Tile:
@@ -131,7 +133,9 @@ def _next_end(problem, highest, paths_of_row, least, margin, inputs, costs):
             row_of_paths[0], paths[:] = down, _UNKNOWN
         row, column = np.iinfo(np.int64).max, np.int64(0)
         for across in range(len(paths)):
-            if inputs.upper[down, across] == score and paths[across, 0] == _UNKNOWN:
+            if inputs.upper[down, across] < score:
+                continue
+            if paths[across, 0] == _UNKNOWN:
                 tile = down, across
                 fits, path = _settle(problem, highest, paths, tile, margin, inputs, costs)
                 if not fits:
@@ -160,8 +164,14 @@ def _settle(problem, highest, paths, tile, margin, inputs, costs):
     while True:
         first = max(tile[0] - before, 0), max(tile[1] - before, 0)
         last = min(tile[0] + 1, upper.shape[0] - 1), min(tile[1] + 1, upper.shape[1] - 1)
-        if shortest < before and not _lower(problem, highest, first, last, inputs, costs):
-            return False, no_path()
+        if shortest < before:
+            part = min(side, _PART) if before == margin else side
+            bounds = _lower(problem, highest, (first, last), part, inputs, costs)
+            if not len(bounds):
+                return False, no_path()
+            if upper[tile] == score and part < side:
+                corner = first[0] * side, first[1] * side
+                ends = _narrowed(ends, bounds, corner, part, score)
         if upper[tile] < score:
             return True, no_path()
         if before == margin:
@@ -177,36 +187,66 @@ def _settle(problem, highest, paths, tile, margin, inputs, costs):
         before *= 2
 
 
+@njit(nogil=True)
+def _narrowed(ends, bounds, corner, part, score):
+    """Return the smallest rectangle with those parts of another one that may have a score.
+
+    `bounds` are those of the parts of a window with that corner; one of them is not less.
+    """
+    top, bottom, left, right = ends.bottom, ends.top, ends.right, ends.left
+    for row in range(ends.top, ends.bottom, part):
+        for column in range(ends.left, ends.right, part):
+            if bounds[(row - corner[0]) // part, (column - corner[1]) // part] >= score:
+                top, left = min(top, row), min(left, column)
+                bottom, right = max(bottom, row + part), max(right, column + part)
+    return Rectangle(top, min(bottom, ends.bottom), left, min(right, ends.right))
+
+
 @njit(cache=True, nogil=True)
-def _lower(problem, highest, first, last, inputs, costs):
-    """Lower the bounds of tiles from the first to the last corner; False if costs are narrow."""
-    side, upper = 1 << inputs.shift, inputs.upper
+def _lower(problem, highest, corners, part, inputs, costs):
+    """Lower the bounds of tiles from the first to the last corner; return those of their parts.
+
+    `part` is the side of a part, a power of two. Nothing is returned if the costs are narrow.
+    """
+    side, upper, (first, last) = 1 << inputs.shift, inputs.upper, corners
     window = Rectangle(
         first[0] * side, min((last[0] + 1) * side, len(problem.query)),
         first[1] * side, min((last[1] + 1) * side, len(problem.subject)),
     )  # fmt: skip
     forbidden = inputs.forbidden_rows, inputs.forbidden_columns
-    border = _border(upper, side, first, window)
+    border = _border(upper, inputs.shift, first, window)
     counter = np.zeros(1, np.int64)
-    bounds = bounds_of_window(problem, window, side, border, forbidden, ALL, costs, counter)
-    for i in range(len(bounds)):
-        down = first[0] + i
-        for j in range(bounds.shape[1]):
-            upper[down, first[1] + j] = min(upper[down, first[1] + j], bounds[i, j])
-        highest[down] = largest_of(upper[down])
-    return len(bounds) > 0
+    bounds = bounds_of_window(problem, window, part, border, forbidden, ALL, costs, counter)
+    if len(bounds):
+        _lower_to(upper, highest, corners, bounds, side // part)
+    return bounds
 
 
 @njit(nogil=True)
-def _border(upper, side, first, window):
+def _lower_to(upper, highest, corners, bounds, parts):
+    """Lower the bounds of tiles, of `parts` by `parts` each, to the largest one of their parts."""
+    first, last = corners
+    most = np.zeros((last[0] - first[0] + 1, last[1] - first[1] + 1), np.int32)
+    for i in range(len(bounds)):
+        for j in range(bounds.shape[1]):
+            most[i // parts, j // parts] = max(most[i // parts, j // parts], bounds[i, j])
+    for i in range(len(most)):
+        row = upper[first[0] + i]
+        for j in range(most.shape[1]):
+            row[first[1] + j] = min(row[first[1] + j], most[i, j])
+        highest[first[0] + i] = largest_of(row)
+
+
+@njit(nogil=True)
+def _border(upper, shift, first, window):
     """Return upper bounds of the cells around a window."""
     above = np.zeros(window.right - window.left + 1, np.int32)
     left = np.zeros(window.bottom - window.top, np.int32)
     if window.top:
         above[0] = upper[first[0] - 1, first[1] - 1] if window.left else 0
         for column in range(window.left, window.right):
-            above[column - window.left + 1] = upper[first[0] - 1, column // side]
+            above[column - window.left + 1] = upper[first[0] - 1, column >> shift]
     if window.left:
         for row in range(window.top, window.bottom):
-            left[row - window.top] = upper[row // side, first[1] - 1]
+            left[row - window.top] = upper[row >> shift, first[1] - 1]
     return WindowBorder(above, left)

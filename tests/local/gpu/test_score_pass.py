@@ -5,6 +5,7 @@ import pytest
 
 from gpu_tools import AffineScoring, local_align
 from gpu_tools.hardware.device import list_gpus, simulated
+from gpu_tools.hardware.gpu.buffer_pool import Buffers
 from gpu_tools.local.gpu import packed as cuda_packed
 from gpu_tools.local.gpu import packed_scores as cuda_scores
 from gpu_tools.local.gpu import score_pass as cuda
@@ -78,7 +79,7 @@ def test_wide_score_pass(seed):
 @pytest.mark.parametrize("seed", range(3 if simulated() else 12))
 def test_packed_score_pass(seed, rows):
     problem = random_problem(seed)
-    (found,) = finished(cuda.ScoreLaunch([problem], [SIDE], [ALL], rows))
+    (found,) = finished(cuda.ScoreLaunch(Buffers(), [problem], [SIDE], [ALL], rows))
     assert_bounds(found, problem, SIDE)
 
 
@@ -95,7 +96,7 @@ def test_base_moves_up_and_down(seed, rows, monkeypatch):
     scoring = AffineScoring(10, -1, 1, 1) if simulated() else AffineScoring(6, -2, 12, 2)
     problem = make_problem(query, subject, scoring)
     assert largest_scores(problem, SIDE).max() > cuda_scores.score_range(problem, rows).limit
-    (found,) = finished(cuda.ScoreLaunch([problem], [SIDE], [ALL], rows))
+    (found,) = finished(cuda.ScoreLaunch(Buffers(), [problem], [SIDE], [ALL], rows))
     assert_bounds(found, problem, SIDE)
 
 
@@ -104,7 +105,7 @@ def test_no_score_without_a_match(rows):
     """Not even where two gaps cost less than a mismatch, which the cells' tilt hides."""
     query, subject = np.zeros(9, dtype=np.uint8), np.ones(11, dtype=np.uint8)
     problem = make_problem(query, subject, AffineScoring(4, -5, 1, 1))
-    (found,) = finished(cuda.ScoreLaunch([problem], [SIDE], [ALL], rows))
+    (found,) = finished(cuda.ScoreLaunch(Buffers(), [problem], [SIDE], [ALL], rows))
     assert not found.any()
 
 
@@ -129,7 +130,7 @@ def test_bands_of_rows_as_if_on_two_gpus(seed, peers):
     found = cuda.in_bands(
         problem, SIDE, cuda_packed.ROWS[0], (0, 0), is_direct=lambda writer, reader: peers
     )
-    (whole,) = finished(cuda.ScoreLaunch([problem], [SIDE], [ALL], cuda_packed.ROWS[0]))
+    (whole,) = finished(cuda.ScoreLaunch(Buffers(), [problem], [SIDE], [ALL], cuda_packed.ROWS[0]))
     assert (found == whole).all()
 
 
@@ -138,7 +139,7 @@ def test_bands_of_rows_on_all_gpus():
     ordinals = tuple(gpu.ordinal for gpu in list_gpus())
     problem = random_problem(11, 20 if simulated() else 40_000)
     found = cuda.in_bands(problem, SIDE, cuda_packed.ROWS[0], ordinals)
-    (whole,) = finished(cuda.ScoreLaunch([problem], [SIDE], [ALL], cuda_packed.ROWS[0]))
+    (whole,) = finished(cuda.ScoreLaunch(Buffers(), [problem], [SIDE], [ALL], cuda_packed.ROWS[0]))
     assert (found == whole).all()
 
 
@@ -170,11 +171,11 @@ def test_packed_pass_leaves_out_what_is_of_no_interest(seed, rows):
     """Where it goes on beside cells that were left out, scores are as high as they are there."""
     scoring = AffineScoring(5, -4, 2, 2) if seed % 2 else AffineScoring(4, -1, 3, 1)
     problem = related_problem(seed, 14 if simulated() else 5000, scoring)
-    (whole,) = finished(cuda.ScoreLaunch([problem], [SIDE], [ALL], rows))
+    (whole,) = finished(cuda.ScoreLaunch(Buffers(), [problem], [SIDE], [ALL], rows))
     shares = []
     every = list(thresholds_of(problem))
     for threshold in every[1 + seed :][:1] if simulated() else every:
-        (found,) = finished(cuda.ScoreLaunch([problem], [SIDE], [threshold], rows))
+        (found,) = finished(cuda.ScoreLaunch(Buffers(), [problem], [SIDE], [threshold], rows))
         shares.append((found < whole).mean())
         assert (found <= whole).all()
         assert found.max() == whole.max()
