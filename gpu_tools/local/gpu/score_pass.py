@@ -286,7 +286,8 @@ class ScoreLaunch:
             for name, size in zip(("selectors", "words"), sizes, strict=True)
         )
         codes = self._copied("query", query), self._copied("subject", subject)[: len(subject)]
-        tables = self._copied("of query", OF_CODE), self._copied("of subject", words_of(problems[0]))
+        words = words_of(problems[0])
+        tables = self._copied("of query", OF_CODE), self._copied("of subject", words)
         look_up_thread[(*_LOOK_UP, buffers.stream)](*codes, *tables, *self.inputs, rows)
         self.row = buffers.filled("local, row", len(subject), np.int64)
         self.most = buffers.filled("local, most", tiles, np.int32)[:tiles]
