@@ -46,10 +46,9 @@ class Costs(NamedTuple):
 
 def costs_of(scoring: SplicedScoring) -> Costs:
     """Return what a scoring has to do with the bounds of cells."""
-    gap = scoring.gap
-    lifted = scoring.substitution() - gap
-    most = max(int(np.abs(lifted).max()), abs(gap), abs(scoring.intron_penalty))
-    return Costs(gap, max(int(lifted.max()), 0), most, scoring.ends != "global")
+    gap, (low, high) = scoring.gap, scoring.lifted_range
+    most = max(-low, high, abs(gap), abs(scoring.intron_penalty))
+    return Costs(gap, max(high, 0), most, scoring.ends != "global")
 
 
 def narrowest(bound: Bounds, scoring: SplicedScoring) -> np.dtype:

@@ -52,7 +52,7 @@ class SiteStrand:
     def __init__(self, codes: NDArray[np.uint8], table: SiteTable, scoring: SplicedScoring):
         self.codes, self.table, self.scoring = codes, table, scoring
         self.limits = table_limits(table, scoring.gap, codes)
-        lifted = scoring.substitution() - scoring.gap
+        lifted = scoring.lifted
         self.packs = (
             np.abs(lifted).max() <= 127 and -127 <= scoring.gap <= 0 and self._is_simple_enough
         )

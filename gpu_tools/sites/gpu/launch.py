@@ -110,7 +110,7 @@ class SitePackedLaunch(StripLaunch):
 
     @staticmethod
     def _scores(scoring: SplicedScoring) -> list[int]:
-        lifted = (scoring.substitution() - scoring.gap).astype(np.int64)
+        lifted = scoring.lifted
         extra = NEVER_BYTE << 8 | int(lifted[0, OTHER]) & 0xFF
         words = lifted[:, :4].astype(np.int8).copy().view(np.int32).ravel()
         free_gap = 0 if scoring.ends == "global" else scoring.gap
@@ -175,8 +175,7 @@ class SiteLaunch32(StripLaunch):
 
 def scores32(scoring: SplicedScoring) -> list[int]:
     """Return the scoring as the 32-bit kernels read it."""
-    lifted = (scoring.substitution() - scoring.gap).ravel()
-    return [*lifted, scoring.gap, int(scoring.ends != "global"), most_lifted(scoring)]
+    return [*scoring.lifted.ravel(), scoring.gap, int(scoring.ends != "global"), most_lifted(scoring)]
 
 
 def together(arrays: list) -> tuple:

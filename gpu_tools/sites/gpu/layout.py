@@ -8,7 +8,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from gpu_tools.sites.rising import Rising, rising_of
+from gpu_tools.sites.classes import class_arrays
+from gpu_tools.sites.rising import Rising
 from gpu_tools.sites.scores import CLOSED
 from gpu_tools.sites.table import FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT, SiteTable
 
@@ -37,14 +38,12 @@ class Sites(NamedTuple):
 
 def sites_of(codes, table: SiteTable) -> Sites:
     """Return the sites of a strand, `codes` being its nucleotides."""
-    introns = np.array([i[:3] for i in table.introns], dtype=np.int64).reshape(-1, 3)
-    count, rising = table.length + 1, rising_of(table.introns)
+    count, (*introns, rising, _) = table.length + 1, class_arrays(table)
     lists = ((each.usual, each.boundaries, each.scores, each.kinds) for each in table.lists)
     flags, scores, kinds = _laid_out(count, *lists)
     rising.mark_borders(flags, 0)
     stops = np.empty((0, 0, 0), dtype=bool) if table.stops is None else table.stops
-    columns = (column.copy() for column in introns.T)
-    return Sites(np.ascontiguousarray(codes), flags, *scores, *kinds[1:3], *columns, rising, stops)
+    return Sites(np.ascontiguousarray(codes), flags, *scores, *kinds[1:3], *introns, rising, stops)
 
 
 @njit(cache=True, nogil=True)
