@@ -77,6 +77,8 @@ class SiteCase:
 
     def admits(self, found: SplicedAlignment) -> bool:
         """Return whether a chain's introns cost with the longest intron what they cost without."""
+        if not self.is_limited:
+            return True
         table = self.tables.get(found.strand)
         return all(
             entry - exit <= table.surely_short or table.admits(exit, entry)

@@ -223,10 +223,12 @@ def can_pack() -> bool:
 
 def device_bytes(job: SiteJob, packs: bool) -> int:
     """Return about how much device memory a job needs, on a GPU that packs or not."""
-    possible = [Strips32(job)]
-    if packs and job.fits_packed:
-        cut = packed_strips if job.table.stops is None else codon_strips
-        possible = [cut(job, size) for size in (NARROW, WIDE)]
+    if not (packs and job.fits_packed):
+        possible = [Strips32(job)]
+    elif job.table.stops is None:
+        possible = [packed_strips(job, NARROW)]  # wide ones have as many cells and fewer borders
+    else:
+        possible = [codon_strips(job, size) for size in (NARROW, WIDE)]
     of_strand = possible[0].compiled.n_bytes + len(job.codes)
     return max(map(strip_bytes, possible)) + of_strand + len(job.target)
 
