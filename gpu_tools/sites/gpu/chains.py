@@ -89,9 +89,7 @@ class _OnDevice:
         lists, of_lists = together([each.lists.numbers for each in strands])
         codes, of_codes = together([each.codes for each in strands])
         self._about = {
-            id(each): each.lists.about_from(
-                first, codes=own, best_sites=each.limits.best_sites
-            )
+            id(each): each.lists.about_from(first, codes=own, best_sites=each.limits.best_sites)
             for each, first, own in zip(strands, of_lists, of_codes, strict=True)
         }
         self._buffers = lists, codes, launch.targets

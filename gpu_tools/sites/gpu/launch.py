@@ -175,7 +175,8 @@ class SiteLaunch32(StripLaunch):
 
 def scores32(scoring: SplicedScoring) -> list[int]:
     """Return the scoring as the 32-bit kernels read it."""
-    return [*scoring.lifted.ravel(), scoring.gap, int(scoring.ends != "global"), most_lifted(scoring)]
+    free = int(scoring.ends != "global")
+    return [*scoring.lifted.ravel(), scoring.gap, free, most_lifted(scoring)]
 
 
 def together(arrays: list) -> tuple:

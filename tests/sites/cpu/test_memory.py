@@ -18,7 +18,8 @@ def pending_at(donors, boundary: int, wait: int) -> int:
 def test_exits_and_entries_of_blocks_are_counted(block, share):
     table = random_table(np.random.default_rng(block), 150, share)
     sizes = strip_sizes(table, lists_of(np.zeros(150, np.uint8), table), block)
-    donors, acceptors, wait = table.donors.boundaries, table.acceptors.boundaries, longest_wait(table)
+    donors, acceptors = table.donors.boundaries, table.acceptors.boundaries
+    wait = longest_wait(table)
     lows = range(0, 151, block)
     pending = [pending_at(donors, low, wait) for low in lows]
     within = [((donors >= low) & (donors < low + block)).sum() for low in lows]
