@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -29,11 +30,29 @@ def map_on_threads(
         The results in the order of the items. What a call raises is raised here.
     """
     calls = list(zip(*iterables, strict=True))
-    if min(threads, len(calls)) <= 1:
+    threads = min(threads, len(calls))
+    if threads <= 1:
         return [function(*arguments) for arguments in calls]
-    with ThreadPoolExecutor(min(threads, len(calls)), "gpu-tools") as pool:
-        running = [pool.submit(function, *arguments) for arguments in calls]
+    # the threads take items themselves: a future for each item takes longer than many a call
+    left, results = iter(range(len(calls))), [None] * len(calls)
+
+    def work() -> None:
         try:
-            return [future.result() for future in running]
+            for k in left:
+                results[k] = function(*calls[k])
+        finally:  # if this call failed, no other one begins
+            _drop(left)
+
+    with ThreadPoolExecutor(threads, "gpu-tools") as pool:
+        running = [pool.submit(work) for _ in range(threads)]
+        try:
+            for future in running:
+                future.result()
         finally:
-            pool.shutdown(cancel_futures=True)
+            _drop(left)
+    return results
+
+
+def _drop(items: Iterator) -> None:
+    """Take all items that are left."""
+    deque(items, maxlen=0)

@@ -68,6 +68,11 @@ class Runs(NamedTuple):
     lengths: NDArray[np.int64]
     columns: Mapping[str, int]
 
+    @property
+    def cigar(self) -> tuple[CigarOperation, ...]:
+        """The runs as objects."""
+        return tuple(zip(self.letters, self.lengths.tolist(), strict=True))
+
 
 class _CigarOfRuns:
     """The field of a CIGAR: where `Runs` came in its place, it is made of them when it is read."""
@@ -75,9 +80,7 @@ class _CigarOfRuns:
     def __get__(self, alignment, owner=None) -> tuple[CigarOperation, ...]:
         if alignment is None:
             return ()  # the field's default
-        runs = alignment._runs
-        cigar = tuple(zip(runs.letters, runs.lengths.tolist(), strict=True))
-        vars(alignment)["cigar"] = cigar
+        cigar = vars(alignment)["cigar"] = alignment._runs.cigar
         return cigar
 
 

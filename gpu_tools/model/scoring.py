@@ -78,6 +78,18 @@ class SplicedScoring:
         scores.flags.writeable = False
         return scores
 
+    @cached_property
+    def lifted(self) -> NDArray[np.int64]:
+        """The substitution scores less the gap score; read-only."""
+        scores = self.substitution() - self.gap
+        scores.flags.writeable = False
+        return scores
+
+    @cached_property
+    def lifted_range(self) -> tuple[int, int]:
+        """The least and the largest of the lifted scores."""
+        return int(self.lifted.min()), int(self.lifted.max())
+
     def _checked_matrix(self) -> NDArray[np.int64]:
         matrix = np.asarray(self.matrix)
         if matrix.shape != (N_SYMBOLS, N_SYMBOLS) or not np.issubdtype(matrix.dtype, np.integer):

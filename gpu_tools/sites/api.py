@@ -24,6 +24,7 @@ from gpu_tools.sites.model import GeneSites
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.codons import translation_of
 from gpu_tools.splicing.expected import device_for
+from gpu_tools.splicing.traceback import TracedChain
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,8 @@ class SiteCase:
 
     def admits(self, found: SplicedAlignment) -> bool:
         """Return whether a chain's introns cost with the longest intron what they cost without."""
+        if not self.is_limited:
+            return True
         table = self.tables.get(found.strand)
         return all(
             entry - exit <= table.surely_short or table.admits(exit, entry)
@@ -268,13 +271,13 @@ def _finished(
 
     `least` has scores, by a case's identity, below which no chain is traced.
     """
-    if strand is None:
-        more = {}
-    elif least and found.score < least.get(id(case), found.score):
+    more, runs = {}, None
+    if strand is not None:
         more = {"strand": strand, "score": found.score}
-    else:
-        more = _aligned(case, strand, found, scoring, trace)
-    return SplicedAlignment(
+    if strand is not None and not (least and found.score < least.get(id(case), found.score)):
+        traced = trace(found, case.tables[strand], found.codes, case.target.codes, scoring)
+        more, runs = more | _fields_of(case, strand, found, traced), traced.runs
+    result = SplicedAlignment(
         base=case.base.name,
         target=case.target.name,
         base_length=len(case.base),
@@ -283,20 +286,17 @@ def _finished(
         n_exons=None,
         **more,
     )
+    return result if runs is None else result.with_runs(runs)
 
 
-def _aligned(case: SiteCase, strand: str, found, scoring: SplicedScoring, trace: Callable) -> dict:
-    table, codes = case.tables[strand], found.codes
-    traced = trace(found, table, codes, case.target.codes, scoring)
-    length, forward = len(case.base), strand == "+"
+def _fields_of(case: SiteCase, strand: str, found, traced: TracedChain) -> dict:
+    """Return what a result says of a traced chain, but for the CIGAR."""
+    table, length, forward = case.tables[strand], len(case.base), strand == "+"
     return {
-        "strand": strand,
-        "score": found.score,
         "chain": tuple(
             (s, e) if forward else (length - e, length - s) for s, e in traced.intervals
         ),
         "target_start": traced.first_column,
         "target_end": found.column,
-        "cigar": traced.cigar,
-        **({} if table.stops is None else translation_of(codes, traced.intervals)),
+        **({} if table.stops is None else translation_of(found.codes, traced.intervals)),
     }

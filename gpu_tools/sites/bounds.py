@@ -62,11 +62,11 @@ def limits(known: TableLimits, columns: int, scoring: SplicedScoring) -> Limits:
     way, and a gap's score, if positive, for every symbol.
     """
     gap, (best, least, step, length) = scoring.gap, known
-    lifted = scoring.substitution() - gap
-    pairs = (columns + 1) * max(int(lifted.max()), 0)
+    low, high = scoring.lifted_range
+    pairs = (columns + 1) * max(high, 0)
     gain = pairs + best + max(gap, 0) * (length + 2 * columns)
     floor = least - gain - 1
-    step += int(np.abs(lifted).max()) + abs(gap)
+    step += max(-low, high) + abs(gap)
     start = max(empty_chain(column, gap, scoring.ends != "global") for column in (0, columns))
     lowest = floor - step - abs(gap) * columns
     return Limits(floor, least, Bounds(lowest, start + gain + step + abs(gap) * columns))
@@ -96,9 +96,9 @@ def packed_limits(known: TableLimits, columns: int, width: int, scoring: Spliced
         The bounds are those of cells and of ends.
     """
     gap, (best, least, step, _) = scoring.gap, known
-    scores, within = scoring.substitution(), -scoring.gap * width
-    step += int(np.abs(scores - gap).max()) - gap
-    pair, lifted = (max(int(most), 0) for most in (scores.max(), (scores - gap).max()))
+    (low, high), within = scoring.lifted_range, -scoring.gap * width
+    step += max(-low, high) - gap
+    pair, lifted = max(high + gap, 0), max(high, 0)
     if scoring.ends == "global":
         floor, lowest, highest = least - columns * lifted - best - 1, 0, columns * lifted
     else:
@@ -111,8 +111,7 @@ def most_lifted(scoring: SplicedScoring) -> int:
 
     It is 0 if there is no such bound, because gaps score more than nothing.
     """
-    lifted = scoring.substitution() - scoring.gap
-    return max(int(lifted.max()), -scoring.gap) if scoring.gap <= 0 else 0
+    return max(scoring.lifted_range[1], -scoring.gap) if scoring.gap <= 0 else 0
 
 
 def possible(score: int, limit: Limits, columns: int, scoring: SplicedScoring) -> int | None:

@@ -46,6 +46,10 @@ class Longest(NamedTuple):
 def longest_of(introns, length: int) -> Longest:
     """Return the windows of some `IntronClass` on a base sequence of a length."""
     limited = [intron for intron in introns if intron.longest]
+    return _windows(limited, length) if limited else NO_LONGEST
+
+
+def _windows(limited: list, length: int) -> Longest:
     first, borders = _borders(limited, length)
     # more steps than the base has are not needed
     most = [min(i.most_steps, count + 1) for i, count in zip(limited, borders, strict=True)]
@@ -83,3 +87,7 @@ def _starts(counts: list[int]) -> tuple[NDArray[np.int64], int]:
     """Return where parts of some sizes begin, and the sum of the sizes."""
     ends = np.cumsum([0, *counts], dtype=np.int64)
     return ends[:-1].copy(), int(ends[-1])
+
+
+NO_LONGEST = _windows([], 0)
+"""There is no longest intron."""

@@ -40,13 +40,6 @@ class Rising(NamedTuple):
     far_every: NDArray[np.int64]
     far_extra: NDArray[np.int64]
 
-    def mark_borders(self, flags: NDArray[np.uint8], low: int) -> None:
-        """Flag the boundaries at which some penalty rises; `flags` begin with boundary `low`."""
-        for every in set(self.near_every[self.near_every > 0].tolist()):
-            first = max(low, 1)
-            first += -(first + self.origin) % every
-            flags[first - low :: every] |= BORDER
-
 
 def rising_of(introns) -> Rising:
     """Return the lines of some `IntronClass`, only the borders of those with a longest intron."""
@@ -56,6 +49,15 @@ def rising_of(introns) -> Rising:
     columns = np.array(far, dtype=np.int64).reshape(-1, 3).T
     origin = introns[0].origin if introns else 0
     return Rising(origin, np.array(near, dtype=np.int64), *(column.copy() for column in columns))
+
+
+@njit(error_model="numpy")
+def mark_borders(rising, flags):
+    """Flag the boundaries at which some penalty rises."""
+    for every in rising.near_every:
+        if every > 0:
+            for i in range(1 + -(1 + rising.origin) % every, len(flags), every):
+                flags[i] |= BORDER
 
 
 @njit

@@ -88,7 +88,10 @@ class BoundaryScores:
 
     def at(self, boundary: int) -> int:
         """Return the score of a boundary."""
-        return int(self.between(boundary, boundary + 1)[0])
+        # a key of another type would have the whole array converted
+        k = int(np.searchsorted(self.boundaries, self.boundaries.dtype.type(boundary)))
+        is_listed = k < len(self.boundaries) and self.boundaries[k] == boundary
+        return int(self.scores[k]) if is_listed else self.usual
 
     @property
     def span(self) -> tuple[int, int] | None:

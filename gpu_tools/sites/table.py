@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property, reduce, wraps
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -24,6 +24,7 @@ from gpu_tools.splicing.codons import FRAMES
 FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT = 1, 2, 4, 8
 SHORT_STEPS = 32
 """A longest intron has at least about so many steps, see `IntronClass.step`."""
+Found = TypeVar("Found")
 
 
 class IntronClass(NamedTuple):
@@ -147,7 +148,8 @@ class SiteTable:
         self.acceptors = _listed_inner(inner_entry, entry_kind)
         self.donors = _listed_inner(inner_exit, exit_kind)
         self.introns, self.stops = tuple(introns), stops
-        largest = max(self.largest_scores())
+        self._largest = self._largest_scores()
+        largest = max(self._largest)
         if largest >= LIMIT_INT32:
             raise ScoringError(f"a penalty of {largest} is too large; expected less than 2^30")
         if not all(are_lines(intron.rising) for intron in self.introns):
@@ -247,6 +249,9 @@ class SiteTable:
 
     def largest_scores(self) -> list[int]:
         """Return the largest magnitudes of the four kinds of scores, then of the penalties."""
+        return self._largest.copy()
+
+    def _largest_scores(self) -> list[int]:
         largest = [each.largest for each in self.lists]
         return [*largest, max((intron.largest_step for intron in self.introns), default=0)]
 
@@ -256,15 +261,16 @@ class SiteTable:
         return entries is not None and exits is not None and entries[0] < exits[1]
 
 
-def once_a_table(function: Callable[[SiteTable], int]) -> Callable[[SiteTable], int]:
+def once_a_table(function: Callable[[SiteTable], Found]) -> Callable[[SiteTable], Found]:
     """Decorate a function so that it is called once a table, however many targets ask."""
-    found: WeakKeyDictionary[SiteTable, int] = WeakKeyDictionary()
+    found: WeakKeyDictionary[SiteTable, Found] = WeakKeyDictionary()
 
     @wraps(function)
-    def of(table: SiteTable) -> int:
-        if table not in found:
-            found[table] = function(table)
-        return found[table]
+    def of(table: SiteTable) -> Found:
+        known = found.get(table)
+        if known is None:
+            known = found[table] = function(table)
+        return known
 
     return of
 

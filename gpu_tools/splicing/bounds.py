@@ -12,6 +12,7 @@ from gpu_tools.errors import ScoringError
 from gpu_tools.model.scoring import LIMIT_INT32, SplicedScoring
 
 LIMIT_INT16 = 2**15 - 1
+_INT16, _INT32 = np.dtype(np.int16), np.dtype(np.int32)
 CELL_LIMIT = 2**28
 """Cells and steps of a sweep that has only 32 bits stay below this magnitude."""
 CELL_FLOOR = -2 * CELL_LIMIT
@@ -46,10 +47,9 @@ class Costs(NamedTuple):
 
 def costs_of(scoring: SplicedScoring) -> Costs:
     """Return what a scoring has to do with the bounds of cells."""
-    gap = scoring.gap
-    lifted = scoring.substitution() - gap
-    most = max(int(np.abs(lifted).max()), abs(gap), abs(scoring.intron_penalty))
-    return Costs(gap, max(int(lifted.max()), 0), most, scoring.ends != "global")
+    gap, (low, high) = scoring.gap, scoring.lifted_range
+    most = max(-low, high, abs(gap), abs(scoring.intron_penalty))
+    return Costs(gap, max(high, 0), most, scoring.ends != "global")
 
 
 def narrowest(bound: Bounds, scoring: SplicedScoring) -> np.dtype:
@@ -60,7 +60,8 @@ def narrowest(bound: Bounds, scoring: SplicedScoring) -> np.dtype:
     ScoringError
         If 32 bits could overflow.
     """
-    return np.dtype(np.int16 if fit_int16(np.array([bound.magnitude]))[0] else np.int32)
+    _check_int32(bound.magnitude)
+    return _INT16 if bound.magnitude < LIMIT_INT16 else _INT32
 
 
 def check_cells(magnitude: int) -> None:
@@ -77,9 +78,14 @@ def fit_int16(magnitudes: NDArray[np.int64]) -> NDArray[np.bool_]:
     ScoringError
         If 32 bits could overflow.
     """
-    beyond = magnitudes[magnitudes >= LIMIT_INT32]
-    if len(beyond):
-        raise ScoringError(
-            f"scores up to {beyond[0]} could arise for these lengths; expected less than 2^30"
-        )
+    for magnitude in magnitudes[magnitudes >= LIMIT_INT32]:
+        _check_int32(magnitude)
     return magnitudes < LIMIT_INT16
+
+
+def _check_int32(magnitude: int) -> None:
+    """Raise `ScoringError` if 32 bits could overflow."""
+    if magnitude >= LIMIT_INT32:
+        raise ScoringError(
+            f"scores up to {magnitude} could arise for these lengths; expected less than 2^30"
+        )

@@ -61,7 +61,7 @@ class ExonRows(NamedTuple):
 
 def lifted_scores(scoring: SplicedScoring) -> NDArray[np.int32]:
     """Return the lifted scores of all pairs of symbols, the nucleotide first."""
-    return (scoring.substitution() - scoring.gap).astype(np.int32)
+    return scoring.lifted.astype(np.int32)
 
 
 def pair_scores(target, scoring: SplicedScoring) -> tuple[NDArray[np.int32], NDArray[np.int32]]:

@@ -61,8 +61,7 @@ def strip_of(target, first: int, width: int, scoring: SplicedScoring, dtype) -> 
     """Return the strip of `width` columns from `first` on."""
     cells, free = aligned_zeros((N_SYMBOLS + 3, width), dtype), scoring.ends != "global"
     profile, columns = cells[:N_SYMBOLS], cells[N_SYMBOLS:]
-    lifted = scoring.substitution() - scoring.gap
-    fill_strip(profile, *columns, target, first, lifted, scoring.gap, free)
+    fill_strip(profile, *columns, target, first, scoring.lifted, scoring.gap, free)
     span = final_span(first, width, lanes_of(dtype), len(target), free)
     return Strip(profile.ravel(), *columns, span)
 

@@ -17,6 +17,7 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
+from gpu_tools.model.results import CigarOperation, Runs
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.splicing.exon_traceback import (
     INSERTION,
@@ -51,7 +52,16 @@ def merge_runs(letters, lengths):
 _merge_runs = njit(cache=True, nogil=True)(merge_runs)
 
 
-def runs_of(letters, lengths) -> tuple[tuple[str, int], ...]:
+@njit(cache=True, nogil=True)
+def _columns_of(letters, lengths):
+    """Return the columns of each operation."""
+    columns = np.zeros(len(LETTERS), np.int64)
+    for k in range(len(letters)):
+        columns[letters[k]] += lengths[k]
+    return columns
+
+
+def runs_of(letters, lengths) -> tuple[CigarOperation, ...]:
     """Return operations as numbered here, and their lengths, as runs with letters."""
     return tuple(zip(letters_of(letters), lengths.tolist(), strict=True))
 
@@ -92,8 +102,22 @@ class TracedChain(NamedTuple):
 
     intervals: list[tuple[int, int]]
     first_column: int
-    cigar: tuple[tuple[str, int], ...]
+    runs: Runs
     entries: tuple = ()
+
+    @classmethod
+    def of_runs(
+        cls, intervals: list[tuple[int, int]], first_column: int, letters, lengths, columns,
+        entries: tuple = (),
+    ) -> TracedChain:  # fmt: skip
+        """Return a chain given runs with operations as numbered here, and columns of each one."""
+        counts = dict(zip(LETTERS, columns.tolist(), strict=True))
+        return cls(intervals, first_column, Runs(letters_of(letters), lengths, counts), entries)
+
+    @property
+    def cigar(self) -> tuple[CigarOperation, ...]:
+        """The alignment as in `gpu_tools.SplicedAlignment`."""
+        return self.runs.cigar
 
 
 def trace_back(
@@ -114,7 +138,9 @@ def trace_back(
     runs = np.concatenate(letters).astype(np.uint8), np.concatenate(lengths).astype(np.int64)
     intervals = [(exon.start, exon.end) for exon in exons]
     entries = tuple(exon.entry for exon in exons)
-    return TracedChain(intervals, first, runs_of(*_merge_runs(*runs)), entries)
+    letters, lengths = _merge_runs(*runs)
+    columns = _columns_of(letters, lengths)
+    return TracedChain.of_runs(intervals, first, letters, lengths, columns, entries)
 
 
 def align_chain(codes, target, exons: NDArray[np.int32], scoring: SplicedScoring) -> TracedChain:
@@ -140,16 +166,22 @@ def align_chain(codes, target, exons: NDArray[np.int32], scoring: SplicedScoring
     return chain_of(exons, *align_exons(codes, target, exons, lifted, scoring.gap, free), scoring)
 
 
-def chain_of(exons: NDArray[np.int32], letters, lengths, scoring: SplicedScoring) -> TracedChain:
-    """Return a chain of exons as `align_chain` reads them, and its runs as numbered here."""
-    first = first_column(int(exons[0, 2]), scoring.gap, scoring.ends != "global")
-    intervals = list(map(tuple, exons[:, :2].tolist()))
-    return TracedChain(intervals, first, runs_of(letters, lengths))
+def chain_of(
+    exons: NDArray[np.int32], letters, lengths, columns, scoring: SplicedScoring
+) -> TracedChain:
+    """Return a chain of exons as `align_chain` reads them, and what `align_exons` returns."""
+    rows = exons.tolist()
+    first = first_column(rows[0][2], scoring.gap, scoring.ends != "global")
+    intervals = [(start, end) for start, end, *_ in rows]
+    return TracedChain.of_runs(intervals, first, letters, lengths, columns)
 
 
 @njit(cache=True, nogil=True)
 def align_exons(codes, target, exons, lifted, gap, free):
-    """Return the runs of operations of a chain: their letters as numbered here, and lengths."""
+    """Return the runs of operations of a chain, and the columns of each operation.
+
+    Of the runs these are their letters, as numbered here, and their lengths.
+    """
     first = first_column(np.int64(exons[0, 2]), gap, free)
     most = len(exons) + 1 + len(target)
     for e in range(len(exons)):
@@ -164,7 +196,9 @@ def align_exons(codes, target, exons, lifted, gap, free):
         operations = align_all(ExonRows(base, part, lifted, profile_of(lifted, part), gap))
         simd.copy(operations, letters[n:])
         n += len(operations)
-    return merge_runs(letters[:n], lengths[:n])
+    letters, lengths = merge_runs(letters[:n], lengths[:n])
+    # copies, for what there was space for is several times as much
+    return letters.copy(), lengths.copy(), _columns_of(letters, lengths)
 
 
 @register_jitable

@@ -1,6 +1,7 @@
 """Work shared among threads."""
 
-from threading import current_thread, main_thread
+from threading import Event, current_thread, main_thread
+from time import sleep
 
 import pytest
 
@@ -21,6 +22,22 @@ def test_one_thread_is_the_calling_one():
 def test_an_error_is_raised(threads):
     with pytest.raises(ZeroDivisionError):
         map_on_threads(threads, lambda n: 1 // n, range(5))
+
+
+def test_calls_end_where_one_fails():
+    begun, failed = [], Event()
+
+    def call(n: int) -> None:
+        begun.append(n)
+        if n == 1:
+            failed.set()
+            raise ZeroDivisionError
+        failed.wait()
+        sleep(0.1)
+
+    with pytest.raises(ZeroDivisionError):
+        map_on_threads(2, call, range(9))
+    assert len(begun) < 9
 
 
 def test_there_may_be_nothing_to_do():

@@ -1,12 +1,22 @@
 """Site mode on the CPU against its definition, and against listed candidates."""
 
+import pickle
+from dataclasses import asdict, fields, replace
 from inspect import signature
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from gpu_tools import Case, ExonSet, ScoringError, Sequence, SplicedScoring, spliced_align
+from gpu_tools import (
+    Case,
+    ExonSet,
+    ScoringError,
+    Sequence,
+    SplicedAlignment,
+    SplicedScoring,
+    spliced_align,
+)
 from gpu_tools.sites.api import SiteCase, site_align
 from gpu_tools.sites.cpu import schedule
 from gpu_tools.sites.cpu import sweep as cpu
@@ -395,3 +405,19 @@ def test_a_chain_of_known_columns_has_the_same_alignment(seed, ends):
     found = align_chain(*codes, exons, scoring)
     assert found.cigar == result.cigar
     assert found.intervals == list(result.chain)
+
+
+def pickled(result):
+    return pickle.loads(pickle.dumps(result))
+
+
+@pytest.mark.parametrize("use", [hash, repr, pickled, replace, asdict])
+def test_a_cigar_is_made_when_it_is_read(use):
+    table = random_table(np.random.default_rng(3), 40, share=0.9)
+    question = "ACGT" * 10, "ACGTACGGTACG", {"+": table}, SplicedScoring()
+    result, unread = align(*question), align(*question)
+    assert "cigar" not in vars(result)
+    made = SplicedAlignment(**{field.name: getattr(result, field.name) for field in fields(result)})
+    assert (unread.matches, unread.columns) == (made.matches, made.columns)
+    assert use(unread) == use(made)
+    assert unread == made

@@ -34,7 +34,10 @@ _empty_chain, _completes, _split_class = map(njit, (empty_chain, completes, spli
 
 
 class ChainLists(NamedTuple):
-    """What a traceback reads of a strand: parts of `SiteLists`, and `intron_rows`."""
+    """What a traceback reads of a strand: parts of `SiteLists`, and rows of classes.
+
+    See `gpu_tools.sites.classes` for the latter.
+    """
 
     codes: NDArray[np.uint8]
     first: tuple[int, NDArray, NDArray[np.int32]]
@@ -70,7 +73,8 @@ def work_of(acceptors, target, needed):
 @njit(nogil=True)
 def nothing_followed():
     """Return what `aligned_path` returns, of nothing."""
-    return np.empty((0, 4), np.int32), np.empty(0, np.uint8), np.empty(0, np.int64)
+    numbers = np.empty(0, np.int64)
+    return np.empty((0, 4), np.int32), np.empty(0, np.uint8), numbers, numbers
 
 
 @njit(nogil=True)
@@ -84,8 +88,8 @@ def aligned_path(codes, target, path, work):
         for number in range(4):
             exons[k, number] = work.exons[n - 1 - k, number]
     lifted, gap, free = target.lifted, target.gap, target.free
-    letters, lengths = align_exons(codes, target.symbols, exons, lifted, gap, free)
-    return exons, letters, lengths
+    letters, lengths, columns = align_exons(codes, target.symbols, exons, lifted, gap, free)
+    return exons, letters, lengths, columns
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

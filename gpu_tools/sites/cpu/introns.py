@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from gpu_tools.sites.table import SiteTable
+from gpu_tools.sites.classes import (
+    KIND,
+    LENGTH,
+    LINES,
+    MOST_STEPS,
+    N_LINES,
+    ORIGIN,
+    PENALTY,
+    STEP,
+)
 
-KIND, LENGTH, PENALTY, ORIGIN, STEP, MOST_STEPS, N_LINES, LINES = range(8)
-"""Of an intron class: its fields, see `IntronClass`; without a longest intron its step is 0. Last
-are its lines, extra and every of each.
-"""
 _MOST = np.int64(2**62)
-
-
-def intron_rows(table: SiteTable) -> NDArray[np.int64]:
-    """Return the numbers of each intron class, a row a class."""
-    most = max((len(intron.rising) for intron in table.introns), default=0)
-    rows = np.zeros((len(table.introns), LINES + 2 * most), np.int64)
-    for row, each in zip(rows, table.introns, strict=True):
-        steps = (each.step, each.most_steps) if each.longest else (0, 0)
-        lines = [number for line in each.rising for number in line]
-        numbers = [*each[:3], each.origin, *steps, len(each.rising), *lines]
-        row[: len(numbers)] = numbers
-    return rows
 
 
 @njit(nogil=True, error_model="numpy")

@@ -7,6 +7,7 @@ and gives it to one thread at a time.
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from gpu_tools.sites.cpu.state import (
     WAITING,
     SiteLists,
     longest_wait,
-    most_pending,
+    most_waiting,
     power_of_two,
 )
 from gpu_tools.sites.table import SiteTable
@@ -185,27 +186,35 @@ class SweepBuffers:
 
 def strip_sizes(table: SiteTable, lists: SiteLists, block: int) -> StripSizes:
     """Return what a strip of a strand needs if it has blocks of so many boundaries."""
-    boundaries, lows = table.donors.boundaries, np.arange(0, table.length + 1, block)
-    first, entry = (_before(lows, each.boundaries) for each in (table.donors, table.acceptors))
-    oldest = lows - min(longest_wait(table), table.length + 1)
-    pending = first - _before(np.maximum(oldest, 0), boundaries)
-    exits = np.diff(first, append=len(boundaries))
-    entries = np.diff(entry, append=len(table.acceptors.boundaries))
-    places, again = (
-        power_of_two(max(int(n), 1)) for n in (most_pending(table), (pending + exits).max())
+    donors, acceptors = table.donors.boundaries, table.acceptors.boundaries
+    *most, pending, saved = _most_of_blocks(
+        donors, acceptors, table.length, longest_wait(table), block
     )
-    counts = len(lows), places, max(places, again), int(entries.max())
-    pending = np.concatenate([[0], np.cumsum(pending)])
+    places, again = (power_of_two(n) for n in most[:2])
+    counts = table.length // block + 1, places, max(places, again), most[2]
     return StripSizes(
-        table.tracks, places, again, counts[-1], block, len(lows),
-        _row_starts(table, lists, counts, int(pending[-1])), _number_starts(table, counts), pending,
+        table.tracks, places, again, counts[-1], block, counts[0],
+        _row_starts(table, lists, counts, saved), _number_starts(table, counts), pending,
     )  # fmt: skip
 
 
-def _before(lows: NDArray[np.int64], boundaries: NDArray) -> NDArray[np.int64]:
-    """Return how many listed boundaries lie before each of some others."""
-    # keys of another type would have the whole array converted
-    return np.searchsorted(boundaries, lows.astype(boundaries.dtype))
+@njit(cache=True, nogil=True, error_model="numpy")
+def _most_of_blocks(donors, acceptors, length, wait, block):
+    """Count exits and entries of blocks.
+
+    Return how many exits are pending at a time, at most, with one that has just come; how many
+    exits a block has and finds pending, and how many entries it has, at most, of exits at least
+    one; the number of the first pending exit of each block, and how many of these there are.
+    """
+    blocks, most, entries = length // block + 1, 1, 0
+    pending = np.zeros(blocks + 1, np.int64)
+    for k in range(blocks):
+        low, past = k * block, (k + 1) * block
+        oldest = first_from(donors, low - wait)
+        pending[k + 1] = pending[k] + first_from(donors, low) - oldest
+        most = max(most, first_from(donors, past) - oldest)
+        entries = max(entries, first_from(acceptors, past) - first_from(acceptors, low))
+    return 1 + most_waiting(donors, wait), most, entries, pending, pending[blocks]
 
 
 def _row_starts(table: SiteTable, lists: SiteLists, counts, pending: int) -> RowStarts:
@@ -215,7 +224,7 @@ def _row_starts(table: SiteTable, lists: SiteLists, counts, pending: int) -> Row
     rows = RowStarts(
         profile=N_SYMBOLS, start=1, drop=1, final=1, codons=N_CODONS if tracks > 1 else 0,
         rows=current, waiting=waiting, before=before, no_carry=1, step=splits * len(longest.most),
-        steps=splits * int(longest.most.sum()), group=splits * len(longest.line_class),
+        steps=splits * sum(longest.most.tolist()), group=splits * len(longest.line_class),
         ends=splits * longest.n_ends, block_exits=1, entries=tracks * max(entries, 1),
         exits=tracks * places, stored=splits * longest.n_stored, best_exits=blocks,
         saved=blocks * (current + waiting + before), saved_exits=tracks * pending, end=0,
@@ -234,15 +243,14 @@ def _number_starts(table: SiteTable, counts) -> NumberStarts:
 
 def _starts(counts) -> list[int]:
     """Return where parts of some sizes begin."""
-    return np.cumsum([0, *counts[:-1]]).tolist()
+    return list(accumulate(counts[:-1], initial=0))
 
 
 def target_of(symbols: NDArray[np.uint8], scoring: SplicedScoring) -> SiteTarget:
     """Return what a sweep reads of a target."""
-    pairs, gap, free = scoring.substitution(), scoring.gap, scoring.ends != "global"
-    most = int(pairs.max())
-    gain = (max(most, 0) if gap <= 0 else _ANY_GAIN) if free else max(most - gap, gap, 0)
-    return SiteTarget(np.ascontiguousarray(symbols), pairs - gap, gap, free, gain)
+    gap, free, lifted = scoring.gap, scoring.ends != "global", scoring.lifted_range[1]
+    gain = (max(lifted + gap, 0) if gap <= 0 else _ANY_GAIN) if free else max(lifted, gap, 0)
+    return SiteTarget(np.ascontiguousarray(symbols), scoring.lifted, gap, free, gain)
 
 
 def memory_of(

@@ -9,12 +9,14 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
+from gpu_tools.sites.classes import class_arrays
 from gpu_tools.sites.longest import Longest, longest_of
-from gpu_tools.sites.rising import Rising, rising_of
+from gpu_tools.sites.rising import Rising
 from gpu_tools.sites.table import SiteTable, once_a_table
 
 WAITING = 4
 """Rows that wait for the end of their first codon, by boundary modulo this."""
+_NO_STOPS = np.empty((0, 0, 0), dtype=bool)
 
 
 class SiteLists(NamedTuple):
@@ -41,13 +43,11 @@ class SiteLists(NamedTuple):
 
 def lists_of(codes, table: SiteTable) -> SiteLists:
     """Return the sites of a strand."""
-    introns = np.array([i[:3] for i in table.introns], dtype=np.int64).reshape(-1, 3)
     inner = ((s.boundaries, s.scores, s.kinds) for s in (table.acceptors, table.donors))
     return SiteLists(
         np.ascontiguousarray(codes), table.first.arrays, *inner, table.last.arrays,
-        *(column.copy() for column in introns.T), rising_of(table.introns),
-        longest_of(table.introns, table.length),
-        np.empty((0, 0, 0), dtype=bool) if table.stops is None else table.stops,
+        *class_arrays(table)[:4], longest_of(table.introns, table.length),
+        _NO_STOPS if table.stops is None else table.stops,
     )  # fmt: skip
 
 
@@ -59,11 +59,12 @@ def longest_wait(table: SiteTable) -> int:
 @once_a_table
 def most_pending(table: SiteTable) -> int:
     """Return how many exits are pending at a time, at most, with one that has just come."""
-    return 1 + int(_most_pending(table.donors.boundaries, longest_wait(table)))
+    return 1 + int(most_waiting(table.donors.boundaries, longest_wait(table)))
 
 
 @njit(cache=True, nogil=True)
-def _most_pending(boundaries, longest):
+def most_waiting(boundaries, longest):
+    """Return how many listed boundaries lie less than so far before one of them, at most."""
     most, first = 1, 0
     for last in range(len(boundaries)):
         while boundaries[first] + longest <= boundaries[last] and first < last:

@@ -23,6 +23,7 @@ from gpu_tools.hardware.cpu.wavefront import blocks_of, count_block, wait_for
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.sites.bounds import Limits, TableLimits, limits, possible, table_limits
+from gpu_tools.sites.classes import class_arrays
 from gpu_tools.sites.cpu.block import sweep_block
 from gpu_tools.sites.cpu.chain import (
     COLUMN,
@@ -36,7 +37,6 @@ from gpu_tools.sites.cpu.chain import (
     work_of,
 )
 from gpu_tools.sites.cpu.coding import fill_codons, sweep_coding_block
-from gpu_tools.sites.cpu.introns import intron_rows
 from gpu_tools.sites.cpu.memory import (
     SiteTarget,
     StripSizes,
@@ -110,10 +110,10 @@ class SiteSweep(NamedTuple):
         """The strand's nucleotides in reading direction."""
         return self.inputs.lists.codes
 
-    def follow(self, path: NDArray[np.int64]) -> tuple[NDArray, NDArray, NDArray]:
-        """Follow a path back, see `gpu_tools.sites.cpu.chain`; return exons, letters and lengths.
+    def follow(self, path: NDArray[np.int64]) -> tuple[NDArray, NDArray, NDArray, NDArray]:
+        """Follow a path back, see `gpu_tools.sites.cpu.chain`.
 
-        See `gpu_tools.splicing.traceback.align_exons`.
+        Return its exons, and what `gpu_tools.splicing.traceback.align_exons` returns of them.
         """
         return self.sweep_blocks(*self.inputs, (_AGAIN, 0, 0), path)
 
@@ -124,7 +124,7 @@ def strand_of(codes: NDArray[np.uint8], table: SiteTable, gap: int) -> SweptStra
     least = max(BLOCK_LENGTH * isqrt(length), length // MOST_BLOCKS)
     sizes = strip_sizes(table, lists, max(ROWS_PER_BLOCK, least))
     known = table_limits(table, gap, codes)
-    return SweptStrand(table, known, lists, intron_rows(table), sizes)
+    return SweptStrand(table, known, lists, class_arrays(table).rows, sizes)
 
 
 # numba compiles both branches of an `if` that depends on the table: hence a function for each kind;
@@ -149,7 +149,7 @@ def _sweep_blocks(lists, introns, sizes, target, memory, weights, task, path):
 
     Returns
     -------
-    exons, letters, lengths : ndarray
+    exons, letters, lengths, columns : ndarray
         The path's exons, and what `align_exons` returns of them.
     """
     k, number, past = task

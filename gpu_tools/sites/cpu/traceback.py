@@ -52,10 +52,11 @@ def trace(
     -------
     TracedChain
     """
-    path = np.zeros(NUMBERS, np.int64)
-    path[[END, COLUMN, FRAME]] = sweep.end, sweep.column, sweep.end % FRAMES
-    value = sweep.score - table.last.at(sweep.end) - scoring.gap * sweep.column
-    path[[VALUE, LAST, THERE]] = value, 1, -1
+    numbers = [0] * NUMBERS
+    numbers[END], numbers[COLUMN], numbers[FRAME] = sweep.end, sweep.column, sweep.end % FRAMES
+    numbers[VALUE] = sweep.score - table.last.at(sweep.end) - scoring.gap * sweep.column
+    numbers[LAST], numbers[THERE] = 1, -1
+    path = np.array(numbers)
     exons, *runs = sweep.follow(path)
     if path[STAGE] == LOST:
         raise ValueError("no exon or exit explains a value: the sweep is wrong")

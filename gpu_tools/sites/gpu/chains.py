@@ -89,7 +89,7 @@ class _OnDevice:
         lists, of_lists = together([each.lists.numbers for each in strands])
         codes, of_codes = together([each.codes for each in strands])
         self._about = {
-            id(each): each.lists.about_from(first) | {"codes": own}
+            id(each): each.lists.about_from(first, codes=own, best_sites=each.limits.best_sites)
             for each, first, own in zip(strands, of_lists, of_codes, strict=True)
         }
         self._buffers = lists, codes, launch.targets
@@ -121,10 +121,9 @@ class _OnDevice:
         job = self.launch.jobs[k].job
         value = end.score - job.table.last.at(end.end) - self.scoring.gap * end.column
         parts, target = self.launch.jobs[k].compiled.stored.parts, self.launch.table[k, TARGET]
-        return TraceNumbers(
+        return self._about[id(job.strand)]._replace(
             job=k, end=end.end, column=end.column, value=value, target=target, parts=parts,
-            best_sites=job.strand.limits.best_sites,
-            **self._about[id(job.strand)], **self.launch.jobs[k].rows_in_memory._asdict(), **places,
+            **self.launch.jobs[k].rows_in_memory._asdict(), **places,
         )  # fmt: skip
 
 

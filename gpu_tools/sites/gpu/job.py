@@ -14,7 +14,7 @@ from gpu_tools.model.sequences import OTHER
 from gpu_tools.sites.bounds import Limits, limits, packed_limits, table_limits
 from gpu_tools.sites.gpu.coding import compile_coding
 from gpu_tools.sites.gpu.codon_plan import NO_SLOT, SHORTEST, CodonPlan, compile_codons
-from gpu_tools.sites.gpu.layout import sites_of
+from gpu_tools.sites.gpu.layout import listed_sites, sites_of
 from gpu_tools.sites.gpu.packed_columns import HOT_SLOTS, WIDE
 from gpu_tools.sites.gpu.row_plan import RowPlan, compile_for_memory
 from gpu_tools.sites.gpu.steps import StepTable, compile_steps
@@ -52,12 +52,13 @@ class SiteStrand:
     def __init__(self, codes: NDArray[np.uint8], table: SiteTable, scoring: SplicedScoring):
         self.codes, self.table, self.scoring = codes, table, scoring
         self.limits = table_limits(table, scoring.gap, codes)
-        lifted = scoring.substitution() - scoring.gap
         self.packs = (
-            np.abs(lifted).max() <= 127 and -127 <= scoring.gap <= 0 and self._is_simple_enough
+            max(map(abs, scoring.lifted_range)) <= 127
+            and -127 <= scoring.gap <= 0
+            and self._is_simple_enough
         )
         """Whether a packed kernel can take the strand, if 16 bits hold a job's cells."""
-        self.scores_unknown = len(set(lifted[:, OTHER].tolist())) == 1
+        self.scores_unknown = len(set(scoring.lifted[:, OTHER].tolist())) == 1
         """Whether an unknown target symbol scores the same with all nucleotides."""
 
     @property
@@ -77,7 +78,7 @@ class SiteStrand:
     @cached_property
     def steps(self) -> StepTable:
         """What the packed kernel does; the table has no stop codons."""
-        return compile_steps(sites_of(self.codes, self.table))
+        return compile_steps(listed_sites(self.codes, self.table))
 
     @cached_property
     def lists(self) -> StrandLists:

@@ -110,7 +110,7 @@ class SitePackedLaunch(StripLaunch):
 
     @staticmethod
     def _scores(scoring: SplicedScoring) -> list[int]:
-        lifted = (scoring.substitution() - scoring.gap).astype(np.int64)
+        lifted = scoring.lifted
         extra = NEVER_BYTE << 8 | int(lifted[0, OTHER]) & 0xFF
         words = lifted[:, :4].astype(np.int8).copy().view(np.int32).ravel()
         free_gap = 0 if scoring.ends == "global" else scoring.gap
@@ -175,8 +175,8 @@ class SiteLaunch32(StripLaunch):
 
 def scores32(scoring: SplicedScoring) -> list[int]:
     """Return the scoring as the 32-bit kernels read it."""
-    lifted = (scoring.substitution() - scoring.gap).ravel()
-    return [*lifted, scoring.gap, int(scoring.ends != "global"), most_lifted(scoring)]
+    free = int(scoring.ends != "global")
+    return [*scoring.lifted.ravel(), scoring.gap, free, most_lifted(scoring)]
 
 
 def together(arrays: list) -> tuple:
@@ -224,10 +224,12 @@ def can_pack() -> bool:
 
 def device_bytes(job: SiteJob, packs: bool) -> int:
     """Return about how much device memory a job needs, on a GPU that packs or not."""
-    possible = [Strips32(job)]
-    if packs and job.fits_packed:
-        cut = packed_strips if job.table.stops is None else codon_strips
-        possible = [cut(job, size) for size in (NARROW, WIDE)]
+    if not (packs and job.fits_packed):
+        possible = [Strips32(job)]
+    elif job.table.stops is None:
+        possible = [packed_strips(job, NARROW)]  # wide ones have as many cells and fewer borders
+    else:
+        possible = [codon_strips(job, size) for size in (NARROW, WIDE)]
     of_strand = possible[0].compiled.n_bytes + len(job.codes)
     return max(map(strip_bytes, possible)) + of_strand + len(job.target)
 

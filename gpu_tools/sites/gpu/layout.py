@@ -8,9 +8,30 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from gpu_tools.sites.rising import Rising, rising_of
+from gpu_tools.sites.classes import class_arrays
+from gpu_tools.sites.rising import Rising, mark_borders
 from gpu_tools.sites.scores import CLOSED
 from gpu_tools.sites.table import FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT, SiteTable
+
+_NO_STOPS = np.empty((0, 0, 0), dtype=bool)
+
+
+class ListedSites(NamedTuple):
+    """A strand's nucleotides and the four lists of a table, see `BoundaryScores`.
+
+    The others are as in `Sites`.
+    """
+
+    codes: NDArray[np.uint8]
+    first: tuple[int, NDArray, NDArray[np.int32], NDArray[np.uint8]]
+    acceptors: tuple[int, NDArray, NDArray[np.int32], NDArray[np.uint8]]
+    donors: tuple[int, NDArray, NDArray[np.int32], NDArray[np.uint8]]
+    last: tuple[int, NDArray, NDArray[np.int32], NDArray[np.uint8]]
+    intron_kinds: NDArray[np.int64]
+    intron_lengths: NDArray[np.int64]
+    intron_penalties: NDArray[np.int64]
+    rising: Rising
+    stops: NDArray[np.bool_]
 
 
 class Sites(NamedTuple):
@@ -35,28 +56,36 @@ class Sites(NamedTuple):
     stops: NDArray[np.bool_]
 
 
+def listed_sites(codes, table: SiteTable) -> ListedSites:
+    """Return the lists of a strand, `codes` being its nucleotides."""
+    lists = ((each.usual, each.boundaries, each.scores, each.kinds) for each in table.lists)
+    stops = _NO_STOPS if table.stops is None else table.stops
+    return ListedSites(np.ascontiguousarray(codes), *lists, *class_arrays(table)[:4], stops)
+
+
 def sites_of(codes, table: SiteTable) -> Sites:
     """Return the sites of a strand, `codes` being its nucleotides."""
-    introns = np.array([i[:3] for i in table.introns], dtype=np.int64).reshape(-1, 3)
-    count, rising = table.length + 1, rising_of(table.introns)
-    lists = ((each.usual, each.boundaries, each.scores, each.kinds) for each in table.lists)
-    flags, scores, kinds = _laid_out(count, *lists)
-    rising.mark_borders(flags, 0)
-    stops = np.empty((0, 0, 0), dtype=bool) if table.stops is None else table.stops
-    columns = (column.copy() for column in introns.T)
-    return Sites(np.ascontiguousarray(codes), flags, *scores, *kinds[1:3], *columns, rising, stops)
+    return _sites_of(listed_sites(codes, table))
 
 
-@njit(cache=True, nogil=True)
-def _laid_out(count, first, acceptors, donors, last):
-    """Return flags, scores and kinds of all boundaries, given the four lists of a table."""
+@njit(nogil=True)
+def lay_out(listed):
+    """Return the sites of listed ones."""
+    count, rising = len(listed.codes) + 1, listed.rising
     flags, scores = np.zeros(count, np.uint8), np.zeros((4, count), np.int32)
     kinds = np.zeros((4, count), np.uint8)
-    _put(flags, FIRST_ENTRY, scores[0], kinds[0], first)
-    _put(flags, INNER_ENTRY, scores[1], kinds[1], acceptors)
-    _put(flags, INNER_EXIT, scores[2], kinds[2], donors)
-    _put(flags, LAST_EXIT, scores[3], kinds[3], last)
-    return flags, scores, kinds
+    _put(flags, FIRST_ENTRY, scores[0], kinds[0], listed.first)
+    _put(flags, INNER_ENTRY, scores[1], kinds[1], listed.acceptors)
+    _put(flags, INNER_EXIT, scores[2], kinds[2], listed.donors)
+    _put(flags, LAST_EXIT, scores[3], kinds[3], listed.last)
+    mark_borders(rising, flags)
+    return Sites(
+        listed.codes, flags, scores[0], scores[1], scores[2], scores[3], kinds[1], kinds[2],
+        listed.intron_kinds, listed.intron_lengths, listed.intron_penalties, rising, listed.stops,
+    )  # fmt: skip
+
+
+_sites_of = njit(cache=True, nogil=True)(lay_out.py_func)
 
 
 @njit

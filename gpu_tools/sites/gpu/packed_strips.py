@@ -82,7 +82,7 @@ class PackedStrips:
 
 def twice(value: int) -> int:
     """Return the word of two equal halves."""
-    return int(np.array([value, value], dtype=np.int16).view(np.int32)[0])
+    return value << 16 | value & 0xFFFF
 
 
 def packed_strips(job: SiteJob, size: int) -> PackedStrips:

@@ -190,35 +190,48 @@ def write_plan(sites, before, row, ends):
     operations, boundaries = np.empty((most, 4), np.int32), np.empty(len(flags), np.int32)
     boundaries[0] = NO_SYMBOL
     boundaries[1:] = sites.codes
-    joins = np.ones(len(flags), np.bool_)
+    at_exits, at_entries = _flagged(flags, INNER_EXIT, exits), _flagged(flags, INNER_ENTRY, entries)
+    joins = np.ones(exits, np.bool_)
     for k in range(len(kinds)):
-        _part(flags, sites.entry_kind, sites.exit_kind, joins, kinds[k], sites.intron_lengths[k],
-              sites.rising.near_every[k], sites.rising.origin)  # fmt: skip
+        _part(at_exits, sites.exit_kind, at_entries, sites.entry_kind, len(flags), joins, kinds[k],
+              sites.intron_lengths[k], sites.rising.near_every[k], sites.rising.origin)  # fmt: skip
     counts = exits, entries, 1, parts
     n, n_hot = _write_operations(sites, slots, counts, ends, boundaries, operations, joins)
     return boundaries, operations[:n], slots[2:], counts, n_hot
 
 
 @njit
-def _part(flags, entry_kind, exit_kind, joins, kind, length, every, origin):
+def _flagged(flags, bit, found):
+    """Return the boundaries that have a flag, which are so many."""
+    boundaries, n = np.empty(found + 1, np.int32), 0
+    for i in range(len(flags)):
+        boundaries[n] = i  # without a branch, which processors could not predict
+        n += flags[i] & bit != 0
+    return boundaries[:found]
+
+
+@njit
+def _part(
+    exits, exit_kind, entries, entry_kind, boundaries, joins, kind, length, every, origin
+):  # fmt: skip
     """Tell which exits join the group of the one of their kind before, as far as a class decides.
 
     They do if the class's maximum is not read between the boundaries from which on the two may
     precede an entry. It is read at the class's entries and just before its borders.
     """
-    at, is_read, border = 0, True, len(flags)
+    at, is_read, border = 0, True, boundaries
     if every > 0:
         border = (-origin - 1) % every
-    for i in range(len(flags)):
-        if flags[i] & INNER_EXIT == 0 or exit_kind[i] != kind:
+    for k in range(len(exits)):
+        if exit_kind[exits[k]] != kind:
             continue
-        until = min(i + length, len(flags))
-        while at < until:
-            is_read |= flags[at] & INNER_ENTRY != 0 and entry_kind[at] == kind
-            if at == border:
-                is_read, border = True, border + every
+        until = min(exits[k] + length, boundaries)
+        while at < len(entries) and entries[at] < until:
+            is_read |= entry_kind[entries[at]] == kind
             at += 1
-        joins[i] &= not is_read
+        while border < until:
+            is_read, border = True, border + every
+        joins[k] &= not is_read
         is_read = False
 
 
@@ -291,12 +304,17 @@ def _write_operations(sites, slots, counts, ends, boundaries, operations, joins)
     taken, free = np.zeros(1 + classes, np.int64), np.arange(stored, first_group - 1, -1)
     free[0] = fewest = len(free) - 1
     n, exit_to, entry_to = 0, stored, stored + n_exits
+    special = BORDER | INNER_EXIT | INNER_ENTRY
+    if ends:
+        special |= FIRST_ENTRY | LAST_EXIT
     for slot in range(n_maxima(sites)):
         n = emit(operations, n, CLEAR, first + slot, 0, 0)
     if row >= 0:
         n = emit(operations, n, CLEAR, row, 0, 0)
     for i in range(len(flags)):
         before, flag = (0 if i == 0 else n), flags[i]
+        if flag & special == 0 and i > 0:
+            continue
         if flag & BORDER:
             for k in range(classes):
                 # others have no border here: exits may yet join a group that they look at
@@ -312,7 +330,7 @@ def _write_operations(sites, slots, counts, ends, boundaries, operations, joins)
             kind, bonus, takers = exit_kind[i], inner_exit[i], _classes_of(kinds, exit_kind[i])
             if takers > 0:
                 n = emit(operations, n, PUT, exit_to, row, 0)
-                if joins[i]:
+                if joins[exit_to - stored]:
                     n = _join(i, kind, bonus, groups, taken, operations, n, row)
                 else:
                     n = _leave(i, kind, bonus, takers, groups, taken, free, operations, n, row)

@@ -24,7 +24,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
-from gpu_tools.sites.gpu.layout import Sites
+from gpu_tools.sites.gpu.layout import ListedSites, lay_out
 from gpu_tools.sites.gpu.row_plan import (
     IN_REGISTERS,
     LAST,
@@ -101,15 +101,17 @@ class StepTable(NamedTuple):
         return int(np.searchsorted(self.numbers, np.int32(number)))
 
 
-def compile_steps(sites: Sites) -> StepTable:
+def compile_steps(listed: ListedSites) -> StepTable:
     """Compile a table for the packed kernel."""
-    words, numbers, n_hot, stored = _compiled(sites)
-    return StepTable(words.copy(), numbers, n_hot, StoredRows(*stored))
+    words, numbers, n_hot, stored = _compiled(listed)
+    # a part of what there was space for: pages that nothing was written to take no memory
+    return StepTable(words, numbers, n_hot, StoredRows(*stored))
 
 
 @njit(cache=True, nogil=True)
-def _compiled(sites):
+def _compiled(listed):
     """Compile a table in one call; return the elements of a `StepTable`."""
+    sites = lay_out(listed)
     plan = write_plan(sites, _OWN_SLOTS, IN_REGISTERS, False)
     boundaries, operations, (_, stored), counts, n_hot = plan
     # a boundary or an operation adds a step at most

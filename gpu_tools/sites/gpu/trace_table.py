@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.sites.scores import BoundaryScores
@@ -117,17 +118,23 @@ class TraceNumbers(NamedTuple):
 """Where the elements of `TraceNumbers` are."""
 
 
+_NOTHING = TraceNumbers(*[0] * len(TraceNumbers._fields))
+
+
 class StrandLists(NamedTuple):
     """The lists of a strand, one behind the other, and the part of `TraceNumbers` about them."""
 
     numbers: NDArray[np.int32]
     about: dict[str, int]
 
-    def about_from(self, first: int) -> dict[str, int]:
-        """Return the part of `TraceNumbers` if the lists begin at an element of a buffer."""
+    def about_from(self, first: int, **more) -> TraceNumbers:
+        """Return what is known of a strand if the lists begin at an element of a buffer.
+
+        The rest, which a job has, is 0; `more` is known, too.
+        """
         starts = ("exits", "entries", "firsts", "classes", "stops")
         moved = {name: self.about[name] + first for name in starts if self.about[name] >= 0}
-        return self.about | moved
+        return _NOTHING._replace(**self.about, **more)._replace(**moved)
 
 
 def strand_lists(table: SiteTable) -> StrandLists:
@@ -154,9 +161,17 @@ def strand_lists(table: SiteTable) -> StrandLists:
 
 
 def _elements(scores: BoundaryScores, numbers: int) -> NDArray[np.int32]:
-    made = np.empty((len(scores.boundaries), numbers), dtype=np.int32)
-    for k, column in enumerate((scores.boundaries, scores.scores, scores.kinds)[:numbers]):
-        made[:, k] = column
+    return _side_by_side(scores.boundaries, scores.scores, scores.kinds, numbers)
+
+
+@njit(cache=True, nogil=True)
+def _side_by_side(boundaries, scores, kinds, numbers):
+    """Return the elements of a list of sites, with or without kinds."""
+    made = np.empty((len(boundaries), numbers), np.int32)
+    for k in range(len(boundaries)):
+        made[k, BOUNDARY], made[k, VALUE] = boundaries[k], scores[k]
+        if numbers > KIND:
+            made[k, KIND] = kinds[k]
     return made
 
 
