@@ -215,7 +215,8 @@ def _row(expected: NDArray[np.float64], target: Nucleotides, own: _Own, space: i
 
 
 def _columns(rows: list[tuple]) -> Circumstances:
-    return Circumstances(*np.array(rows, dtype=np.float64).reshape(-1, len(Circumstances._fields)).T)
+    table = np.array(rows, dtype=np.float64).reshape(-1, len(Circumstances._fields))
+    return Circumstances(*table.T)
 
 
 def repetition_of(target: Nucleotides) -> float:
