@@ -70,14 +70,22 @@ SETTINGS = (
     Setting(None, "complete", LISTED),
 )
 """Defaults of the command, and list mode's pure score."""
+LISTED_CODING = tuple(
+    Setting(None, reading, SplicedScoring(exon_weight=0.5, intron_penalty=10, ends=ends))
+    for reading, ends in (
+        ("complete", "global"), ("incomplete", "free-target"), ("incomplete", "global")
+    )
+)  # fmt: skip
+"""Other chains of listed candidates that translate."""
 OWN_MODELS = {"fly2L": "fly", "at": "arabidopsis"}
 
 
 def settings_of(folder: Path) -> list[Setting]:
-    """Return the settings for a folder; its species' model has all ends."""
+    """Return the settings for a folder; its species' model has all ends, before the last three."""
     own = OWN_MODELS.get(folder.name)
     every = (*product(("any", "complete"), ENDS), ("incomplete", "free-target")) if own else ()
-    return [*SETTINGS, *(Setting(own, r, SplicedScoring(ends=ends)) for r, ends in every)]
+    models = (Setting(own, r, SplicedScoring(ends=ends)) for r, ends in every)
+    return [*SETTINGS, *models, *LISTED_CODING]
 
 
 def spans(path: Path) -> dict[str, tuple[str, int, int]]:

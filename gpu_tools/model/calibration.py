@@ -18,10 +18,13 @@ from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import AMINO_ACIDS, OTHER, ProteinSequence
 from gpu_tools.model.sequences import Sequence as Nucleotides
-from gpu_tools.model.significance import Circumstances, Gumbel, NullModel
+from gpu_tools.model.significance import Circumstances, Gumbel, NullModel, RepetitionShift
 
 SIGNIFICANCE_FORMAT = "gpu-tools significance"
+_CODON = 3
 _N_NUCLEOTIDES = 4
+_RANDOM = 1 / _N_NUCLEOTIDES
+"""Chance that two random nucleotides are equal."""
 _NUCLEOTIDES_AT_ONCE = 1 << 20
 """Nucleotides that are counted together: numpy makes eight bytes of each."""
 
@@ -111,8 +114,9 @@ def _shipped() -> tuple[tuple[dict[str, Any], NullModel], ...]:
 
 def _null_model_of(law: dict[str, Any]) -> NullModel:
     limits = law["usual_space"], law["least_space"], law.get("least_agreement", 0.0)
-    margin = law.get("margin", 1.0)
-    return NullModel(tuple(law["mean"]), tuple(law["variance"]), *limits, margin)
+    margin, shift = law.get("margin", 1.0), law.get("repetition")
+    terms = tuple(law["mean"]), tuple(law["variance"])
+    return NullModel(*terms, *limits, margin, RepetitionShift(**shift) if shift else None)
 
 
 def null_laws(model: NullModel, cases: Iterable[Question]) -> list[Gumbel]:
@@ -134,18 +138,18 @@ def null_laws(model: NullModel, cases: Iterable[Question]) -> list[Gumbel]:
 
 
 def circumstances_of(cases: Iterable[Question]) -> Circumstances:
-    """Return lengths, spaces and agreements of cases."""
+    """Return lengths, spaces, agreements and repetitions of cases."""
     # what cases share is counted once
-    frequencies: dict[int, NDArray[np.float64]] = {}
+    own: dict[int, _Own] = {}
     expected: dict[tuple[int, type], NDArray[np.float64]] = {}
     rows = []
     for case in cases:
         base, target, key = case.base, case.target, (id(case.base), type(case.target))
-        if id(target) not in frequencies:
-            frequencies[id(target)] = _frequencies(target)
+        if id(target) not in own:
+            own[id(target)] = _own(target)
         if key not in expected:
             expected[key] = _expected(_frequencies(base), target)
-        rows.append(_row(expected[key], target, frequencies[id(target)], case.space))
+        rows.append(_row(expected[key], target, own[id(target)], case.space))
     return _columns(rows)
 
 
@@ -163,7 +167,7 @@ class Composition(NamedTuple):
 
     def with_record(self, record: Nucleotides) -> Composition:
         """Return the composition of one more record."""
-        counts = zip(self.counts, _counts(record).tolist(), strict=True)
+        counts = zip(self.counts, _counts(record.codes).tolist(), strict=True)
         return Composition(self.length + len(record), tuple(map(sum, counts)))
 
 
@@ -184,7 +188,7 @@ def genome_circumstances(genome: Composition, targets: Iterable[Nucleotides]) ->
     base = counts / max(counts.sum(), 1)
     space = 2 * genome.length
     return _columns([
-        _row(_expected(base, target), target, _frequencies(target), space) for target in targets
+        _row(_expected(base, target), target, _own(target), space) for target in targets
     ])  # fmt: skip
 
 
@@ -193,28 +197,62 @@ def _expected(base: NDArray[np.float64], target: Nucleotides) -> NDArray[np.floa
     return _acids_of(base) if isinstance(target, ProteinSequence) else (base + base[::-1]) / 2
 
 
-def _row(expected: NDArray[np.float64], target: Nucleotides, own: NDArray[np.float64], space: int):
-    """Return length, space and agreement of a target, whose symbols have `own` frequencies."""
-    return max(len(target), 1), max(space, 1), float(own @ expected)
+class _Own(NamedTuple):
+    """What of a target's composition counts, whatever it is aligned to."""
+
+    frequencies: NDArray[np.float64]
+    repetition: float
+
+
+def _own(target: Nucleotides) -> _Own:
+    repetition = _RANDOM if isinstance(target, ProteinSequence) else repetition_of(target)
+    return _Own(_frequencies(target), repetition)
+
+
+def _row(expected: NDArray[np.float64], target: Nucleotides, own: _Own, space: int):
+    """Return length, space, agreement and repetition of a target."""
+    return max(len(target), 1), max(space, 1), float(own.frequencies @ expected), own.repetition
 
 
 def _columns(rows: list[tuple]) -> Circumstances:
-    return Circumstances(*np.array(rows, dtype=np.float64).reshape(-1, 3).T)
+    table = np.array(rows, dtype=np.float64).reshape(-1, len(Circumstances._fields))
+    return Circumstances(*table.T)
+
+
+def repetition_of(target: Nucleotides) -> float:
+    """Return how often nucleotides a multiple of three apart are equal, all pairs counted.
+
+    Parameters
+    ----------
+    target : Sequence
+        N is left out. The reading frame does not matter.
+
+    Returns
+    -------
+    float
+        The mean of the three frames; 1/4 for a frame without two nucleotides.
+    """
+    return float(np.mean([_equal_pairs(_counts(target.codes[k::_CODON])) for k in range(_CODON)]))
+
+
+def _equal_pairs(counts: NDArray[np.int64]) -> float:
+    n = int(counts.sum())
+    return float(counts @ (counts - 1)) / (n * (n - 1)) if n > 1 else _RANDOM
 
 
 def _frequencies(sequence: Nucleotides) -> NDArray[np.float64]:
     """Return the frequencies of amino acids, or of A, C, G and T, complements opposite."""
     if isinstance(sequence, ProteinSequence):
         return np.bincount(sequence.codes, minlength=len(AMINO_ACIDS)) / max(len(sequence), 1)
-    counts = _counts(sequence)
+    counts = _counts(sequence.codes)
     return counts / max(counts.sum(), 1)
 
 
-def _counts(sequence: Nucleotides) -> NDArray[np.int64]:
+def _counts(codes: NDArray[np.uint8]) -> NDArray[np.int64]:
     """Return how many A, C, G and T there are."""
     counts = np.zeros(OTHER + 1, dtype=np.int64)
-    for first in range(0, len(sequence), _NUCLEOTIDES_AT_ONCE):
-        part = sequence.codes[first : first + _NUCLEOTIDES_AT_ONCE]
+    for first in range(0, len(codes), _NUCLEOTIDES_AT_ONCE):
+        part = codes[first : first + _NUCLEOTIDES_AT_ONCE]
         counts += np.bincount(part, minlength=len(counts))
     return counts[:_N_NUCLEOTIDES]
 

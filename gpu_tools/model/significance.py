@@ -88,11 +88,37 @@ class Circumstances(NamedTuple):
     agreements : ndarray of float64, shape (n,)
         Chance that a nucleotide of the target equals one of the base, or a residue the amino acid
         of three of them, by their frequencies.
+    repetitions : ndarray of float64, shape (n,), optional
+        Chance that two codons of the target have equal nucleotides at the same place; 1/4 for
+        random ones. Models with a `RepetitionShift` need them.
     """
 
     lengths: NDArray[np.float64]
     spaces: NDArray[np.float64]
     agreements: NDArray[np.float64]
+    repetitions: NDArray[np.float64] | None = None
+
+
+class RepetitionShift(NamedTuple):
+    """How locations depend on the repetition of the target's codons, in scales.
+
+    Parameters
+    ----------
+    usual : float
+        The repetition that shifts nothing.
+    slope : float
+        Scales for a repetition that is higher by 1.
+    least : float
+        The smallest shift, a negative number of scales.
+    """
+
+    usual: float
+    slope: float
+    least: float
+
+    def of(self, repetitions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the shifts of locations, in scales."""
+        return np.maximum(self.slope * (repetitions - self.usual), self.least)
 
 
 @dataclass(frozen=True)
@@ -116,6 +142,8 @@ class NullModel:
     margin : float
         Scales are multiplied by it, locations stay. Genomes hold stretches of a few amino acids,
         which random sequences do not.
+    shift : RepetitionShift, optional
+        Of locations, for targets of few codons find such stretches more often.
     """
 
     mean: tuple[float, ...]
@@ -124,6 +152,7 @@ class NullModel:
     least_space: float
     least_agreement: float = 0.0
     margin: float = 1.0
+    shift: RepetitionShift | None = None
 
     def laws(self, circumstances: Circumstances) -> list[Gumbel]:
         """Return the law of each case's best score."""
@@ -131,14 +160,19 @@ class NullModel:
         deviations = np.exp(variances @ np.array(self.variance) / 2)
         means = means @ np.array(self.mean)
         pairs = zip(means.tolist(), deviations.tolist(), strict=True)
-        return [_law(mean, deviation, self.margin) for mean, deviation in pairs]
+        laws = [_law(mean, deviation, self.margin) for mean, deviation in pairs]
+        return self._shifted(laws, circumstances) if self.shift else laws
 
     def _limited(self, circumstances: Circumstances) -> Circumstances:
-        return Circumstances(
-            circumstances.lengths,
-            np.maximum(circumstances.spaces, self.least_space),
-            np.maximum(circumstances.agreements, self.least_agreement),
+        return circumstances._replace(
+            spaces=np.maximum(circumstances.spaces, self.least_space),
+            agreements=np.maximum(circumstances.agreements, self.least_agreement),
         )
+
+    def _shifted(self, laws: list[Gumbel], circumstances: Circumstances) -> list[Gumbel]:
+        shifts = self.shift.of(circumstances.repetitions).tolist()
+        pairs = zip(laws, shifts, strict=True)
+        return [Gumbel(law.location + shift * law.scale, law.scale) for law, shift in pairs]
 
 
 def terms_of(

@@ -21,13 +21,20 @@ from gpu_tools import (
     with_evalues,
 )  # fmt: skip
 from gpu_tools.formats.values.matrices import load_matrix
-from gpu_tools.model.calibration import circumstances_of, setting_of
+from gpu_tools.model.calibration import (
+    Composition,
+    circumstances_of,
+    genome_circumstances,
+    repetition_of,
+    setting_of,
+)
 from gpu_tools.model.json_model import shipped_in
 from gpu_tools.model.protein_scoring import CANDIDATE_WEIGHTS, ProteinScoring
 from gpu_tools.model.resources import resource_path
+from gpu_tools.model.sequences import ProteinSequence
 from gpu_tools.sites.model import shipped_sites
 from gpu_tools.sites.proteins.sites import protein_sites
-from tests.oracles.credibility import agreement, coverage
+from tests.oracles.credibility import agreement, coverage, repetition
 
 
 @pytest.mark.parametrize("name", shipped_in(resource_path("models", "sites")))
@@ -106,6 +113,46 @@ def test_circumstances():
     assert where.spaces.tolist() == [1, 2]
     expected = [agreement("AACGTTTNGA", text) for text in ("ACCA", "GGNT")]
     assert where.agreements == pytest.approx(expected)
+    assert where.repetitions == pytest.approx([repetition("ACCA"), repetition("GGNT")])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_repetition(seed):
+    """Of short targets, too, with N and of few kinds of nucleotides."""
+    print(f"seed {seed}")
+    random = np.random.default_rng(seed)
+    for length in (*range(9), 40, 300):
+        text = "".join(random.choice(list("ACGTN"), length, p=(0.5, 0.2, 0.1, 0.1, 0.1)))
+        assert repetition_of(Sequence.from_text("t", text)) == pytest.approx(repetition(text))
+
+
+def test_repetition_of_codons():
+    """Equal codons have 1, and the frame does not matter."""
+    assert repetition_of(Sequence.from_text("t", "GGC" * 40)) == 1
+    assert repetition_of(Sequence.from_text("t", "A" + "GGC" * 40)) == pytest.approx(1, abs=0.02)
+    random = np.random.default_rng(1).integers(0, 4, 30_000).astype(np.uint8)
+    assert repetition_of(Sequence("t", random)) == pytest.approx(0.25, abs=0.002)
+
+
+def test_proteins_have_no_repetition():
+    protein = ProteinSequence.from_text("p", "MGGGG")
+    (law,) = genome_circumstances(Composition(4, (1, 1, 1, 1)), [protein]).repetitions
+    assert law == 0.25
+
+
+@pytest.mark.parametrize("reading", ["complete", "incomplete"])
+@pytest.mark.parametrize(("ends", "even"), [("global", 0.27), ("free-target", 0.265)])
+def test_a_listed_coding_target_of_few_codons_has_a_higher_law(reading, ends, even):
+    """The targets have equal compositions, so that the repetition alone differs."""
+    model = null_model(SplicedScoring(exon_weight=0.5, intron_penalty=10, ends=ends), reading)
+    base = Sequence.from_text("b", "ACGT" * 2500)
+    random = np.random.default_rng(3)
+    mixed = "".join(random.permutation(list("GGC" * 100)))
+    targets = [Sequence.from_text("t", text) for text in (mixed, "GGC" * 100)]
+    usual, repeated = null_laws(model, [Case(base, t, ExonSet.empty()) for t in targets])
+    assert usual.scale == repeated.scale
+    difference = 50 * (repetition("GGC" * 100) - max(repetition(mixed), even))
+    assert repeated.location - usual.location == pytest.approx(difference * usual.scale)
 
 
 def test_no_case_has_no_law():
@@ -135,9 +182,12 @@ def test_coverage(seed):
 
 @pytest.mark.parametrize("sites", [None, *shipped_in(resource_path("models", "sites"))])
 def test_a_coding_target_unlike_the_base_counts_as_one_of_its_composition(sites):
-    """A target of G and C alone on a base of A and T has the law of one that agrees by chance."""
+    """A target of G and C alone on a base of A and T has the law of one that agrees by chance.
+
+    Its repetition, which list mode's laws regard, does not count here.
+    """
     scoring = SplicedScoring() if sites else SplicedScoring(exon_weight=0.5, intron_penalty=10)
-    model = null_model(scoring, "complete", sites and load_sites(sites))
+    model = replace(null_model(scoring, "complete", sites and load_sites(sites)), shift=None)
     base = Sequence.from_text("b", "AATT" * 2500)
     targets = [Sequence.from_text("t", text * 150) for text in ("GGCC", "ACGT", "AATT")]
     laws = null_laws(model, [Case(base, target, ExonSet.empty()) for target in targets])

@@ -13,6 +13,7 @@ from gpu_tools.model.significance import (
     SPREAD,
     Circumstances,
     NullModel,
+    RepetitionShift,
     fit_null_model,
     terms_of,
 )
@@ -110,6 +111,17 @@ def test_a_margin_widens_the_law_where_it_is():
     model = NullModel((20.0,) + (1.0,) * 11, (3.0, 0.0, 0.0), 1e5, 1.0)
     ((location, scale),) = model.laws(where)
     assert replace(model, margin=2.0).laws(where) == [(location, 2 * scale)]
+
+
+def test_a_shift_moves_the_location_with_the_repetition():
+    """By scales, with a margin by its wider ones, and at least by the least."""
+    where = Circumstances(*(np.full(3, x) for x in (300.0, 1e5, 0.25)), np.array([0.2, 0.3, 0.4]))
+    model = NullModel((20.0,) + (1.0,) * 11, (3.0, 0.0, 0.0), 1e5, 1.0, margin=2.0)
+    plain = model.laws(where)
+    laws = replace(model, shift=RepetitionShift(0.3, 30.0, -1.0)).laws(where)
+    moved = [(a.location - b.location) / b.scale for a, b in zip(laws, plain, strict=True)]
+    assert moved == pytest.approx([-1, 0, 3])
+    assert [law.scale for law in laws] == [law.scale for law in plain]
 
 
 def test_a_smaller_agreement_than_the_least_counts_as_the_least():

@@ -21,6 +21,16 @@ def agreement(base, target):
     return sum(a == b for a, b in pairs) / len(pairs)
 
 
+def repetition(target):
+    """Return how often two nucleotides of a frame are equal, mean of the three frames."""
+    frames = []
+    for frame in (target[k::3] for k in range(3)):
+        known = [c for c in frame if c in "ACGT"]
+        pairs = [(a, b) for i, a in enumerate(known) for b in known[:i]]
+        frames.append(sum(a == b for a, b in pairs) / len(pairs) if pairs else 0.25)
+    return sum(frames) / 3
+
+
 def loci(chains):
     """Group (strand, start, end, score): by falling score, each with the first head it overlaps.
 
