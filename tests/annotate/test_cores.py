@@ -8,7 +8,14 @@ from gpu_tools.annotate.targets import ProteinTargets
 from gpu_tools.model.windows import SearchWindow, SeedChain, SeedHit
 from gpu_tools.search.api import SearchOptions, build_index, find_windows
 from tests.annotate.genomes import (
-    annotate, gene, genome, mutated, proteins, random_protein, random_text, reversed_text,
+    annotate,
+    gene,
+    genome,
+    mutated,
+    proteins,
+    random_protein,
+    random_text,
+    reversed_text,
 )  # fmt: skip
 
 SEED = SeedHit(50_000, 50_090, 400, 430)
