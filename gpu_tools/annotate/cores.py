@@ -22,8 +22,8 @@ LEAST = 0
 """Least score of a core: 104 hits at 30 to 50 % identity have 32 and more, 9 of 10 others less."""
 NO_CHAIN = 1 << 28
 """A least score that no chain has, so that none is traced."""
-_RESIDUES = 100
-_NUCLEOTIDES = 3 * _RESIDUES + 1200
+_NEIGHBOURS = 100
+_NUCLEOTIDES = 3 * _NEIGHBOURS + 1200
 
 
 class WindowCore(NamedTuple):
@@ -55,6 +55,6 @@ def core_of(window: SearchWindow, residues: int, least: int) -> WindowCore | Non
     seed = window.chains[0].seed
     low, high = seed.start - _NUCLEOTIDES, seed.end + _NUCLEOTIDES
     part = window.part(max(low, window.start), min(high, window.end))
-    first, last = max(seed.first - _RESIDUES, 0), min(seed.last + _RESIDUES, residues)
+    first, last = max(seed.first - _NEIGHBOURS, 0), min(seed.last + _NEIGHBOURS, residues)
     core = WindowCore(part, first, last)
     return core if len(window) * residues >= SPARED * len(part) * (last - first) else None
