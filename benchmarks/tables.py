@@ -247,6 +247,7 @@ TABLES = {
         ("genome", "whole, seeded", "index and genome, by the sum", "a part of 16, exhaustive"),
         annotation_rows.memory,
     ),
+    "annotation-speed": Table("annotation-speed-cpu", annotation_rows.SPEED, annotation_rows.speed),
     "annotation-seeded": Table(
         "annotation-seeded",
         ("proteins", "hits", "found", "same", "genes", "found", "same", "exhaustive", "seeded"),

@@ -6,6 +6,12 @@ from collections.abc import Iterator
 
 from benchmarks.accuracy.rows import Row
 
+SPEED = (
+    "12 Mb, 5,000 proteins, two threads", "elapsed", "processor's time", "peak memory",
+    "transcripts", "loci", "outside of true ones", "true loci met",
+)  # fmt: skip
+"""Titles of `speed`."""
+
 
 def gene_sets(figures: dict) -> Iterator[Row]:
     """Yield a row a data set, identity and method: F1 of each level, loci, processor's time."""
@@ -56,6 +62,16 @@ def searches(figures: dict) -> Iterator[Row]:
         counts = (str(row[of][key]) for of in ("hits", "genes") for key in row[of])
         times = (f"{row[f'{search}_seconds']:.1f} s" for search in ("exhaustive", "seeded"))
         yield name, *counts, *times
+
+
+def speed(figures: dict) -> Iterator[Row]:
+    """Yield a row a program: elapsed and processor's time, memory, and what it finds."""
+    for name, row in figures.items():
+        if "peak_megabytes" in row:
+            times = (f"{row[key]:.0f} s" for key in ("seconds", "processor_seconds"))
+            found = (f"{row[key]:,}" for key in ("transcripts", "loci", "outside"))
+            true = f"{row['true']} of {row['true_loci']}"
+            yield name, *times, _megabytes(row["peak_megabytes"]), *found, true
 
 
 def _megabytes(value: int | None) -> str:

@@ -9,6 +9,7 @@ from functools import partial
 from itertools import groupby, pairwise
 
 from gpu_tools.annotate.composition import evalues_here
+from gpu_tools.annotate.cores import LEAST, NO_CHAIN, core_of
 from gpu_tools.annotate.ends import widened
 from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.options import Alignment, AnnotationOptions
@@ -72,7 +73,8 @@ class HitSearch:
         (int, SplicedAlignment or ProteinAlignment)
             A target's number, and a chain in its record's coordinates with its E-value.
         """
-        waiting = (window for window in windows if self._is_tried(window))
+        tried = (window for window in windows if self._is_tried(window))
+        waiting = self._promising(list(tried)) if self._knows_words else tried
         while waiting:
             remaining: list[SearchWindow] = []
             for window, alignment in self._aligned(waiting):
@@ -106,6 +108,25 @@ class HitSearch:
             return True
         best = max(chain.score for chain in window.chains)
         return best >= LEAST_SHARE * self._least_score(window.target)
+
+    @property
+    def _knows_words(self) -> bool:
+        """Whether windows are those of proteins that words have found."""
+        return self.options.search == "seeded" and self.targets.finds_loose_ends
+
+    def _promising(self, windows: list[SearchWindow]) -> list[SearchWindow]:
+        """Return windows without those whose core shows that chance has made them."""
+        length = [len(target) for target in self.targets.sequences]
+        cores = {
+            k: core for k, w in enumerate(windows)
+            if (core := core_of(w, length[w.target], self._least_score(w.target)))
+        }  # fmt: skip
+        whole = self._cases([core.window for core in cores.values()])
+        cases = [core.case(case) for core, case in zip(cores.values(), whole, strict=True)]
+        found = self.targets.align(cases, [NO_CHAIN] * len(cases), self.device, self.threads)
+        scores = dict(zip(cores, (one.score for one in found), strict=True))
+        refused = {k for k, score in scores.items() if score is None or score < LEAST}
+        return [window for k, window in enumerate(windows) if k not in refused]
 
     def _aligned(self, windows: Iterable[SearchWindow]) -> Iterator[tuple[SearchWindow, Alignment]]:
         """Yield each window, and the best chain in it.

@@ -6,6 +6,23 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 
+class SeedHit(NamedTuple):
+    """A stretch of a genome that resembles one of a target, without a gap.
+
+    Attributes
+    ----------
+    start, end : int
+        Nucleotides on the record's forward strand.
+    first, last : int
+        From its first symbol of the target to behind its last one.
+    """
+
+    start: int
+    end: int
+    first: int
+    last: int
+
+
 class SeedChain(NamedTuple):
     """Words that a target and a genome share one behind the other: what a search found in a window.
 
@@ -16,6 +33,8 @@ class SeedChain(NamedTuple):
     score : int
     low, high : int
         The window that it would have if no long intron lay at either end of the gene.
+    seed : SeedHit, optional
+        Its best stretch without a gap.
     """
 
     start: int
@@ -23,6 +42,7 @@ class SeedChain(NamedTuple):
     score: int
     low: int
     high: int
+    seed: SeedHit | None = None
 
 
 @dataclass(frozen=True, order=True)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.model.windows import SearchWindow, SeedChain
+from gpu_tools.model.windows import SearchWindow, SeedChain, SeedHit
 from gpu_tools.search.cpu import chains, hits
 from gpu_tools.search.cpu.chains import Links
 from gpu_tools.search.cpu.hits import HitLimits
@@ -208,11 +208,20 @@ def _span(chain: NDArray[np.int64], score: int, reach: Reach, length: int) -> Ch
     near_low, near_high = reach.near(first), reach.near(len(reach.worth) - 1 - last)
     near = max(start - near_low, low), min(end + near_high, high)
     return ChainSpan(
-        first, last, start, end, low, high, score, (SeedChain(start, end, score, *near),)
+        first, last, start, end, low, high, score,
+        (SeedChain(start, end, score, *near, _seed(chain, reach.step)),),
     )  # fmt: skip
+
+
+def _seed(chain: NDArray[np.int64], step: int) -> SeedHit:
+    """Return the hit of a chain that scores most, the first of equals."""
+    hit = chain[chain[:, chains.SCORE].argmax()]
+    start, first, last = (int(hit[k]) for k in (chains.START, chains.FIRST, chains.LAST))
+    return SeedHit(start, start + step * (last - first), first, last)
 
 
 def _turned(chain: SeedChain, length: int) -> SeedChain:
     """Return a chain of a strand of some length as it lies on the other one."""
-    start, end, score, low, high = chain
-    return SeedChain(length - end, length - start, score, length - high, length - low)
+    start, end, score, low, high, seed = chain
+    seed = seed._replace(start=length - seed.end, end=length - seed.start)
+    return SeedChain(length - end, length - start, score, length - high, length - low, seed)

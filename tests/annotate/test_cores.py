@@ -1,0 +1,82 @@
+"""Cores of windows: what is tried of a window whose words chance may have made."""
+
+import numpy as np
+import pytest
+
+from gpu_tools.annotate.cores import core_of
+from gpu_tools.annotate.targets import ProteinTargets
+from gpu_tools.model.windows import SearchWindow, SeedChain, SeedHit
+from gpu_tools.search.api import SearchOptions, build_index, find_windows
+from tests.annotate.genomes import (
+    annotate,
+    gene,
+    genome,
+    mutated,
+    proteins,
+    random_protein,
+    random_text,
+    reversed_text,
+)  # fmt: skip
+
+SEED = SeedHit(50_000, 50_090, 400, 430)
+CHAIN = SeedChain(49_000, 52_000, 60, 40_000, 60_000, SEED)
+WINDOW = SearchWindow(0, 0, "+", 30_000, 70_000, 60, (CHAIN,))
+
+
+def test_a_core_is_the_best_hit_with_what_lies_beside_it():
+    core = core_of(WINDOW, 2000, 200)
+    assert core.window == WINDOW.part(48_500, 51_590)
+    assert (core.first, core.last) == (300, 530)
+
+
+def test_a_core_ends_with_its_window_and_its_target():
+    window = WINDOW.part(49_900, 200_000)
+    core = core_of(window, 450, 200)
+    assert (core.window.start, core.window.end) == (49_900, 51_590)
+    assert (core.first, core.last) == (300, 450)
+
+
+@pytest.mark.parametrize(
+    ("window", "residues", "least"),
+    [
+        (WINDOW, 2000, 120),  # half of a hit's score
+        (WINDOW.part(49_000, 51_000), 600, 200),  # little is spared
+        (SearchWindow(0, 0, "+", 30_000, 70_000, 60, (CHAIN, CHAIN)), 2000, 200),
+        (SearchWindow(0, 0, "+", 30_000, 70_000, 60), 2000, 200),
+    ],
+)
+def test_other_windows_are_tried_as_a_whole(window, residues, least):
+    assert core_of(window, residues, least) is None
+
+
+def test_seeds_lie_where_the_residues_match():
+    """On either strand the seed's codons are the target's residues."""
+    rng = np.random.default_rng(70)
+    protein = random_protein(rng, 60)
+    text = genome(random_text(rng, 3000), gene(rng, protein, 0), random_text(rng, 3000)).letters()
+    for record in (genome(text), genome(reversed_text(text))):
+        targets = proteins(a=protein).sequences
+        (window, *_) = find_windows(build_index([record]), targets, SearchOptions(), 1)
+        seed = window.chains[0].seed
+        found = record.letters()[seed.start : seed.end]
+        found = found if window.strand == "+" else reversed_text(found)
+        assert found == gene(rng, protein[seed.first : seed.last], 0).removesuffix("TAA")
+
+
+def test_windows_of_chance_are_left_out_and_genes_stay(monkeypatch):
+    rng, cells, align = np.random.default_rng(71), [], ProteinTargets.align
+
+    def measured(self, cases, *more):
+        cells.append(sum(case.cells for case in cases))
+        return align(self, cases, *more)
+
+    monkeypatch.setattr(ProteinTargets, "align", measured)
+    texts = {f"p{k}": random_protein(rng, 1000) for k in range(3)}
+    planted = gene(rng, mutated(rng, texts["p0"], 0.6), 3)
+    record = genome(random_text(rng, 150_000), planted, random_text(rng, 150_000))
+    found, spent = annotate([record], proteins(**texts), search="seeded"), sum(cells)
+    cells.clear()
+    monkeypatch.setattr("gpu_tools.annotate.hits.core_of", lambda *of: None)
+    assert annotate([record], proteins(**texts), search="seeded").genes == found.genes
+    assert len(found.genes) == 1
+    assert 1.5 * spent < sum(cells)
