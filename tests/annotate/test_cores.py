@@ -71,12 +71,14 @@ def test_windows_of_chance_are_left_out_and_genes_stay(monkeypatch):
         return align(self, cases, *more)
 
     monkeypatch.setattr(ProteinTargets, "align", measured)
-    texts = {f"p{k}": random_protein(rng, 1000) for k in range(3)}
-    planted = gene(rng, mutated(rng, texts["p0"], 0.6), 3)
+    targets = proteins(**{f"p{k}": random_protein(rng, 1000) for k in range(3)})
+    planted = gene(rng, mutated(rng, targets.sequences[0].letters(), 0.6), 3)
     record = genome(random_text(rng, 150_000), planted, random_text(rng, 150_000))
-    found, spent = annotate([record], proteins(**texts), search="seeded"), sum(cells)
-    cells.clear()
-    monkeypatch.setattr("gpu_tools.annotate.hits.core_of", lambda *of: None)
-    assert annotate([record], proteins(**texts), search="seeded").genes == found.genes
-    assert len(found.genes) == 1
-    assert 1.5 * spent < sum(cells)
+    (found,) = annotate([record], targets, search="seeded").genes
+    spent = sum(cells)
+    (expected,) = annotate([record], targets, search="exhaustive").genes
+    assert [t.alignment.chain for t in found.transcripts] == [
+        t.alignment.chain for t in expected.transcripts
+    ]
+    windows = find_windows(build_index([record]), targets.sequences, SearchOptions(), 1)
+    assert 1.5 * spent < sum(len(w) * 1000 for w in windows)
