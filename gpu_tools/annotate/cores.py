@@ -19,7 +19,7 @@ WEAK = 0.5
 SPARED = 3
 """A window has so many times the cells of its core, at least, or the core is not tried."""
 LEAST = 0
-"""Least score of a core. Hits have 32 and more at 30 to 50 % identity, 9 in 10 others less than 0."""
+"""Least score of a core: hits at 30 to 50 % identity have 32 and more, 9 in 10 others less."""
 NO_CHAIN = 1 << 28
 """A least score that no chain has, so that none is traced."""
 _NEIGHBOURS = 100
