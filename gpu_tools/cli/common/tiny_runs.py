@@ -135,7 +135,10 @@ TINY_RUNS = (
         "spliced-align", "gpu_tools.sites.proteins.cpu.parts", "traceback", "site_model proteins"
     ),
     _run(
-        "spliced-align", f"{_ON_GENES} --gap-open 40000", f"site_model proteins {WIDE}", devices=ON_CPU
+        "spliced-align",
+        f"{_ON_GENES} --gap-open 40000",
+        f"site_model proteins {WIDE}",
+        devices=ON_CPU,
     ),
     _run("spliced-align", _ON_EXONS, "proteins", devices=ON_CPU),
     _run("spliced-align", f"{_ON_EXONS} --gap-open 40000", f"proteins {WIDE}", devices=ON_CPU),
