@@ -34,7 +34,7 @@ def command(commands: tuple[str, ...], device: str, threads: int | None, quiet: 
     chosen = [r for r in TINY_RUNS if not commands or r.command.partition(" ")[0] in commands]
     for each in devices_to_warm(device):
         warming = Warming(each)
-        runs = warming.missing([run for run in chosen if run.gpu or each == "cpu"])
+        runs = warming.missing([run for run in chosen if run.is_for(each)])
         failures = warming.run(runs, threads, _silent if quiet else _tell)
         if failures:
             raise GpuToolsError(f"code for {each} could not be compiled: {failures[0]}")

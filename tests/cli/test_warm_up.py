@@ -9,7 +9,14 @@ import click
 import pytest
 
 from gpu_tools.cli.common import warming
-from gpu_tools.cli.common.tiny_runs import TINY_RUNS, WIDE, TinyRun, modes_of, write_inputs
+from gpu_tools.cli.common.tiny_runs import (
+    ON_BOTH,
+    TINY_RUNS,
+    WIDE,
+    TinyRun,
+    modes_of,
+    write_inputs,
+)
 from gpu_tools.cli.common.warming import IN_RUN, Warming, devices_to_warm
 from gpu_tools.cli.main import cli, main
 from gpu_tools.hardware.compiling import about_to_compile
@@ -75,7 +82,7 @@ def test_behind_a_warm_up_nothing_is_compiled(line, warm, inputs):
 
 
 def test_a_second_warm_up_has_nothing_to_do(warm, capsys):
-    assert Warming("cpu").missing(TINY_RUNS) == []
+    assert Warming("cpu").missing([r for r in TINY_RUNS if r.is_for("cpu")]) == []
     assert main(["warm-up", "--device", "cpu"]) == 0
     assert capsys.readouterr().err == ""
 
@@ -167,7 +174,7 @@ def test_a_first_call_on_a_gpu_compiles_for_the_gpu(command, compiles_for, monke
 
 
 def test_a_run_that_fails_is_told_and_not_recorded():
-    bad = TinyRun("max-segments", "--sequence none.fa --scale gc", frozenset(), True)
+    bad = TinyRun("max-segments", "--sequence none.fa --scale gc", frozenset(), ON_BOTH)
     told = []
     (failure,) = Warming("cpu").run([bad], 1, told.append)
     assert "none.fa" in failure
@@ -176,7 +183,7 @@ def test_a_run_that_fails_is_told_and_not_recorded():
 
 
 def test_what_remains_is_told():
-    runs = [TinyRun("max-segments", f"--sequence none{k}.fa --scale gc", frozenset(), True)
+    runs = [TinyRun("max-segments", f"--sequence none{k}.fa --scale gc", frozenset(), ON_BOTH)
             for k in range(3)]  # fmt: skip
     told = []
     assert len(Warming("cpu").run(runs, 2, told.append)) == 3

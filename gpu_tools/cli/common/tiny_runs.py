@@ -9,6 +9,9 @@ from typing import NamedTuple
 import numpy as np
 
 WIDE = "wide"
+CPU, CUDA = "cpu", "cuda"
+ON_CPU, ON_CUDA = frozenset([CPU]), frozenset([CUDA])
+ON_BOTH = ON_CPU | ON_CUDA
 _RESIDUES = "ACDEFGHIKLMNPQRSTVWY"
 
 
@@ -22,8 +25,8 @@ class TinyRun(NamedTuple):
     modes : frozenset of str
         The options that make the command need other code than without them, see `modes_of`; and
         `WIDE` for cells and numbers of more bits, which large inputs need.
-    gpu : bool
-        Whether a GPU can do it.
+    devices : frozenset of str
+        The kinds of devices that it is for, `CPU` and `CUDA`.
     module : str, optional
         A program that compiles a part of the command's functions, to be run instead beside it.
     """
@@ -31,7 +34,7 @@ class TinyRun(NamedTuple):
     command: str
     arguments: str
     modes: frozenset[str]
-    gpu: bool
+    devices: frozenset[str]
     module: str | None = None
 
     @property
@@ -39,10 +42,14 @@ class TinyRun(NamedTuple):
         """Whether the command has the option ``--device``."""
         return self.command != "exons predict"
 
+    def is_for(self, device: str) -> bool:
+        """Return whether it is for a device, ``cpu`` or ``cuda:`` and ordinals."""
+        return device.partition(":")[0] in self.devices
+
     def line(self, device: str) -> list[str]:
         """Return the arguments of Python, but for the output, on a device."""
         if self.module is not None:
-            return ["-m", self.module, self.arguments]
+            return ["-m", self.module, self.arguments, device]
         options = ["--device", device, "--threads", "2"] if self.has_device else []
         return ["-m", "gpu_tools", *f"{self.command} {self.arguments}".split(), *options]
 
@@ -62,13 +69,26 @@ def modes_of(options: dict) -> frozenset[str]:
     return frozenset(chosen)
 
 
-def _run(command: str, arguments: str, modes: str = "", gpu: bool = True) -> TinyRun:
-    return TinyRun(command, arguments, frozenset(modes.split()), gpu)
+def _run(
+    command: str, arguments: str, modes: str = "", devices: frozenset[str] = ON_BOTH
+) -> TinyRun:
+    return TinyRun(command, arguments, frozenset(modes.split()), devices)
 
 
-def _part(command: str, module: str, part: str, modes: str = "") -> TinyRun:
-    """Return a program that compiles a part of what a command needs on a CPU."""
-    return _run(command, part, modes, gpu=False)._replace(module=module)
+def _part(
+    command: str, module: str, part: str, modes: str = "", devices: frozenset[str] = ON_CPU
+) -> TinyRun:
+    """Return a program that compiles a part of what a command needs."""
+    return _run(command, part, modes, devices)._replace(module=module)
+
+
+def _kernels(names: str, modes: str) -> tuple[TinyRun, ...]:
+    """Return programs that compile kernels of site mode, one each."""
+    module = "gpu_tools.sites.gpu.parts"
+    return tuple(
+        _part("spliced-align", module, name, f"site_model {modes}", ON_CUDA)
+        for name in names.split()
+    )
 
 
 _LISTED = "--base base.fa --targets targets.fa --exons exons.tsv"
@@ -103,23 +123,29 @@ TINY_RUNS = (
         _part("spliced-align", "gpu_tools.sites.cpu.parts", f"{part} complete", "site_model coding")
         for part in _HALVES
     ),
+    *_kernels("sweep_codons trace", "coding"),
     _run("spliced-align", f"{_SITES} --coding", "site_model coding"),
     _run("spliced-align", f"{_SITES} --coding {_LARGE_SCORES}", f"site_model coding {WIDE}"),
+    *_kernels("steps trace sweep", ""),
     _run("spliced-align", _SITES, "site_model"),
     _run("spliced-align", f"{_SITES} {_LARGE_SCORES}", f"site_model {WIDE}"),
+    *_kernels("sweep_proteins", "proteins"),
     _run("spliced-align", _ON_GENES, "site_model proteins"),
     _part(
         "spliced-align", "gpu_tools.sites.proteins.cpu.parts", "traceback", "site_model proteins"
     ),
     _run(
-        "spliced-align", f"{_ON_GENES} --gap-open 40000", f"site_model proteins {WIDE}", gpu=False
+        "spliced-align",
+        f"{_ON_GENES} --gap-open 40000",
+        f"site_model proteins {WIDE}",
+        devices=ON_CPU,
     ),
-    _run("spliced-align", _ON_EXONS, "proteins", gpu=False),
-    _run("spliced-align", f"{_ON_EXONS} --gap-open 40000", f"proteins {WIDE}", gpu=False),
-    _run("annotate", f"{_GENOME} --proteins proteins.fa", "site_model proteins", gpu=False),
-    _run("annotate", f"{_GENOME} --cdnas targets.fa", "site_model", gpu=False),
-    _run("spliced-align", f"{_LISTED} --ends free", "free", gpu=False),
-    _run("spliced-align", f"{_LISTED} --coding", "coding", gpu=False),
+    _run("spliced-align", _ON_EXONS, "proteins", devices=ON_CPU),
+    _run("spliced-align", f"{_ON_EXONS} --gap-open 40000", f"proteins {WIDE}", devices=ON_CPU),
+    _run("annotate", f"{_GENOME} --proteins proteins.fa", "site_model proteins", devices=ON_CPU),
+    _run("annotate", f"{_GENOME} --cdnas targets.fa", "site_model", devices=ON_CPU),
+    _run("spliced-align", f"{_LISTED} --ends free", "free", devices=ON_CPU),
+    _run("spliced-align", f"{_LISTED} --coding", "coding", devices=ON_CPU),
     _run("global-align", "--query query.fa --subject query.fa"),
     _run("global-align", f"{_PROTEINS} --matrix BLOSUM62", "matrix"),
     _run("match-approximate", f"{_MATCHING} --max-distance 2"),
@@ -140,7 +166,7 @@ TINY_RUNS = (
     _run("max-submatrix", "--matrix matrix.tsv"),
     _run("max-submatrix", "--matrix large.npy", WIDE),
     _run("max-submatrix", "--matrix fractions.npy", WIDE),
-    _run("exons predict", "--base base.fa", gpu=False),
+    _run("exons predict", "--base base.fa", devices=ON_CPU),
 )
 """The longest ones first."""
 

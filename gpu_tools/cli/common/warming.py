@@ -48,8 +48,9 @@ def compiling_side_by_side(context: click.Context, options: dict) -> Iterator[No
         names = {name, "spliced-align"} if name == "annotate" else {name}
         runs = [run for run in TINY_RUNS if run.command in names and run.modes == modes]
         device = options.get("device", _CPU)
-        warming = Warming(device if any(r.gpu for r in runs if r.command == name) else _CPU)
-        runs = [run for run in runs if run.gpu or warming.device == _CPU]
+        can = any(run.is_for(device) for run in runs if run.command == name)
+        warming = Warming(device if can else _CPU)
+        runs = [run for run in runs if run.is_for(warming.device)]
         tell = (lambda text: None) if options["quiet"] else _echo
         tell("compiling, once: code for this machine (gpu-tools warm-up does it for all commands)")
         side_by_side = cpu_threads(options.get("threads")) > 1
