@@ -20,6 +20,7 @@ from gpu_tools.cli.common.tiny_runs import (
 from gpu_tools.cli.common.warming import IN_RUN, Warming, devices_to_warm
 from gpu_tools.cli.main import cli, main
 from gpu_tools.hardware.compiling import about_to_compile
+from gpu_tools.hardware.device import simulated
 
 PROTEINS = "--query proteins.fa --subject proteins.fa --matrix BLOSUM62"
 BY_HAND = (
@@ -52,6 +53,21 @@ event.register("numba:compile", Compiled())
 from gpu_tools.cli.main import main
 raise SystemExit(main())
 """
+
+MISSED = """
+import sys
+from importlib import import_module
+from gpu_tools.cli.main import main
+from gpu_tools.sites.proteins.cpu.chain import follow
+
+family, *line = sys.argv[1:]
+assert main(line) == 0
+kernels = {k: one for k, (one, _) in import_module(f"gpu_tools.{family}.gpu.parts").KERNELS.items()}
+functions = {"trace_proteins": follow} | kernels
+print(*sorted(k for k, one in functions.items() if one.overloads))
+print(*sorted(k for k, one in functions.items() if one.stats.cache_misses))
+"""
+"""Tells which functions a command has used, and which it had to compile."""
 
 
 @pytest.fixture
@@ -212,3 +228,22 @@ def test_devices_to_warm():
 def test_with_a_gpu_auto_is_both():
     assert devices_to_warm("auto") == ["cpu", "cuda:0"]
     assert devices_to_warm("cuda") == ["cuda:0"]
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(simulated(), reason="the simulator compiles no kernels")
+@pytest.mark.parametrize("modes", ["", "site_model", "site_model coding", "site_model proteins"])
+def test_parts_for_gpus_compile_what_a_call_on_a_gpu_uses(modes, inputs):
+    """Other types would be compiled again."""
+    runs = [r for r in TINY_RUNS if r.command == "spliced-align" and r.modes == {*modes.split()}]
+    parts = [r for r in runs if r.module and r.is_for("cuda:0")]
+    (run,) = [r for r in runs if not r.module]
+    cache = {"NUMBA_CACHE_DIR": str(inputs / "cache")}
+    for part in parts:
+        assert not python(inputs, *part.line("cuda:0"), **cache).returncode
+    line = [*run.line("cuda:0")[2:], "--output", "out"]
+    done = python(inputs, "-c", MISSED, parts[0].module.split(".")[1], *line, **cache)
+    assert done.returncode == 0, done.stderr
+    used, compiled = map(str.split, done.stdout.splitlines())
+    assert set(used) == {part.arguments for part in parts} - {"steps"}
+    assert compiled == []

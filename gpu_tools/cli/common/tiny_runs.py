@@ -82,13 +82,10 @@ def _part(
     return _run(command, part, modes, devices)._replace(module=module)
 
 
-def _kernels(names: str, modes: str) -> tuple[TinyRun, ...]:
-    """Return programs that compile kernels of site mode, one each."""
-    module = "gpu_tools.sites.gpu.parts"
-    return tuple(
-        _part("spliced-align", module, name, f"site_model {modes}", ON_CUDA)
-        for name in names.split()
-    )
+def _on_gpu(module: str, names: str, modes: str) -> tuple[TinyRun, ...]:
+    """Return programs that compile kernels, one each, and what the CPU does beside them."""
+    module = f"gpu_tools.{module}.gpu.parts"
+    return tuple(_part("spliced-align", module, name, modes, ON_CUDA) for name in names.split())
 
 
 _LISTED = "--base base.fa --targets targets.fa --exons exons.tsv"
@@ -108,12 +105,14 @@ TINY_RUNS = (
     _run("local-align", _LOCAL),
     _run("local-align", f"{_LOCAL} --match 40000 --mismatch -40000 --gap-open 90000", WIDE),
     _run("local-align", f"{_LOCAL} --match 130 --mismatch -130 --gap-open 300"),
-    _part("local-align", "gpu_tools.local.parts", "nucleotides"),
+    _part("local-align", "gpu_tools.local.parts", "nucleotides", "", ON_BOTH),
     _run("local-align", "--query long.fa --subject long.fa --k 1", WIDE),
     _run("local-align", f"{_PROTEINS} --k 4 --matrix BLOSUM62", "matrix"),
     _run("local-align", f"{_ONLY_16_BITS} --k 4 --matrix BLOSUM62", "matrix"),
-    _part("local-align", "gpu_tools.local.parts", "matrix", "matrix"),
+    _part("local-align", "gpu_tools.local.parts", "matrix", "matrix", ON_BOTH),
     _run("local-align", f"{_PROTEINS} --k 4 --matrix large.txt", f"matrix {WIDE}"),
+    *_on_gpu("spliced", "sweep trace", ""),
+    *_on_gpu("spliced", "sweep trace", "shuffles"),
     _run("spliced-align", _LISTED),
     *(_part("spliced-align", "gpu_tools.spliced.cpu.parts", part) for part in ("trace", "sweep")),
     _run("spliced-align", f"{_LISTED} {_LARGE_SCORES}", WIDE),
@@ -123,13 +122,13 @@ TINY_RUNS = (
         _part("spliced-align", "gpu_tools.sites.cpu.parts", f"{part} complete", "site_model coding")
         for part in _HALVES
     ),
-    *_kernels("sweep_codons trace", "coding"),
+    *_on_gpu("sites", "sweep_codons trace", "site_model coding"),
     _run("spliced-align", f"{_SITES} --coding", "site_model coding"),
     _run("spliced-align", f"{_SITES} --coding {_LARGE_SCORES}", f"site_model coding {WIDE}"),
-    *_kernels("steps trace sweep", ""),
+    *_on_gpu("sites", "steps trace sweep", "site_model"),
     _run("spliced-align", _SITES, "site_model"),
     _run("spliced-align", f"{_SITES} {_LARGE_SCORES}", f"site_model {WIDE}"),
-    *_kernels("sweep_proteins", "proteins"),
+    *_on_gpu("sites", "trace_proteins sweep_proteins", "site_model proteins"),
     _run("spliced-align", _ON_GENES, "site_model proteins"),
     _part(
         "spliced-align", "gpu_tools.sites.proteins.cpu.parts", "traceback", "site_model proteins"

@@ -1,4 +1,4 @@
-"""Compiles a kernel of site mode without starting it, or the steps of a table.
+"""Compiles a kernel of site mode without starting it, or what the CPU does beside a GPU.
 
 As a program of its own: processes that compile one each finish them sooner.
 """
@@ -17,6 +17,10 @@ from gpu_tools.sites.gpu.steps import compile_steps
 from gpu_tools.sites.gpu.sweep import sweep_packed_warp
 from gpu_tools.sites.gpu.traceback import trace_packed_warp
 from gpu_tools.sites.model import load_sites
+from gpu_tools.sites.proteins.cpu import parts
+from gpu_tools.sites.proteins.gpu.plan import ProteinStrand
+from gpu_tools.sites.proteins.gpu.resumed import ResumedSweep
+from gpu_tools.sites.proteins.gpu.strips import ROWS_AGAIN, LaidOutProtein, ProteinJob
 from gpu_tools.sites.proteins.gpu.sweep import sweep_proteins_warp
 
 _TABLE, _STRIPS, _ENDS = int64[:, ::1], int32[:, ::1], int32[:, :, ::1]
@@ -43,12 +47,28 @@ KERNELS = {
 """Each part's kernel, and the types of what it is started with."""
 
 
+def compile_steps_of_a_table() -> None:
+    """Compile what makes the steps of a table."""
+    codes, ends = np.zeros(9, np.uint8), SplicedScoring().ends
+    compile_steps(listed_sites(codes, load_sites("vertebrate").table(codes, ends, "any", 0, 1)))
+
+
+def compile_traceback_of_proteins() -> None:
+    """Compile what follows a protein's chain from checkpoints of a GPU."""
+    strand = ProteinStrand(parts.CODES, parts.table_of_codes(), parts.SCORING, ROWS_AGAIN)
+    job = ProteinJob(strand, LaidOutProtein(parts.TARGET, parts.SCORING))
+    sweep = ResumedSweep(job, 0, 0, fetch=lambda *of: None)  # there is no checkpoint before part 0
+    parts.compile_traceback(sweep, sweep.stored, sweep.checkpoints(0))
+
+
+HOST = {"steps": compile_steps_of_a_table, "trace_proteins": compile_traceback_of_proteins}
+"""What compiles a part for the CPU."""
+
+
 def compile_part(name: str, device: str = "cuda:0") -> None:
-    """Compile a kernel of `KERNELS` for the kind of a GPU, or ``steps``."""
-    if name == "steps":
-        codes = np.zeros(9, np.uint8)
-        ends = SplicedScoring().ends
-        compile_steps(listed_sites(codes, load_sites("vertebrate").table(codes, ends, "any", 0, 1)))
+    """Compile a kernel of `KERNELS` for the kind of a GPU, or a part of `HOST`."""
+    if name in HOST:
+        HOST[name]()
         return
     kernel, types = KERNELS[name]
     cuda.select_device(int(device.partition(":")[2] or 0))

@@ -13,26 +13,41 @@ from gpu_tools.formats.values.matrices import load_matrix
 from gpu_tools.model.protein_scoring import ProteinScoring
 from gpu_tools.sites.model import load_sites
 from gpu_tools.sites.proteins.cpu.chain import NUMBERS, follow
+from gpu_tools.sites.proteins.cpu.checkpoints import Checkpoints
 from gpu_tools.sites.proteins.cpu.question import StoredBlocks, question_of, trace_memory
 from gpu_tools.sites.proteins.cpu.state import fresh_state, states_of
 from gpu_tools.sites.proteins.cpu.strand import ProteinSweep
 from gpu_tools.sites.proteins.sites import protein_sites, protein_table
+from gpu_tools.sites.table import SiteTable
+
+SCORING = ProteinScoring(load_matrix("BLOSUM62"))
+CODES, TARGET = np.zeros(9, np.uint8), np.zeros(1, np.uint8)
 
 
-def compile_traceback() -> None:
-    """Compile what follows a chain, for the types of a sweep whose cells have 16 bits."""
-    scoring = ProteinScoring(load_matrix("BLOSUM62"))
-    codes, target = np.zeros(9, np.uint8), np.zeros(1, np.uint8)
-    table = protein_table(protein_sites(load_sites("vertebrate")), codes, 0, scoring)
-    sweep = ProteinSweep(codes, target, table, scoring)
-    question = question_of(sweep.lists, sweep.columns, target, scoring, 0, sweep.sizes.maxima)
-    ends = np.full((1, 2, sweep.columns.width), sweep.columns.none)
-    stored = StoredBlocks(0, sweep.block, states_of(fresh_state(table, sweep.columns), 1), ends)
+def table_of_codes() -> SiteTable:
+    """Return the table of `CODES`."""
+    return protein_table(protein_sites(load_sites("vertebrate")), CODES, 0, SCORING)
+
+
+def compile_traceback(
+    sweep: ProteinSweep, stored: StoredBlocks, checkpoints: Checkpoints | None
+) -> None:
+    """Compile what follows a chain, for the types of a sweep of `CODES` and `TARGET`."""
+    question = question_of(sweep.lists, sweep.columns, TARGET, SCORING, 0, sweep.sizes.maxima)
     memory = trace_memory(sweep.columns, sweep.sizes, sweep.block, sweep.blocks_again)
     path, runs = np.zeros(NUMBERS, np.int64), np.empty((1, 2), np.int64)
-    arguments = question, stored, None, memory, path, runs, runs
+    arguments = question, stored, checkpoints, memory, path, runs, runs
     follow.compile(tuple(map(typeof, arguments)))
 
 
+def compile_on_cpu() -> None:
+    """Compile the traceback of a sweep on the CPU whose cells have 16 bits."""
+    table = table_of_codes()
+    sweep = ProteinSweep(CODES, TARGET, table, SCORING)
+    ends = np.full((1, 2, sweep.columns.width), sweep.columns.none)
+    states = states_of(fresh_state(table, sweep.columns), 1)
+    compile_traceback(sweep, StoredBlocks(0, sweep.block, states, ends), None)
+
+
 if __name__ == "__main__":
-    compile_traceback()
+    compile_on_cpu()
