@@ -83,10 +83,11 @@ class SearchWindow:
     @property
     def near(self) -> SearchWindow:
         """The part that its best chain needs without long introns; all of it if no chain is known.
-
-        Of chains of one score it is the first one.
         """
-        if not self.chains:
-            return self
-        best = max(self.chains, key=lambda chain: chain.score)
-        return self.part(max(best.low, self.start), min(best.high, self.end))
+        best = self.best
+        return self.part(max(best.low, self.start), min(best.high, self.end)) if best else self
+
+    @property
+    def best(self) -> SeedChain | None:
+        """The best of its chains, the first one of equals; None if no chain is known."""
+        return max(self.chains, key=lambda chain: chain.score, default=None)

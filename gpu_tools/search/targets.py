@@ -91,12 +91,10 @@ class TargetSearch:
         found = self.hits(target)
         intron = self.links.intron + chances(len(target) * PER_PLACE[self.index.kind])
         links = self.links._replace(intron=intron)
-        scores, before = chains.best_chains(found, links)
-        order = np.lexsort((np.arange(len(found)), -scores))
         most = _MORE_CHAINS * self.options.max_windows
         for often in (1, OFTEN):
             least = self.least_score(len(target), often)
-            owner, totals = chains.separate(order, scores, before, least, most)
+            owner, totals = chains.chains_apart(found, links, least, most)
             if len(totals):
                 break
         spans = self._spans(target, found, owner, totals)
