@@ -82,8 +82,7 @@ class SearchWindow:
 
     @property
     def near(self) -> SearchWindow:
-        """The part that its best chain needs without long introns; all of it if no chain is known.
-        """
+        """The part that its best chain needs without long introns, or all of it."""
         best = self.best
         return self.part(max(best.low, self.start), min(best.high, self.end)) if best else self
 
