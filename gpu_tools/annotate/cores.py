@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from gpu_tools.model.windows import SearchWindow
+from gpu_tools.model.windows import SearchWindow, SeedChain, SeedHit
 from gpu_tools.sites.api import SiteCase
 
 WEAK = 0.5
@@ -39,8 +39,8 @@ class WindowCore(NamedTuple):
         return replace(case, target=replace(case.target, codes=codes))
 
 
-def core_of(window: SearchWindow, residues: int, least: int) -> WindowCore | None:
-    """Return the core of a window with one weak chain, None if all of it is to be tried.
+def cores_of(window: SearchWindow, residues: int, least: int) -> dict[SeedChain, WindowCore]:
+    """Return the cores of a window of weak chains, without chains that are tried as they are.
 
     Parameters
     ----------
@@ -50,9 +50,16 @@ def core_of(window: SearchWindow, residues: int, least: int) -> WindowCore | Non
     least : int
         Least score of a hit.
     """
-    if len(window.chains) != 1 or window.chains[0].score >= WEAK * least:
+    if any(chain.score >= WEAK * least for chain in window.chains):
+        return {}
+    cores = {chain: _core(window, chain.seed, residues) for chain in window.chains}
+    return {chain: core for chain, core in cores.items() if core}
+
+
+def _core(window: SearchWindow, seed: SeedHit, residues: int) -> WindowCore | None:
+    """Return the core around a seed, None if little is spared or the seed is not all there."""
+    if seed.start < window.start or seed.end > window.end:
         return None
-    seed = window.chains[0].seed
     low, high = seed.start - _NUCLEOTIDES, seed.end + _NUCLEOTIDES
     part = window.part(max(low, window.start), min(high, window.end))
     first, last = max(seed.first - _NEIGHBOURS, 0), min(seed.last + _NEIGHBOURS, residues)

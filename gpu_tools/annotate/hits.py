@@ -9,7 +9,7 @@ from functools import partial
 from itertools import groupby, pairwise
 
 from gpu_tools.annotate.composition import evalues_here
-from gpu_tools.annotate.cores import LEAST, NO_CHAIN, core_of
+from gpu_tools.annotate.cores import LEAST, NO_CHAIN, cores_of
 from gpu_tools.annotate.ends import widened
 from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.options import Alignment, AnnotationOptions
@@ -26,6 +26,8 @@ LEAST_SHARE = 0.1
 """Score of what the search found, as a share of the least score of a hit, that is tried."""
 NARROW = 2
 """A window that is so many times as long as its near part is tried there first."""
+LEAST_NEAR = -0.1
+"""Points a residue of a near part without a hit from which on all of the window is tried."""
 _CHUNK, _LARGE_CHUNK = 4 << 20, 16 << 20
 """Nucleotides of windows that are prepared at a time; a GPU that gets all waits between groups."""
 
@@ -74,15 +76,17 @@ class HitSearch:
             A target's number, and a chain in its record's coordinates with its E-value.
         """
         tried = (window for window in windows if self._is_tried(window))
-        waiting = self._promising(list(tried)) if self._knows_words else tried
+        waiting = list(tried) if self._knows_words else tried
         while waiting:
             remaining: list[SearchWindow] = []
-            for window, alignment in self._aligned(waiting):
+            for window, alignment in self._aligned(self._promising(waiting)):
                 if self.options.accepts(alignment):
                     cut = _long_intron(alignment, self.options.max_intron)
                     remaining += self._rests(window, cut or interval_of(alignment), bool(cut))
                     if cut:
                         continue
+                else:
+                    remaining += self._beside(window, alignment)
                 if alignment.score is not None:
                     yield window.target, alignment
             waiting = remaining
@@ -114,19 +118,21 @@ class HitSearch:
         """Whether windows are those of proteins that words have found."""
         return self.options.search == "seeded" and self.targets.finds_loose_ends
 
-    def _promising(self, windows: list[SearchWindow]) -> list[SearchWindow]:
-        """Return windows without those whose core shows that chance has made them."""
+    def _promising(self, windows: Iterable[SearchWindow]) -> Iterable[SearchWindow]:
+        """Return windows without chains of words whose core shows that chance has made them."""
+        if not self._knows_words:
+            return windows
         length = [len(target) for target in self.targets.sequences]
         cores = {
-            k: core for k, w in enumerate(windows)
-            if (core := core_of(w, length[w.target], self._least_score(w.target)))
+            (k, chain): core for k, w in enumerate(windows)
+            for chain, core in cores_of(w, length[w.target], self._least_score(w.target)).items()
         }  # fmt: skip
         whole = self._cases([core.window for core in cores.values()])
         cases = [core.case(case) for core, case in zip(cores.values(), whole, strict=True)]
         found = self.targets.align(cases, [NO_CHAIN] * len(cases), self.device, self.threads)
         scores = dict(zip(cores, (one.score for one in found), strict=True))
-        refused = {k for k, score in scores.items() if score is None or score < LEAST}
-        return [window for k, window in enumerate(windows) if k not in refused]
+        refused = {key for key, score in scores.items() if score is None or score < LEAST}
+        return [left for k, w in enumerate(windows) for left in _without(w, k, refused)]
 
     def _aligned(self, windows: Iterable[SearchWindow]) -> Iterator[tuple[SearchWindow, Alignment]]:
         """Yield each window, and the best chain in it.
@@ -160,11 +166,32 @@ class HitSearch:
 
     def _wider(self, window: SearchWindow, near: SearchWindow, alignment: Alignment):
         """Return the part of a window that is to be tried after its near part, or None."""
-        if near is window or not alignment.chain:
-            return None if near is window else window
+        if near is window or self._is_hopeless(window, alignment):
+            return None
+        if not alignment.chain:
+            return window
         ends = self.targets.loose_ends(alignment)
         own = self._interval(window, alignment)
         return widened(window, near, own, ends, self.options.max_intron)
+
+    def _is_hopeless(self, window: SearchWindow, alignment: Alignment) -> bool:
+        """Return whether the best chain of a near part is too bad for a hit in all of a window."""
+        if alignment.chain or self._near(window) is window:
+            return False
+        residues = len(self.targets.sequences[window.target])
+        return alignment.score is None or alignment.score < LEAST_NEAR * residues
+
+    def _beside(self, window: SearchWindow, alignment: Alignment) -> list[SearchWindow]:
+        """Return a window with what the search found beside its near part, if that has no hit."""
+        if not self._is_hopeless(window, alignment):
+            return []
+        best, near = window.best, self._near(window)
+        chains = tuple(
+            chain for chain in window.chains
+            if chain != best and (chain.start < near.start or chain.end > near.end)
+        )  # fmt: skip
+        other = replace(window, chains=chains)
+        return [other] if chains and self._is_tried(other) else []
 
     def _interval(self, window: SearchWindow, alignment: Alignment) -> tuple[int, int]:
         """Return where a chain lies in its window's sequence."""
@@ -227,6 +254,14 @@ class HitSearch:
         if moved.score is None:
             return moved
         return moved.with_evalue(self.laws[window.target].evalue(moved.score))
+
+
+def _without(window: SearchWindow, number: int, refused: set) -> list[SearchWindow]:
+    """Return a window without some of its chains, or nothing if it has no other."""
+    chains = tuple(chain for chain in window.chains if (number, chain) not in refused)
+    if len(chains) == len(window.chains):
+        return [window]
+    return [replace(window, chains=chains)] if chains else []
 
 
 def _rest(window: SearchWindow) -> SearchWindow:

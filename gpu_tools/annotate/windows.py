@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from gpu_tools.model.sequences import Sequence as Nucleotides
     from gpu_tools.search.api import GenomeIndex
 
+BY_CHANCE = 10
+"""Windows of chance that a protein may have: their cores tell them from genes, and cost little."""
 Windows = Callable[[list["Nucleotides"]], Iterable[SearchWindow]]
 
 
@@ -51,7 +53,9 @@ def _seeded(
     from gpu_tools.search.api import SearchOptions, find_windows
 
     made = index_of(genome, targets.kind, targets.genetic_code, index, threads)
-    search = SearchOptions(max_intron=options.max_intron, genetic_code=targets.genetic_code)
+    search = SearchOptions(
+        max_intron=options.max_intron, by_chance=BY_CHANCE, genetic_code=targets.genetic_code
+    )
     return lambda some: joined(find_windows(made, some, search, threads, None))
 
 

@@ -82,11 +82,11 @@ class SearchWindow:
 
     @property
     def near(self) -> SearchWindow:
-        """The part that its best chain needs without long introns; all of it if no chain is known.
+        """The part that its best chain needs without long introns, or all of it."""
+        best = self.best
+        return self.part(max(best.low, self.start), min(best.high, self.end)) if best else self
 
-        Of chains of one score it is the first one.
-        """
-        if not self.chains:
-            return self
-        best = max(self.chains, key=lambda chain: chain.score)
-        return self.part(max(best.low, self.start), min(best.high, self.end))
+    @property
+    def best(self) -> SeedChain | None:
+        """The best of its chains, the first one of equals; None if no chain is known."""
+        return max(self.chains, key=lambda chain: chain.score, default=None)

@@ -27,8 +27,12 @@ class SearchOptions:
         Windows of a target at most, the best by score.
     min_score : int, optional
         Least score of a window: points of BLOSUM62 for proteins, for cDNAs 2 for a match and -3 for
-        a mismatch, less the costs of introns and gaps between hits. By default what chance reaches
-        about once for a target in a genome of this size.
+        a mismatch, less the costs of introns and gaps between hits. By default what `by_chance`
+        says.
+    by_chance : float
+        Windows that chance may make of a protein of up to 500 residues in a genome of this size,
+        about; it gives the least score. For short ones that have no other window it is ten at
+        least.
     genetic_code : int
         Number of a genetic code of `gpu_tools.model.genetic_codes`; cDNAs do not use it.
     shapes : str, optional
@@ -46,6 +50,7 @@ class SearchOptions:
     max_intron: int = 100_000
     max_windows: int = 10
     min_score: int | None = None
+    by_chance: float = 1.0
     genetic_code: int = STANDARD
     shapes: str | None = None
     sample: int | None = None
@@ -64,8 +69,9 @@ class SearchOptions:
                 )
         if self.sample is not None and self.sample < 1:
             raise ScoringError(f"sample {self.sample}; expected at least 1")
-        if not self.repeats > 0:
-            raise ScoringError(f"repeats {self.repeats}; expected a number above 0")
+        for name in ("by_chance", "repeats"):
+            if not getattr(self, name) > 0:
+                raise ScoringError(f"{name} {getattr(self, name)}; expected a number above 0")
 
 
 def _is_shape(shape: str) -> bool:

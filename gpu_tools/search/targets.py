@@ -39,6 +39,9 @@ COSTS = {"protein": HitCosts(12, 26, 30, 5, 10, 0), "cdna": HitCosts(12, 18, 24,
 
 SHORT = 150
 """Residues of a target of which more words are looked up, those of plain stretches too."""
+LONG = 500
+"""Residues of a protein above which windows of chance cost too much to be wanted: it has more of
+them, each is longer, and its genes have more words."""
 OFTEN = 10
 """Windows that chance may make of such a target if it has no others: its gene may have one hit."""
 MOST_PLAIN = 0.5
@@ -91,12 +94,10 @@ class TargetSearch:
         found = self.hits(target)
         intron = self.links.intron + chances(len(target) * PER_PLACE[self.index.kind])
         links = self.links._replace(intron=intron)
-        scores, before = chains.best_chains(found, links)
-        order = np.lexsort((np.arange(len(found)), -scores))
         most = _MORE_CHAINS * self.options.max_windows
-        for often in (1, OFTEN):
+        for often in (self.options.by_chance, OFTEN):
             least = self.least_score(len(target), often)
-            owner, totals = chains.separate(order, scores, before, least, most)
+            owner, totals = chains.chains_apart(found, links, least, most)
             if len(totals):
                 break
         spans = self._spans(target, found, owner, totals)
@@ -108,19 +109,25 @@ class TargetSearch:
         windows.sort(key=lambda w: (-w.score, w.record, w.start, w.strand))
         return windows[: self.options.max_windows]
 
-    def least_score(self, length: int, often: int = 1) -> int:
+    def least_score(self, length: int, often: float = 1) -> int:
         """Return the least score of a window of a target of a length.
 
-        For short proteins it may be one that chance reaches several times.
+        It is one that chance reaches `SearchOptions.by_chance` times for proteins that are not
+        long, and so `often` for short ones.
         """
         if self.options.min_score is not None:
             return self.options.min_score
-        often = often if self._is_short(length) else 1
+        usual = self.options.by_chance if self._has(length, LONG) else 1
+        often = max(usual, often if self._is_short(length) else 0)
         return chances(length * len(self.index.symbols) * 2 * PER_PLACE[self.index.kind] / often)
 
     def _is_short(self, length: int) -> bool:
         """Return whether a target is a short protein, of which a few words may be all there is."""
-        return self.index.kind == "protein" and length <= SHORT
+        return self._has(length, SHORT)
+
+    def _has(self, length: int, most: int) -> bool:
+        """Return whether a target is a protein of so many residues at most."""
+        return self.index.kind == "protein" and length <= most
 
     def hits(self, target: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Return the hits of a target as `chains` wants them, each once."""

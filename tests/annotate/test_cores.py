@@ -1,9 +1,11 @@
 """Cores of windows: what is tried of a window whose words chance may have made."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from gpu_tools.annotate.cores import core_of
+from gpu_tools.annotate.cores import cores_of
 from gpu_tools.annotate.targets import ProteinTargets
 from gpu_tools.model.windows import SearchWindow, SeedChain, SeedHit
 from gpu_tools.search.api import SearchOptions, build_index, find_windows
@@ -20,18 +22,19 @@ from tests.annotate.genomes import (
 
 SEED = SeedHit(50_000, 50_090, 400, 430)
 CHAIN = SeedChain(49_000, 52_000, 60, 40_000, 60_000, SEED)
+STRONG, OTHER = CHAIN._replace(score=300), CHAIN._replace(score=50)
 WINDOW = SearchWindow(0, 0, "+", 30_000, 70_000, 60, (CHAIN,))
 
 
 def test_a_core_is_the_best_hit_with_what_lies_beside_it():
-    core = core_of(WINDOW, 2000, 200)
+    (core,) = cores_of(WINDOW, 2000, 200).values()
     assert core.window == WINDOW.part(48_500, 51_590)
     assert (core.first, core.last) == (300, 530)
 
 
 def test_a_core_ends_with_its_window_and_its_target():
     window = WINDOW.part(49_900, 200_000)
-    core = core_of(window, 450, 200)
+    (core,) = cores_of(window, 450, 200).values()
     assert (core.window.start, core.window.end) == (49_900, 51_590)
     assert (core.first, core.last) == (300, 450)
 
@@ -41,12 +44,18 @@ def test_a_core_ends_with_its_window_and_its_target():
     [
         (WINDOW, 2000, 120),  # half of a hit's score
         (WINDOW.part(49_000, 51_000), 600, 200),  # little is spared
-        (SearchWindow(0, 0, "+", 30_000, 70_000, 60, (CHAIN, CHAIN)), 2000, 200),
+        (SearchWindow(0, 0, "+", 30_000, 70_000, 60, (CHAIN, STRONG)), 2000, 200),
+        (WINDOW.part(50_010, 70_000), 2000, 200),  # not all of the seed
         (SearchWindow(0, 0, "+", 30_000, 70_000, 60), 2000, 200),
     ],
 )
 def test_other_windows_are_tried_as_a_whole(window, residues, least):
-    assert core_of(window, residues, least) is None
+    assert not cores_of(window, residues, least)
+
+
+def test_each_weak_chain_has_a_core():
+    both = replace(WINDOW, chains=(CHAIN, OTHER))
+    assert list(cores_of(both, 2000, 200)) == [CHAIN, OTHER]
 
 
 def test_seeds_lie_where_the_residues_match():

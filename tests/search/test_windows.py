@@ -9,7 +9,7 @@ import pytest
 from gpu_tools.errors import InputError
 from gpu_tools.model.sequences import Sequence
 from gpu_tools.search.api import SearchOptions, build_index, find_windows
-from gpu_tools.search.targets import OFTEN, SHORT, TargetSearch
+from gpu_tools.search.targets import LONG, OFTEN, SHORT, TargetSearch
 from gpu_tools.search.windows import ChainSpan, longest_intron, resolved
 from tests.search.cases import coding, dna, gene, planted, protein, record, target, turned
 
@@ -135,6 +135,14 @@ def test_a_short_protein_without_windows_gets_some_of_lower_scores():
     long, short = (search.least_score(length, OFTEN) for length in (SHORT + 1, SHORT))
     assert 7 <= long - short <= 8
     assert search.least_score(SHORT) in (long, long - 1)
+
+
+def test_proteins_that_are_not_long_may_have_more_windows_of_chance():
+    text = dna(np.random.default_rng(9), 9000)
+    index = build_index([record(text)], options=OPTIONS)
+    usual, often = (TargetSearch(index, replace(OPTIONS, by_chance=n)) for n in (1, 10))
+    assert 7 <= usual.least_score(LONG) - often.least_score(LONG) <= 8
+    assert usual.least_score(LONG + 1) == often.least_score(LONG + 1)
 
 
 @pytest.mark.parametrize(("length", "is_found"), [(SHORT, True), (SHORT + 1, False)])

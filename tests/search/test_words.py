@@ -1,5 +1,7 @@
 """Words of an index, hits and chains, beside plain definitions of them."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -143,16 +145,46 @@ def test_chains_are_those_of_all_pairs_of_hits(seed):
         assert scores[k] == found[k, chains.SCORE] + rest
 
 
-def test_chains_are_taken_without_hits_of_better_ones():
+def test_chains_are_taken_that_share_no_hit_with_better_ones():
     scores = np.array([50, 90, 70, 40, 65])
     before = np.array([-1, 0, 0, -1, 3])
     order = np.argsort(-scores, kind="stable")
-    owner, found = chains.separate(order, scores, before, 25, 9)
-    # the third hit's chain runs into the first one's and has 20 points of its own
+    owner, found, cut = chains.separate(order, scores, before, 25, 9)
+    # the third hit's chain begins with the first one's
     assert owner.tolist() == [0, 0, -1, 1, 1]
     assert found.tolist() == [90, 65]
-    assert chains.separate(order, scores, before, 20, 9)[0].tolist() == [0, 0, 1, 2, 2]
+    assert np.flatnonzero(cut).tolist() == [2]
     assert chains.separate(order, scores, before, 20, 1)[1].tolist() == [90]
+
+
+def test_hits_beside_a_chain_that_is_taken_are_chained_anew():
+    """Hits of a copy follow better ones of the other copy, and then each other."""
+    links = chains.Links(3, 3_000, 5, 10, 4, 1_000)
+    copies = [(0, 0, 40, 1_000, 200), (0, 40, 80, 1_120, 200),
+              (0, 20, 45, 1_400, 50), (0, 50, 70, 1_490, 40)]  # fmt: skip
+    owner, totals = chains.chains_apart(np.array(copies), links, 85, 9)
+    assert owner.tolist() == [0, 0, 1, 1]
+    assert totals.tolist() == [400, 90]
+    assert chains.chains_apart(np.array(copies), links, 85, 1)[1].tolist() == [400]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_chains_share_no_hit_and_have_the_scores_of_their_hits(seed):
+    rng = np.random.default_rng([8, seed])
+    first, length = rng.integers(0, 80, 80), rng.integers(4, 25, 80)
+    start = 3 * first + rng.choice([0, 3, 200, 900], 80)
+    rows = np.column_stack((
+        rng.integers(0, 2, 80), first, first + length, start, rng.integers(20, 90, 80)
+    )).astype(np.int64)  # fmt: skip
+    rows = rows[np.lexsort((rows[:, 2], rows[:, 1], rows[:, 3], rows[:, 0]))]
+    links = chains.Links(3, 3_000, 5, 10, 4, 1_000)
+    owner, totals = chains.chains_apart(rows, links, 60, 99)
+    for number, total in enumerate(totals.tolist()):
+        own = rows[owner == number].tolist()
+        costs = [oracle.link_cost(a, b, 3, 3_000, 5, 10, 4) for a, b in pairwise(own)]
+        assert sum(row[chains.SCORE] for row in own) - sum(costs) == total >= 60
+    left = rows[owner < 0]
+    assert not len(left) or chains.best_chains(left, links)[0].max() < 60
 
 
 def test_stretches_of_few_residues_are_plain():
@@ -165,7 +197,7 @@ def test_stretches_of_few_residues_are_plain():
 
 @pytest.mark.parametrize("options", [
     {"shapes": "0101"}, {"shapes": "1x1"}, {"shapes": ""}, {"sample": 0}, {"max_intron": 0},
-    {"max_windows": 0}, {"min_score": 0}, {"repeats": 0.0}, {"genetic_code": 7},
+    {"max_windows": 0}, {"min_score": 0}, {"repeats": 0.0}, {"by_chance": 0.0}, {"genetic_code": 7},
 ])  # fmt: skip
 def test_options_without_a_meaning_are_errors(options):
     with pytest.raises(ScoringError, match="expected"):

@@ -119,7 +119,7 @@ def best_chains(hits, links):
 
 @njit(cache=True, nogil=True)
 def separate(order, scores, before, least, most):
-    """Take chains one after the other, the best first, each without hits of those before.
+    """Take chains one after the other, the best first, that share no hit with those before.
 
     Parameters
     ----------
@@ -132,30 +132,63 @@ def separate(order, scores, before, least, most):
 
     Returns
     -------
-    ndarray of int64, shape (h,)
+    owner : ndarray of int64, shape (h,)
         The number of the chain that has each hit, -1 where none has.
-    ndarray of int64, shape (chains,)
-        Scores. A chain that runs into another begins behind it, and has the score from there.
+    totals : ndarray of int64, shape (chains,)
+        Scores.
+    cut : ndarray of bool, shape (h,)
+        Last hits of other chains: each begins with hits of a chain that was taken.
     """
     owner, found = np.full(len(scores), -1, np.int64), np.empty(most, np.int64)
-    count = 0
+    count, cut = 0, np.zeros(len(scores), np.bool_)
     for end in order:
         if count == most or scores[end] < least:
             break
         if owner[end] >= 0:
             continue
         k = end
-        while k >= 0 and owner[k] == -1:
-            owner[k] = count
+        while k >= 0 and owner[k] < 0:
             k = before[k]
-        score = scores[end] - (scores[k] if k >= 0 else 0)
-        if score >= least:
-            found[count] = score
-            count += 1
+        if k >= 0:
+            cut[end] = True
             continue
         k = end
-        while k >= 0 and owner[k] == count:
-            owner[k] = -2
+        while k >= 0:
+            owner[k] = count
             k = before[k]
-    owner[owner == -2] = -1
-    return owner, found[:count].copy()
+        found[count] = scores[end]
+        count += 1
+    return owner, found[:count].copy(), cut
+
+
+def chains_apart(hits, links, least, most):
+    """Return the best chains that share no hit.
+
+    What is left of a chain without the hits of better ones is chained anew: its hits may follow
+    others of the chain's own gene, where those of a copy that is taken were better.
+
+    Parameters
+    ----------
+    hits, links
+        See `best_chains`.
+    least, most : int
+        Least score of a chain, and most chains.
+
+    Returns
+    -------
+    owner : ndarray of int64, shape (h,)
+        The number of the chain that has each hit, -1 where none has.
+    totals : ndarray of int64, shape (chains,)
+        Scores.
+    """
+    owner, totals = np.full(len(hits), -1, np.int64), np.empty(0, np.int64)
+    rows = np.arange(len(hits))
+    while len(rows):
+        scores, before = best_chains(hits[rows], links)
+        order = np.lexsort((rows, -scores))
+        own, more, cut = separate(order, scores, before, least, most - len(totals))
+        taken, groups = own >= 0, hits[rows, GROUP]
+        owner[rows[taken]] = own[taken] + len(totals)
+        totals = np.append(totals, more)
+        rows = rows[~taken & np.isin(groups, groups[cut])]
+    return owner, totals
