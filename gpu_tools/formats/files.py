@@ -209,10 +209,12 @@ def check_writable(*paths: str | os.PathLike | None) -> None:
 
 def check_not_read(outputs: Iterable[str], inputs: Iterable[str]) -> None:
     """Raise `OutputError` if a result would replace a file that is read."""
-    read = {os.path.realpath(path) for path in inputs if os.path.isfile(path)}
+    read = {os.path.realpath(path) for path in inputs}
     for path in outputs:
-        if path != STANDARD_STREAM and os.path.realpath(path) in read:
-            raise OutputError(f"{path}: named as input and as output; expected another file to write")
+        if path != STANDARD_STREAM and os.path.realpath(path) in read and Path(path).is_file():
+            raise OutputError(
+                f"{path}: named as input and as output; expected another file to write"
+            )
 
 
 def _file_of(path: str | os.PathLike) -> str:

@@ -255,4 +255,6 @@ def test_wrong_usage_of_local_align(files, capsys, arguments):
 
 def test_proteins_without_a_matrix_are_told_of_it(files, capsys):
     error = complaint(capsys, query="p.fa", subject="t.fa")
-    assert error.endswith("expected IUPAC nucleotide letters; proteins need --matrix, such as BLOSUM62")
+    assert error.endswith(
+        "expected IUPAC nucleotide letters; proteins need --matrix, such as BLOSUM62"
+    )

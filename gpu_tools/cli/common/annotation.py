@@ -100,7 +100,6 @@ kept = options.added(
 """Adds the options of what a run keeps."""
 
 
-
 def _as_gff3(context: click.Context, param: click.Parameter, value: str) -> str:
     """Refuse a name by which readers would take the gene set for another format."""
     if value.lower().endswith(_OTHER_FORMATS):

@@ -203,7 +203,9 @@ def _inputs_of(options: dict) -> list[str]:
     read = _READ_BY.get(click.get_current_context().info_name or "", ())
     values = [value for name, value in options.items()
               if name in read or name not in (*_OUTPUTS, *_NAMES)]  # fmt: skip
-    several = [each for value in values if isinstance(value, str | tuple) for each in _several(value)]
+    several = [
+        each for value in values if isinstance(value, str | tuple) for each in _several(value)
+    ]
     return [value for value in several if isinstance(value, str)]
 
 
