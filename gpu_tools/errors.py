@@ -107,6 +107,14 @@ class InputError(GpuToolsError):
         filled = {key: where.get(key) if value is None else value for key, value in known.items()}
         return InputError(self.problem, **filled)
 
+    def hinted(self, hint: str) -> InputError:
+        """Return the same error, with a hint behind what was expected if it is about a symbol."""
+        if self.position is None:
+            return self
+        where = {key: getattr(self, key) for key in ("path", "record", "line", "position")}
+        expected = "; ".join(part for part in (self.expected, hint) if part)
+        return InputError(self.problem, **where, expected=expected)
+
 
 class OutputError(GpuToolsError):
     """A result cannot be written."""

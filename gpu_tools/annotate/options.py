@@ -65,8 +65,10 @@ class AnnotationOptions:
     def __post_init__(self):
         if self.search not in SEARCHES:
             raise ValueError(f"search {self.search!r}; expected one of {', '.join(SEARCHES)}")
-        if min(self.max_intron, self.longest_gene, self.batch or 1) < 1:
-            raise ValueError("a length or number below 1")
+        for name in ("max_intron", "longest_gene", "batch"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"{name} {value}; expected at least 1")
 
     def accepts(self, alignment: Alignment) -> bool:
         """Return whether an alignment with an E-value is a hit."""

@@ -13,7 +13,7 @@ import numpy as np
 from gpu_tools.annotate.composition import is_biased
 from gpu_tools.annotate.ends import LooseEnd, loose_ends
 from gpu_tools.annotate.options import Alignment
-from gpu_tools.errors import ScoringError
+from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.formats.alignments.proteins import translated
 from gpu_tools.formats.values.matrices import load_matrix
 from gpu_tools.model.calibration import null_model, setting_of
@@ -228,9 +228,18 @@ def protein_targets(
     -------
     ProteinTargets
         The targets.
+
+    Raises
+    ------
+    InputError
+        If one of them is no `ProteinSequence`.
     """
     scoring = scoring or ProteinScoring(load_matrix("BLOSUM62"))
-    return ProteinTargets(tuple(sequences), protein_sites(sites), scoring)
+    sequences = tuple(sequences)
+    for one in sequences:
+        if not isinstance(one, ProteinSequence):
+            raise InputError("nucleotides", record=one.name, expected="a ProteinSequence")
+    return ProteinTargets(sequences, protein_sites(sites), scoring)
 
 
 def cdna_targets(
@@ -256,6 +265,15 @@ def cdna_targets(
     -------
     CdnaTargets
         The targets.
+
+    Raises
+    ------
+    InputError
+        If one of them is a protein.
     """
     scoring = scoring or SplicedScoring(ends=GENE_SCORING.ends)
-    return CdnaTargets(tuple(sequences), sites, scoring, reading)
+    sequences = tuple(sequences)
+    for one in sequences:
+        if isinstance(one, ProteinSequence):
+            raise InputError("a protein", record=one.name, expected="a Sequence of nucleotides")
+    return CdnaTargets(sequences, sites, scoring, reading)

@@ -30,7 +30,7 @@ from gpu_tools.cli.common.proteins import (
     write_proteins,
 )
 from gpu_tools.formats import tables
-from gpu_tools.formats.alignments import SUFFIXES, write_alignments
+from gpu_tools.formats.alignments import SUFFIXES, check_names, write_alignments
 from gpu_tools.formats.files import check_writable
 from gpu_tools.hardware.device import cpu_threads
 from gpu_tools.model.calibration import null_model, with_evalues
@@ -186,6 +186,7 @@ def command(
         work = _with_candidates(files, scores, reading)
     inputs, wanted = work.inputs, Acceptance(max_evalue, min_identity, min_coverage)
     placed = loci.place(base, inputs.bases.values(), coordinates)
+    check_names(alignments, placed.record_lengths, inputs.targets)
     tell_codons(list(inputs.targets.values()), reading, scores["ends"])
     align = partial(work.align, scoring=work.scoring, device=device, threads=threads)
     nucleotides = targets is not None

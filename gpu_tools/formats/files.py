@@ -9,7 +9,7 @@ import os
 import stat
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import BinaryIO, TextIO
@@ -205,6 +205,16 @@ def check_writable(*paths: str | os.PathLike | None) -> None:
                 _check_folder(Path(path))
             except OSError as error:
                 raise OutputError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def check_not_read(outputs: Iterable[str], inputs: Iterable[str]) -> None:
+    """Raise `OutputError` if a result would replace a file that is read."""
+    read = {os.path.realpath(path) for path in inputs}
+    for path in outputs:
+        if path != STANDARD_STREAM and os.path.realpath(path) in read and Path(path).is_file():
+            raise OutputError(
+                f"{path}: named as input and as output; expected another file to write"
+            )
 
 
 def _file_of(path: str | os.PathLike) -> str:

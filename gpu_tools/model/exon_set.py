@@ -80,7 +80,9 @@ class ExonSet:
         ExonSet
             The exons in the order of `intervals`.
         """
-        pairs = np.array(list(intervals), dtype=np.int64).reshape(-1, 2)
+        if strand not in ("+", "-"):
+            raise ValueError(f"strand {strand!r}; expected '+' or '-'")
+        pairs = _pairs(intervals)
         reverse = np.full(len(pairs), strand == "-")
         scores = None if scores is None else np.asarray(scores, dtype=np.float64)
         return cls(pairs[:, 0].copy(), pairs[:, 1].copy(), reverse, scores)
@@ -148,3 +150,14 @@ class ExonSet:
                 record=record,
                 expected=f"positions 1 to {length}, start not after end",
             )
+
+
+def _pairs(intervals: Iterable[tuple[int, int]]) -> NDArray[np.int64]:
+    """Return intervals as an array of shape (B, 2); what else is given is an error."""
+    rows = [tuple(interval) for interval in intervals]
+    if any(len(row) != 2 for row in rows):
+        raise ValueError("an interval has two numbers, start and end; strand is an argument")
+    pairs = np.array(rows).reshape(-1, 2)
+    if len(pairs) and pairs.dtype.kind not in "iu":
+        raise ValueError(f"intervals of type {pairs.dtype}; expected whole numbers")
+    return pairs.astype(np.int64)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +17,13 @@ LIMIT_INT32 = 2**30
 """Scores stay below this magnitude in 32-bit cells, so that adding one more never overflows."""
 
 ENDS = ("global", "free-target", "free")
+
+
+def _check_whole(**scores: int) -> None:
+    """Raise `ScoringError` for a score that is no whole number."""
+    for name, score in scores.items():
+        if not isinstance(score, Integral):
+            raise ScoringError(f"{name} {score!r}; expected a whole number".replace("_", " ", 1))
 
 
 @dataclass(frozen=True)
@@ -54,6 +62,8 @@ class SplicedScoring:
             raise ScoringError(f"unknown ends {self.ends!r}; expected one of {', '.join(ENDS)}")
         if not np.isfinite(self.exon_weight):
             raise ScoringError(f"exon weight {self.exon_weight} is not a finite number")
+        _check_whole(match=self.match, mismatch=self.mismatch, gap=self.gap,
+                     intron_penalty=self.intron_penalty)  # fmt: skip
         pairs = [self.match, self.mismatch]
         if self.matrix is not None:
             pairs = self._checked_matrix().ravel().tolist()
@@ -144,6 +154,7 @@ class EditCosts:
     def __post_init__(self):
         for name, least in (("insertion", 1), ("deletion", 1), ("substitution", 0)):
             value = getattr(self, name)
+            _check_whole(**{f"{name}_cost": value})
             if not least <= value < LIMIT_INT32:
                 raise ScoringError(
                     f"{name} cost {value} is out of range; expected {least} to 2^30 - 1"
@@ -238,6 +249,8 @@ class AffineScoring:
     matrix: SubstitutionMatrix | None = None
 
     def __post_init__(self):
+        _check_whole(match=self.match, mismatch=self.mismatch, gap_open=self.gap_open,
+                     gap_extend=self.gap_extend)  # fmt: skip
         if not 0 <= self.gap_extend <= self.gap_open:
             raise ScoringError(
                 f"gap penalties open {self.gap_open} and extend {self.gap_extend}; "

@@ -151,6 +151,11 @@ class Sequence:
     _encode: ClassVar[Callable] = staticmethod(encode)
     _decode: ClassVar[Callable] = staticmethod(decode)
 
+    def __post_init__(self):
+        if isinstance(self.codes, str | bytes):
+            kind = type(self).__name__
+            raise TypeError(f"{kind} takes encoded symbols; {kind}.from_text takes text")
+
     @classmethod
     def from_text(cls, name: str, symbols: str | bytes, description: str = "") -> Self:
         """Encode the symbols of a record.

@@ -207,7 +207,8 @@ def _scores_of(path: Path) -> Path:
     if not scores.exists():
         raise InputError(
             "no table of scores", path=scores,
-            expected=f"a folder with {SCORES}, such a table, or a folder with genes.gff3",
+            expected=f"a folder with {SCORES}, such a table, or a folder with genes.gff3 and "
+            "targets.tsv",
         )  # fmt: skip
     return scores
 

@@ -64,7 +64,7 @@ def as_numbers(values: ArrayLike, dimensions: int) -> NDArray:
     """
     array = np.asarray(values)
     if array.ndim != dimensions:
-        raise InputError(f"{array.ndim} dimensions", expected=f"an array of {dimensions}")
+        raise InputError(f"values of {array.ndim} dimensions", expected=f"an array of {dimensions}")
     if array.size == 0:
         raise InputError("no values", expected="at least one number")
     return np.ascontiguousarray(array, dtype=_number_type(array))

@@ -2,9 +2,10 @@
 
 import pytest
 
-from gpu_tools import load_sites
+from gpu_tools import ProteinSequence, Sequence, cdna_targets, load_sites, protein_targets
 from gpu_tools.annotate.options import AnnotationOptions, longest_intron_of
 from gpu_tools.cli.common.annotation import limits_of
+from gpu_tools.errors import InputError
 
 
 @pytest.mark.parametrize(
@@ -30,3 +31,17 @@ def test_a_batch_has_the_number_given_or_the_usual_one_of_a_cpu(search):
 def test_the_exhaustive_search_on_a_gpu_has_larger_batches():
     assert AnnotationOptions(search="exhaustive").batch_on("cuda") == 1000
     assert AnnotationOptions(search="seeded").batch_on("cuda") == 100
+
+
+@pytest.mark.parametrize("name", ["max_intron", "longest_gene", "batch"])
+def test_a_number_below_one_is_named(name):
+    with pytest.raises(ValueError, match=f"{name} 0; expected at least 1"):
+        AnnotationOptions(**{name: 0})
+
+
+def test_targets_are_of_their_kind():
+    protein, cdna = ProteinSequence.from_text("p", "MKW"), Sequence.from_text("c", "ATG")
+    with pytest.raises(InputError, match="record c: nucleotides; expected a ProteinSequence"):
+        protein_targets([cdna], load_sites("fly"))
+    with pytest.raises(InputError, match="record p: a protein; expected a Sequence of nucleo"):
+        cdna_targets([protein], load_sites("fly"))

@@ -132,7 +132,9 @@ def test_a_command_that_was_stopped_goes_on_to_the_same_files(folder, tmp_path, 
         (["--summary", "{}/none/x"], 1, "there is no folder"),
         (["--coding"], 2, "--coding needs --cdnas"),
         (["--gap-open", "3"], 2, "no E-values are known"),
-        (["--cdnas", "{}/targets.fa"], 1, "illegal symbol"),
+        (["--cdnas", "{}/targets.fa"], 1, "nucleotide letters; proteins go to --proteins"),
+        (["--output", "{}/x.GTF"], 2, "the gene set is GFF3; gffread -T turns it into GTF"),
+        (["--table", "{}/genome.fa"], 1, "named as input and as output"),
         (["--work", "{}/genome.fa"], 1, "cannot be made"),
         (["--proteins", "{}/targets.fa"], 1, "two targets of one name"),
         (["--proteins", "{}/genome.fa"], 1, "amino acids; nucleotides go to --cdnas"),
@@ -141,7 +143,7 @@ def test_a_command_that_was_stopped_goes_on_to_the_same_files(folder, tmp_path, 
 )
 def test_what_is_wrong_is_said_and_nothing_written(folder, tmp_path, capsys, words, code, error):
     output = tmp_path / "genes.gff3"
-    table = words[0] == "--table"
+    table = words == ["--table", "{}"]
     words = [str(output) if word == "{}" and table else word.format(folder) for word in words]
     assert run(folder, "--output", str(output), *words) == code
     message = capsys.readouterr().err

@@ -251,3 +251,10 @@ def test_wrong_usage(files, capsys, command, arguments, says):
 )
 def test_wrong_usage_of_local_align(files, capsys, arguments):
     assert arguments[0] in complaint(capsys, *arguments, code=2)
+
+
+def test_proteins_without_a_matrix_are_told_of_it(files, capsys):
+    error = complaint(capsys, query="p.fa", subject="t.fa")
+    assert error.endswith(
+        "expected IUPAC nucleotide letters; proteins need --matrix, such as BLOSUM62"
+    )

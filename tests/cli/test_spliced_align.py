@@ -266,3 +266,26 @@ def test_what_no_gpu_does_reserves_none_and_says_so(files, capsys, monkeypatch, 
         assert found.out == expected
         assert found.err.count(SAID) == 1
     assert not (files / "locks").exists()
+
+
+@pytest.mark.parametrize("name", ["t.fa", "./t.fa", "link", "e.bed"])
+@pytest.mark.parametrize("option", ["--output", "--alignments"])
+def test_an_output_never_replaces_an_input(files, capsys, name, option):
+    (files / "link").symlink_to("t.fa")
+    if option == "--alignments":
+        (files / "t.fa").rename(files / "t.bed")
+        (files / "t.fa").symlink_to("t.bed")
+        name = "t.bed" if name != "e.bed" else name
+    before = {path.name: path.read_bytes() for path in files.iterdir()}
+    assert run(option, name) == 1
+    expected = f"error: {name}: named as input and as output; expected another file to write"
+    assert expected in capsys.readouterr().err
+    assert {path.name: path.read_bytes() for path in files.iterdir()} == before
+
+
+@pytest.mark.parametrize(("suffix", "name"), [("gtf", 't"x'), ("sam", "t@x"), ("bam", "t@x")])
+def test_a_name_that_a_format_lacks_is_told_before_the_work(files, capsys, suffix, name):
+    (files / "t.fa").write_text(f">{name}\nCCGGT\n")
+    assert run("--alignments", "x.gff3", "--alignments", f"x.{suffix}", "--all-alignments") == 1
+    assert f"record {name}: the name cannot stand in" in capsys.readouterr().err
+    assert not (files / "x.gff3").exists()

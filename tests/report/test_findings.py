@@ -94,7 +94,7 @@ def test_a_genome_that_is_missing_leaves_no_session(results, tmp_path):
 
 
 def test_a_folder_without_scores_is_an_error(tmp_path):
-    with pytest.raises(InputError, match="no table of scores; expected .* genes.gff3"):
+    with pytest.raises(InputError, match="no table of scores; expected .* genes.gff3 and targets"):
         read_findings(tmp_path)
 
 

@@ -53,6 +53,7 @@ A, B = (LOCI, MRNAS)
 LOCUS = (*HEADER, "locus")
 SHEETS = [
     (("base", "target"), [], "line 1: no column 'base_fasta'; expected base, base_fasta, target"),
+    ((" ".join(HEADER),), [], "line 1: no tab between the columns; expected columns separated by"),
     ((*HEADER, "speed"), [], "line 1: unknown column 'speed'; expected base, "),
     ((*HEADER, "base"), [], "line 1: repeated column 'base'; expected base, "),
     (HEADER, [], "nothing there; expected at least one case below the header line"),
@@ -73,7 +74,8 @@ SHEETS = [
     (LOCUS, [("x", A, "y", B, "9-5")], "line 2, column locus: 9-5 ends before it starts; expected"),
     (
         LOCUS, [("x", A, "y", B, "1-5"), ("x", A, "z", B, ".")],
-        "line 3, column locus: nothing for base x; expected 1-5 as in line 2",
+        "line 3, column locus: nothing for base x; expected 1-5 as in line 2; another locus of the "
+        "record needs another name in the column base, and the record in the column record",
     ),
     (HEADER, [("x", A.with_name("*.gz"), "y", B)], "line 2, column base: 'x' in all of "),
     (

@@ -63,6 +63,8 @@ def read_rows(path):
 
 
 def check_header(names):
+    if len(names) == 1 and " " in names[0]:
+        raise sheet_error(1, "no tab between the columns; expected columns separated by tabs")
     required = COLUMNS["required"]
     for name in names:
         if name not in COLUMNS["properties"] or names.count(name) > 1:
@@ -211,10 +213,15 @@ def check_equal(known, item, line):
     first, first_line = known.setdefault(item[0], (item, line))
     for column, value, wanted in zip(item._fields, item, first, strict=True):
         if value != wanted:
+            hint = (
+                "; another locus of the record needs another name in the column base, "
+                "and the record in the column record"
+            )
             raise sheet_error(
                 line,
                 f"{value or 'nothing'} for {item._fields[0]} {item[0]}; "
-                f"expected {wanted or 'nothing'} as in line {first_line}",
+                f"expected {wanted or 'nothing'} as in line {first_line}"
+                f"{hint if column == 'locus' else ''}",
                 column,
             )
 

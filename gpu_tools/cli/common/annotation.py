@@ -17,7 +17,7 @@ from gpu_tools.annotate.options import (
 from gpu_tools.cli.common import options, summary
 from gpu_tools.cli.common.credibility import acceptance
 from gpu_tools.cli.common.proteins import ProteinOptions, protein_scores, read_proteins
-from gpu_tools.errors import ScoringError
+from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.formats.files import check_writable
 from gpu_tools.formats.sequences.fasta import read_fasta
 
@@ -28,6 +28,8 @@ _LIMITS = (
     "search", "max_intron", "longest_gene", "max_evalue", "min_identity", "min_coverage",
     "isoforms", "batch",
 )  # fmt: skip
+
+_OTHER_FORMATS = (".gtf", ".bed", ".sam", ".bam", ".paf")
 
 genome = click.option("--genome", required=True, metavar="FASTA", help="The genome.")
 
@@ -97,8 +99,18 @@ kept = options.added(
 )  # fmt: skip
 """Adds the options of what a run keeps."""
 
+
+def _as_gff3(context: click.Context, param: click.Parameter, value: str) -> str:
+    """Refuse a name by which readers would take the gene set for another format."""
+    if value.lower().endswith(_OTHER_FORMATS):
+        raise click.BadParameter(
+            f"{value!r}: the gene set is GFF3; gffread -T turns it into GTF, --bed into BED"
+        )
+    return value
+
+
 files = options.added(
-    options.output_of("Gene set in GFF3"),
+    options.output_of("Gene set in GFF3", callback=_as_gff3),
     click.option("--table", metavar="TSV", help="Also write a table of the genes."),
     click.option("--targets-table", metavar="TSV", help="Also write a table of the targets."),
     click.option(
@@ -189,7 +201,7 @@ def read_targets(values: dict) -> list:
         sequences = [one for path in proteins for one in read_proteins(path, "--cdnas").values()]
         found.append(protein_targets(sequences, sites, own.scoring(ends or "global")))
     if cdnas:
-        sequences = [one for path in cdnas for one in read_fasta(path)]
+        sequences = _read_cdnas(cdnas)
         scoring = SplicedScoring(ends=ends or GENE_SCORING.ends)
         reading = "complete" if values["coding"] else "any"
         found.append(cdna_targets(sequences, sites, scoring, reading))
@@ -199,6 +211,13 @@ def read_targets(values: dict) -> list:
     except ScoringError as error:
         raise click.UsageError(str(error)) from None
     return found
+
+
+def _read_cdnas(paths) -> list:
+    try:
+        return [one for path in paths for one in read_fasta(path)]
+    except InputError as error:
+        raise error.hinted("proteins go to --proteins") from None
 
 
 def _check_usage(values: dict) -> None:

@@ -112,13 +112,7 @@ def _read_targets(path: str) -> dict[str, Sequence]:
     try:
         return {sequence.name: sequence for sequence in read_fasta(path)}
     except InputError as error:
-        if error.position is None:
-            raise
-        expected = f"{error.expected or 'nucleotides'}; proteins go to --proteins"
-        raise InputError(
-            error.problem, path=error.path, record=error.record, line=error.line,
-            position=error.position, expected=expected,
-        ) from None  # fmt: skip
+        raise error.hinted("proteins go to --proteins") from None
 
 
 def _with_candidates(files: CaseFiles, kind: type[Case], read_targets=_read_targets) -> CaseInputs:

@@ -14,7 +14,7 @@ import click
 from gpu_tools.cli.common.summary import summed_up
 from gpu_tools.cli.common.warming import compiling_side_by_side
 from gpu_tools.errors import DeviceError, printable
-from gpu_tools.formats.files import check_writable
+from gpu_tools.formats.files import check_not_read, check_writable
 from gpu_tools.hardware.device import cpu_threads, is_specification, list_gpus, resolve
 from gpu_tools.hardware.reservation import reserved
 from gpu_tools.model.resources import installed_version
@@ -122,11 +122,11 @@ def added(*options: Callable) -> Callable:
     return lambda function: functools.reduce(lambda f, option: option(f), options[::-1], function)
 
 
-def output_of(what: str) -> Callable:
-    """Return the option --output of a command that writes `what`."""
+def output_of(what: str, **more) -> Callable:
+    """Return the option --output of a command that writes `what`; `more` goes to click."""
     return click.option(
         "--output", "-o", default="-", show_default=True, metavar="FILE",
-        help=f"{what} to write; - is standard output.",
+        help=f"{what} to write; - is standard output.", **more,
     )  # fmt: skip
 
 
@@ -187,6 +187,8 @@ _OUTPUTS = (
 """Options that name files to write, in any command, but for those that read such a file."""
 _READ_BY = {"report": ("alignments",)}
 """Options of these names that some commands read instead."""
+_NAMES = ("name", "record", "title")
+"""Options whose values are no files, whatever files there are."""
 
 
 def outputs_of(options: dict) -> list[str]:
@@ -194,6 +196,17 @@ def outputs_of(options: dict) -> list[str]:
     read = _READ_BY.get(click.get_current_context().info_name or "", ())
     values = [options[name] for name in _OUTPUTS if name in options and name not in read]
     return [path for value in values if value for path in _several(value)]
+
+
+def _inputs_of(options: dict) -> list[str]:
+    """Return the options' values that may name files to read."""
+    read = _READ_BY.get(click.get_current_context().info_name or "", ())
+    values = [value for name, value in options.items()
+              if name in read or name not in (*_OUTPUTS, *_NAMES)]  # fmt: skip
+    several = [
+        each for value in values if isinstance(value, str | tuple) for each in _several(value)
+    ]
+    return [value for value in several if isinstance(value, str)]
 
 
 def _several(value) -> tuple[str, ...]:
@@ -248,7 +261,8 @@ _common = added(
 def common(function: Callable) -> Callable:
     """Add --quiet, --log-level and --debug to a command; it receives ``quiet``.
 
-    Whether its outputs can be written is looked at before anything is read.
+    Whether its outputs can be written, and replace none of its inputs, is looked at before anything
+    is read.
     A command that notes something has a last line on standard error (see `summary`).
     Code that the command lacks is compiled in several processes, and said to be compiled.
     """
@@ -258,6 +272,7 @@ def common(function: Callable) -> Callable:
         context = click.get_current_context()
         _log.info("%s %s", context.command_path, installed_version())
         check_writable(*outputs_of(options))
+        check_not_read(outputs_of(options), _inputs_of(options))
         with summed_up(context, options), compiling_side_by_side(context, options):
             with _compilation_logged():
                 return function(**options)

@@ -109,7 +109,10 @@ def read_pairs(
 
 def _read(path: str, scoring: AffineScoring, regions=()) -> list[Sequence]:
     if scoring.matrix is None:
-        return loci.read_loci(path, regions)
+        try:
+            return loci.read_loci(path, regions)
+        except InputError as error:
+            raise error.hinted("proteins need --matrix, such as BLOSUM62") from None
     records = loci.read_loci(path, regions, encode_protein)
     return [ProteinSequence(s.name, s.codes, s.description) for s in records]
 

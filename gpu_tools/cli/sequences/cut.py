@@ -24,7 +24,7 @@ class LocusType(click.ParamType):
 
     def convert(self, value, param, context):
         """Return (start, end), 0-based and half-open."""
-        match = _LOCUS.fullmatch(value)
+        match = _LOCUS.fullmatch(value.replace(",", ""))
         if not match or int(match[1]) > int(match[2]):
             self.fail(f"{value!r} is not START-END, 1-based, START not after END", param, context)
         return int(match[1]) - 1, int(match[2])
@@ -32,7 +32,7 @@ class LocusType(click.ParamType):
 
 locus = click.option(
     "--locus", type=LocusType(), metavar="START-END",
-    help="Part of the record, 1-based and inclusive.  [default: all of it]",
+    help="Part of the record, 1-based and inclusive, commas allowed.  [default: all of it]",
 )  # fmt: skip
 flank = click.option(
     "--flank", type=options.count(), default=0, show_default=True, metavar="N",

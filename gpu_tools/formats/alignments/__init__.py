@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from gpu_tools.formats.alignments.bed12 import write_bed12
 from gpu_tools.formats.alignments.gene_model import write_gene_models
-from gpu_tools.formats.alignments.gtf import write_gtf
+from gpu_tools.formats.alignments.gtf import check_gtf_name, write_gtf
 from gpu_tools.formats.alignments.paf import write_paf
-from gpu_tools.formats.alignments.sam import write_bam, write_sam
+from gpu_tools.formats.alignments.sam import (
+    check_query_name,
+    check_reference_names,
+    write_bam,
+    write_sam,
+)
 from gpu_tools.formats.files import suffix_of
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.sequences import Sequence as Nucleotides
@@ -24,6 +29,20 @@ _WRITERS = {
 }
 SUFFIXES = tuple(_WRITERS)
 """Suffixes that choose a format."""
+
+
+def check_names(
+    paths: Iterable[str | os.PathLike], bases: Iterable[str], targets: Iterable[str]
+) -> None:
+    """Raise `InputError` for a name of a base or a target that one of these files cannot hold."""
+    suffixes = {suffix_of(path, SUFFIXES, "alignment") for path in paths}
+    for target in targets:
+        if ".gtf" in suffixes:
+            check_gtf_name(target)
+        if suffixes & {".sam", ".bam"}:
+            check_query_name(target)
+    if suffixes & {".sam", ".bam"}:
+        check_reference_names(bases)
 
 
 def write_alignments(

@@ -28,6 +28,15 @@ def write_gtf(path, alignments, bases, targets) -> None:
         stream.writelines(_transcripts(alignments))
 
 
+def check_gtf_name(target: str) -> None:
+    """Raise `InputError` for a target's name that cannot stand in GTF."""
+    if '"' in target:
+        raise InputError(
+            "the name cannot stand in GTF", record=target,
+            expected="a name without a quotation mark",
+        )  # fmt: skip
+
+
 def _transcripts(alignments: Iterable[SplicedAlignment]) -> Iterator[str]:
     distinct: dict[Transcript, SplicedAlignment] = {}
     for alignment in alignments:
@@ -39,11 +48,7 @@ def _transcripts(alignments: Iterable[SplicedAlignment]) -> Iterator[str]:
 
 
 def _transcript(alignment: SplicedAlignment, ids: str) -> Iterator[str]:
-    if '"' in alignment.target:
-        raise InputError(
-            f"the name {alignment.target!r} cannot stand in GTF", record=alignment.target,
-            expected="a name without a quotation mark",
-        )  # fmt: skip
+    check_gtf_name(alignment.target)
     target = f'target_id "{alignment.target}"; '
     lowest, highest = min(s for s, _ in alignment.chain), max(e for _, e in alignment.chain)
     score = str(alignment.score)

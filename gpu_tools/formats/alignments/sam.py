@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import pysam
 
@@ -80,6 +80,16 @@ def header(bases: Mapping[str, int]) -> pysam.AlignmentHeader:
     InputError
         If a name cannot stand in SAM.
     """
+    check_reference_names(bases)
+    return pysam.AlignmentHeader.from_dict({
+        "HD": {"VN": "1.6", "SO": "coordinate"},
+        "SQ": [{"SN": name, "LN": length} for name, length in bases.items()],
+        "PG": [{"ID": "gpu-tools", "PN": "gpu-tools", "VN": installed_version()}],
+    })  # fmt: skip
+
+
+def check_reference_names(bases: Iterable[str]) -> None:
+    """Raise `InputError` for a base's name that cannot stand in SAM."""
     for name in bases:
         if not _REFERENCE_NAME.fullmatch(name):
             raise InputError(
@@ -87,11 +97,13 @@ def header(bases: Mapping[str, int]) -> pysam.AlignmentHeader:
                 record=name,
                 expected="letters, digits and the punctuation that SAM allows in @SQ SN",
             )
-    return pysam.AlignmentHeader.from_dict({
-        "HD": {"VN": "1.6", "SO": "coordinate"},
-        "SQ": [{"SN": name, "LN": length} for name, length in bases.items()],
-        "PG": [{"ID": "gpu-tools", "PN": "gpu-tools", "VN": installed_version()}],
-    })  # fmt: skip
+
+
+def check_query_name(name: str) -> None:
+    """Raise `InputError` for a target's name that cannot stand in SAM."""
+    if not _QUERY_NAME.fullmatch(name):
+        raise InputError("the name cannot stand in SAM", record=name,
+                         expected="at most 254 printable characters without @")  # fmt: skip
 
 
 def _records(alignments, targets, head) -> Iterator[pysam.AlignedSegment]:
@@ -128,9 +140,7 @@ def make_record(
     start and a strand. The CIGAR runs along the reference, with S for what is not aligned; empty
     runs are left out. A name that cannot stand in SAM raises `InputError`.
     """
-    if not _QUERY_NAME.fullmatch(name):
-        raise InputError("the name cannot stand in SAM", record=name,
-                         expected="at most 254 printable characters without @")  # fmt: skip
+    check_query_name(name)
     record = pysam.AlignedSegment(head)
     record.query_name, (record.reference_name, record.reference_start, strand) = name, position
     record.is_reverse = strand == "-"

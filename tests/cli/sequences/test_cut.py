@@ -42,6 +42,7 @@ def only(path):
         ((), RECORD),
         (("--locus", "1-30"), RECORD),
         (("--locus", "11-14"), RECORD[10:14]),
+        (("--locus", "1,1-1,4"), RECORD[10:14]),
         (("--locus", "11-14", "--flank", 3), RECORD[7:17]),
         (("--locus", "2-3", "--flank", 5), RECORD[:8]),
         (("--locus", "28-30", "--flank", 5), RECORD[22:]),
