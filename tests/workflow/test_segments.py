@@ -32,12 +32,12 @@ def test_cpg_islands_are_those_of_the_library(done):
 
 
 def test_gc_rich_regions_exceed_the_percentage(done):
-    (locus,) = (r for r in read_fasta(LOCI, lambda symbols: symbols.upper()) if r.name == BASES[0])
+    (locus,) = (r for r in read_fasta(LOCI) if r.name == BASES[0])
     rows = done.table("results/segments/gc_rich_regions.tsv")
     assert len(rows) > 1
     for row in rows:
-        part = locus.codes[int(row["start"]) - 1 : int(row["end"])]
-        rich = part.count(b"G") + part.count(b"C")
+        part = locus.letters()[int(row["start"]) - 1 : int(row["end"])]
+        rich = part.count("G") + part.count("C")
         assert rich > 0.6 * len(part) >= 0.6 * 200
         assert float(row["score"]) == pytest.approx(2 * rich - 1.2 * len(part))
 
