@@ -66,8 +66,11 @@ def largest_bonus(track_commits, exit_tracks, exit_ends, exit_bonus, n_ends, int
 
 @njit(cache=True, nogil=True)
 def best_bonus(track_commits, exit_tracks, exit_ends, exit_bonus, n_ends, intron_penalty):
-    """Return the largest sum of bonuses less intron penalties of any chain, at least 0."""
-    at_end = np.full(n_ends, -(2**62), dtype=np.int64)
+    """Return the largest sum of bonuses less intron penalties of any part of a chain, at least 0.
+
+    A part may begin behind a candidate, whose bonus it has not, with an intron that gains.
+    """
+    at_end = np.zeros(n_ends, dtype=np.int64)
     best, committed = 0, 0
     for exon in range(len(exit_tracks)):
         while committed < track_commits[exit_tracks[exon]]:

@@ -60,6 +60,19 @@ def random_scoring(rng) -> ProteinScoring:
     return ProteinScoring(BLOSUM62, *costs, ends)
 
 
+EDGES = ((0, 0, 1, 2, 5, 9), (0, 1, 11, 300, 9000, 10**6), (0, 10_000, 12_000, 20_000))
+"""Costs of gaps, frameshifts and stop codons: around those of pairs, far apart, beyond 16 bits."""
+
+
+def edge_scoring(rng) -> ProteinScoring:
+    """Return a scoring whose costs are 0, equal, large, or a gap's dearer than a frameshift."""
+    edges = EDGES[rng.choice(len(EDGES), p=[0.6, 0.2, 0.2])]
+    costs = [int(cost) for cost in rng.choice(edges, 4)]
+    scores = BLOSUM62.scores - int(rng.choice([0, 0, 12]))
+    matrix = SubstitutionMatrix("edge", BLOSUM62.letters, scores)
+    return ProteinScoring(matrix, *costs, str(rng.choice(["global", "free-target"])))
+
+
 def random_protein(rng, base, length):
     """Return a mutated translation of parts of the base."""
     codes, at, letters = Sequence.from_text("b", base).codes, int(rng.integers(0, 3)), []
@@ -125,9 +138,11 @@ def short_blocks(monkeypatch):
     monkeypatch.setattr(cpu, "_STATE_TO_BLOCK", 0)
 
 
+@pytest.mark.parametrize("edge", [False, True])
 @pytest.mark.parametrize("seed", range(60))
-def test_score_is_that_of_the_definition(seed, short_blocks):
+def test_score_is_that_of_the_definition(seed, edge, short_blocks):
     base, target, table, scoring = random_question(seed)
+    scoring = edge_scoring(np.random.default_rng(seed)) if edge else scoring
     expected = oracle.best_score(base, target, sites_of(table), terms(scoring))
     result = align(base, target, {"+": table}, scoring)
     assert result.score == expected, (seed, base, target)
