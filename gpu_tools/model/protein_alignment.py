@@ -47,7 +47,9 @@ class ProteinAlignment:
     phases : tuple of int
         By exon: nucleotides before the first whole codon, as in GFF3.
     start_codon, stop_codon : bool
-        Whether the chain begins with ATG, and whether a stop codon ends it.
+        Whether the chain's first codon is ATG, and whether a stop codon ends it. The first codon
+        is the first three nucleotides of the chain, in one exon and without a frameshift, whether a
+        residue is aligned to it or not.
     evalue : float or None
         See `gpu_tools.SplicedAlignment`.
     n_exons : None

@@ -12,10 +12,13 @@ from gpu_tools.model.genetic_codes import amino_acids
 from gpu_tools.model.protein_scoring import ProteinScoring
 from gpu_tools.model.sequences import AMINO_ACIDS, decode_protein, encode_protein
 from gpu_tools.splicing.proteins.walk import (
+    CODON,
     CODON_RUN,
     INTRON_RUN,
     LETTERS,
+    MISSING,
     MISSING_RUN,
+    RESIDUE,
     SHIFT_RUN,
     SHIFTED_RUN,
     TracedProtein,
@@ -59,14 +62,20 @@ def shown(traced: TracedProtein, question: StrandAndProtein, stop: bool) -> dict
     dict
         Fields of `gpu_tools.model.protein_alignment.ProteinAlignment`.
     """
-    start, codes = traced.intervals[0][0], question.codes
     codons, residues, phases, positives = _columns(traced, question)
     return {
         "target_start": traced.first, "target_end": traced.last, "cigar": tuple(traced.runs),
         "translation": codons, "residues": residues, "positives": positives, "phases": phases,
-        "start_codon": codes[start : start + _CODON].tolist() == [0, 3, 2],
+        "start_codon": _begins_with_start(traced, question.codes),
         "stop_codon": stop,
     }  # fmt: skip
+
+
+def _begins_with_start(traced: TracedProtein, codes: NDArray[np.uint8]) -> bool:
+    """Tell whether a chain's first codon is whole, lies in one exon, and is a start codon."""
+    start = traced.intervals[0][0]
+    letter = next(letter for letter, _ in traced.runs if letter != RESIDUE)
+    return letter in (CODON, MISSING) and codes[start : start + _CODON].tolist() == [0, 3, 2]
 
 
 def _columns(traced: TracedProtein, question: StrandAndProtein):

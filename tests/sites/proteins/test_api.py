@@ -32,7 +32,7 @@ STOP = 26
 
 def random_ends(rng, length, usual):
     """Return scores of first entries or last exits: `usual` at most boundaries."""
-    scores = np.where(rng.random(length + 1) < 0.1, rng.integers(-3, 8, length + 1), usual)
+    scores = np.where(rng.random(length + 1) < 0.3, rng.integers(-3, 8, length + 1), usual)
     listed = np.flatnonzero(scores != usual)
     kinds = np.zeros(len(listed), np.uint8)
     return BoundaryScores.from_lists(length + 1, usual, listed, scores[listed], kinds)
