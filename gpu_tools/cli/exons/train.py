@@ -54,8 +54,6 @@ def command(
     if not name:
         raise click.BadParameter("a model needs a name", param_hint="--name")
     coding = read_coding(annotation)
-    if not coding:
-        raise InputError("no CDS", path=annotation, expected="an annotation with features CDS")
     sequences = loci.read_loci(base, ())
     try:
         records = annotated_sequences(sequences, _on_sequences(coding, sequences))

@@ -76,8 +76,6 @@ def _read(genome: str, annotation: str) -> tuple[list[AnnotatedSequence], Intron
     if genome == annotation == STANDARD_STREAM:
         raise InputError("more than one input is standard input", path=STANDARD_STREAM)
     coding = read_coding(annotation)
-    if not coding:
-        raise InputError("no CDS", path=annotation, expected="an annotation with features CDS")
     try:
         records = annotated_sequences(read_fasta(genome), coding)
     except InputError as error:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from gpu_tools.errors import InputError
-from gpu_tools.formats.exons.gff import features
+from gpu_tools.formats.exons.annotation import with_stop_codons
+from gpu_tools.formats.exons.gff import CODING, EXON, STOP, features, lacking, merged
 from gpu_tools.formats.files import read_lines
 
 
@@ -22,6 +23,9 @@ class TranscriptExons(NamedTuple):
 
 def read_transcripts(path: str | os.PathLike) -> list[TranscriptExons]:
     """Read the features ``exon`` of each transcript; UTRs may be among them.
+
+    A transcript without features ``exon`` has those that its CDS and stop codon make. Exons of a
+    transcript that abut are one, and repeated ones count once.
 
     Parameters
     ----------
@@ -38,19 +42,26 @@ def read_transcripts(path: str | os.PathLike) -> list[TranscriptExons]:
     InputError
         If the file cannot be read, an exon names no transcript, or there is no exon.
     """
-    found = defaultdict(list)
+    found, seen = defaultdict(lambda: {EXON: [], CODING: [], STOP: []}), {}
     for feature in features(path, read_lines(path)):
-        if feature.type != "exon":
+        seen[feature.type] = None
+        if feature.kind not in (EXON, CODING) and (feature.kind != STOP or feature.in_gff3):
             continue
-        parents = feature.attribute("Parent") or feature.attribute("transcript_id")
-        if not parents:
-            raise feature.location.error("an exon of no transcript", "Parent or transcript_id")
+        if not feature.parents:
+            raise feature.location.error(
+                f"a feature {feature.type} of no transcript", "Parent or transcript_id"
+            )
         strand = feature.location.strand(feature.strand)
-        for parent in parents.split(","):
-            found[unquote(feature.seqid), strand, parent].append(feature.interval)
+        for parent in feature.parents:
+            parts = found[unquote(feature.seqid), strand, parent]
+            parts[feature.kind].append(feature.interval)
     if not found:
-        raise InputError("no exon of a transcript", path=path, expected="GFF3 or GTF with exons")
+        raise lacking("exon of a transcript", path, seen, "GFF3 or GTF with exons")
     return [
-        TranscriptExons(record, strand, tuple(sorted(exons)))
-        for (record, strand, _), exons in found.items()
+        TranscriptExons(record, strand, tuple(merged(_exons_of(parts))))
+        for (record, strand, _), parts in found.items()
     ]
+
+
+def _exons_of(parts: dict[str, list[tuple[int, int]]]) -> Iterable[tuple[int, int]]:
+    return parts[EXON] or with_stop_codons(parts[CODING], parts[STOP])

@@ -76,3 +76,20 @@ def test_wrong_lines_are_named(tmp_path, line, message):
         read_coding(written(tmp_path, ("exon", 1, 4, "+", ".", GTF), line))
     assert "x.gtf, line 2: " in str(caught.value)
     assert message in str(caught.value)
+
+
+def test_segments_that_abut_in_one_frame_are_one_and_repeated_lines_count_once(tmp_path):
+    lines = [("cds", 1, 4, "+", "0", GTF), ("CDS", 5, 6, "+", "2", GTF)]
+    lines += [("coding_exon", 11, 16, "+", "0", GTF)] * 2
+    assert read_coding(written(tmp_path, *lines)) == coding("+", (0, 6, 0), (10, 16, 0))
+    lines = [("CDS", 11, 14, "-", ".", GTF), ("CDS", 5, 10, "-", ".", GTF)]
+    assert read_coding(written(tmp_path, *lines)) == coding("-", (4, 14, 0))
+    # a frame that does not go on is a frameshift, which training leaves out
+    lines = [("CDS", 1, 4, "+", "0", GTF), ("CDS", 5, 6, "+", "0", GTF)]
+    assert read_coding(written(tmp_path, *lines)) == coding("+", (0, 4, 0), (4, 6, 0))
+
+
+def test_a_file_without_coding_segments_names_its_features(tmp_path):
+    lines = [("exon", 1, 4, "+", ".", GTF), ("gene", 1, 4, "+", ".", GTF)]
+    with pytest.raises(InputError, match="x.gtf: no CDS among the features exon, gene; expected"):
+        read_coding(written(tmp_path, *lines))
