@@ -1,4 +1,8 @@
-"""An index on disk: a folder with a header and two arrays. Here it is written."""
+"""An index on disk: a folder with a header and two arrays. Here it is written.
+
+The header has a checksum of each array's file and of itself, for an index is read again: what has
+been changed since it was written is not used.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +12,18 @@ from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import OutputError
 from gpu_tools.formats.files import replaced_when_complete
+from gpu_tools.hardware.checksums import checksum_of
 from gpu_tools.model.sequences import Sequence
 from gpu_tools.search.words import AMINO_ACID_CLASSES, WordScheme
 
-FORMAT, VERSION = "gpu-tools genome index", 1
+FORMAT, VERSION = "gpu-tools genome index", 2
 HEADER = "index.json"
 ARRAYS = {"bounds": np.dtype(np.int64), "positions": np.dtype(np.uint32)}
 PARAMETERS = "kind", "shapes", "sample", "genetic_code", "classes"
@@ -34,15 +40,24 @@ def save_index(
         (folder / HEADER).unlink(missing_ok=True)
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written ({error.strerror})") from None
+    checksums = {}
     for name, dtype in ARRAYS.items():
         with replaced_when_complete(folder / f"{name}.npy") as temporary:
             np.save(temporary, arrays[name].astype(dtype, copy=False))
+            checksums[name] = checksum_of(temporary)
     with replaced_when_complete(folder / HEADER) as temporary:
         header = {
             "format": FORMAT, "version": VERSION, **parameters(words), "genome": identity(records),
-            "shapes_of_arrays": {name: list(arrays[name].shape) for name in ARRAYS},
+            "size_and_crc32": checksums,
         }  # fmt: skip
+        header["crc32"] = header_checksum(header)
         temporary.write_text(json.dumps(header, indent=2) + "\n", encoding="utf-8")
+
+
+def header_checksum(header: dict[str, Any]) -> int:
+    """Return the checksum of a header without its own."""
+    own = {name: value for name, value in header.items() if name != "crc32"}
+    return crc32(json.dumps(own, sort_keys=True).encode())
 
 
 def parameters(words: WordScheme) -> dict[str, Any]:

@@ -160,6 +160,19 @@ def test_other_content_and_broken_files_are_not_taken_for_results(tmp_path, capl
     assert "they are computed again" in caplog.text
 
 
+def test_no_changed_byte_of_kept_results_is_believed(tmp_path, caplog):
+    whole = annotate([TWO], proteins(a=A), work=tmp_path)
+    (path,) = tmp_path.iterdir()
+    content = path.read_bytes()
+    digits = [k for k, byte in enumerate(content) if chr(byte).isdigit()]
+    for place in digits[:: max(len(digits) // 20, 1)]:
+        path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+        caplog.clear()
+        assert annotate([TWO], proteins(a=A), work=tmp_path) == whole
+        assert [record.getMessage().split(":")[0] for record in caplog.records] == [str(path)]
+        assert path.read_bytes() == content
+
+
 def test_loci_of_a_record_give_its_coordinates():
     text = TWO.letters()
     parts = [
