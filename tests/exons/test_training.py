@@ -34,7 +34,7 @@ from gpu_tools.model.annotated_strands import strands_of
 from gpu_tools.model.annotation import AnnotatedSequence, CodingSegment, CodingSequence
 from gpu_tools.model.resources import resource_path
 from gpu_tools.model.sequences import Sequence, encode, reverse_complement
-from gpu_tools.splicing.site_estimation import Window, dependent_matrix, site_matrix
+from gpu_tools.splicing.site_matrix import Window, dependent_matrix, site_matrix
 
 TRAINING, DEMO = resource_path("training"), resource_path("demo")
 

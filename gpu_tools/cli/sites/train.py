@@ -17,8 +17,13 @@ from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.formats.tables import write_table
 from gpu_tools.model.annotation import AnnotatedSequence
 from gpu_tools.model.json_model import model_to_json
-from gpu_tools.sites.census import CENSUS_COLUMNS, IntronCensus, census_of, census_rows
-from gpu_tools.sites.training import train_sites
+from gpu_tools.sites.training import (
+    CENSUS_COLUMNS,
+    IntronCensus,
+    census_of,
+    census_rows,
+    train_sites,
+)
 
 _log = logging.getLogger(__name__)
 

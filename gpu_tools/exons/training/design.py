@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpu_tools.splicing.site_estimation import Window
+from gpu_tools.splicing.site_matrix import Window
 
 ACCEPTOR, DONOR = Window(20, 3, ("AG",), -2), Window(3, 6, ("GT", "GC"), 0)
 START = Window(9, 6, ("ATG",), 0)

@@ -12,7 +12,7 @@ from gpu_tools.exons.training.composition import estimate_composition
 from gpu_tools.exons.training.design import Design
 from gpu_tools.model.annotated_strands import ReadingStrand
 from gpu_tools.model.exon_set import EXON_TYPES
-from gpu_tools.splicing.site_estimation import rounded
+from gpu_tools.splicing.site_matrix import rounded
 
 LENGTHS = (1, 3, 6, 10, 15, 20, 30, 40, 50, 60, 80, 100, 120, 150, 200, 250, 300, 400, 600, 1000,
            2000, 5000, 10_000)  # fmt: skip

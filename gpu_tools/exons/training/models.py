@@ -15,7 +15,7 @@ from gpu_tools.exons.training.estimation import coding_scores, exon_lengths, gen
 from gpu_tools.model.annotated_strands import ReadingStrand, strands_of
 from gpu_tools.model.annotation import AnnotatedSequence
 from gpu_tools.model.translation import STOP_CODONS
-from gpu_tools.splicing.site_estimation import dependent_matrix, site_matrix
+from gpu_tools.splicing.site_matrix import dependent_matrix, site_matrix
 
 
 def train(
