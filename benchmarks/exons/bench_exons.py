@@ -31,7 +31,7 @@ from benchmarks.exons.evaluation import (
 from gpu_tools import Sequence, SplicedScoring, spliced_align
 from gpu_tools.exons import load_model, predict_exons
 from gpu_tools.exons.parse import parse
-from gpu_tools.exons.training.design import Design
+from gpu_tools.exons.training import Design
 from gpu_tools.formats.exons.coding import read_coding
 from gpu_tools.formats.exons.codons import read_codon_usage
 from gpu_tools.formats.sequences.fasta import read_fasta

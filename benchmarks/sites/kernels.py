@@ -13,9 +13,8 @@ def coding_kernel(cases: list[SiteCase], scoring: SplicedScoring, repeats: int =
 
     from benchmarks.timing import call_seconds
     from gpu_tools.sites.gpu.codon_strips import codon_strips
-    from gpu_tools.sites.gpu.job import SiteJob, SiteStrand
+    from gpu_tools.sites.gpu.job import SiteJob, SiteStrand, sizes_of
     from gpu_tools.sites.gpu.launch import SiteCodonLaunch
-    from gpu_tools.sites.gpu.packed_strips import sizes_of
 
     tables = {id(t): (case.codes(s), t) for case in cases for s, t in case.tables.items()}
     strands = {key: SiteStrand(*each, scoring) for key, each in tables.items()}

@@ -25,7 +25,7 @@ from benchmarks.exons.bench_exons import held_out_models
 from gpu_tools import Case, Sequence, SiteCase, SplicedScoring, site_align, spliced_align, tables_of
 from gpu_tools.exons.accuracy import compare_exons
 from gpu_tools.exons.predict import predict_exons
-from gpu_tools.exons.providers.augustus import Augustus
+from gpu_tools.exons.providers import Augustus
 from gpu_tools.model.exon_set import ExonSet
 
 DIVERGENCES = (15, 25, 35)

@@ -28,7 +28,7 @@ from gpu_tools.estimate.model import (
 from gpu_tools.estimate.parallelism import StrandParallelism
 from gpu_tools.sites.api import SiteCase
 from gpu_tools.spliced.case import Case
-from gpu_tools.splicing.strip import padded
+from gpu_tools.splicing.rows import padded
 
 ROWS_OF_A_WARP = 512
 

@@ -19,11 +19,11 @@ from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import Sequence, reverse_complement
 from gpu_tools.sites.cpu.schedule import align_on_cpu
-from gpu_tools.sites.cpu.traceback import trace
+from gpu_tools.sites.cpu.sweep import trace
 from gpu_tools.sites.model import GeneSites
 from gpu_tools.sites.table import SiteTable
+from gpu_tools.splicing.bounds import device_for
 from gpu_tools.splicing.codons import translation_of
-from gpu_tools.splicing.expected import device_for
 from gpu_tools.splicing.traceback import TracedChain
 
 
@@ -231,12 +231,12 @@ def site_align(
         return align_on_cpu(cases, scoring, threads, finish, done)
 
     def on_gpus(ordinals: tuple[int, ...]) -> list[SplicedAlignment]:
-        from gpu_tools.sites.gpu import chains, schedule
+        from gpu_tools.sites.gpu import schedule
 
         free = without_longest(cases)
 
         def finish(case: SiteCase, strand: str | None, found) -> SplicedAlignment:
-            result = _finished(case, strand, found, scoring, chains.trace, least)
+            result = _finished(case, strand, found, scoring, schedule.trace, least)
             done(case.cells)
             return result
 

@@ -22,11 +22,15 @@ from benchmarks.exons.evaluation import (
 from gpu_tools.errors import InputError
 from gpu_tools.exons import load_model
 from gpu_tools.exons.model import model_from_dict
-from gpu_tools.exons.training import train
-from gpu_tools.exons.training.composition import estimate_composition
-from gpu_tools.exons.training.design import Design
-from gpu_tools.exons.training.estimation import exon_lengths, gene_states
-from gpu_tools.exons.training.reading import annotated_sequences, reads_through
+from gpu_tools.exons.training import (
+    Design,
+    annotated_sequences,
+    estimate_composition,
+    exon_lengths,
+    gene_states,
+    reads_through,
+    train,
+)
 from gpu_tools.formats.exons.coding import read_coding
 from gpu_tools.formats.exons.codons import read_codon_usage
 from gpu_tools.formats.sequences.fasta import read_fasta
@@ -34,7 +38,7 @@ from gpu_tools.model.annotated_strands import strands_of
 from gpu_tools.model.annotation import AnnotatedSequence, CodingSegment, CodingSequence
 from gpu_tools.model.resources import resource_path
 from gpu_tools.model.sequences import Sequence, encode, reverse_complement
-from gpu_tools.splicing.site_estimation import Window, dependent_matrix, site_matrix
+from gpu_tools.splicing.site_matrix import Window, dependent_matrix, site_matrix
 
 TRAINING, DEMO = resource_path("training"), resource_path("demo")
 

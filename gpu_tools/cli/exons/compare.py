@@ -8,9 +8,8 @@ import click
 
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.summary import counted, note
-from gpu_tools.exons.accuracy import Accuracy, compare_exons
-from gpu_tools.exons.transcripts import compare_transcripts
-from gpu_tools.exons.transcripts import overlapping as overlapping_ones
+from gpu_tools.exons.accuracy import Accuracy, compare_exons, compare_transcripts
+from gpu_tools.exons.accuracy import overlapping as overlapping_ones
 from gpu_tools.formats.exons.annotation import read_annotated_exons
 from gpu_tools.formats.exons.intervals import read_exons
 from gpu_tools.formats.exons.transcripts import read_transcripts

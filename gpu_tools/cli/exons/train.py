@@ -9,8 +9,7 @@ import click
 from gpu_tools.cli.common import loci, options
 from gpu_tools.cli.common.summary import counted, note
 from gpu_tools.errors import InputError
-from gpu_tools.exons.training import train
-from gpu_tools.exons.training.reading import annotated_sequences
+from gpu_tools.exons.training import annotated_sequences, train
 from gpu_tools.formats.exons.coding import read_coding
 from gpu_tools.formats.exons.codons import read_codon_usage
 from gpu_tools.formats.files import open_output

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from gpu_tools.errors import ScoringError
 from gpu_tools.model.protein_scoring import ProteinScoring
 from gpu_tools.sites.bounds import best_sites
-from gpu_tools.sites.scores import CLOSED
-from gpu_tools.sites.table import SiteTable, once_a_table
+from gpu_tools.sites.table import CLOSED, SiteTable, once_a_table
 from gpu_tools.splicing.bounds import Bounds, fit_int16
 from gpu_tools.splicing.proteins.columns import (
     ProteinLimits,

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.model.protein_scoring import ProteinScoring
-from gpu_tools.spliced.bounds import largest_bonus
+from gpu_tools.spliced.exon_graph import largest_bonus
 from gpu_tools.spliced.proteins.tracks import ProteinTracks
 from gpu_tools.splicing.bounds import Bounds, fit_int16
 from gpu_tools.splicing.proteins.columns import (
@@ -15,7 +15,7 @@ from gpu_tools.splicing.proteins.columns import (
     lifted_pairs,
     most_of_residues,
 )
-from gpu_tools.splicing.strip import padded
+from gpu_tools.splicing.rows import padded
 
 
 def may_begin(tracks: ProteinTracks) -> NDArray[np.bool_]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.model.protein_scoring import N_CODONS, ProteinScoring
 from gpu_tools.splicing.bounds import Bounds
-from gpu_tools.splicing.strip import aligned_empty, lanes_of, padded
+from gpu_tools.splicing.rows import aligned_empty, lanes_of, padded
 
 
 class ProteinLimits(NamedTuple):

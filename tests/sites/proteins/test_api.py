@@ -17,8 +17,7 @@ from gpu_tools.sites.model import load_sites
 from gpu_tools.sites.proteins.api import ProteinCase, protein_align, protein_tables_of
 from gpu_tools.sites.proteins.cpu import strand as cpu
 from gpu_tools.sites.proteins.sites import protein_sites
-from gpu_tools.sites.scores import CLOSED, BoundaryScores
-from gpu_tools.sites.table import IntronClass, SiteTable
+from gpu_tools.sites.table import CLOSED, BoundaryScores, IntronClass, SiteTable
 from tests import cases
 from tests.oracles import proteins as oracle
 from tests.sites.test_api import oracle_table, random_intron

@@ -12,8 +12,7 @@ from gpu_tools.model.sequences import Sequence, decode_protein
 from gpu_tools.sites.model import load_sites
 from gpu_tools.sites.proteins.api import protein_tables_of
 from gpu_tools.sites.proteins.sites import BEGIN, START, protein_sites
-from gpu_tools.sites.scores import BoundaryScores
-from gpu_tools.sites.table import SiteTable
+from gpu_tools.sites.table import BoundaryScores, SiteTable
 from tests.oracles import proteins as oracle
 from tests.programs import require
 from tests.sites.proteins.test_api import (

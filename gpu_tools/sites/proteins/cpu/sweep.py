@@ -11,10 +11,9 @@ from numba import njit
 
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.loops import first_from
-from gpu_tools.sites.cpu.block import listed
-from gpu_tools.sites.cpu.borders import cross_border
-from gpu_tools.sites.cpu.state import copy_rows
-from gpu_tools.sites.rising import next_border
+from gpu_tools.sites.cpu.block import cross_border, listed
+from gpu_tools.sites.cpu.memory import copy_rows
+from gpu_tools.sites.introns import next_border
 from gpu_tools.splicing.proteins.rows import (
     ONE,
     PHASES,

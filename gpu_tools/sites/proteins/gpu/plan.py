@@ -19,10 +19,9 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.model.protein_scoring import TGA_CODON, ProteinScoring
 from gpu_tools.model.sequences import encode_protein
-from gpu_tools.sites.cpu.state import lists_of, most_pending, power_of_two
-from gpu_tools.sites.gpu.packed_columns import WIDE
-from gpu_tools.sites.operations import RAISE
-from gpu_tools.sites.rising import most_operations, next_border, write_border
+from gpu_tools.sites.cpu.memory import lists_of, most_pending, power_of_two
+from gpu_tools.sites.gpu.packed_strip import WIDE
+from gpu_tools.sites.introns import RAISE, most_operations, next_border, write_border
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.proteins.rows import ONE, SPLITS, TWO
 

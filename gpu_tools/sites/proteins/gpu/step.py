@@ -19,15 +19,13 @@ from gpu_tools.hardware.gpu.intrinsics.words import (
     store4,
     sync_lanes,
 )
-from gpu_tools.sites.gpu.codon_borders import (
-    next_words,
-    put_words,
-)
 from gpu_tools.sites.gpu.codon_rows import (
     HIGH_THEN_LOW,
     HIGH_TWICE,
     LOW_TWICE,
     LOWS,
+    next_words,
+    put_words,
     settled_carry,
 )
 from gpu_tools.sites.proteins.gpu.cells import (
