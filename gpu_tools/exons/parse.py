@@ -9,6 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+import gpu_tools.hardware.compile_cache  # noqa: F401  (compiled functions on disk: one process at a time)
 from gpu_tools.exons.features import coding_sums, next_stops, sites_over
 from gpu_tools.exons.lattice import (
     BETWEEN,
