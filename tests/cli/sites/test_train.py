@@ -67,7 +67,7 @@ def test_gff3_with_phases_gives_the_same_model(files):
         (
             "\tCDS\t",
             "\texon\t",
-            "genes.gtf.gz: no CDS among the features exon; expected an annotation with features CDS",
+            "genes.gtf.gz: no CDS among the features exon; expected an annotation",
         ),
         ("transcript_id", "name", "genes.gtf.gz, line 1: a coding segment without transcript"),
         ("\t-\t", "\t+\t", "genes.gtf.gz: none of 20 coding sequences reads from ATG"),
