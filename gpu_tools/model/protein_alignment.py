@@ -38,8 +38,8 @@ class ProteinAlignment:
         ``V`` goes the residue of the split codon. The stop codon at the end is not part of it.
     translation : str
         The aligned pairs, residue by residue: amino acid of the codon, ``*`` for a stop codon,
-        ``-`` for a residue left out, ``!`` for one with a frameshift; codons left out in lower
-        case.
+        ``U`` for TGA, a stop codon, aligned to U, ``-`` for a residue left out, ``!`` for one with
+        a frameshift; codons left out in lower case.
     residues : str
         The protein's residues in the same columns, ``-`` for codons left out.
     positives : int
@@ -86,8 +86,9 @@ class ProteinAlignment:
 
     @property
     def matches(self) -> int:
-        """Codons whose amino acid is the residue aligned to them."""
-        return sum(a == b for a, b in zip(self.translation, self.residues, strict=True))
+        """Codons whose amino acid is the residue aligned to them; a stop codon has none."""
+        pairs = zip(self.translation, self.residues, strict=True)
+        return sum(a == b != "*" for a, b in pairs)
 
     @property
     def columns(self) -> int:
@@ -114,7 +115,7 @@ class ProteinAlignment:
 
     @property
     def inner_stops(self) -> int:
-        """Number of stop codons inside the chain."""
+        """Number of stop codons inside the chain, those that stand for U not among them."""
         return self.translation.count("*")
 
     def with_evalue(self, evalue: float | None) -> ProteinAlignment:
