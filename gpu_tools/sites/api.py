@@ -107,7 +107,8 @@ def tables_of(
 ) -> dict[str, SiteTable]:
     """Score the sites of a base sequence by a model.
 
-    A locus, named ``NAME:START-END``, has the scores and penalties of its record.
+    A locus, named ``NAME:START-END``, has the penalties of its record, and the sites, but for those
+    whose matrices reach beyond its ends: nucleotides there are unknown.
 
     Parameters
     ----------
@@ -118,7 +119,8 @@ def tables_of(
     strands : str
         ``+``, ``-`` or both.
     ends : str
-        As in the scoring: with ``free`` a chain begins and ends anywhere at no cost.
+        As in the scoring: with ``free`` a chain begins and ends anywhere at no cost, that is for
+        the model's `begin` and `end` points or 0, whichever is more.
     reading : {"any", "complete", "incomplete"}
         Whether chains must translate, see `GeneSites.table`.
     threads : int, optional

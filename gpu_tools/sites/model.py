@@ -89,9 +89,9 @@ class GeneSites:
     introns : tuple of IntronModel
         Kinds of intron.
     start, stop : int
-        Points for beginning with a start codon, and for ending with a stop codon.
+        Points for beginning with a start codon, ATG, and for ending with a stop codon.
     begin, end : int
-        Points for beginning and for ending anywhere.
+        Points for beginning and for ending anywhere; they count at codons, too, if they are more.
     stops : tuple of str
         Stop codons.
     sites_per_kb : SitesPerKb, optional

@@ -87,6 +87,29 @@ def test_genometools_accepts_the_gff3(folder):
     assert done.returncode == 0, done.stderr
 
 
+def test_selenocysteine_is_no_stop_inside(tmp_path):
+    """In no file of a gene whose protein has U where the genome has TGA."""
+    rng = np.random.default_rng(8)
+    protein = random_protein(rng)
+    text = gene(rng, protein)
+    changed = text[:30] + "TGA" + text[33:]
+    record = genome(random_text(rng, 500), changed, random_text(rng, 500), name="chr")
+    write_fasta(tmp_path / "genome.fa", [record])
+    target = protein[:10] + "U" + protein[11:]
+    (tmp_path / "targets.fa").write_text(f">p\n{target}.\n")
+    assert (
+        run(tmp_path, *(word for pair in OUTPUTS.items() for word in named(tmp_path, *pair))) == 0
+    )
+    (product,) = read_fasta(tmp_path / "proteins.fa", encode_protein)
+    assert product.codes.tolist() == encode_protein(target).tolist()
+    gff3 = (tmp_path / "genes.gff3").read_text()
+    assert "identity=1.0000" in gff3
+    assert "in_frame_stop" not in gff3
+    assert json.loads((tmp_path / "figures.json").read_text())["inner_stops"] == 0
+    ((_, row),) = read_table(tmp_path / "genes.tsv", (), ("identity", "inner_stops"))
+    assert (row["identity"], row["inner_stops"]) == ("1.0000", "0")
+
+
 def test_the_summary_counts(folder):
     figures = json.loads((folder / "figures.json").read_text())
     assert figures["targets"] == {"protein": {"given": 4, "found": 3}}

@@ -90,6 +90,19 @@ def test_files(files):
         subprocess.run(["gt", "gff3validator", "x.gff3"], check=True, capture_output=True)
 
 
+@pytest.mark.parametrize("end", ["*", "."])
+def test_a_stop_at_the_end_of_a_protein_is_left_out(files, end):
+    Path("stopped.fa").write_text(f">p\n{PROTEIN}{end}\n")
+    assert run(proteins="stopped.fa") == 0
+    assert rows()[0]["target_length"] == str(len(PROTEIN))
+
+
+def test_another_point_in_a_protein_is_an_error(files, capsys):
+    Path("wrong.fa").write_text(f">p\n{PROTEIN[:9]}.{PROTEIN[9:]}\n")
+    arguments = "--proteins", "wrong.fa", "--site-model", "vertebrate"
+    assert "wrong.fa" in complaint(capsys, *arguments)
+
+
 def run_listed(flank, *arguments, phases=(0, 2)):
     """Align to candidates with phases, in GFF3, and to another one without."""
     spans = [part.split("-") for part in chain(flank).split(",")]

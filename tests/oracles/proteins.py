@@ -3,11 +3,35 @@
 from __future__ import annotations
 
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, product
 
-from tests.oracles.sites import intron_penalty
+from tests.oracles.sites import intron_penalty, starts_at
 
 NONE = float("-inf")
+SHORT_INTRON = 28
+"""Points that the shortest intron costs."""
+
+
+def end_points(base, ends, stops):
+    """Points of first entries and last exits by boundary, as docs/design/proteins.md has them."""
+    usual = 0 if ends == "free" else -8
+    boundaries = range(len(base) + 1)
+    return (
+        [12 if starts_at(base, i) else usual for i in boundaries],
+        [10 if base[i : i + 3] in stops else usual for i in boundaries],
+    )
+
+
+def rising_lines(lines):
+    """The lines of an intron's penalty against proteins, from those of the model."""
+    return tuple((4 * extra, max(every // 4, 1)) for extra, every in lines)
+
+
+def amino_acid(codon, acid_of):
+    """Amino acid of a codon that may hold N; `acid_of` has those of the codons without."""
+    words = product(*("ACGT" if letter == "N" else letter for letter in codon))
+    found = {acid_of["".join(word)] for word in words}
+    return found.pop() if len(found) == 1 else "X"
 
 
 def best_score(base, target, sites, scoring):

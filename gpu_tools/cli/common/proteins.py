@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import click
+import numpy as np
+from numpy.typing import NDArray
 
 from gpu_tools.cli.common.options import added, count
 from gpu_tools.errors import InputError, ScoringError
@@ -138,7 +140,7 @@ def check_protein_usage(context: click.Context, alignments: Iterable[str]) -> No
 
 
 def read_proteins(path: str, nucleotides: str = "--targets") -> dict[str, ProteinSequence]:
-    """Read proteins by name, a stop at the end left out.
+    """Read proteins by name, a stop at the end, ``*`` or ``.``, left out.
 
     Parameters
     ----------
@@ -153,7 +155,7 @@ def read_proteins(path: str, nucleotides: str = "--targets") -> dict[str, Protei
         As `read_fasta`, or if a record has no residue, or looks like nucleotides.
     """
     found = {}
-    for record in read_fasta(path, encode_protein):
+    for record in read_fasta(path, _encode_target):
         letters = decode_protein(record.codes)
         if len(letters) >= _LONG_ENOUGH and set(letters) <= _ONLY_NUCLEOTIDES:
             raise InputError(
@@ -165,6 +167,11 @@ def read_proteins(path: str, nucleotides: str = "--targets") -> dict[str, Protei
             raise InputError("no residue", path=path, record=record.name, expected="amino acids")
         found[record.name] = ProteinSequence(record.name, residues, record.description)
     return found
+
+
+def _encode_target(symbols: bytes) -> NDArray[np.uint8]:
+    """Encode a protein, at whose end gffread writes a stop as ``.``."""
+    return encode_protein(symbols[:-1] + b"*" if symbols.endswith(b".") else symbols)
 
 
 def write_proteins(

@@ -9,7 +9,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.model.genetic_codes import amino_acids
-from gpu_tools.model.protein_scoring import ProteinScoring
+from gpu_tools.model.protein_scoring import TGA_CODON, ProteinScoring
 from gpu_tools.model.sequences import AMINO_ACIDS, decode_protein, encode_protein
 from gpu_tools.splicing.proteins.walk import (
     CODON,
@@ -25,7 +25,7 @@ from gpu_tools.splicing.proteins.walk import (
 )
 
 _CODON = 3
-_STOP = encode_protein(b"*")[0]
+_STOP, _U = encode_protein(b"*U")
 _ASCII = np.frombuffer(
     decode_protein(np.arange(len(AMINO_ACIDS), dtype=np.uint8)).encode(), np.uint8
 )
@@ -113,6 +113,8 @@ def _fill(lines, runs, sequence, acids, codons, substitution, letters, target, r
             if kind in (CODON_RUN, MISSING_RUN):
                 word = sequence[at], sequence[at + 1], sequence[at + 2]
                 lines[0, column] = letters[acids[word]]
+                if kind == CODON_RUN and codons[word] == TGA_CODON and target[residue] == _U:
+                    lines[0, column] = letters[_U]
                 at += _CODON
                 if kind == MISSING_RUN:
                     lines[0, column] |= _LOWER

@@ -8,6 +8,7 @@ import pytest
 from benchmarks.accuracy.cases import annotated_records, genes, translated
 from gpu_tools import ScoringError, Sequence
 from gpu_tools.errors import InputError
+from gpu_tools.formats.alignments.show import shown_lines
 from gpu_tools.formats.values.matrices import load_matrix
 from gpu_tools.model.genetic_codes import amino_acids
 from gpu_tools.model.protein_scoring import ProteinScoring
@@ -269,6 +270,23 @@ def test_selenocysteine_pairs_with_its_codon():
         for p in ("MAUWM" + PROTEIN[5:], "MACWM" + PROTEIN[5:])
     ]
     assert scores[0].score - scores[1].score == 9 + scoring.stop
+    assert scores[0].translation == scores[0].residues
+    assert [(own.inner_stops, own.matches) for own in scores] == [(0, 27), (1, 26)]
+    assert [own.positives for own in scores] == [27, 26]
+
+
+def test_a_stop_of_the_protein_on_a_stop_codon_is_no_equal_residue():
+    text, flank = gene()
+    at = flank + 6
+    base = Sequence.from_text("b", text[:at] + "TGA" + text[at + 3 :])
+    scoring = ProteinScoring(BLOSUM62)
+    tables = protein_tables_of(base, protein_sites(load_sites("vertebrate")), scoring)
+    target = ProteinSequence.from_text("t", "MA*WM" + PROTEIN[5:])
+    (found,) = protein_align([ProteinCase(base, target, tables)], scoring)
+    assert found.translation == found.residues
+    assert (found.inner_stops, found.matches, found.positives) == (1, 26, 26)
+    lines = "\n".join(shown_lines(found, found, base, scoring)).splitlines()
+    assert lines[2].split()[:4] == ["|", "|", "|", "|"]
 
 
 def test_bad_input():

@@ -178,6 +178,21 @@ def test_a_protein_of_the_genome_is_found_in_full(strand, stop):
     assert result.exon_scores == (0.0, 0.0)
 
 
+@pytest.mark.parametrize("strand", ["+", "-"])
+def test_a_first_candidate_that_spells_a_start_codon_with_its_intron_has_none(strand):
+    first, second = "AT", "C" + EXONS[0][3:]
+    text = "CC" + first + INTRON + second + "CC"
+    begin = len("CC" + first + INTRON)
+    intervals = [(2, 4), (begin, begin + len(second))]
+    if strand == "-":
+        text = of_strand(text, "-")
+        intervals = [(len(text) - e, len(text) - s) for s, e in intervals]
+    exons = ExonSet.from_intervals(intervals, strand)
+    result = align(text, "I" + PROTEIN[1:15], exons, SCORING)
+    assert list(result.chain) == intervals
+    assert (result.translation[0], result.start_codon) == ("I", False)
+
+
 def test_a_candidate_whose_phase_contradicts_the_chain_is_left_out():
     text, exons, intervals = listed(phases=(0, 1))
     assert align(text, PROTEIN, exons, SCORING).frameshifts > 0
