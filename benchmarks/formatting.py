@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import string
+from collections.abc import Callable, Iterator
+
+Row = tuple[str, ...]
+
 
 def ms(value: float | None) -> str:
     """Return a time with three digits that count; nothing for None."""
@@ -18,3 +23,27 @@ def seconds(value: float) -> str:
 def number(value: float) -> str:
     """Return a number with three digits that count, or all of an integer's."""
     return f"{value:,.0f}" if value >= 100 else f"{float(f'{value:.3g}'):g}"
+
+
+class _Cells(string.Formatter):
+    """Format strings with conversions: times ``!t``, numbers ``!n`` and shares ``!p``."""
+
+    def convert_field(self, value, conversion):
+        conversions = {"t": seconds, "n": number, "p": lambda share: f"{100 * share:.2g} %"}
+        return conversions[conversion](value) if conversion else value
+
+
+def rows_by(cells: str, part: str = "") -> Callable[[dict], Iterator[Row]]:
+    """Return a function that yields a row for each figure whose name begins with `part`.
+
+    `cells` are format strings between bars. They name the entries of a figure, its ``name``, and
+    its ``kind``, which is the name without the number behind it.
+    """
+
+    def rows(figures: dict) -> Iterator[Row]:
+        for name, own in figures.items():
+            if name.startswith(part) and isinstance(own, dict):
+                named = {"name": name, "kind": name.rpartition(" ")[0]} | own
+                yield tuple(_Cells().vformat(cell, (), named) for cell in cells.split(" | "))
+
+    return rows

@@ -16,6 +16,8 @@ from gpu_tools.errors import DeviceError
 from gpu_tools.hardware.device import list_gpus, simulated
 
 _ROOT = Path(__file__).parent.parent
+LINE = 800
+"""Characters of a line of a record, at most, if what it holds has parts."""
 _PACKAGES = ("gpu-tools", "numba", "numba-cuda", "numpy", "parasail")
 
 
@@ -66,8 +68,39 @@ def no_gpu() -> str | None:
 
 def write(path: str | Path, figures: dict) -> None:
     """Write `figures` and where they come from as JSON."""
-    text = json.dumps({**environment(), "figures": figures}, indent=2)
-    Path(path).write_text(f"{text}\n", encoding="utf-8")
+    Path(path).write_text(text_of({**environment(), "figures": figures}), encoding="utf-8")
+
+
+def text_of(recorded: dict) -> str:
+    """Return a record as JSON: each field, each figure and each row of a list on a line."""
+    head = {name: value for name, value in recorded.items() if name != "figures"}
+    lines = [f"  {json.dumps(name)}: {json.dumps(value)}" for name, value in head.items()]
+    lines.append(f'  "figures": {_expanded(recorded["figures"], 2)}')
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _expanded(value: dict | list, indent: int) -> str:
+    """Return a dict or list with an entry on each line."""
+    space = " " * (indent + 2)
+    if isinstance(value, dict):
+        items = value.items()
+        lines = [f"{space}{json.dumps(key)}: {_text(each, indent + 2)}" for key, each in items]
+        return "{\n" + ",\n".join(lines) + f"\n{' ' * indent}}}"
+    return "[\n" + ",\n".join(space + json.dumps(row) for row in value) + f"\n{' ' * indent}]"
+
+
+def _text(value, indent: int) -> str:
+    """Return JSON on one line, but lists of rows, and what is long and has parts, expanded."""
+    line, inner = json.dumps(value), value.values() if isinstance(value, dict) else value
+    parts = isinstance(value, dict | list) and any(isinstance(each, dict | list) for each in inner)
+    return _expanded(value, indent) if parts and (_has_rows(value) or len(line) > LINE) else line
+
+
+def _has_rows(value) -> bool:
+    """Return whether there is a list of dicts in a value."""
+    if isinstance(value, list):
+        return any(isinstance(each, dict) for each in value)
+    return isinstance(value, dict) and any(map(_has_rows, value.values()))
 
 
 def write_each(measured: Measured, path: str | Path | None = None) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from benchmarks.accuracy.comparison import genome_rows
+from benchmarks.formatting import Row
 
-Row = tuple[str, ...]
 FLANKS = "gene", "1 kb", "3 kb", "100 kb", "whole piece"
 
 
@@ -152,9 +152,3 @@ def proteins_short(figures: dict) -> Iterator[Row]:
 
 
 PLACES = "first", "internal", "last"
-
-
-def proteins_speed(figures: dict) -> Iterator[Row]:
-    """Yield a row a method: processor seconds and GCUPS on some genes."""
-    for row in (row for name, row in figures.items() if name.startswith("speed")):
-        yield row["method"], f"{row['processor_seconds']:.3f} s", f"{row['gcups']:.3g}"

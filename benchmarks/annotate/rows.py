@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchmarks.accuracy.rows import Row
-
-SPEED = (
-    "12 Mb, 5,000 proteins, two threads", "elapsed", "processor's time", "peak memory",
-    "transcripts", "loci", "outside of true ones", "true loci met",
-)  # fmt: skip
-"""Titles of `speed`."""
+from benchmarks.formatting import Row
 
 
 def gene_sets(figures: dict) -> Iterator[Row]:
@@ -53,15 +47,6 @@ def memory(figures: dict) -> Iterator[Row]:
             whole, part = (_megabytes(own.get("peak_megabytes")) for own in peaks)
             planned = _megabytes(row["planned_megabytes"])
             yield f"{int(size.replace(',', '')) / 1e6:g} Mb", whole, planned, part
-
-
-def searches(figures: dict) -> Iterator[Row]:
-    """Yield a row a data set and identity: what either search finds, and the processor's time."""
-    for row in figures.values():
-        name = f"{row['data']}, {row['proteins']} proteins at {row['identity']} %"
-        counts = (str(row[of][key]) for of in ("hits", "genes") for key in row[of])
-        times = (f"{row[f'{search}_seconds']:.1f} s" for search in ("exhaustive", "seeded"))
-        yield name, *counts, *times
 
 
 def speed(figures: dict) -> Iterator[Row]:

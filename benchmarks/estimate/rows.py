@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchmarks.accuracy.rows import Row
-from benchmarks.formatting import seconds
+from benchmarks.formatting import Row, seconds
 
-ERRORS = ("time model", "cases", "median error", "95th percentile", "maximum", "all in one call")
+ERRORS = "time model | cases | median error | 95th percentile | maximum | all in one call"
 _MODES = {"list": "list mode", "site": "site mode"}
 _DESIGNS = ("sequential", "accelerator1", "accelerator2")
 _MODELS = {"equation": "published equation", "extended": "with launches and rows above"}

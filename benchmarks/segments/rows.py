@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from benchmarks.accuracy.rows import Row
-from benchmarks.formatting import ms
+from benchmarks.formatting import Row, ms
 
 
 def segments(figures: dict) -> Iterator[Row]:

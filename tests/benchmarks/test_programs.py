@@ -187,3 +187,14 @@ def test_the_table_after_a_mark_is_replaced():
     assert page.startswith("before\n<!-- table: exons -->\n| record (`exons-cpu.json`: ")
     assert page.endswith(f"|\n\nafter\n{other}")
     assert page.count("old") == 1
+
+
+def test_a_table_says_what_its_record_is_older_than(monkeypatch):
+    recorded = {"gpus": [], "cpu": "a CPU", "commit": "c", "date": "2026-01-02T03", "figures": {}}
+    assert tables.source_of("r", recorded) == "`r.json`: a CPU, c, 2026-01-02"
+    recorded["superseded"] = "cells had 16 bits"
+    assert tables.source_of("r", recorded).endswith("2026-01-02; measured before cells had 16 bits")
+    monkeypatch.setattr(tables, "read", lambda name: recorded)
+    assert tables.text_of("site-mode-cpu") == ""
+    recorded["figures"] = {"call": {"processor_seconds": 2, "gcups_a_core": 3}}
+    assert tables.text_of("site-mode-cpu").splitlines()[2] == "| call | 2 s | 3 |"
