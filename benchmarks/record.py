@@ -28,21 +28,15 @@ Measured = Iterable[tuple[str, object]]
 def main(
     measure: Callable[..., Measured],
     needs_folder: bool = False,
+    needs_gpu: bool = False,
     arguments: list[str] | None = None,
     **parts: Callable[..., Measured],
 ) -> None:
     """Run a program: print its figures as they come and write them to a record, if one is named.
 
-    Parameters
-    ----------
-    measure : callable
-        Takes ``tiny``, and before it a folder if `needs_folder`.
-    needs_folder : bool
-        The program works on files of a folder, its first argument.
-    arguments : list of str, optional
-        Those of the command line by default.
-    **parts : callable
-        What ``--part NAME`` measures instead; they take ``tiny``.
+    `measure` and the parts, which ``--part NAME`` measures instead, take ``tiny``. Where
+    `needs_folder` says so they take a folder before it, the program's first argument. A program
+    that `needs_gpu` ends with a word where there is none.
     """
     parser = argparse.ArgumentParser()
     if needs_folder:
@@ -52,6 +46,8 @@ def main(
     if parts:
         parser.add_argument("--part", choices=parts, help="measure something else")
     options = parser.parse_args(arguments)
+    if needs_gpu and (missing := no_gpu()):
+        return print(missing)
     chosen = parts.get(getattr(options, "part", None), measure)
     inputs = [options.folder] if needs_folder else []
     write_each(chosen(*inputs, tiny=options.tiny), options.record)
@@ -104,14 +100,7 @@ def _has_rows(value) -> bool:
 
 
 def write_each(measured: Measured, path: str | Path | None = None) -> None:
-    """Print figures as they come; write the record after each, so that a run cut short leaves one.
-
-    Parameters
-    ----------
-    measured : iterable of (str, object)
-    path : path, optional
-        Of the record; none is written by default.
-    """
+    """Print figures as they come, and write the record after each: a run cut short leaves one."""
     figures = {}
     for name, figure in measured:
         print(f"{name}: {figure}", flush=True)

@@ -16,9 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import case_sets, record, tables
+from benchmarks import case_sets, figures, record, rows, tables
 from benchmarks.case_sets import PUBLISHED, SMALL, Spread
-from benchmarks.estimate import bench_estimate, figures, rows
+from benchmarks.estimate import bench_estimate
 from benchmarks.formatting import Row
 from gpu_tools import Case, exon_histograms
 
@@ -163,7 +163,7 @@ def shape_section(cases: list[Case]) -> Iterator[str]:
     }
     yield part("parallelism")
     for histogram in exon_histograms(cases):
-        drawn = figures.histogram_figure(histogram, labels[histogram.name])
+        drawn = figures.histogram(histogram, labels[histogram.name])
         yield figure(drawn, captions[histogram.name])
 
 
@@ -171,16 +171,16 @@ def model_section(kind: str, recorded: dict, source: str) -> Iterator[str]:
     """Yield errors of the time model on a device, and estimated against measured times."""
     own = recorded["figures"]
     yield part(kind) + note(source)
-    yield table([tuple(rows.ERRORS.split(" | ")), *rows.errors(own)])
+    yield table([tuple(rows.ERRORS.split(" | ")), *rows.model_errors(own)])
     for name in filter(own.__contains__, MEASURED):
         caption = f"Estimated and measured time of each case, {FIGURES[name]}."
-        yield figure(figures.estimate_figure(own[name]), caption)
+        yield figure(figures.estimates(own[name]), caption)
         if fit := own.get("fitted", {}).get(name):
-            drawn = figures.estimate_figure(fit | {"cells": own[name]["cells"]})
+            drawn = figures.estimates(fit | {"cells": own[name]["cells"]})
             yield figure(drawn, "The same, with figures fitted on the other half of the cases.")
     modes = {mode: own[mode] for mode in ("list", "site") if mode in own}
     if modes:
-        yield figure(figures.size_figure(modes), "Time against m x n, base by target length.")
+        yield figure(figures.sizes(modes), "Time against m x n, base by target length.")
 
 
 def published_section() -> Iterator[str]:

@@ -19,13 +19,11 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.accuracy import comparison, rows
-from benchmarks.annotate import rows as annotation_rows
-from benchmarks.estimate import rows as estimate_rows
-from benchmarks.formatting import Row, number, rows_by, seconds
-from benchmarks.matching import rows as matching_rows
-from benchmarks.row_names import CODING, LOCAL, LOCAL_CPU, PROTEINS, SITES, SPLICED
-from benchmarks.segments import rows as segment_rows
+from benchmarks import rows
+from benchmarks.accuracy import comparison
+from benchmarks.accuracy import rows as accuracy
+from benchmarks.formatting import Row, rows_by
+from benchmarks.row_names import CODING, LOCAL, LOCAL_CPU, PROTEINS, SPLICED
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "benchmarks" / "results"
@@ -45,76 +43,6 @@ class Table(NamedTuple):
         return tuple(self.title.split(" | "))
 
 
-def _rates(names: dict[str, str], rate: str = "gcups") -> Callable[[dict], Iterator[Row]]:
-    """Return a function that yields a row for each named figure of time and rate."""
-
-    def rows(figures: dict) -> Iterator[Row]:
-        for name in filter(figures.__contains__, names):
-            own = figures[name]
-            if rate in own:
-                yield names[name], seconds(own["seconds"]), number(own[rate])
-
-    return rows
-
-
-def spliced_several(figures: dict) -> Iterator[Row]:
-    """Yield a row a function: the time on one GPU, on two, and so on."""
-    for function in ("spliced_scores", "spliced_align_many"):
-        own = [v["seconds"] for name, v in figures.items() if name.startswith(function)]
-        yield f"`{function}`", *map(seconds, own)
-
-
-def spliced_threads(figures: dict) -> Iterator[Row]:
-    """Yield a row for each number of threads: the case set's scores, and its chains."""
-    for name in figures:
-        if found := re.fullmatch(r"cpu_spliced_scores_(\d+)_threads", name):
-            both = figures[name], figures[f"cpu_spliced_align_many_{found[1]}_threads"]
-            cells = [(seconds(own["seconds"]), number(own["nominal_gcups"])) for own in both]
-            yield found[1], *cells[0], *cells[1]
-
-
-def beside_parasail(figures: dict) -> Iterator[Row]:
-    """Yield the rates of list mode and of parasail's fastest kernel on one core."""
-    own = figures["one_core_beside_parasail"]
-    yield "scores of the case set", f"{own['gcups']:.1f}", f"{own['parasail_gcups']:.1f}"
-
-
-def local_beside_parasail(figures: dict) -> Iterator[Row]:
-    """Yield the rates of the score pass and of parasail's fastest kernel on one core."""
-    own = figures.get("one_core_k_1") or figures["one_core_score_pass"]
-    other, length = figures["parasail_one_core"]["gcups"], f"{own['length']:,}"
-    yield f"{length} x {length}", f"{own['gcups']:.1f}", f"{max(other.values()):.1f}"
-
-
-def published(figures: dict) -> Iterator[Row]:
-    """Yield a row for each published design on the case set."""
-    for name, own in figures["published_shape"].items():
-        if not name.endswith("_wall"):
-            rates = number(own["total_gcups"]), number(own["best_gcups"])
-            yield name.removesuffix("_kernel"), *rates
-
-
-def traceback(figures: dict) -> Iterator[Row]:
-    """Yield the times of chains and alignments behind a sweep."""
-    names = {"gpu_kernel": "case set", "gpu_kernel_large_case": "case like IL1RAPL1"}
-    yield from ((title, f"{figures[name]['trace_ms']:.2f} ms") for name, title in names.items())
-
-
-def sites(figures: dict) -> Iterator[Row]:
-    """Yield rows of site mode on both devices."""
-    some = figures["some_cases_library"]
-    cpu = some.get("cpu") or some["cpu_all_cores"]
-    named = figures | {"some_cases_cuda": some["cuda"], "some_cases_cpu": cpu}
-    yield from _rates(SITES)(named)
-
-
-def exons(figures: dict) -> Iterator[Row]:
-    """Yield a row an annotated record or a species, judged by a model that has not seen it."""
-    for row in figures["exons"]["at_cutoff"] if "exons" in figures else figures["vertebrates"]:
-        name = row.get("record") or row["species"]
-        yield name, f"{row['segments']}", f"{row['sensitivity']:.3f}", f"{row['density']}"
-
-
 IDENTITIES = "exon F1 | 100 % | 80 % | 60 % | 40 % | 30 %"
 BY_DIVERGENCE = "exon F1 | 0 % | 5 % | 15 % | 25 % | 35 % | 45 % | whole at 5 %"
 RATES = "time | GCUPS"
@@ -130,12 +58,18 @@ EXHAUSTIVE = (
         "{processor_seconds:.0f} s | {processor_seconds_in_windows:.1f} s", "exhaustive",
     ),
 )  # fmt: skip
-CANDIDATES = "record | segments | sensitivity | per kb", exons
 CONSERVED = (
     "right of those found, and F1 | exons | intron chains | loci | exon F1 | chain F1 | locus F1"
 )
 REFERENCES = "proteins | loci | outside of true ones | mRNAs"
-SETS = "F1 | exons | intron chains | loci | loci found, true ones"
+SETS = (
+    "F1 | exons | intron chains | loci | loci found, true ones",
+    rows_by(
+        "{data}, {nucleotides!M} Mb, {proteins} proteins at {identity} %: {method} | "
+        "{exon[f1]:.3f} | {chain[f1]:.3f} | {locus[f1]:.3f} | {locus[found]} of {locus[truth]}",
+        "identity",
+    ),
+)  # fmt: skip
 
 TABLES = {
     "first-calls": Table("first-call-cpu", *FIRST_CALLS),
@@ -145,24 +79,27 @@ TABLES = {
         rows_by("{name} | {cases:,} | {jobs:,} | {seconds!t} | {cpu_seconds!t}"),
     ),
     # spliced alignment, list mode
-    "list-mode": Table("spliced-h200", f"list mode | {RATES}", _rates(SPLICED, "nominal_gcups")),
+    "list-mode": Table(
+        "spliced-h200", f"list mode | {RATES}", rows.rates(SPLICED, "nominal_gcups")
+    ),
     "list-mode-gpus": Table(
-        "spliced-several-h200", "40,000 cases | one GPU | two | three | four", spliced_several
+        "spliced-several-h200", "40,000 cases | one GPU | two | three | four", rows.spliced_several
     ),
     "list-mode-threads": Table(
-        "spliced-h200", "threads | scores | GCUPS | chains | GCUPS", spliced_threads
+        "spliced-h200", "threads | scores | GCUPS | chains | GCUPS", rows.spliced_threads
     ),
     "list-mode-parasail": Table(
-        "spliced-cpu", "G cells a second of one core | gpu-tools | parasail", beside_parasail
+        "spliced-cpu", "G cells a second of one core | gpu-tools | parasail",
+        rows_by("scores of the case set | {gcups:.1f} | {parasail_gcups:.1f}"),
     ),
-    "traceback": Table("spliced-h200", "chains and alignments | time", traceback),
-    "published": Table("published-h200", "design | GCUPS | best case", published),
+    "traceback": Table("spliced-h200", "chains and alignments | time", rows.traceback),
+    "published": Table("published-h200", "design | GCUPS | best case", rows.published),
     # site mode
-    "site-mode": Table("sites-h200", f"site mode | {RATES}", sites),
+    "site-mode": Table("sites-h200", f"site mode | {RATES}", rows.sites),
     "site-mode-coding": Table(
-        "sites-coding-h200", f"chains that translate | {RATES}", _rates(CODING)
+        "sites-coding-h200", f"chains that translate | {RATES}", rows.rates(CODING)
     ),
-    "proteins": Table("proteins-h200", f"proteins in site mode | {RATES}", _rates(PROTEINS)),
+    "proteins": Table("proteins-h200", f"proteins in site mode | {RATES}", rows.rates(PROTEINS)),
     "site-mode-calls": Table(
         "sites-whole-calls-h200", "one H200, 16 cores | checkpoints | rows of all sites",
         rows_by("{name} | {before!t} | {after!t}"),
@@ -177,43 +114,45 @@ TABLES = {
     ),
     # accuracy
     "accuracy": Table(
-        "accuracy", "exon F1 | 5 % | 15 % | 25 % | 35 % | 45 % | 50 %", rows.accuracy
+        "accuracy", "exon F1 | 5 % | 15 % | 25 % | 35 % | 45 % | 50 %", accuracy.accuracy
     ),
-    "accuracy-genome": Table("accuracy-genome", BY_DIVERGENCE, rows.accuracy_genome),
-    "accuracy-peers": Table("accuracy-peers", BY_DIVERGENCE, rows.accuracy_genome),
+    "accuracy-genome": Table("accuracy-genome", BY_DIVERGENCE, accuracy.accuracy_genome),
+    "accuracy-peers": Table("accuracy-peers", BY_DIVERGENCE, accuracy.accuracy_genome),
     **{
         f"accuracy-peers-{data}": Table(
-            f"accuracy-peers-{data}", BY_DIVERGENCE, partial(rows.accuracy_genome, left_out=())
+            f"accuracy-peers-{data}", BY_DIVERGENCE, partial(accuracy.accuracy_genome, left_out=())
         )
         for data in ("fly2L", "human", "at")
     },
     "accuracy-flanks": Table(
-        "accuracy-flanks", f"exon F1 | targets | {' | '.join(rows.FLANKS)}", rows.accuracy_flanks
+        "accuracy-flanks", f"exon F1 | targets | {' | '.join(accuracy.FLANKS)}",
+        accuracy.accuracy_flanks,
     ),
-    "accuracy-species": Table("accuracy-species", "exon F1" + " | " * 8, rows.accuracy_species),
+    "accuracy-species": Table("accuracy-species", "exon F1" + " | " * 8, accuracy.accuracy_species),
     "accuracy-vertebrates": Table(
         "accuracy-vertebrates", "exon F1 | genes, exons | 5 % | 15 % | 25 % | 35 % | 45 %",
-        rows.accuracy_vertebrates,
+        accuracy.accuracy_vertebrates,
     ),
     "accuracy-fragments": Table(
         "accuracy-fragments", "`--ends` | share | 5 % | 15 % | 25 % | 35 %",
-        rows.accuracy_fragments,
+        accuracy.accuracy_fragments,
     ),
-    "chains": Table("chains-cpu", "exon F1 | 15 % | 25 % | 35 % | s a gene, 25 %", rows.chains),
-    "exons": Table("exons-cpu", *CANDIDATES),
-    "exons-vertebrates": Table("exons-vertebrates", *CANDIDATES),
-    "credibility-fly2L": Table("credibility-fly2L", CREDIBILITY, rows.credibility),
-    "credibility-at": Table("credibility-at", CREDIBILITY, rows.credibility),
-    "credibility-proteins": Table("credibility-proteins", CREDIBILITY, rows.protein_credibility),
-    "proteins-identity": Table("accuracy-proteins", IDENTITIES, rows.proteins_identity),
+    "chains": Table("chains-cpu", "exon F1 | 15 % | 25 % | 35 % | s a gene, 25 %", accuracy.chains),
+    "exons": Table("exons-cpu", "record | segments | sensitivity | per kb", rows.exons),
+    "credibility-fly2L": Table("credibility-fly2L", CREDIBILITY, accuracy.credibility),
+    "credibility-at": Table("credibility-at", CREDIBILITY, accuracy.credibility),
+    "credibility-proteins": Table(
+        "credibility-proteins", CREDIBILITY, accuracy.protein_credibility
+    ),
+    "proteins-identity": Table("accuracy-proteins", IDENTITIES, accuracy.proteins_identity),
     "proteins-homologs": Table(
         "accuracy-proteins",
         "exon F1 | proteins, exons | gpu-tools | spaln | miniprot | exonerate | genewise",
-        rows.proteins_homologs,
+        accuracy.proteins_homologs,
     ),
     "proteins-short": Table(
         "accuracy-proteins", "exons of at most 15 nt | first | internal | last | exon F1",
-        rows.proteins_short,
+        accuracy.proteins_short,
     ),
     "proteins-speed": Table(
         "accuracy-proteins", "three genes, both strands | processor's time | GCUPS a core",
@@ -261,9 +200,9 @@ TABLES = {
         f"annotation-{name}{part}": Table(f"annotation-{name}", titles, own)
         for name in ("fly", "at")
         for part, titles, own in (
-            ("", SETS, annotation_rows.gene_sets),
-            ("-conserved", CONSERVED, annotation_rows.conserved),
-            ("-references", REFERENCES, annotation_rows.references),
+            ("", *SETS),
+            ("-conserved", CONSERVED, rows.conserved),
+            ("-references", REFERENCES, rows.references),
         )
     },
     "annotation-gpu": Table(
@@ -273,13 +212,16 @@ TABLES = {
     "annotation-memory": Table(
         "annotation-memory",
         "genome | whole, seeded | index and genome, by the sum | a part of 16, exhaustive",
-        annotation_rows.memory,
+        rows.annotation_memory,
     ),
     "annotation-speed": Table(
         "annotation-speed-cpu",
         "12 Mb, 5,000 proteins, two threads | elapsed | processor's time | peak memory | "
         "transcripts | loci | outside of true ones | true loci met",
-        annotation_rows.speed,
+        rows_by(
+            "{name} | {seconds:.0f} s | {processor_seconds:.0f} s | {peak_megabytes:,} MB | "
+            "{transcripts:,} | {loci:,} | {outside:,} | {true} of {true_loci}"
+        ),
     ),
     "annotation-seeded": Table(
         "annotation-seeded",
@@ -293,28 +235,29 @@ TABLES = {
     # the other problems
     "matching-approximate": Table(
         "matching-h200", "approximate | kernel | TCUPS | O-ASM | w-SCAN | w-Shuffle",
-        matching_rows.approximate,
+        rows.matching_approximate,
     ),
     "matching-exact": Table(
         "matching-h200", "exact, 2^27 symbols | matches | kernel | rolling | prefix sums",
-        matching_rows.exact,
+        rows.matching_exact,
     ),
-    "matching-cpu": Table("matching-cpu", "2^23 symbols | time | others", matching_rows.cpu),
+    "matching-cpu": Table("matching-cpu", "2^23 symbols | time | others", rows.matching_cpu),
     "segments": Table(
         "segments-h200", "10^8 int32 | kernel | call, from host memory | five numbers | ratio",
-        segment_rows.segments,
+        rows.segments,
     ),
     "submatrices": Table(
         "segments-h200", "int32 on the GPU | call | one pair a thread | ratio",
-        segment_rows.submatrices,
+        rows.submatrices,
     ),
-    "local-h200": Table("local-h200", f"local alignment | {RATES}", _rates(LOCAL)),
-    "local-cpu": Table("local-cpu", f"one core | {RATES}", _rates(LOCAL_CPU)),
+    "local-h200": Table("local-h200", f"local alignment | {RATES}", rows.rates(LOCAL)),
+    "local-cpu": Table("local-cpu", f"one core | {RATES}", rows.rates(LOCAL_CPU)),
     "local-parasail": Table(
-        "local-cpu", "G cells a second of one core | gpu-tools | parasail", local_beside_parasail
+        "local-cpu", "G cells a second of one core | gpu-tools | parasail",
+        rows.local_beside_parasail,
     ),
-    "estimate-cpu": Table("estimate-cpu", estimate_rows.ERRORS, estimate_rows.errors),
-    "estimate-gpu": Table("estimate-h200", estimate_rows.ERRORS, estimate_rows.errors),
+    "estimate-cpu": Table("estimate-cpu", rows.ERRORS, rows.model_errors),
+    "estimate-gpu": Table("estimate-h200", rows.ERRORS, rows.model_errors),
 }  # fmt: skip
 
 
@@ -336,9 +279,9 @@ def text_of(name: str) -> str:
     """Return a table in Markdown; its first title says where the figures come from."""
     lines, record = lines_of(name), TABLES[name].record
     if lines:
-        (first, *titles), *rows = lines
+        (first, *titles), *others = lines
         titles = (f"{first} ({source_of(record, read(record))})", *titles)
-        lines = [titles, ("---",) * len(titles), *rows]
+        lines = [titles, ("---",) * len(titles), *others]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 

@@ -29,10 +29,8 @@ FLANK = 150
 
 def random_case(rng, base: int, target: int) -> tuple[Sequence, Sequence]:
     """Return a base and a target of random nucleotides."""
-    made = (rng.integers(0, 4, n).astype(np.uint8) for n in (base, target))
-    return tuple(
-        Sequence(name, codes) for name, codes in zip(("base", "target"), made, strict=True)
-    )
+    first, second = (rng.integers(0, 4, n).astype(np.uint8) for n in (base, target))
+    return Sequence("base", first), Sequence("target", second)
 
 
 def long_gene(rng, count: int = 50) -> tuple[Sequence, Sequence, list[tuple[int, int]]]:
