@@ -47,14 +47,13 @@ def inputs_of(tiny: bool) -> tuple[list[Case], Case]:
 
 def measure_threads(tiny: bool = False) -> Iterator[tuple[str, dict]]:
     """Time a CPU with 1, 2, 4 threads and so on, up to all that there are."""
-    cases, large = inputs_of(tiny)
+    cases, _ = inputs_of(tiny)
     most = cpu_threads(None)
     counts = sorted({most, *(1 << k for k in range(most.bit_length()))})
     for function in (spliced_scores, spliced_align_many):
-        for name, own in (("", cases), ("_large_case", [large])):
-            for threads in counts:
-                figure = library_call(own, function, "cpu", True, threads=threads)
-                yield f"cpu_{function.__name__}{name}_{threads}_threads", figure
+        for threads in counts:
+            figure = library_call(cases, function, "cpu", True, threads=threads)
+            yield f"cpu_{function.__name__}_{threads}_threads", figure
 
 
 def beside_parasail(cases: list[Case]) -> dict:
@@ -144,7 +143,6 @@ def measure(tiny: bool = False) -> Iterator[tuple[str, dict]]:
     some = cases[:: max(len(cases) // 40, 1)]
     yield "library_all_cores", library_call(cases, spliced_align, "cpu")
     yield from measure_threads(tiny)
-    yield "library_one_core", library_call(some, spliced_align, "cpu", threads=1)
     yield "one_core_beside_parasail", beside_parasail(some)
 
 
