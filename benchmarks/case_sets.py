@@ -40,7 +40,7 @@ from gpu_tools.model.resources import resource_path
 SHARED_START, SHARED_END = 0.38, 0.22
 """Probability that a candidate takes over the start, or the end, of an earlier one."""
 PARENTS = 8
-"""An exon that shares takes the most alike in length of so many."""
+"""An exon that shares an end takes the most alike in length of eight earlier exons."""
 EXONS_FOLLOW_BASE, TARGET_FOLLOWS_BASE = 0.9, 0.6
 """Correlation of the normal scores behind the ranks."""
 EXON_LENGTH_SIGMA, MEAN_LENGTH_SIGMA = 0.65, 0.2
@@ -173,7 +173,7 @@ def _follow(rng, leader, correlation: float):
 
 
 def _by_rank(spread: Spread, scores) -> NDArray[np.int64]:
-    """Deal out the values of a spread so that their ranks are those of the scores."""
+    """Assign the values of a spread so that their ranks are those of the scores."""
     ranks = np.argsort(np.argsort(scores, kind="stable"), kind="stable")
     return spread.values(len(scores))[ranks]
 

@@ -22,7 +22,7 @@ _PACKAGES = ("gpu-tools", "numba", "numba-cuda", "numpy", "parasail")
 
 
 Measured = Iterable[tuple[str, object]]
-"""Names and figures, each measured when it is asked for."""
+"""Names and figures; each is measured when the iterator reaches it."""
 
 
 def main(

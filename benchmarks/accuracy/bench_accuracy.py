@@ -1,12 +1,13 @@
 """Accuracy of gene structures from diverged targets: site mode beside other programs.
 
-Run ``python -m benchmarks.accuracy.bench_accuracy [RECORD.json]``; `benchmarks.accuracy.figure`
-draws a record. Genes are the complete ones of resources/training with 3 kb on both sides. Each is
-scored by a site model of which neither the matrices nor the weights (results/accuracy-choice.json,
-by `choice`) saw its record. A target is the gene's own coding sequence, mutated; programs for
-proteins get the translation of the substituted sequence without indels, which would break their
-frame. The other programs get a sample of the genes, for they are slow; site mode is also counted on
-that sample. Seconds are of a processor, not of a clock.
+Run ``python -m benchmarks.accuracy.bench_accuracy [RECORD.json]``; `benchmarks.figures` draws the
+record. The other programs are spaln, exonerate, genewise, minimap2 and gmap. Genes are the complete
+ones of resources/training with 3 kb on both sides. Each is scored by a site model of which neither
+the matrices nor the weights (results/accuracy-choice.json, by `choice`) saw its record. A target is
+the gene's own coding sequence, mutated; programs for proteins get the translation of the
+substituted sequence without indels, which would break their frame. The other programs get a sample
+of the genes, for they are slow; site mode is also counted on that sample. Seconds are of a
+processor, not of a clock.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from gpu_tools.model.sequences import decode
 DIVERGENCES = tuple(range(5, 55, 5))
 BIASED_DIVERGENCES = (15, 25, 35, 45)
 SAMPLE = 3
-"""Every so manieth gene goes to the other programs."""
+"""One gene in three goes to the other programs."""
 SEED = 2027
 OURS = "gpu-tools site mode"
 OURS_BY = {"": ("global", "any"), ", coding": ("global", "complete")}

@@ -3,13 +3,13 @@
 Run ``python -m benchmarks.accuracy.genome FOLDER [RECORD.json]``; METHODS, DATA, BASES and
 DIVERGENCES in the environment choose programs, data sets, bases and per cents, by commas,
 TRANSCRIPTS and TARGETS how many transcripts, the same ones for all programs, and how many targets
-of each. DEVICE is for ours; PROCESSES of other programs run at a time. FOLDER holds
-folders with ``genome.fa.gz`` and ``truth.gtf.gz``: ``fly2L`` (*D. melanogaster* 2L:1-3,000,000,
-FlyBase r6.44) and ``at`` (1.2 Mb of *A. thaliana*, TAIR10), and ``sim4_hs_mm`` of Debian's sim4
-with more human sequence. ``human`` are the genes of resources/training, each in its record, and in
-all human sequence one after the other. Targets are the transcripts' coding sequences, mutated; the
-base is the whole piece, or the gene with flanks. Models are trained on the other half of the
-windows of 200 kb, human ones on the other records.
+of each. DEVICE is for gpu-tools; PROCESSES of other programs run at a time. FOLDER holds folders
+with ``genome.fa.gz`` and ``truth.gtf.gz``: ``fly2L`` (*D. melanogaster* 2L:1-3,000,000, FlyBase
+r6.44) and ``at`` (1.2 Mb of *A. thaliana*, TAIR10), and ``sim4_hs_mm`` of Debian's sim4 with more
+human sequence. ``human`` are the genes of resources/training, each in its record, and in all human
+sequence one after the other. Targets are the transcripts' coding sequences, mutated; the base is
+the whole piece, or the gene with flanks. Models are trained on the other half of the windows of 200
+kb, human ones on the other records.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ def row(method: str, trials: list[Trial]) -> dict:
 
 
 def sample(chosen: list, size: int) -> list:
-    """Return so many transcripts, evenly spread."""
+    """Return `size` of the transcripts, evenly spread."""
     return chosen[:: max(len(chosen) // size, 1)][:size]
 
 

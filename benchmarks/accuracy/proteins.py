@@ -84,7 +84,7 @@ def substitution_rates() -> np.ndarray:
 
 
 def diverged(rng, protein: str, identity: int, gaps: bool = False) -> str:
-    """Return a protein with so many percent of its residues left, and with gaps if asked for."""
+    """Return a protein with `identity` per cent of its residues left, and with gaps on request."""
     rates, letters = substitution_rates(), []
     for letter in protein:
         if letter in RESIDUES and rng.random() >= identity / 100:
@@ -124,7 +124,7 @@ def with_flanks(trial: ProteinTrial) -> ProteinTrial:
 
 
 def ours(trials: list[ProteinTrial]) -> tuple[list[Exons], float]:
-    """Return the exons that we find, both strands tried, and seconds of a processor."""
+    """Return the exons that gpu-tools finds on both strands, and seconds of a processor."""
     scoring, begin = ProteinScoring(MATRIX), time.process_time()
     tables, models, cases = {}, {}, []
     for trial in trials:
@@ -176,13 +176,13 @@ def places(truth) -> list[str]:
 
 
 def methods() -> list[str]:
-    """Return the programs to be run: ours, and the others that are installed."""
+    """Return gpu-tools and the other programs that are installed and chosen."""
     here = [OURS, *programs.installed(programs.OF_PROTEINS)]
     return [m for m in here if m in os.environ.get("METHODS", ",".join(here)).split(",")]
 
 
 def method_rows(trials: list[ProteinTrial], data: str, slow: int = SLOW) -> Iterator[dict]:
-    """Yield a row a method; slow programs, and we beside them, get a sample with flanks."""
+    """Yield a row a method; slow programs get a sample with flanks, and gpu-tools also gets it."""
     here = methods()
     fast = [m for m in here if m == OURS or not programs.OF_PROTEINS[m].singly]
     for method in fast:
@@ -290,7 +290,7 @@ def _kogs(path: Path) -> dict[str, str]:
 
 
 def speed_rows(tiny: bool = False) -> Iterator[dict]:
-    """Yield processor seconds and GCUPS of us and genewise on genes.
+    """Yield processor seconds and GCUPS of gpu-tools and genewise on genes.
 
     Both strands are tried by all of them and count. A first call of ours compiles, and is not
     counted. exonerate's exact model is left out: ``--exhaustive`` of Debian's 2.4.0 gives no

@@ -136,7 +136,7 @@ def rows(data: GenomeData, proteins: dict[str, str]) -> Iterator[dict]:
 
 
 def identity_rows(folder: Path, tiny: bool) -> Iterator[dict]:
-    """Yield rows of proteins with so many percent of their residues left."""
+    """Yield rows of proteins of each identity."""
     for name in _chosen(tiny):
         data = _data(folder, name, tiny)
         for identity in IDENTITIES[:1] if tiny else IDENTITIES:
@@ -206,7 +206,7 @@ def _references(
 
 
 def _substituted(data: GenomeData, identity: int, seed: int = SEED) -> dict[str, str]:
-    """Return the annotated proteins with so many percent of their residues left."""
+    """Return the annotated proteins with `identity` per cent of their residues left."""
     return {
         n: diverged(np.random.default_rng([seed, identity, k]), p, identity, True)
         for k, (n, p) in enumerate(data.proteins().items())

@@ -2,8 +2,7 @@
 
 Run ``python -m benchmarks.annotate.bench_seeded FOLDER [RECORD.json]``. FOLDER holds ``fly2L`` and
 ``at`` of `benchmarks.accuracy.genome`. DATA and IDENTITIES in the environment choose, by commas;
-EVERY takes each so many-th of the annotated proteins, and INTRON is the longest intron in place of
-the model's.
+EVERY = n takes one annotated protein in n, and INTRON is the longest intron instead of the model's.
 
 Hits and genes of the exhaustive search, all with an E-value of at most 0.001 on the genome, count
 as found if the seeded search has one of the same target, or a gene, that shares a nucleotide; and
@@ -83,7 +82,7 @@ def sites_of(name: str) -> GeneSites:
 
 
 def proteins_of(folder: Path, name: str, identity: int, every: int) -> ProteinTargets:
-    """Return each so many-th annotated protein with so many percent of its residues left."""
+    """Return one annotated protein in `every`, with `identity` per cent of its residues left."""
     data = GenomeData(folder, name, sites_of(name))
     chosen = list(data.proteins().items())[::every]
     rngs = (np.random.default_rng([SEED, identity, k]) for k in range(len(chosen)))

@@ -5,12 +5,11 @@ holds ``fly2L`` of `benchmarks.accuracy.genome`. PROTEINS and PROGRAMS in the en
 many proteins and, by commas, which programs.
 
 The genome is the fly's piece and copies of it, shuffled. Of the annotated proteins all are taken
-once as they are, and then again and again with so many percent of their residues left and with
-gaps, each time with other substitutions. Every program reads FASTA files, makes its index of the
-genome, and writes GFF3. Seconds are elapsed ones and a processor's, of all processes together, and
-memory is that of the largest one. ``true`` are the annotated loci at which a program has a
-transcript; what it finds elsewhere is ``outside``. A first run of ours, which may compile, is not
-counted.
+once as they are, and then again with 80, 60 or 40 % of their residues left and with gaps, each time
+with other substitutions. Every program reads FASTA files, makes its index of the genome, and writes
+GFF3. Seconds are elapsed ones and a processor's, of all processes together, and memory is that of
+the largest one. ``true`` are the annotated loci at which a program has a transcript; what it finds
+elsewhere is ``outside``. A first run of ours, which may compile, is not counted.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def genome_of(data: GenomeData, copies: int) -> str:
 
 
 def proteins_of(data: GenomeData, most: int) -> Iterator[tuple[str, int, str]]:
-    """Yield name, identity and residues of so many different proteins."""
+    """Yield name, identity and residues of `most` different proteins."""
     names = list(data.proteins().items())
     for turn, identity in enumerate((100, *islice(cycle(IDENTITIES), most // len(names)))):
         for k, (name, protein) in enumerate(names[: most - turn * len(names)]):

@@ -19,9 +19,9 @@ from gpu_tools.estimate.measure import relative_errors
 from gpu_tools.estimate.model import CALL, FEATURES, GPU, LIST, MODES, SITE, case_work
 
 _TOGETHER = 5
-"""The call of all cases counts as much as so many cases."""
+"""Weight of the call of all cases, that of a case being 1."""
 EVERY = {LIST: 5, SITE: 20, "published": 20}
-"""One case in so many of the set is run alone."""
+"""One case in this number of the set is run alone."""
 
 
 class MeasuredCases(NamedTuple):

@@ -68,7 +68,7 @@ class Ranking:
         return float((self.intervals >= cutoff).sum()) / self.bases * 500
 
     def cutoff_at(self, density: float) -> float:
-        """Return the cut-off that so many intervals a kilobase and strand reach."""
+        """Return the cut-off that `density` intervals a kilobase and strand reach."""
         n = min(int(density * self.bases / 500), len(self.intervals))
         return float(self.intervals[n - 1]) if n else np.inf
 

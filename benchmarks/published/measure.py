@@ -16,7 +16,7 @@ from benchmarks.published import accelerator1, accelerator2, sequential
 from gpu_tools import Case, ExonSet, Sequence, spliced_align
 
 SEQUENTIAL_SHARE = 20
-"""One case in so many is timed sequentially."""
+"""One case in 20 is timed sequentially."""
 
 
 def measure_set(cases: list[Case], repeats: int) -> Iterator[tuple[str, dict]]:

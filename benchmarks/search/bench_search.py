@@ -110,7 +110,7 @@ def recall_rows(folder: Path, kind: str, target_of: Callable, tiny: bool = False
 
 
 def data_sets(tiny: bool) -> list[str]:
-    """Return the data sets that are asked for; a tiny run has one without a folder of its own."""
+    """Return the chosen data sets; a tiny run has one without a folder of its own."""
     return ["."] if tiny else os.environ.get("DATA", ",".join(DATA)).split(",")
 
 

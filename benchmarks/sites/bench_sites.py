@@ -1,8 +1,8 @@
-"""Site mode on a CPU and on GPUs: one core, several threads, long genes, many cases.
+"""Site mode on a CPU and on a GPU beside it: one core, several threads, long genes, many cases.
 
-Run ``python -m benchmarks.sites.bench_sites [RECORD.json] [--part gpu] [--tiny]``.
-Cells are base length times target length for each strand tried. Times include chains and
-alignments; sites are scored before.
+Run ``python -m benchmarks.sites.bench_sites [RECORD.json] [--part gpu|coding] [--tiny]``.
+``coding`` times the kernel of chains that translate beside whole calls. Cells are base length times
+target length for each strand tried. Times include chains and alignments; sites are scored before.
 """
 
 from __future__ import annotations
