@@ -12,7 +12,6 @@ import pytest
 from benchmarks.exons.evaluation import (
     Ranking,
     folds,
-    parse_accuracy,
     rank_probabilities,
     rank_scores,
     segment_types,
@@ -22,6 +21,7 @@ from benchmarks.exons.evaluation import (
 from gpu_tools.errors import InputError
 from gpu_tools.exons import load_model
 from gpu_tools.exons.model import model_from_dict
+from gpu_tools.exons.parse import parse
 from gpu_tools.exons.training import (
     Design,
     annotated_sequences,
@@ -97,6 +97,15 @@ def test_probabilities_rank_better_than_scores(held_out):
     for density in (3, 10, 20, 30):
         one, other = (r.found(r.cutoff_at(density)).mean() for r in (by_probability, by_score))
         assert one > other
+
+
+def parse_accuracy(record, model):
+    """Return how many exons are annotated, in the best parse, and both."""
+    parsed = parse(record.sequence.codes, model)
+    best = parsed.exons.take(parsed.chosen)
+    keys = set(zip(best.reverse.tolist(), best.starts.tolist(), best.ends.tolist(), strict=True))
+    truth = segment_types(record).keys()
+    return len(truth), len(keys), len(keys & truth)
 
 
 def test_best_parses_of_held_out_records(held_out):
