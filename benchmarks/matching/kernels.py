@@ -34,8 +34,7 @@ class Approximate:
     """
 
     def __init__(self, rng, text: Sequence, m: int, costs: EditCosts):
-        from gpu_tools.matching.gpu import scan as cuda
-        from gpu_tools.matching.gpu.weighted_scan import CostKernels
+        from gpu_tools.matching.gpu import approximate as cuda
         from gpu_tools.matching.traceback import longest_match
         from gpu_tools.model.alphabets import ALPHABETS
 
@@ -44,7 +43,7 @@ class Approximate:
         self.symbols = (1 << self.pattern).astype(np.uint8)
         matches = ALPHABETS["dna"].matches
         pairs = costs.pair_costs(matches)
-        self.kernels = cuda.UnitKernels(matches) if costs.unit else CostKernels(pairs, costs)
+        self.kernels = cuda.UnitKernels(matches) if costs.unit else cuda.CostKernels(pairs, costs)
         # as after the first text block, a best match so far bounds the distance and the warm-up
         sample = Sequence("sample", text.codes[:65_536])
         patterns = PatternSet([Pattern("p", self.symbols)])
@@ -91,13 +90,12 @@ class Approximate:
 
 def approximate_gpu(rng, text: Sequence, m: int, costs: EditCosts, published: bool) -> dict:
     """Time the kernels, and the published designs on the same problem."""
-    from gpu_tools.matching.gpu import ends as ends_cuda
-    from gpu_tools.matching.gpu import scan as cuda
+    from gpu_tools.matching.gpu import approximate as cuda
 
     n = len(text)
     problem, resident = Approximate(rng, text, m, costs), cuda.resident(text.codes)
     load = -(-n // (cuda.multiprocessors() * problem.kernels.warps))
-    chosen = ends_cuda.plan(problem.kernels, m, problem.warm, load)
+    chosen = cuda.plan(problem.kernels, m, problem.warm, load)
     plans = [chosen]
     for size in problem.kernels.sizes if published else ():
         if problem.kernels.lanes_for(m, size) <= cuda.WARP:
@@ -142,8 +140,8 @@ def exact_gpu(rng, n: int, count: int, symbols: int, published: bool) -> dict:
 
     from benchmarks.published.matching.exact import Problem as Published
     from gpu_tools.matching.cpu.exact import Searcher
+    from gpu_tools.matching.gpu import approximate as cuda
     from gpu_tools.matching.gpu import exact as exact_cuda
-    from gpu_tools.matching.gpu import scan as cuda
     from gpu_tools.matching.index import library
 
     text = Sequence("text", rng.integers(0, symbols, n, dtype=np.uint8))
@@ -190,12 +188,11 @@ def approximate_on_gpus(rng, text: Sequence, m: int, costs: EditCosts, ordinals)
     """Time the kernel on GPUs that share the parts of a text, which all of them hold."""
     from numba import cuda as numba_cuda
 
-    from gpu_tools.matching.gpu import ends as ends_cuda
-    from gpu_tools.matching.gpu import scan as cuda
+    from gpu_tools.matching.gpu import approximate as cuda
 
     problem, n, starts = Approximate(rng, text, m, costs), len(text), {}
     at_once = cuda.multiprocessors() * problem.kernels.warps * len(ordinals)
-    size, length = ends_cuda.plan(problem.kernels, m, problem.warm, -(-n // at_once))
+    size, length = cuda.plan(problem.kernels, m, problem.warm, -(-n // at_once))
     shares = np.array_split(parts_of(n, length), len(ordinals))
     for ordinal, own in zip(ordinals, shares, strict=True):
         with numba_cuda.gpus[ordinal]:
@@ -209,8 +206,8 @@ def exact_on_gpus(patterns: PatternSet, text: Sequence, ordinals) -> float:
     from numba import cuda as numba_cuda
 
     from gpu_tools.matching.cpu.exact import Searcher
+    from gpu_tools.matching.gpu import approximate as cuda
     from gpu_tools.matching.gpu import exact as exact_cuda
-    from gpu_tools.matching.gpu import scan as cuda
     from gpu_tools.matching.index import library
 
     searcher, starts = Searcher(library(patterns.probes(), patterns.matches), 1), {}

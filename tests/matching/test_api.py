@@ -5,8 +5,7 @@ import pytest
 
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.matching import ALPHABETS, Pattern, PatternSet, match_approximate, match_exact
-from gpu_tools.matching.cpu import ends
-from gpu_tools.matching.cpu import scan as cpu
+from gpu_tools.matching.cpu import approximate as cpu
 from gpu_tools.model.scoring import EditCosts
 from gpu_tools.model.sequences import Sequence, SequenceChunk
 from tests.oracles import matching as oracle
@@ -168,7 +167,7 @@ def test_long_texts_on_many_threads_and_blocks(lengths):
 
 
 def test_progress_moves_within_a_block(monkeypatch):
-    monkeypatch.setattr(ends, "POSITIONS_PER_TASK", 100)
+    monkeypatch.setattr(cpu, "POSITIONS_PER_TASK", 100)
     text, done = text_of(np.random.default_rng(3), "ACGT", 2000), []
     match_approximate(
         pattern_set({"p": "ACGTACGT", "q": text[50:250]}), encoded({"t": text}, "dna"),
