@@ -20,8 +20,7 @@ import numpy as np
 
 from benchmarks import record
 from benchmarks.sites.bench_memory import CHILD, write_random
-from gpu_tools.search.options import SearchOptions
-from gpu_tools.search.words import WordScheme
+from gpu_tools.search.words import SearchOptions, WordScheme
 
 SEED = 2033
 GENOMES, LARGE = (12_000_000, 34_000_000, 240_000_000), 3_000_000_000

@@ -17,8 +17,16 @@ from benchmarks import record
 from benchmarks.estimate.fitted import chosen_cases, fitted
 from benchmarks.published import model, sequential
 from gpu_tools import Case, DeviceFigures, estimated_seconds, spliced_estimate
-from gpu_tools.estimate.calibrate import SAMPLES, TINY, TimedCalls, fitted_figures, time_samples
-from gpu_tools.estimate.measure import call_of, least_seconds, relative_errors
+from gpu_tools.estimate.calibrate import (
+    SAMPLES,
+    TINY,
+    TimedCalls,
+    call_of,
+    fitted_figures,
+    least_seconds,
+    relative_errors,
+    time_samples,
+)
 from gpu_tools.estimate.model import CPU, MODES
 
 ROUNDS = {CPU: 5, "gpu": 3}

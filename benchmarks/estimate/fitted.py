@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from benchmarks import case_sets
 from gpu_tools import Case
-from gpu_tools.estimate.calibrate import call_features, fit_seconds
-from gpu_tools.estimate.measure import relative_errors
+from gpu_tools.estimate.calibrate import call_features, fit_seconds, relative_errors
 from gpu_tools.estimate.model import CALL, FEATURES, GPU, LIST, MODES, SITE, case_work
 
 _RESULTS = Path(__file__).parents[1] / "results"

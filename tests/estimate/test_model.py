@@ -18,7 +18,7 @@ from gpu_tools import (
     spliced_estimate,
     store_figures,
 )
-from gpu_tools.estimate import calibrate, figures, measure
+from gpu_tools.estimate import calibrate, figures
 from gpu_tools.estimate.api import expected_seconds
 from gpu_tools.estimate.calibrate import Sample, fit_seconds, sample_cases
 from gpu_tools.estimate.figures import shipped_figures, stored_figures
@@ -197,10 +197,10 @@ def test_the_least_time_counts_and_long_calls_are_timed_twice(monkeypatch):
     def call(name):
         return lambda: (done.append(name), clock.__setitem__(0, clock[0] + next(steps[name])))
 
-    monkeypatch.setattr(measure.time, "thread_time", lambda: clock[0])
+    monkeypatch.setattr(calibrate.time, "thread_time", lambda: clock[0])
     told = []
-    calls, weights = [call("short"), call("long")], measure.weights_of([0, 3e-6])
-    found = measure.least_seconds(calls, CPU, told.append, rounds=3, weights=weights)
+    calls, weights = [call("short"), call("long")], calibrate.weights_of([0, 3e-6])
+    found = calibrate.least_seconds(calls, CPU, told.append, rounds=3, weights=weights)
     assert found == pytest.approx([0.2, 2.0])
     assert (done.count("short"), done.count("long"), told) == (4, 2, [1, 3] * 3)
 
@@ -223,7 +223,7 @@ def test_a_calibration_reports_all_its_weights(monkeypatch, device):
 
 
 def test_relative_errors():
-    found = measure.relative_errors([1, 2, 3, 4, 5.5], [1, 1, 3, 4, 5])
+    found = calibrate.relative_errors([1, 2, 3, 4, 5.5], [1, 1, 3, 4, 5])
     assert found == pytest.approx((0, 0.82, 1))
 
 

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from gpu_tools.errors import InputError, ScoringError
-from gpu_tools.search import targets
+from gpu_tools.search import hits as chains
+from gpu_tools.search import windows as targets
 from gpu_tools.search.api import SearchOptions, build_index
-from gpu_tools.search.cpu import chains
-from gpu_tools.search.cpu.words import plain_symbols
-from gpu_tools.search.targets import TargetSearch
-from gpu_tools.search.words import AMINO_ACID_CLASSES, SHAPES
+from gpu_tools.search.windows import TargetSearch
+from gpu_tools.search.words import AMINO_ACID_CLASSES, SHAPES, plain_symbols
 from tests.oracles import search as oracle
 from tests.search.cases import code_of, dna, gene, pair, protein, record, target, turned
 
@@ -82,10 +81,9 @@ def test_hits_are_extensions_of_shared_words(monkeypatch):
     search = TargetSearch(index, SearchOptions(repeats=1e6))
     search.limits = search.limits._replace(near=-1000, least=18)
     drop = search.limits.drop
-    every = oracle.hits(
-        text, residues, SHAPE, AMINO_ACID_CLASSES, pair, drop, 18, code_of()
-    )  # fmt: skip
-    found = {tuple(row) for row in search.hits(target(residues).codes).tolist()}
+    classes, code = AMINO_ACID_CLASSES, code_of()
+    every = oracle.hits(text, residues, SHAPE, classes, pair, drop, 18, code)
+    found = {tuple(row) for row in search.hits_of(target(residues).codes).tolist()}
     start = {0: lambda place: place, 1: lambda place: len(text) - place - 3}
     expected = {(s, first, last, start[s](place), score) for s, first, last, place, score in every}
     assert found <= expected
@@ -107,9 +105,9 @@ def test_short_targets_have_words_with_a_free_symbol(monkeypatch):
     index = build_index([record(gene(rng, other, 30))], options=SearchOptions(shapes="1111"))
     search = TargetSearch(index, SearchOptions())
     search.limits = search.limits._replace(near=-1000)
-    with_free = search.hits(target(residues).codes)
+    with_free = search.hits_of(target(residues).codes)
     monkeypatch.setattr(targets, "SHORT", 0)
-    without = search.hits(target(residues).codes)
+    without = search.hits_of(target(residues).codes)
     assert not (without[:, chains.SCORE] > 30).any()
     assert (with_free[:, chains.LAST] - with_free[:, chains.FIRST]).max() > 10
     assert {tuple(row) for row in without.tolist()} <= {tuple(row) for row in with_free.tolist()}
@@ -120,7 +118,7 @@ def test_neighbours_leave_out_no_hit_that_scores_enough_beside_its_word():
     residues = protein(rng, 60)
     index = build_index([record(dna(rng, 2_000) + gene(rng, residues))], options=OPTIONS)
     search = TargetSearch(index, SearchOptions())
-    best = search.hits(target(residues).codes)[:, chains.SCORE].max()
+    best = search.hits_of(target(residues).codes)[:, chains.SCORE].max()
     assert best >= sum(pair(letter, letter) for letter in residues[:30])
 
 

@@ -7,21 +7,8 @@ import pytest
 
 from gpu_tools import AffineScoring
 from gpu_tools.local.problem import SearchSizes, make_problem
-from gpu_tools.local.search.forbidden_pairs import ForbiddenPairs, aligned_pairs
-from gpu_tools.local.search.k_best import global_alignment
-from tests.local.cases import (
-    PROTEIN,
-    k_best,
-    letters_of,
-    oracle_pair,
-    protein_scoring,
-    random_pair,
-    random_scoring,
-    score_of,
-    searched,
-    sequences,
-    tile_scores,
-)
+from gpu_tools.local.search.tiles import ForbiddenPairs, aligned_pairs, global_alignment
+from tests.local import cases
 from tests.oracles import local as oracle_local
 
 
@@ -37,8 +24,13 @@ def sizes(request):
 def aligned(pair, scoring, sizes, **options):
     problem = make_problem(*(sequence.codes for sequence in pair), scoring)
     return [
-        (a.score, (a.query_start, a.subject_start), (a.query_end, a.subject_end), letters_of(a))
-        for a in searched(problem, scoring, sizes=sizes, **options)
+        (
+            a.score,
+            (a.query_start, a.subject_start),
+            (a.query_end, a.subject_end),
+            cases.letters_of(a),
+        )
+        for a in cases.searched(problem, scoring, sizes=sizes, **options)
     ]
 
 
@@ -57,12 +49,12 @@ def oracle_texts(query, subject, scoring):
 def test_local_is_what_the_definition_says(seed, sizes):
     rng = np.random.default_rng(seed)
     protein = seed % 3 == 0
-    scoring = protein_scoring(rng) if protein else random_scoring(rng)
-    texts = random_pair(rng, 24, PROTEIN if protein else "ACGTN")
+    scoring = cases.protein_scoring(rng) if protein else cases.random_scoring(rng)
+    texts = cases.random_pair(rng, 24, cases.PROTEIN if protein else "ACGTN")
     query, subject = oracle_texts(*texts, scoring)
     gaps = scoring.gap_open, scoring.gap_extend
-    expected = list(oracle_local.k_best(query, subject, oracle_pair(scoring), gaps, 5, 3))
-    found = aligned(sequences(*texts, scoring), scoring, sizes, k=5, min_score=3)
+    expected = list(oracle_local.k_best(query, subject, cases.oracle_pair(scoring), gaps, 5, 3))
+    found = aligned(cases.sequences(*texts, scoring), scoring, sizes, k=5, min_score=3)
     assert found == [(s, a, b, letters) for s, a, b, letters in expected]
 
 
@@ -71,9 +63,9 @@ def test_the_first_of_many_equal_ends(seed, sizes):
     """Two letters and small scores: equal ends in one tile, some of paths from far away."""
     rng = np.random.default_rng(200 + seed)
     scoring = AffineScoring(1, -1, 2, 1)
-    texts = random_pair(rng, 36, "AC")
-    expected = list(oracle_local.k_best(*texts, oracle_pair(scoring), (2, 1), 8))
-    found = aligned(sequences(*texts, scoring), scoring, sizes, k=8)
+    texts = cases.random_pair(rng, 36, "AC")
+    expected = list(oracle_local.k_best(*texts, cases.oracle_pair(scoring), (2, 1), 8))
+    found = aligned(cases.sequences(*texts, scoring), scoring, sizes, k=8)
     assert found == [(s, a, b, letters) for s, a, b, letters in expected]
 
 
@@ -88,15 +80,15 @@ def test_the_first_of_many_equal_ends(seed, sizes):
 def test_the_first_of_two_equal_ends_comes_from_before_the_window(texts):
     sizes = SearchSizes(smallest_tile=8, margin=8)
     scoring = AffineScoring(1, -1, 9, 9)
-    expected = list(oracle_local.k_best(*texts, oracle_pair(scoring), (9, 9), 3))
-    assert aligned(sequences(*texts, scoring), scoring, sizes, k=3) == expected
+    expected = list(oracle_local.k_best(*texts, cases.oracle_pair(scoring), (9, 9), 3))
+    assert aligned(cases.sequences(*texts, scoring), scoring, sizes, k=3) == expected
 
 
 def test_a_used_pair_just_left_of_an_alignment(sizes):
     """It is in the same row as one inside, which must not be used again."""
     text, scoring = "ACACAAACCCACAAACCAAC", AffineScoring(4, -1, 3, 0)
-    expected = list(oracle_local.k_best(text, text, oracle_pair(scoring), (3, 0), 18))
-    found = aligned(sequences(text, text, scoring), scoring, sizes, k=18)
+    expected = list(oracle_local.k_best(text, text, cases.oracle_pair(scoring), (3, 0), 18))
+    found = aligned(cases.sequences(text, text, scoring), scoring, sizes, k=18)
     assert found == [(s, a, b, letters) for s, a, b, letters in expected]
 
 
@@ -106,9 +98,9 @@ def test_gaps_longer_than_tiles(extend, sizes):
     left, right, between = "ACGGTCAATGCAAGTC", "GGATCCATTACGCAGT", "N" * 23
     scoring = AffineScoring(5, -4, 9, extend)
     for texts in ((left + right, left + between + right), (left + between + right, left + right)):
-        expected = list(oracle_local.k_best(*texts, oracle_pair(scoring), (9, extend), 3))
+        expected = list(oracle_local.k_best(*texts, cases.oracle_pair(scoring), (9, extend), 3))
         assert expected[0][0] == 5 * 32 - 9 - 22 * extend
-        found = aligned(sequences(*texts, scoring), scoring, sizes, k=3)
+        found = aligned(cases.sequences(*texts, scoring), scoring, sizes, k=3)
         assert found == [(s, a, b, letters) for s, a, b, letters in expected]
 
 
@@ -116,14 +108,14 @@ def test_gaps_longer_than_tiles(extend, sizes):
 def test_global_is_what_the_definition_says(seed, sizes):
     rng = np.random.default_rng(100 + seed)
     protein = seed % 3 == 0
-    scoring = protein_scoring(rng) if protein else random_scoring(rng)
-    texts = random_pair(rng, 30, PROTEIN if protein else "ACGTN")
+    scoring = cases.protein_scoring(rng) if protein else cases.random_scoring(rng)
+    texts = cases.random_pair(rng, 30, cases.PROTEIN if protein else "ACGTN")
     query, subject = oracle_texts(*texts, scoring)
     gaps = scoring.gap_open, scoring.gap_extend
-    score, text = oracle_local.trace(query, subject, oracle_pair(scoring), gaps)
-    problem = make_problem(*(s.codes for s in sequences(*texts, scoring)), scoring)
+    score, text = oracle_local.trace(query, subject, cases.oracle_pair(scoring), gaps)
+    problem = make_problem(*(s.codes for s in cases.sequences(*texts, scoring)), scoring)
     found = global_alignment(problem, sizes.cells_at_once)
-    assert (found.score, letters_of(found)) == (score, text)
+    assert (found.score, cases.letters_of(found)) == (score, text)
 
 
 def random_codes(rng, length):
@@ -144,7 +136,7 @@ def test_properties_of_larger_ones(seed):
     query = random_codes(rng, 1500)
     subject = related(rng, query[200:1300], 300) if seed % 2 else random_codes(rng, 1200)
     problem = make_problem(query, subject, AffineScoring())
-    found = k_best(problem, 12)
+    found = cases.k_best(problem, 12)
     assert len(found) == 12
     assert sorted((f.score for f in found), reverse=True) == [f.score for f in found]
     used = set()
@@ -154,7 +146,7 @@ def test_properties_of_larger_ones(seed):
         assert len(pairs) == len(rows)
         assert not pairs & used
         used |= pairs
-        assert score_of(problem, f.start, f.cigar) == f.score
+        assert cases.score_of(problem, f.start, f.cigar) == f.score
         assert f.start[0] + sum(n for o, n in f.cigar if o != "D") == f.end[0]
         assert f.start[1] + sum(n for o, n in f.cigar if o != "I") == f.end[1]
 
@@ -167,8 +159,10 @@ def test_scores_equal_those_of_filling_everything_again(seed):
     subject = np.concatenate([related(rng, query[100:600], 60), related(rng, query[:400], 40)])
     problem = make_problem(query, subject, AffineScoring())
     used, gaps = ForbiddenPairs(), (problem.gap_open, problem.gap_extend)
-    for f in k_best(problem, 8):
-        cells = tile_scores(problem.query, problem.subject, problem.table, gaps, 1, used.pairs)
+    for f in cases.k_best(problem, 8):
+        cells = cases.tile_scores(
+            problem.query, problem.subject, problem.table, gaps, 1, used.pairs
+        )
         assert f.score == cells.max()
         assert np.subtract(f.end, 1).tolist() == np.argwhere(cells == f.score)[0].tolist()
         used.add(f.start, f.cigar)

@@ -4,25 +4,25 @@ import numpy as np
 import pytest
 
 from gpu_tools import Sequence
-from gpu_tools.local import anchors
+from gpu_tools.local import problem as anchors
 from gpu_tools.local.cpu import score_pass as cpu
 from gpu_tools.local.problem import make_problem
-from tests.local.cases import AFFINE, LINEAR, changed, codes, largest_on_the_way, problem_of
+from tests.local import cases
 
 
 @pytest.mark.parametrize("letters", [4, 5, 20], ids=["nucleotides", "with N", "proteins"])
 @pytest.mark.parametrize("seed", range(10))
 def test_a_chain_of_words_has_a_score_that_is_reached(seed, letters):
-    problem, _ = problem_of(100 + seed, letters)
-    reached, (most, _) = anchors.score_reached(problem), largest_on_the_way(problem)
+    problem, _ = cases.problem_of(100 + seed, letters)
+    reached, (most, _) = anchors.score_reached(problem), cases.largest_on_the_way(problem)
     assert reached <= most
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_common_words_are_those_that_the_query_has_once(seed):
     rng = np.random.default_rng(seed)
-    query = codes(rng, int(rng.integers(1, 80)))
-    problem = make_problem(query, codes(rng, int(rng.integers(1, 80))), LINEAR)
+    query = cases.codes(rng, int(rng.integers(1, 80)))
+    problem = make_problem(query, cases.codes(rng, int(rng.integers(1, 80))), cases.LINEAR)
     length, mask = int(rng.integers(1, 4)), int(rng.choice([0, 0, 1]))
     of_query, of_subject = (
         [tuple(symbols[k - length + 1 : k + 1].tolist()) for k in range(length - 1, len(symbols))]
@@ -39,12 +39,12 @@ def test_common_words_are_those_that_the_query_has_once(seed):
     assert pairs == expected if not mask else set(pairs) <= set(expected)
 
 
-@pytest.mark.parametrize("scoring", [LINEAR, AFFINE], ids=["linear", "affine"])
+@pytest.mark.parametrize("scoring", [cases.LINEAR, cases.AFFINE], ids=["linear", "affine"])
 def test_a_chain_of_words_tells_most_of_the_score(scoring):
     rng = np.random.default_rng(2)
-    query = codes(rng, 5000)
-    same = np.where(rng.random(5000) < 0.1, codes(rng, 5000), query).astype(np.uint8)
-    for subject, share in ((same, 0.98), (changed(rng, query, 0.1), 0.8)):
+    query = cases.codes(rng, 5000)
+    same = np.where(rng.random(5000) < 0.1, cases.codes(rng, 5000), query).astype(np.uint8)
+    for subject, share in ((same, 0.98), (cases.changed(rng, query, 0.1), 0.8)):
         problem = make_problem(query, subject, scoring)
         assert anchors.score_reached(problem) >= share * cpu.score_pass(problem, 64).max()
 
@@ -61,13 +61,13 @@ def test_a_chain_of_words_tells_most_of_the_score(scoring):
 )
 def test_words_of_short_sequences(query, subject, expected):
     pair = (Sequence.from_text("x", text).codes for text in (query, subject))
-    assert anchors.score_reached(make_problem(*pair, LINEAR)) == expected
+    assert anchors.score_reached(make_problem(*pair, cases.LINEAR)) == expected
 
 
 def test_words_of_long_sequences_are_looked_up_now_and_then():
     rng = np.random.default_rng(4)
-    query = codes(rng, 4000)
-    problem = make_problem(query, query, LINEAR)
+    query = cases.codes(rng, 4000)
+    problem = make_problem(query, query, cases.LINEAR)
     assert anchors.score_reached(problem, 100) == 12000
-    same = make_problem(np.zeros(4000, np.uint8), np.zeros(4000, np.uint8), LINEAR)
+    same = make_problem(np.zeros(4000, np.uint8), np.zeros(4000, np.uint8), cases.LINEAR)
     assert anchors.score_reached(same, 100) == 0
