@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
 from gpu_tools.hardware.threads import map_on_threads
+from gpu_tools.matching import traceback
 from gpu_tools.matching.cpu.approximate import largest_value
 from gpu_tools.matching.pattern import Probe
 from gpu_tools.matching.text_blocks import END, DistanceLimits, Find, TextBlock
-from gpu_tools.matching.traceback import Tables, longest_match, trace
 from gpu_tools.model.results import ApproximateMatch
 from gpu_tools.model.scoring import EditCosts
 
@@ -35,7 +35,7 @@ class Tracer:
     probes: list[Probe]
     pattern_names: list[str]
     text_names: list[str]  # grows with the texts
-    tables: Tables
+    tables: traceback.Tables
     threads: int
 
     def matches(self, text_block: TextBlock, hits: NDArray[np.int64]) -> list[SortedMatch]:
@@ -50,7 +50,7 @@ class Tracer:
             probe, text_range = self.probes[number], text_block.ranges[in_range]
             shift = text_range.offset - text_range.start
             text = text_block.codes[text_range.start : end]
-            length, cigar = trace(probe.symbols, text, distance, self.tables)
+            length, cigar = traceback.trace(probe.symbols, text, distance, self.tables)
             key = (text_range.text, end + shift, probe.pattern, probe.reverse)
             match = ApproximateMatch(
                 pattern=self.pattern_names[probe.pattern],
@@ -157,17 +157,19 @@ def first_limits(
 
 def context(probes: list[Probe], limits: DistanceLimits, costs: EditCosts) -> int:
     """Return the symbols before a position within which every match that ends there begins."""
-    return max(
-        longest_match(len(probe.symbols), int(limits.current[probe.pattern]), costs.insertion)
-        for probe in probes
-    )
+
+    def longest(probe: Probe) -> int:
+        limit = int(limits.current[probe.pattern])
+        return traceback.longest_match(len(probe.symbols), limit, costs.insertion)
+
+    return max(map(longest, probes))
 
 
 def check(
     probes: list[Probe],
     pattern_names: list[str],
     limits: DistanceLimits,
-    tables: Tables,
+    tables: traceback.Tables,
     costs: EditCosts,
 ) -> None:
     """Raise `InputError` for a pattern that would match everywhere, `ScoringError` for overflow."""

@@ -32,7 +32,7 @@ from gpu_tools.estimate.model import (
     SITE,
     case_work,
     site_features,
-)  # fmt: skip
+)
 
 KINDS = [shipped_figures(CPU), shipped_figures(GPU)]
 
@@ -166,20 +166,19 @@ def test_figures_are_those_of_this_device_and_version(folder):
     assert not figures.was_calibrated(GPU)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"kind": 1}', "NaN", "1", '{"seconds": -1}'])
-def test_damaged_figures_count_as_absent(text):
+DAMAGED = ["", "[]", "{}", '{"kind": 1}', "NaN", "1", '{"seconds": -1}']
+
+
+@pytest.mark.parametrize("change", [*DAMAGED, -1.0, float("nan"), float("inf"), None], ids=repr)
+def test_damaged_figures_count_as_absent(change):
+    """A whole file, or the time of a call."""
     own = replace(KINDS[0], device=figures.device_name(CPU), version=figures.installed_version())
-    path = store_figures(own)
+    path, text = store_figures(own), change
+    if not isinstance(change, str):
+        content = asdict(own)
+        content["seconds"][LIST][CALL] = change
+        text = json.dumps(content)
     path.write_text(text)
-    assert stored_figures(CPU) is None
-
-
-@pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf"), "x", None])
-def test_figures_that_are_no_times_count_as_absent(value):
-    own = asdict(KINDS[0]) | {"device": figures.device_name(CPU)}
-    own["seconds"][LIST][CALL] = value
-    path = figures._file_of(CPU, figures.device_name(CPU))
-    path.write_text(json.dumps(own))
     assert stored_figures(CPU) is None
 
 

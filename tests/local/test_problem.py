@@ -18,27 +18,6 @@ def test_a_chain_of_words_has_a_score_that_is_reached(seed, letters):
     assert reached <= most
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_common_words_are_those_that_the_query_has_once(seed):
-    rng = np.random.default_rng(seed)
-    query = cases.codes(rng, int(rng.integers(1, 80)))
-    problem = make_problem(query, cases.codes(rng, int(rng.integers(1, 80))), cases.LINEAR)
-    length, mask = int(rng.integers(1, 4)), int(rng.choice([0, 0, 1]))
-    of_query, of_subject = (
-        [tuple(symbols[k - length + 1 : k + 1].tolist()) for k in range(length - 1, len(symbols))]
-        for symbols in (problem.query, problem.subject)
-    )
-    expected = [
-        (of_query.index(word) + length - 1, column + length - 1)
-        for column, word in enumerate(of_subject)
-        if of_query.count(word) == 1
-    ]
-    found = anchors.common_words(problem, anchors.Words(2, 4, 2 * length, mask))
-    pairs = list(zip(*(column.tolist() for column in found), strict=True))
-    # a mask leaves words out, the same ones in both sequences
-    assert pairs == expected if not mask else set(pairs) <= set(expected)
-
-
 @pytest.mark.parametrize("scoring", [cases.LINEAR, cases.AFFINE], ids=["linear", "affine"])
 def test_a_chain_of_words_tells_most_of_the_score(scoring):
     rng = np.random.default_rng(2)

@@ -17,9 +17,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu.loops import largest_in, largest_of
-from gpu_tools.local.cpu.score_pass import WindowBorder, bounds_of_window, costs_that_fit
+from gpu_tools.local.cpu import score_pass
 from gpu_tools.local.problem import ALL, USUAL_SIZES, Problem, Rectangle, SearchSizes
-from gpu_tools.local.search.corridor import CorridorInputs, KnownEnd, find_path, no_path, whole
+from gpu_tools.local.search import corridor as corridors
 from gpu_tools.local.search.traceback import align, trace
 from gpu_tools.model.results import CigarOperation
 
@@ -126,10 +126,10 @@ class Tiles:
         # tiles that has that score, where they are known; and that row
         self.paths = np.full((upper.shape[1], 4), _UNKNOWN, dtype=np.int64)
         self.row_of_paths = np.zeros(1, dtype=np.int64)
-        self.costs = costs_that_fit(problem, np.int16, np.int32)
+        self.costs = score_pass.costs_that_fit(problem, np.int16, np.int32)
         self.forbidden = ForbiddenPairs()
 
-    def best_end(self) -> KnownEnd | None:
+    def best_end(self) -> corridors.KnownEnd | None:
         """Return the first node in which the best score ends, None if that is too low."""
         paths, inputs = (self.paths, self.row_of_paths), self.corridor_inputs
         for costs in self.costs:  # 32 bits where 16 are too few
@@ -140,13 +140,13 @@ class Tiles:
                 break
         if row == _NOTHING:
             return None
-        return KnownEnd(score, (row, column), path if path.end == (row, column) else None)
+        return corridors.KnownEnd(score, (row, column), path if path.end == (row, column) else None)
 
     @property
-    def corridor_inputs(self) -> CorridorInputs:
+    def corridor_inputs(self) -> corridors.CorridorInputs:
         """Inputs of the search for a corridor, besides the problem."""
         shift = self.side.bit_length() - 1
-        return CorridorInputs(self.upper, shift, *self.forbidden.pairs)
+        return corridors.CorridorInputs(self.upper, shift, *self.forbidden.pairs)
 
     def use_up(
         self, start: tuple[int, int], end: tuple[int, int], cigar: tuple[CigarOperation, ...]
@@ -186,7 +186,7 @@ def _next_end(problem, highest, paths_of_row, least, margin, inputs, costs):
     The row is `_NOTHING` if the score is less than `least`, `_TOO_WIDE` if `costs` are too narrow.
     The path is the last one that was found, which may end in another node.
     """
-    (paths, row_of_paths), last_path = paths_of_row, no_path()
+    (paths, row_of_paths), last_path = paths_of_row, corridors.no_path()
     while True:
         down = np.argmax(highest)
         score = np.int64(highest[down])
@@ -231,14 +231,14 @@ def _settle(problem, highest, paths, tile, margin, inputs, costs):
             part = min(side, _PART) if before == margin else side
             bounds = _lower(problem, highest, (first, last), part, inputs, costs)
             if not len(bounds):
-                return False, no_path()
+                return False, corridors.no_path()
             if upper[tile] == score and part < side:
                 corner = first[0] * side, first[1] * side
                 ends = _narrowed(ends, bounds, corner, part, score)
         if upper[tile] < score:
-            return True, no_path()
+            return True, corridors.no_path()
         if before == margin:
-            path = find_path(problem, ends, score, inputs)
+            path = corridors.find_path(problem, ends, score, inputs)
             if path.start[0] >= 0:
                 (row, column), (past, behind) = path.start, path.end
                 paths[tile[1], 0], paths[tile[1], 1] = row, column
@@ -278,7 +278,9 @@ def _lower(problem, highest, corners, part, inputs, costs):
     forbidden = inputs.forbidden_rows, inputs.forbidden_columns
     border = _border(upper, inputs.shift, first, window)
     counter = np.zeros(1, np.int64)
-    bounds = bounds_of_window(problem, window, part, border, forbidden, ALL, costs, counter)
+    bounds = score_pass.bounds_of_window(
+        problem, window, part, border, forbidden, ALL, costs, counter
+    )
     if len(bounds):
         _lower_to(upper, highest, corners, bounds, side // part)
     return bounds
@@ -311,7 +313,7 @@ def _border(upper, shift, first, window):
     if window.left:
         for row in range(window.top, window.bottom):
             left[row - window.top] = upper[row >> shift, first[1] - 1]
-    return WindowBorder(above, left)
+    return score_pass.WindowBorder(above, left)
 
 
 class FoundAlignment(NamedTuple):
@@ -333,7 +335,7 @@ def best_alignments(tiles: Tiles, k: int) -> Iterator[FoundAlignment]:
             tiles.use_up(found.start, found.end, found.cigar)
 
 
-def _alignment_to(tiles: Tiles, best: KnownEnd) -> FoundAlignment:
+def _alignment_to(tiles: Tiles, best: corridors.KnownEnd) -> FoundAlignment:
     """Return the alignment that ends in the best node."""
     inputs, at_once = tiles.corridor_inputs, tiles.sizes.cells_at_once
     start, found, cigar = trace(tiles.problem, best, inputs, at_once)
@@ -348,6 +350,6 @@ def global_alignment(
 ) -> FoundAlignment:
     """Return the best alignment of the whole sequences."""
     rows, columns = problem.shape
-    rectangle, corridor = Rectangle(0, rows, 0, columns), whole(rows, columns)
+    rectangle, corridor = Rectangle(0, rows, 0, columns), corridors.whole(rows, columns)
     score, cigar = align(problem, rectangle, ForbiddenPairs().pairs, corridor, cells_at_once)
     return FoundAlignment(score, (0, 0), (rows, columns), cigar)

@@ -22,7 +22,7 @@ from gpu_tools.hardware.gpu.dispatch import map_gpus
 from gpu_tools.hardware.gpu.intrinsics.words import funnel, kernel, load4, permute, product
 from gpu_tools.matching import index as windows
 from gpu_tools.matching.cpu.exact import Searcher
-from gpu_tools.matching.gpu.approximate import BLOCK, multiprocessors, resident
+from gpu_tools.matching.gpu import approximate
 from gpu_tools.matching.index import BYTE_BITS, FEW_CODE_BITS, FEW_CODES, KEY_BITS
 from gpu_tools.matching.text_blocks import TextBlock
 
@@ -67,7 +67,7 @@ def _others(word):
 @cuda.jit(device=True)
 def _four_from(a, b, c, k):
     """Return the four bytes of three words from byte k on, for k below 16."""
-    low, high = (a, b) if k < BLOCK else (b, c)
+    low, high = (a, b) if k < approximate.BLOCK else (b, c)
     shift = uint64(8 * (k & 7))
     # in two steps, as no shift may be by 64
     return uint32((low >> shift) | ((high << uint64(1)) << (uint64(63) - shift)))
@@ -218,7 +218,7 @@ class DeviceSearcher:
         count, reach = len(self.ordinals), self.searcher.reach
         begin, end = len(codes) * share // count, len(codes) * (share + 1) // count
         buffers, indexes = self.buffers[share], self.indexes[share]
-        text = resident(codes[begin : end + reach], 2 * BLOCK, buffers)
+        text = approximate.resident(codes[begin : end + reach], 2 * approximate.BLOCK, buffers)
         found = np.concatenate([search(text, index, buffers) for index in indexes])
         found[:, 0] += begin
         return found[found[:, 0] < end]
@@ -274,7 +274,7 @@ def counters():
 def prepared(text, index: DeviceIndex, hits, counts) -> Callable[[], None]:
     """Return a function that starts the kernel; all arrays are on the device."""
     _, bits = index.constants
-    at_once = 1 if simulated() else multiprocessors() * BLOCKS_PER_MULTIPROCESSOR[bits]
+    at_once = 1 if simulated() else approximate.multiprocessors() * BLOCKS_PER_MULTIPROCESSOR[bits]
     grid = min(at_once, -(-len(text) // (2 * THREADS)))
     find, symbols = find_step(*index.constants)[grid, THREADS], text.view(np.uint8)
     return lambda: find(text, symbols, *index.arrays, hits, counts)

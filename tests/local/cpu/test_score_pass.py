@@ -5,7 +5,7 @@ import pytest
 
 from gpu_tools import AffineScoring, Sequence, local_align
 from gpu_tools.local.cpu import score_pass as cpu
-from gpu_tools.local.problem import ALL, Rectangle, SearchSizes, Threshold, make_problem
+from gpu_tools.local.problem import ALL, SearchSizes, Threshold, make_problem
 from tests.local import cases
 
 
@@ -28,36 +28,6 @@ def test_score_pass_bounds_every_tile_and_finds_the_best(seed, factor):
     assert found.max() == exact.max()
     assert (found >= exact).all()
     assert (found[:-1, :-1] == exact[:-1, :-1]).all()
-
-
-@pytest.mark.parametrize("seed", range(16))
-def test_windows_bound_every_tile(seed):
-    """Forbidden pairs, odd and even numbers of rows, and what comes in at most from around."""
-    rng, side = np.random.default_rng(300 + seed), 16
-    problem = make_problem(
-        cases.codes(rng, int(rng.integers(40, 90)), 2), cases.codes(rng, 75, 2), cases.LINEAR
-    )
-    rows, columns = problem.shape
-    pairs = np.unique(rng.integers(0, (rows, columns), (400, 2)), axis=0)
-    forbidden = tuple(np.concatenate([[-1], numbers, [1 << 30]]) for numbers in pairs.T)
-    exact = cases.tile_scores(
-        problem.query, problem.subject, problem.table, (4, 4), side, forbidden
-    )
-    cells = cases.tile_scores(problem.query, problem.subject, problem.table, (4, 4), 1, forbidden)
-    for corner in (0, side):
-        window = Rectangle(corner, rows, corner, columns)
-        above, left = np.zeros(columns - corner + 1, np.int32), np.zeros(rows - corner, np.int32)
-        if corner:
-            above[:], left[:] = cells[corner - 1, corner - 1 :], cells[corner:, corner - 1]
-        border, inside = cpu.WindowBorder(above, left), exact[corner // side :, corner // side :]
-        for costs in cpu.costs_that_fit(problem, np.int8, np.int16, np.int32):
-            found = cpu.bounds_of_window(
-                problem, window, side, border, forbidden, ALL, costs, np.zeros(1, np.int64)
-            )
-            assert (found >= inside).all()
-            if not corner:
-                assert (found[:-1, :-1] == inside[:-1, :-1]).all()
-                assert found.max() == inside.max()
 
 
 @pytest.mark.parametrize("letters", [4, 20], ids=["nucleotides", "proteins"])
@@ -90,13 +60,9 @@ def test_much_of_a_related_pair_is_left_out(scoring):
     assert shares[1] > 0.2
     assert shares[2] > 0.35
     assert shares[3] <= 0.02
-
-
-def test_nothing_of_an_unrelated_pair_is_left_out():
-    rng = np.random.default_rng(1)
-    problem = make_problem(cases.codes(rng, 3000), cases.codes(rng, 3000), cases.AFFINE)
-    found = cpu.score_pass(problem, 128, Threshold(1, True))
-    assert (found < cpu.score_pass(problem, 128)).mean() <= 0.05
+    unrelated = make_problem(query[:3000], cases.codes(rng, 3000), scoring)
+    found = cpu.score_pass(unrelated, 128, Threshold(1, True))
+    assert (found < cpu.score_pass(unrelated, 128)).mean() <= 0.05
 
 
 @pytest.mark.parametrize("match", [3, 40], ids=["8-bit", "16-bit"])
