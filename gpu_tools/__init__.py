@@ -23,7 +23,7 @@ _PUBLIC = {
     "gpu_tools.estimate.api": ("CaseEstimate", "estimated_seconds", "spliced_estimate"),
     "gpu_tools.estimate.calibrate": ("calibrate_device",),
     "gpu_tools.estimate.figures": ("DeviceFigures", "device_figures", "store_figures"),
-    "gpu_tools.estimate.parallelism": ("Histogram", "exon_histograms"),
+    "gpu_tools.estimate.model": ("Histogram", "exon_histograms"),
     "gpu_tools.model.calibration": ("null_laws", "null_model", "with_evalues"),
     "gpu_tools.model.exon_set": ("ExonSet",),
     "gpu_tools.local": (

@@ -30,8 +30,16 @@ from gpu_tools import (
     spliced_estimate,
     spliced_scores,
 )
-from gpu_tools.estimate.calibrate import SAMPLES, TINY, TimedCalls, fitted_figures, time_samples
-from gpu_tools.estimate.measure import call_of, least_seconds, relative_errors
+from gpu_tools.estimate.calibrate import (
+    SAMPLES,
+    TINY,
+    TimedCalls,
+    call_of,
+    fitted_figures,
+    least_seconds,
+    relative_errors,
+    time_samples,
+)
 from gpu_tools.estimate.model import CPU, MODES
 
 ROUNDS = {CPU: 5, "gpu": 3}

@@ -21,8 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import record
-from gpu_tools.search.options import SearchOptions
-from gpu_tools.search.words import WordScheme
+from gpu_tools.search.words import SearchOptions, WordScheme
 
 SEED = 2026
 BASES, TARGET = (1_000_000, 10_000_000, 50_000_000, 250_000_000), 800

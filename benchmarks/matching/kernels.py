@@ -26,8 +26,7 @@ class Approximate:
     """One pattern and one text on the device."""
 
     def __init__(self, rng, text: Sequence, m: int, costs: EditCosts):
-        from gpu_tools.matching.gpu import scan as cuda
-        from gpu_tools.matching.gpu.weighted_scan import CostKernels
+        from gpu_tools.matching.gpu import approximate as cuda
         from gpu_tools.matching.traceback import longest_match
         from gpu_tools.model.alphabets import ALPHABETS
 
@@ -36,7 +35,7 @@ class Approximate:
         self.symbols = (1 << self.pattern).astype(np.uint8)
         matches = ALPHABETS["dna"].matches
         pairs = costs.pair_costs(matches)
-        self.kernels = cuda.UnitKernels(matches) if costs.unit else CostKernels(pairs, costs)
+        self.kernels = cuda.UnitKernels(matches) if costs.unit else cuda.CostKernels(pairs, costs)
         # as after the first text block, a best match so far bounds the distance and the warm-up
         sample = Sequence("sample", text.codes[:65_536])
         patterns = PatternSet([Pattern("p", self.symbols)])
@@ -74,13 +73,12 @@ class Approximate:
 
 def approximate_gpu(rng, text: Sequence, m: int, costs: EditCosts, published: bool) -> dict:
     """Time the kernels, and the published designs on the same problem."""
-    from gpu_tools.matching.gpu import ends as ends_cuda
-    from gpu_tools.matching.gpu import scan as cuda
+    from gpu_tools.matching.gpu import approximate as cuda
 
     n = len(text)
     problem, resident = Approximate(rng, text, m, costs), cuda.resident(text.codes)
     load = -(-n // (cuda.multiprocessors() * problem.kernels.warps))
-    chosen = ends_cuda.plan(problem.kernels, m, problem.warm, load)
+    chosen = cuda.plan(problem.kernels, m, problem.warm, load)
     plans = [chosen]
     for size in problem.kernels.sizes if published else ():
         if problem.kernels.lanes_for(m, size) <= cuda.WARP:
@@ -125,8 +123,8 @@ def exact_gpu(rng, n: int, count: int, symbols: int, published: bool) -> dict:
 
     from benchmarks.published.matching.exact import Problem as Published
     from gpu_tools.matching.cpu.exact import Searcher
+    from gpu_tools.matching.gpu import approximate as cuda
     from gpu_tools.matching.gpu import exact as exact_cuda
-    from gpu_tools.matching.gpu import scan as cuda
     from gpu_tools.matching.index import library
 
     text = Sequence("text", rng.integers(0, symbols, n, dtype=np.uint8))

@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 from benchmarks.published.problem import Problem, groups, problems
 from gpu_tools import Case, SplicedScoring
 from gpu_tools.estimate.api import published_cells
-from gpu_tools.estimate.calibrate import fit_seconds
-from gpu_tools.estimate.measure import RelativeErrors, relative_errors
-from gpu_tools.estimate.parallelism import case_strands
+from gpu_tools.estimate.calibrate import RelativeErrors, fit_seconds, relative_errors
+from gpu_tools.estimate.model import case_strands
 
 _WARP, _TILE = 32, 1024
 """Threads of a warp, and the most of a block; machines without CUDA make estimates too."""

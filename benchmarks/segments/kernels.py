@@ -13,7 +13,7 @@ def best_segment(resident) -> Callable[[], object]:
     """Return a function that starts the kernel of the best segment on values on the GPU."""
     from numba import cuda
 
-    from gpu_tools.segments.gpu.best_segment import TILE, summarise
+    from gpu_tools.segments.gpu.segments import TILE, summarise
 
     found = cuda.device_array((-(-len(resident) // TILE), 4), np.int64)
     return lambda: summarise(resident, ONE, found)

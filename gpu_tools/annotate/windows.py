@@ -76,7 +76,7 @@ def index_of(
     threads : int
     """
     from gpu_tools.search.api import SearchOptions, build_index, load_index
-    from gpu_tools.search.loading import UnusableIndexError
+    from gpu_tools.search.index import UnusableIndexError
 
     search = SearchOptions(genetic_code=genetic_code)
     own = None if folder is None else Path(folder, kind.lower())

@@ -16,7 +16,8 @@ from gpu_tools.hardware.device import resolve
 from gpu_tools.model.locus import Locus
 from gpu_tools.model.results import Submatrix
 from gpu_tools.model.sequences import OTHER, Sequence, encode, encode_protein
-from gpu_tools.segments.dot_plot import LARGEST, dot_plot
+from gpu_tools.segments.api import DOT_SCORE_LIMIT as LARGEST
+from gpu_tools.segments.api import dot_plot
 
 COLUMNS = ("row_start", "row_end", "column_start", "column_end", "score")
 AXES = ("row", "column")

@@ -127,14 +127,13 @@ def _calibrated(device: str, calibrate: bool | None, quiet: bool):
     """
     from gpu_tools.estimate import calibrate as calibration
     from gpu_tools.estimate.figures import store_figures, stored_figures, was_calibrated
-    from gpu_tools.estimate.measure import TIMING_ROUNDS
 
     kind = _kind(device)
     if calibrate is None:
         calibrate = was_calibrated(kind) and stored_figures(kind) is None
     if not calibrate:
         return None
-    total = calibration.calibration_weights(device) * TIMING_ROUNDS
+    total = calibration.calibration_weights(device) * calibration.TIMING_ROUNDS
     with progress("calibrating", total, quiet) as done:
         figures = calibration.calibrate_device(device, tell=done)
     store_figures(figures)
@@ -155,7 +154,7 @@ def _estimated(cases, measured):
 
 def _measured(cases, expected: list[float], mode: str, device: str, quiet: bool) -> list[float]:
     """Return the seconds of a call with each case alone; progress is that of the expected ones."""
-    from gpu_tools.estimate.measure import TIMING_ROUNDS, call_of, least_seconds, weights_of
+    from gpu_tools.estimate.calibrate import TIMING_ROUNDS, call_of, least_seconds, weights_of
 
     calls = [call_of(mode, [case], device) for case in cases]
     weights = weights_of(expected)
@@ -184,7 +183,7 @@ def _error(estimated: float, measured: float | None) -> tuple[str, ...]:
 
 
 def _histogram_rows(cases) -> Iterator[tuple]:
-    from gpu_tools.estimate.parallelism import exon_histograms
+    from gpu_tools.estimate.model import exon_histograms
 
     for own in exon_histograms(cases):
         for number, count in own.counts.items():
@@ -217,7 +216,7 @@ def _sum_up(work, known, mode: str, threads: int) -> None:
 
 
 def _tell_errors(estimates, times: list[float], measured: tuple[str, str]) -> None:
-    from gpu_tools.estimate.measure import relative_errors
+    from gpu_tools.estimate.calibrate import relative_errors
 
     found = relative_errors([each.seconds[measured] for each in estimates], times)
     summary.note(

@@ -7,25 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpu_tools.estimate import model
 from gpu_tools.estimate.figures import DeviceFigures, device_figures
-from gpu_tools.estimate.model import (
-    CPU,
-    FEATURES,
-    GPU,
-    LANES,
-    LIST,
-    MODES,
-    SITE,
-    STEPS,
-    STRANDS,
-    CaseWork,
-    case_work,
-    repeated_bases,
-    site_features,
-    site_strips,
-    site_threads,
-)
-from gpu_tools.estimate.parallelism import StrandParallelism
+from gpu_tools.estimate.model import CPU, GPU, LIST, MODES, SITE, CaseWork
 from gpu_tools.sites.api import SiteCase
 from gpu_tools.spliced.case import Case
 from gpu_tools.splicing.rows import padded
@@ -135,7 +119,7 @@ def spliced_estimate(
     >>> estimate.groups, estimate.sequential, estimate.intra_exon, estimate.inter_exon
     (3, 55, 31, 19)
     """
-    work = cases if isinstance(cases, CaseWork) else case_work(cases)
+    work = cases if isinstance(cases, CaseWork) else model.case_work(cases)
     figures = [device_figures(kind) for kind in (CPU, GPU)] if figures is None else figures
     times = {
         (mode, own.kind): own.each(mode, work.features[mode, own.kind])
@@ -177,24 +161,15 @@ def estimated_seconds(
     InputError, ScoringError
         As `spliced_estimate` does.
     """
-    work = cases if isinstance(cases, CaseWork) else case_work(cases)
+    work = cases if isinstance(cases, CaseWork) else model.case_work(cases)
     features = work.features[mode, figures.kind]
     return figures.together(mode, features, threads, work.threads[mode], work.repeated)
 
 
 def expected_seconds(cases: Sequence, kind: str, threads: int) -> float | None:
-    """Estimate how long one call with all cases takes, whichever mode they are of.
+    """Estimate the seconds of one call with all cases, of either mode.
 
-    Parameters
-    ----------
-    cases : sequence of Case or SiteCase
-    kind : {"cpu", "gpu"}
-    threads : int
-
-    Returns
-    -------
-    float or None
-        Seconds; None if there is no model of such cases: proteins, and chains that translate.
+    None if there is no model of such cases: proteins, and chains that translate.
     """
     figures = device_figures(kind)
     if all(type(case) is Case for case in cases):
@@ -202,8 +177,8 @@ def expected_seconds(cases: Sequence, kind: str, threads: int) -> float | None:
     if not all(_is_plain_site_case(case) for case in cases):
         return None
     lengths = np.array([[len(case.base), len(case.target)] for case in cases]).T
-    features = site_features(*lengths)[kind]
-    shared, repeated = site_threads(lengths[1]), repeated_bases(cases)
+    features = model.site_features(*lengths)[kind]
+    shared, repeated = model.site_threads(lengths[1]), model.repeated_bases(cases)
     return figures.together(SITE, features, threads, shared, repeated)
 
 
@@ -211,7 +186,7 @@ def _is_plain_site_case(case) -> bool:
     return type(case) is SiteCase and all(table.stops is None for table in case.tables.values())
 
 
-def _parallelism(case: Case, strands: tuple[StrandParallelism, ...]) -> dict:
+def _parallelism(case: Case, strands: tuple[model.StrandParallelism, ...]) -> dict:
     columns = len(case.target)
     return {
         "base": case.base.name,
@@ -229,49 +204,37 @@ def _parallelism(case: Case, strands: tuple[StrandParallelism, ...]) -> dict:
     }
 
 
-def published_cells(columns: int, strands: Iterable[StrandParallelism]) -> dict[str, int]:
-    """Return the source's estimates of a case in cells.
-
-    Parameters
-    ----------
-    columns : int
-        Length of the target, n.
-    strands : iterable of StrandParallelism
-
-    Returns
-    -------
-    dict of str to int
-        ``sequential``: n times the sum of all lengths; ``intra_exon``: the sum over exons of
-        length + n - 1; ``inter_exon``: the sum over groups of the longest length + n - 1.
-    """
+def published_cells(columns: int, strands: Iterable[model.StrandParallelism]) -> dict[str, int]:
+    """Return the source's estimates of a case in cells, for a target of n columns."""
+    # sequential: n * sum of lengths; intra_exon: sum over exons of length + n - 1;
+    # inter_exon: sum over groups of the longest length + n - 1
     strands = list(strands)
     return {
         "sequential": columns * sum(s.rows for s in strands),
         "intra_exon": sum(s.rows + s.exons * (columns - 1) for s in strands),
-        "inter_exon": sum(
-            s.longest_of_groups + len(s.group_sizes) * (columns - 1) for s in strands
-        ),
+        "inter_exon": sum(s.longest_of_groups + s.longest_chain * (columns - 1) for s in strands),
     }
 
 
 def _steps(work: CaseWork, k: int) -> dict[str, int]:
-    """Return the steps on a GPU that follow each other, and the warps at work, in both modes."""
+    """Return the sequential steps on a GPU, and the warps at work, in both modes."""
     case = work.cases[k]
-    columns, strips = len(case.target), int(site_strips(len(case.target)))
-    steps = {
-        mode: int(work.features[mode, GPU][k, FEATURES[mode, GPU].index(STEPS)]) for mode in MODES
-    }
+    columns, strips = len(case.target), int(model.site_strips(len(case.target)))
+    steps = {}
+    for mode in MODES:
+        column = model.FEATURES[mode, GPU].index(model.STEPS)
+        steps[mode] = int(work.features[mode, GPU][k, column])
     rows = sum(s.merged_rows for s in work.strands[k])
-    swept = -(-rows // ROWS_OF_A_WARP) * (columns + LANES)
+    swept = -(-rows // ROWS_OF_A_WARP) * (columns + model.LANES)
     return {
         "list_steps": steps[LIST],
         "list_warps": -(-swept // steps[LIST]) if steps[LIST] else 0,
-        "site_cells": STRANDS * len(case.base) * columns,
+        "site_cells": model.STRANDS * len(case.base) * columns,
         "site_steps": steps[SITE],
-        "site_warps": STRANDS * strips,
+        "site_warps": model.STRANDS * strips,
     }
 
 
-def _memory(case: Case, strands: tuple[StrandParallelism, ...], bytes_a_cell: int) -> int:
+def _memory(case: Case, strands: tuple[model.StrandParallelism, ...], bytes_a_cell: int) -> int:
     width = int(padded(np.int64(len(case.target)), 1, bytes_a_cell)) + 1
     return bytes_a_cell * width * sum(s.stored_rows for s in strands)

@@ -1,54 +1,43 @@
 """Calibration: a device's figures from calls that are timed once.
 
-Cases of many shapes are timed alone and together. The figures are those, none negative, that leave
-the least sum of squares of relative errors.
+Cases of many shapes are timed alone and together. The figures are non-negative and minimise the sum
+of squares of relative errors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable, Sequence
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.estimate.figures import DeviceFigures, device_name, shipped_figures
-from gpu_tools.estimate.measure import call_of, least_seconds, weights_of
-from gpu_tools.estimate.model import (
-    CALL,
-    CPU,
-    FEATURES,
-    GPU,
-    LIST,
-    MODES,
-    SITE,
-    case_work,
-    summed,
-)
+from gpu_tools.estimate.model import CALL, CPU, FEATURES, GPU, LIST, MODES, SITE, case_work, summed
+from gpu_tools.hardware.small_inputs import take_gpu
+from gpu_tools.model import sequences
 from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.resources import installed_version
-from gpu_tools.model.sequences import Sequence
+from gpu_tools.model.scoring import GENE_SCORING
+from gpu_tools.spliced.api import spliced_align
 from gpu_tools.spliced.case import Case
 
+SITE_MODEL = "vertebrate"
+TIMING_ROUNDS = 5
+LONG_SECONDS = 1.0
 _FIT_ROUNDS = 4000
 
 
 class Sample(NamedTuple):
-    """The shape of the cases of a timed call.
+    """The shape of the cases of a timed call."""
 
-    Attributes
-    ----------
-    base, exons, exon, target : int
-        Length of the base, number of its exons, their mean length, length of the target.
-    copies : int
-        Cases of this shape in the call.
-    """
-
-    base: int
+    base: int  # length of the base, number of its exons, their mean length, length of the target
     exons: int
     exon: int
     target: int
-    copies: int = 1
+    copies: int = 1  # cases of this shape in the call
 
 
 SAMPLES = {
@@ -88,9 +77,9 @@ SAMPLES = {
         Sample(20_000, 6, 150, 300, 100), Sample(10_000, 60, 150, 6_000, 50),
     ),
 }  # fmt: skip
-"""What is timed; bases differ in one call, so that nothing is done once for several cases."""
+"""Timed calls; bases differ within a call, so that no work is shared between cases."""
 TINY = {key: (Sample(300, 2, 20, 20), Sample(300, 3, 20, 30, 2)) for key in SAMPLES}
-"""The same at a size for tests."""
+"""Small calls, for tests."""
 
 
 def calibrate_device(
@@ -124,18 +113,10 @@ def calibrate_device(
 
 
 class TimedCalls(NamedTuple):
-    """Calls and their times.
+    """Calls and their times."""
 
-    Attributes
-    ----------
-    features : ndarray of float64, shape (S, F)
-        Of each call, see `call_features`.
-    seconds : ndarray of float64, shape (S,)
-        Measured.
-    """
-
-    features: NDArray[np.float64]
-    seconds: NDArray[np.float64]
+    features: NDArray[np.float64]  # (S, F): Of each call, see `call_features`
+    seconds: NDArray[np.float64]  # (S,): Measured
 
 
 def time_samples(
@@ -168,7 +149,7 @@ def calibration_weights(device: str = CPU) -> int:
 
 
 def fitted_figures(kind: str, timed: dict[str, TimedCalls]) -> DeviceFigures:
-    """Return the figures of this machine's device that explain timed calls, by mode."""
+    """Return the figures of this machine's device that fit timed calls, by mode."""
     seconds = {}
     for mode, own in timed.items():
         weights = fit_seconds(own.features, own.seconds)
@@ -177,7 +158,7 @@ def fitted_figures(kind: str, timed: dict[str, TimedCalls]) -> DeviceFigures:
 
 
 def call_features(mode: str, kind: str, cases: list[Case]) -> NDArray[np.float64]:
-    """Return what a call consists of: itself, and the features of its cases together."""
+    """Return the features of a call: 1 for itself, then those of its cases together."""
     work = case_work(cases)
     return np.concatenate(([1.0], summed(mode, kind, work.features[mode, kind], work.repeated)))
 
@@ -194,7 +175,7 @@ def _sample_case(rng, sample: Sample, number: int) -> Case:
     lengths = np.clip(lengths, 1, sample.base)
     starts = rng.integers(0, sample.base - lengths + 1)
     ends, other = starts + lengths, np.roll(np.arange(sample.exons), 1)
-    # as candidates do, every third exon begins, and every third ends, where another one does
+    # every third exon shares its start, and every third its end, as candidates do
     starts[::3] = starts[other][::3]
     ends[::3] = np.minimum(starts + lengths, sample.base)[::3]
     ends[1::3] = ends[other][1::3]
@@ -202,11 +183,11 @@ def _sample_case(rng, sample: Sample, number: int) -> Case:
     exons = ExonSet.from_intervals(np.stack([starts, ends], axis=1).tolist())
     target = _mutated_chain(rng, base, starts, ends, sample.target)
     names = f"base{number}", f"target{number}"
-    return Case(Sequence(names[0], base), Sequence(names[1], target), exons)
+    return Case(sequences.Sequence(names[0], base), sequences.Sequence(names[1], target), exons)
 
 
 def _mutated_chain(rng, base, starts, ends, length: int) -> NDArray[np.uint8]:
-    """Return a target: exons that follow each other, a tenth of their nucleotides replaced."""
+    """Return a target: exons in order, a tenth of their nucleotides replaced."""
     parts, past = [], 0
     for k in np.argsort(ends, kind="stable"):
         if starts[k] >= past:
@@ -218,18 +199,7 @@ def _mutated_chain(rng, base, starts, ends, length: int) -> NDArray[np.uint8]:
 
 
 def fit_seconds(features: NDArray[np.float64], seconds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the weights, none negative, with the least squares of the relative errors.
-
-    Parameters
-    ----------
-    features : ndarray of float64, shape (S, F)
-    seconds : ndarray of float64, shape (S,)
-        Measured, above 0.
-
-    Returns
-    -------
-    ndarray of float64, shape (F,)
-    """
+    """Return non-negative weights with the least squares of the relative errors."""
     scaled = features / seconds[:, None]
     norms = np.linalg.norm(scaled, axis=0)
     used = norms > 0
@@ -241,3 +211,83 @@ def fit_seconds(features: NDArray[np.float64], seconds: NDArray[np.float64]) -> 
             weights[k] = max(weights[k] + aims[k] - gram[k] @ weights, 0.0)
     weights[used] /= norms[used]
     return weights
+
+
+# ---- times of calls
+
+
+def call_of(mode: str, cases: list[Case], device: str) -> Callable[[], object]:
+    """Return a function that aligns cases once in a mode, on one thread of a CPU or on a GPU.
+
+    Site mode scores the sites of both strands of every distinct base, and then aligns.
+    """
+    # all threads of the CPU do the rest of the work beside a GPU
+    threads = 1 if device == CPU else None
+    if device != CPU:
+        take_gpu()
+    if mode == LIST:
+        return lambda: spliced_align(cases, GENE_SCORING, device=device, threads=threads)
+    # list mode does not need these imports, which take time
+    from gpu_tools.model.scoring import SplicedScoring
+    from gpu_tools.sites.api import SiteCase, site_align, tables_of
+    from gpu_tools.sites.model import load_sites
+
+    model, scoring = load_sites(SITE_MODEL), SplicedScoring(ends=GENE_SCORING.ends)
+
+    def align():
+        bases = {id(case.base): case.base for case in cases}
+        options = {"ends": scoring.ends, "threads": threads}
+        tables = {key: tables_of(base, model, **options) for key, base in bases.items()}
+        work = [SiteCase(case.base, case.target, tables[id(case.base)]) for case in cases]
+        return site_align(work, scoring, device=device, threads=threads)
+
+    return align
+
+
+def least_seconds(
+    calls: Sequence[Callable[[], object]],
+    device: str,
+    tell: Callable[[int], None] | None = None,
+    rounds: int = TIMING_ROUNDS,
+    weights: Sequence[int] | None = None,
+) -> list[float]:
+    """Return the least time of each call over rounds of all calls; the first is also called before.
+
+    On a CPU that is the processor time of this thread, which other programs disturb less than the
+    wall time; with a GPU it is the wall time. Long calls are timed twice. `tell` is called with the
+    weight of each call in each round.
+    """
+    weights = weights or [1] * len(calls)
+    clock = time.thread_time if device == CPU else time.perf_counter
+    least = [inf] * len(calls)
+    for call in calls[:1]:
+        call()
+    for number in range(rounds):
+        for k, call in enumerate(calls):
+            # the first call may also compile
+            if number < 2 or least[k] < LONG_SECONDS:
+                begin = clock()
+                call()
+                least[k] = min(least[k], clock() - begin)
+            if tell:
+                tell(weights[k])
+    return least
+
+
+def weights_of(seconds: Iterable[float]) -> list[int]:
+    """Return estimated times as weights for progress: microseconds, at least one."""
+    return [max(round(1e6 * value), 1) for value in seconds]
+
+
+class RelativeErrors(NamedTuple):
+    """Absolute relative errors of estimates."""
+
+    median: float
+    percentile_95: float
+    maximum: float
+
+
+def relative_errors(estimated, measured) -> RelativeErrors:
+    """Return the median, the 95th percentile and the maximum of relative errors."""
+    errors = np.abs(np.asarray(estimated) / np.asarray(measured) - 1)
+    return RelativeErrors(*map(float, np.percentile(errors, [50, 95, 100])))

@@ -1,7 +1,7 @@
-"""A device's figures: how long each part of the work takes there. Shipped, or measured once.
+"""The figures of a device, seconds per part of the work, which are shipped or measured.
 
-Measured figures lie in the user's cache folder, a file a device, and count for one version of the
-package.
+Measured figures lie in the user's cache folder, a file per device. They are valid for one version
+of the package.
 """
 
 from __future__ import annotations
@@ -50,34 +50,16 @@ class DeviceFigures:
     seconds: dict[str, dict[str, float]]
 
     def each(self, mode: str, features: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the seconds of calls that have one case each.
-
-        Parameters
-        ----------
-        mode : {"list", "site"}
-        features : ndarray of float64, shape (C, F)
-            Of the cases, see `gpu_tools.estimate.model.CaseWork`.
-        """
+        """Return the seconds of calls of one case each, by features; see `model.CaseWork`."""
         return self.seconds[mode][CALL] + features @ self._weights(mode)
 
     def together(
         self, mode: str, features: NDArray[np.float64], threads: int = 1, shared=1, repeated=None
     ) -> float:
-        """Return the seconds of one call that has all cases.
+        """Return the seconds of one call of all cases.
 
-        On a CPU threads share the cases, and few of them a case. A GPU works on the critical paths
-        of all cases at the same time.
-
-        Parameters
-        ----------
-        mode : {"list", "site"}
-        features : ndarray of float64, shape (C, F)
-        threads : int
-            Threads of a CPU.
-        shared : int or ndarray of int64, shape (C,)
-            How many threads can share a case.
-        repeated : ndarray of bool, shape (C,), optional
-            Cases whose base an earlier one has; none by default.
+        On a CPU threads share the cases; up to `shared` of them share a case. A GPU works on the
+        critical paths of all cases at the same time. `repeated` cases have the base of another.
         """
         if not len(features):
             return 0.0
@@ -93,18 +75,12 @@ class DeviceFigures:
 
 
 def shipped_figures(kind: str) -> DeviceFigures:
-    """Return the figures that are shipped for a kind of device: those of the project's records."""
+    """Return the shipped figures of a kind of device, from the project's records."""
     return _parsed(resource_path("estimate", f"{kind}.json").read_text(encoding="utf-8"))
 
 
 def device_name(kind: str) -> str:
-    """Return the name of this machine's processor or of its first GPU.
-
-    Raises
-    ------
-    DeviceError
-        If there is no GPU.
-    """
+    """Return the name of this machine's processor or of its first GPU."""
     return _processor() if kind == CPU else list_gpus()[0].name
 
 
@@ -117,9 +93,9 @@ def _processor() -> str:
 
 
 def stored_figures(kind: str) -> DeviceFigures | None:
-    """Return what was measured on this device with this version; None if nothing was.
+    """Return the figures that were measured on this device with this version, or None.
 
-    A file that cannot be read, or is none of these, counts as absent.
+    A file that is unreadable or damaged counts as absent.
     """
     with suppress(OSError, ValueError, KeyError, TypeError, AttributeError, GpuToolsError):
         found = _parsed(_file_of(kind, device_name(kind)).read_text(encoding="utf-8"))
@@ -129,7 +105,7 @@ def stored_figures(kind: str) -> DeviceFigures | None:
 
 
 def was_calibrated(kind: str) -> bool:
-    """Tell whether any device of a kind was measured by this user, with any version."""
+    """Return whether this user has measured any device of a kind, with any version."""
     return any(True for _ in cache_folder().glob(f"estimate-{kind}-*.json"))
 
 
@@ -191,13 +167,7 @@ def _file_of(kind: str, device: str) -> Path:
 
 
 def _parsed(text: str) -> DeviceFigures:
-    """Return the figures in a text.
-
-    Raises
-    ------
-    ValueError, KeyError, TypeError, AttributeError
-        If it is not JSON of all figures of a kind, none of them negative.
-    """
+    """Return the figures in a text."""
     found = DeviceFigures(**json.loads(text))
     for mode in MODES:
         own = [float(found.seconds[mode][name]) for name in (CALL, *FEATURES[mode, found.kind])]

@@ -1,18 +1,19 @@
-"""The time model: what the sweeps of a case consist of, to be weighed by a device's figures.
+"""The time model: the work of a case, to be weighed by a device's figures, and its parallelism.
 
-The time of a call is a constant, plus a sum over its cases, plus, on a GPU, what lies on the
-critical path of the longest case. `docs/design/estimate.md` has the equations.
+The time of a call is a constant, plus a sum over its cases, plus, on a GPU, the critical path of
+the longest case. `docs/design/estimate.md` has the equations. The parallelism of candidate exons is
+that of A. Nolasco, "Soluções em GPU para o problema do alinhamento spliced", UFMS, 2014, chapter 5.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.estimate.parallelism import StrandParallelism, case_strands
 from gpu_tools.hardware.cpu.simd import VECTOR_BYTES
 from gpu_tools.model.scoring import GENE_SCORING, SplicedScoring
 from gpu_tools.sites.cpu.schedule import COLUMNS_PER_STRIP
@@ -26,70 +27,47 @@ LIST, SITE = "list", "site"
 MODES = LIST, SITE
 CPU, GPU = "cpu", "gpu"
 CALL, STEPS = "call", "steps"
-"""What a call takes whatever it does, and the steps that can only follow each other on a GPU."""
+"""The constant of a call, and the sequential steps on a GPU."""
 FEATURES = {
     (LIST, CPU): ("case", "vectors", "rows", "stored", "traced"),
     (LIST, GPU): ("case", "rows", "exons", "cells", STEPS),
     (SITE, CPU): ("case", "nucleotides", "columns", "vectors", "traced"),
     (SITE, GPU): ("case", "nucleotides", "columns", "cells", STEPS),
 }
-"""What counts in each mode on each kind of device."""
+"""Features of a case by mode and kind of device."""
 CRITICAL = {(LIST, GPU): (STEPS,), (SITE, GPU): ("columns", STEPS)}
-"""Of these a call takes the most of any case: cases overlap, in site mode their tracebacks too."""
+"""Features of which a call has the largest of its cases: these overlap on a GPU."""
 OF_BASES = {(SITE, GPU): ("nucleotides",)}
-"""These count once for cases of one base: its sites are scored once."""
+"""Features that count once for cases of one base: its sites are scored once."""
 STRANDS = 2
-"""Site mode tries both."""
+"""Strands that site mode aligns."""
 STRIP = 512
 """Columns of a strip of site mode on a GPU."""
 _SITE_COLUMNS_16 = 4_600
-"""Above so many symbols of a target cells of site mode need 32 bits, with the command's scores."""
+"""Limit of a target's length for 16-bit cells in site mode, with the command's scores."""
 LANES = 32
 """Lanes of a warp, and columns of a chunk of list mode on a GPU."""
+BIN = 32
+"""Lengths of exons that share a bin of the histogram."""
+_ROWS_OF_A_LANE, _COLUMNS_OF_A_CHUNK = 8, 32
+"""Rows of an exon per lane of the kernel of list mode, and columns of a chunk of the target."""
 
 
 class CaseWork(NamedTuple):
-    """The parallelism of cases, and what their sweeps consist of.
-
-    Attributes
-    ----------
-    cases : list of Case
-    strands : list of tuple of StrandParallelism
-        Of each case, those with candidates.
-    bytes_a_cell : ndarray of int64, shape (C,)
-        2 or 4, in list mode.
-    features : dict of (str, str) to ndarray of float64, shape (C, F)
-        By mode and kind of device, in the order of `FEATURES`.
-    threads : dict of str to ndarray of int64, shape (C,)
-        By mode: how many threads of a CPU can share a case, in strips of its target.
-    repeated : ndarray of bool, shape (C,)
-        Whether an earlier case has the same base.
-    """
+    """The parallelism and the features of cases."""
 
     cases: list[Case]
-    strands: list[tuple[StrandParallelism, ...]]
-    bytes_a_cell: NDArray[np.int64]
+    strands: list[tuple[StrandParallelism, ...]]  # of each case, those with candidates
+    bytes_a_cell: NDArray[np.int64]  # (C,): 2 or 4, in list mode
+    # (C, F): By mode and kind of device, in the order of `FEATURES`
     features: dict[tuple[str, str], NDArray[np.float64]]
+    # (C,): By mode: how many threads of a CPU can share a case, in strips of its target
     threads: dict[str, NDArray[np.int64]]
-    repeated: NDArray[np.bool_]
+    repeated: NDArray[np.bool_]  # (C,): Whether an earlier case has the same base
 
 
 def case_work(cases: Iterable[Case], scoring: SplicedScoring = GENE_SCORING) -> CaseWork:
-    """Work out the parallelism of cases, and what their sweeps consist of.
-
-    Parameters
-    ----------
-    cases : iterable of Case
-    scoring : SplicedScoring
-        Decides on the width of cells.
-
-    Raises
-    ------
-    InputError
-        If a target is empty or an exon does not lie within its base.
-    ScoringError
-        If scores could overflow 32-bit integers.
-    """
+    """Return the parallelism and the features of cases; `scoring` determines the width of cells."""
     cases = list(cases)
     check_cases(cases)
     by_key = {_key(case): case for case in cases}
@@ -113,12 +91,7 @@ def case_work(cases: Iterable[Case], scoring: SplicedScoring = GENE_SCORING) -> 
 
 
 def repeated_bases(cases: Iterable) -> NDArray[np.bool_]:
-    """Return whether an earlier case has the same base as each case.
-
-    Parameters
-    ----------
-    cases : iterable of Case or SiteCase
-    """
+    """Return whether an earlier case has the same base as each case."""
     bases = [id(case.base) for case in cases]
     repeated = np.ones(len(bases), dtype=np.bool_)
     repeated[np.unique(bases, return_index=True)[1]] = False
@@ -126,19 +99,13 @@ def repeated_bases(cases: Iterable) -> NDArray[np.bool_]:
 
 
 def site_features(bases, targets) -> dict[str, NDArray[np.float64]]:
-    """Return what the sweeps of both strands in site mode consist of, by kind of device.
-
-    Parameters
-    ----------
-    bases, targets : ndarray of int64, shape (C,)
-        Lengths of the cases' bases and targets.
-    """
+    """Return the features of cases of site mode, by kind of device, from their lengths."""
     lengths = np.asarray(bases), np.asarray(targets)
     return {CPU: _sites_on_cpu(lengths), GPU: _sites_on_gpu(lengths)}
 
 
 def site_threads(targets) -> NDArray[np.int64]:
-    """Return how many threads of a CPU can share a case of site mode, given targets' lengths."""
+    """Return the threads of a CPU that can share a case of site mode, by length of the target."""
     return STRANDS * np.maximum(np.asarray(targets) // COLUMNS_PER_STRIP, 1)
 
 
@@ -152,7 +119,7 @@ def _key(case: Case) -> tuple[int, int]:
 
 
 def _bytes_a_cell(cases, strands, scoring: SplicedScoring) -> NDArray[np.int64]:
-    """Return the width of the cells of list mode, 2 or 4 bytes, see `spliced.exon_graph`."""
+    """Return the bytes of the cells of list mode, 2 or 4; see `gpu_tools.spliced.exon_graph`."""
     costs, largest = costs_of(scoring), np.zeros(len(cases), dtype=np.int64)
     for k, case in enumerate(cases):
         for own in strands[k]:
@@ -165,7 +132,7 @@ def _bytes_a_cell(cases, strands, scoring: SplicedScoring) -> NDArray[np.int64]:
 def _list_on_cpu(counts, lengths, bytes_a_cell) -> NDArray[np.float64]:
     (_, rows, stored), (_, columns) = counts, lengths
     vectors = padded(columns, 1, bytes_a_cell) * bytes_a_cell // VECTOR_BYTES
-    # the chain's exons together are about as long as the target
+    # the exons of the chain are about as long as the target
     traced = columns * np.minimum(columns, rows)
     return _table(np.ones(len(rows)), rows * vectors, rows, stored * columns, traced)
 
@@ -187,14 +154,12 @@ def _sites_on_cpu(lengths) -> NDArray[np.float64]:
 def _sites_on_gpu(lengths) -> NDArray[np.float64]:
     (nucleotides, columns), strips = lengths, site_strips(lengths[1])
     swept = nucleotides * STRANDS
-    return _table(
-        np.ones(len(strips)), swept, columns, swept * strips * STRIP,
-        nucleotides + LANES * strips,
-    )  # fmt: skip
+    cells, steps = swept * strips * STRIP, nucleotides + LANES * strips
+    return _table(np.ones(len(strips)), swept, columns, cells, steps)
 
 
 def site_strips(columns):
-    """Return the strips of 512 columns that a GPU cuts a target into in site mode."""
+    """Return the number of strips of a target in site mode on a GPU."""
     return -(-(columns + 1) // STRIP)
 
 
@@ -205,17 +170,7 @@ def _table(*columns) -> NDArray[np.float64]:
 def summed(
     mode: str, kind: str, features: NDArray[np.float64], repeated: NDArray[np.bool_] | None = None
 ) -> NDArray[np.float64]:
-    """Return the features of cases in one call: of critical ones the most, of all else the sum.
-
-    Parameters
-    ----------
-    mode : {"list", "site"}
-    kind : {"cpu", "gpu"}
-    features : ndarray of float64, shape (C, F)
-        At least one case.
-    repeated : ndarray of bool, shape (C,), optional
-        Cases whose base an earlier one has; none by default.
-    """
+    """Return the features of a call of cases: the largest of critical ones, else the sums."""
     names, together = FEATURES[mode, kind], features.sum(axis=0)
     for name in CRITICAL.get((mode, kind), ()):
         together[names.index(name)] = features[:, names.index(name)].max()
@@ -223,3 +178,160 @@ def summed(
         for name in OF_BASES.get((mode, kind), ()):
             together[names.index(name)] = features[~repeated, names.index(name)].sum()
     return together
+
+
+# ---- parallelism
+
+
+class Histogram(NamedTuple):
+    """How often lengths or sizes occur.
+
+    Parameters
+    ----------
+    name : str
+        ``exon_length``, ``group_size`` or ``entry_size``.
+    width : int
+        Values that share a bin; bin k counts values from ``k * width + 1`` to ``(k + 1) * width``.
+    counts : dict of int to int
+        By bin, rising; bins of nothing are left out.
+    """
+
+    name: str
+    width: int
+    counts: dict[int, int]
+
+
+class StrandParallelism(NamedTuple):
+    """The parallelism of a strand's distinct exons."""
+
+    exons: int  # exons, and the sum of their lengths
+    rows: int
+    merged_rows: int  # rows where exons of one start share theirs, distinct starts, distinct ends
+    tracks: int
+    ends: int
+    # exons of each group of the source: none of a group can precede another of it
+    group_sizes: tuple[int, ...]
+    longest_of_groups: int  # sum over these groups of the longest exon's length
+    # distinct starts before which the same exons end, for each such set
+    entry_sizes: tuple[int, ...]
+    # largest sum over exons that follow each other of the chunks of columns by which the next one
+    # is behind on a GPU
+    longest_delay: int
+    longest_exon: int  # length of the longest exon, and the largest magnitude of an exon's bonus
+    largest_bonus: int
+    chain_bonus: int  # what the bonuses of a chain come to at most
+
+    @property
+    def longest_chain(self) -> int:
+        """Length of the longest chain of exons.
+
+        That is the number of groups: each is closed behind the exon of it that ends first, and
+        these exons are a chain, with one exon a group at most.
+        """
+        return len(self.group_sizes)
+
+    @property
+    def stored_rows(self) -> int:
+        """Rows that a sweep of list mode stores: above each track, and behind each end."""
+        return self.ends + self.tracks
+
+
+def strand_parallelism(
+    starts: NDArray[np.int64], ends: NDArray[np.int64], bonus: NDArray[np.int64]
+) -> StrandParallelism:
+    """Return the parallelism of one distinct exon or more, in the strand's reading direction."""
+    order = np.lexsort((ends, starts))
+    starts, ends, bonus = starts[order], ends[order], bonus[order]
+    lengths, firsts = ends - starts, np.flatnonzero(np.diff(starts, prepend=-1))
+    distinct_ends = np.unique(ends)
+    bounds = group_bounds(starts, ends)
+    before = np.searchsorted(distinct_ends, starts[firsts], side="right")
+    chunks = 1 + lengths // (_ROWS_OF_A_LANE * _COLUMNS_OF_A_CHUNK)
+    return StrandParallelism(
+        exons=len(starts),
+        rows=int(lengths.sum()),
+        merged_rows=int(np.maximum.reduceat(lengths, firsts).sum()),
+        tracks=len(firsts),
+        ends=len(distinct_ends),
+        group_sizes=tuple(np.diff(bounds).tolist()),
+        longest_of_groups=int(np.maximum.reduceat(lengths, bounds[:-1]).sum()),
+        entry_sizes=tuple(np.unique(before, return_counts=True)[1].tolist()),
+        longest_delay=heaviest_chain(starts, ends, chunks),
+        longest_exon=int(lengths.max()),
+        largest_bonus=int(np.abs(bonus).max()),
+        chain_bonus=heaviest_chain(starts, ends, np.maximum(bonus, 0)),
+    )
+
+
+def group_bounds(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> list[int]:
+    """Return the index of the first exon of each of the source's groups, then the number of exons.
+
+    A group is closed by the first exon, by start, that starts past the smallest end in it.
+    """
+    bounds, smallest = [0], ends[0]
+    for k, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+        if start >= smallest:
+            bounds.append(k)
+            smallest = end
+        smallest = min(smallest, end)
+    return [*bounds, len(starts)]
+
+
+def heaviest_chain(
+    starts: NDArray[np.int64], ends: NDArray[np.int64], weights: NDArray[np.int64]
+) -> int:
+    """Return the largest sum of weights of a chain of exons, which are ordered by start."""
+    by_end, best_with = np.argsort(ends, kind="stable").tolist(), [0] * len(starts)
+    ended, best = 0, 0
+    past, own = ends.tolist(), weights.tolist()
+    for k, start in enumerate(starts.tolist()):
+        # exons that end here started earlier: their best sums are known
+        while past[by_end[ended]] <= start:
+            best = max(best, best_with[by_end[ended]])
+            ended += 1
+        best_with[k] = best + own[k]
+    return max(best_with)
+
+
+def case_strands(case: Case, scoring: SplicedScoring) -> Iterator[StrandParallelism]:
+    """Yield the parallelism of the strands of a case with candidates, ``+`` first."""
+    unique, length = case.exons.unique(), len(case.base)
+    for strand in "+-":
+        exons = unique.on_strand(strand)
+        if len(exons):
+            forward = exons.starts, exons.ends
+            backward = length - exons.ends, length - exons.starts
+            bonus = scoring.exon_bonus(exons.scores)
+            yield strand_parallelism(*(forward if strand == "+" else backward), bonus)
+
+
+def exon_histograms(cases: Iterable[Case]) -> list[Histogram]:
+    """Count the lengths of exons and the sizes of groups over the bases of some cases.
+
+    Parameters
+    ----------
+    cases : iterable of Case
+        Cases with the same base and the same candidates count once.
+
+    Returns
+    -------
+    list of Histogram
+        ``exon_length`` in bins of 32; ``group_size``: exons of each group of which none can
+        precede another; ``entry_size``: distinct starts before which the same exons end.
+
+    Raises
+    ------
+    InputError
+        If a target is empty or an exon does not lie within its base.
+    """
+    cases = list(cases)
+    check_cases(cases)
+    lengths, groups, entries = Counter(), Counter(), Counter()
+    for case in {(id(case.base), id(case.exons)): case for case in cases}.values():
+        exons = case.exons.unique()
+        lengths.update(((exons.ends - exons.starts - 1) // BIN).tolist())
+        for strand in case_strands(case, SplicedScoring()):
+            groups.update(size - 1 for size in strand.group_sizes)
+            entries.update(size - 1 for size in strand.entry_sizes)
+    counted = ("exon_length", BIN, lengths), ("group_size", 1, groups), ("entry_size", 1, entries)
+    return [Histogram(name, width, dict(sorted(n.items()))) for name, width, n in counted]

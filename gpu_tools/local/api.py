@@ -10,8 +10,8 @@ import numpy as np
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.hardware.device import resolve
 from gpu_tools.hardware.threads import map_on_threads
-from gpu_tools.local.schedule import LocalSearch, SequencePair, as_result, make_pair, search_pairs
-from gpu_tools.local.search.k_best import global_alignment
+from gpu_tools.local import schedule
+from gpu_tools.local.search.tiles import global_alignment
 from gpu_tools.model.results import PairwiseAlignment
 from gpu_tools.model.scoring import AffineScoring
 from gpu_tools.model.sequences import AMINO_ACIDS, ProteinSequence, Sequence, decode_protein
@@ -105,8 +105,10 @@ def local_align(
         raise ScoringError("proteins have no second strand")
     for query, subject in pairs:
         scoring.check_length(min(len(query), len(subject)))
-    search = LocalSearch(scoring, k, min_score, "+-" if both_strands else "+")
-    return search_pairs(pairs, search, resolve(device), _threads(threads), progress or _ignore)
+    search = schedule.LocalSearch(scoring, k, min_score, "+-" if both_strands else "+")
+    return schedule.search_pairs(
+        pairs, search, resolve(device), _threads(threads), progress or _ignore
+    )
 
 
 def global_align(
@@ -169,12 +171,12 @@ def global_align(
     resolve(device)
     done = progress or _ignore
 
-    def align(pair: SequencePair) -> PairwiseAlignment:
-        result = as_result(pair, global_alignment(pair.problems[0]), 1, "+")
+    def align(pair: schedule.SequencePair) -> PairwiseAlignment:
+        result = schedule.as_result(pair, global_alignment(pair.problems[0]), 1, "+")
         done(pair.cells)
         return result
 
-    made = [make_pair(query, subject, scoring) for query, subject in pairs]
+    made = [schedule.make_pair(query, subject, scoring) for query, subject in pairs]
     return map_on_threads(_threads(threads), align, made)
 
 
@@ -192,10 +194,9 @@ def _check(pairs, scoring: AffineScoring) -> None:
         if not len(sequence):
             raise InputError("empty sequence", record=sequence.name, expected="symbols")
         if isinstance(sequence, ProteinSequence) != (scoring.matrix is not None):
-            raise InputError(
-                "a matrix scores proteins, match and mismatch score nucleotides",
-                record=sequence.name, expected="sequences of the kind that is scored",
-            )  # fmt: skip
+            problem = "a matrix scores proteins, match and mismatch score nucleotides"
+            expected = "sequences of the kind that is scored"
+            raise InputError(problem, record=sequence.name, expected=expected)
         if scoring.matrix is not None:
             _check_letters(sequence, scoring)
 
@@ -206,14 +207,15 @@ def _check_letters(sequence: ProteinSequence, scoring: AffineScoring) -> None:
         letter = AMINO_ACIDS[sequence.codes[unknown[0]]]
         raise InputError(
             f"the matrix {scoring.matrix.name} has no scores for {letter!r}",
-            record=sequence.name, position=int(unknown[0]) + 1,
+            record=sequence.name,
+            position=int(unknown[0]) + 1,
             expected=f"symbols of {scoring.matrix.letters}",
-        )  # fmt: skip
+        )
     letters = {AMINO_ACIDS[code] for code in np.unique(sequence.codes)}
     proteins = set(scoring.matrix.letters) > set("ACDEFGHIKLMNPQRSTVWY")
     if proteins and letters <= _LIKE_DNA and len(sequence) >= _LEAST_LETTERS:
-        raise InputError(
+        problem = (
             f"{decode_protein(sequence.codes[:10])}... looks like nucleotides, "
-            f"the matrix {scoring.matrix.name} scores proteins",
-            record=sequence.name, expected="a protein",
-        )  # fmt: skip
+            f"the matrix {scoring.matrix.name} scores proteins"
+        )
+        raise InputError(problem, record=sequence.name, expected="a protein")

@@ -1,4 +1,4 @@
-"""Which pair is worked on when: score passes, and the search for alignments that follows."""
+"""The order of work on pairs: score passes, and the searches for alignments that follow."""
 
 from __future__ import annotations
 
@@ -15,29 +15,28 @@ from gpu_tools.hardware.gpu_faults import on_gpu_or_cpu
 from gpu_tools.hardware.prefetch import prefetch
 from gpu_tools.hardware.progress import CaseProgress
 from gpu_tools.hardware.threads import map_on_threads
-from gpu_tools.local.anchors import score_reached
+from gpu_tools.local import problem as problems
 from gpu_tools.local.cpu import score_pass as cpu
-from gpu_tools.local.cpu.vectors import LONGEST_BLOCK
-from gpu_tools.local.problem import USUAL_SIZES, Problem, SearchSizes, Threshold, make_problem
-from gpu_tools.local.search.k_best import FoundAlignment, best_alignments
-from gpu_tools.local.search.tiles import Tiles, tile_side
+from gpu_tools.local.problem import USUAL_SIZES, Problem, SearchSizes, Threshold
+from gpu_tools.local.search import tiles as tiling
+from gpu_tools.local.search.tiles import FoundAlignment, Tiles
 from gpu_tools.model.results import PairwiseAlignment
 from gpu_tools.model.scoring import LIMIT_INT32, AffineScoring
 from gpu_tools.model.sequences import Sequence, reverse_complement
 
 BYTES_PER_BATCH = 1 << 30
-"""Bytes of GPU memory for the score passes of one batch."""
+"""Limit of the GPU memory for the score passes of one batch."""
 PART_OF_SCORES = 0.9
-"""Of a pair's progress: the score pass takes most of the time, the search behind it the rest."""
+"""Fraction of a pair's progress: the score pass takes most of the time."""
 TILES_IN_HOST_MEMORY = 1 << 20
 TILES_FROM_GPU = 1 << 24
-"""Small tiles make the search for alignments short; on a GPU they cost nothing."""
-_MANY_COLUMNS = 4 * simd.VECTOR_BYTES * LONGEST_BLOCK
+"""Limits of the tiles of a matrix: small tiles make the search short, and cost a GPU nothing."""
+_MANY_COLUMNS = 4 * simd.VECTOR_BYTES * cpu.LONGEST_BLOCK
 _BYTES_PER_COLUMN, _BYTES_PER_TILE = 12, 4
 
 
 class LocalSearch(NamedTuple):
-    """What is searched for in each pair of sequences, see `gpu_tools.local_align`."""
+    """Options of the search in each pair of sequences; see `gpu_tools.local_align`."""
 
     scoring: AffineScoring
     k: int = 1
@@ -47,7 +46,7 @@ class LocalSearch(NamedTuple):
 
     @property
     def threshold(self) -> Threshold:
-        """Which alignments are of interest as long as no score is known."""
+        """Threshold as long as no score is known."""
         return Threshold(min(self.min_score, LIMIT_INT32), only_best=self.k == 1)
 
 
@@ -71,46 +70,49 @@ def make_pair(
     codes = {"+": query.codes}
     if "-" in strands:
         codes["-"] = reverse_complement(query.codes)
-    problems = (make_problem(codes[strand], subject.codes, scoring) for strand in strands)
-    return SequencePair(query, subject, tuple(problems))
+    of_strands = (problems.make_problem(codes[s], subject.codes, scoring) for s in strands)
+    return SequencePair(query, subject, tuple(of_strands))
 
 
 def search_pairs(
-    pairs: list[tuple[Sequence, Sequence]], search: LocalSearch, where: Device, threads: int,
+    pairs: list[tuple[Sequence, Sequence]],
+    search: LocalSearch,
+    where: Device,
+    threads: int,
     done: Callable[[int], None],
-) -> list[list[PairwiseAlignment]]:  # fmt: skip
+) -> list[list[PairwiseAlignment]]:
     """Return the best alignments of each pair, in order.
 
-    A thread works on one pair at a time; `done` is called with the number of cells that are done
-    since its last call, of a large pair also within its score pass on the CPU.
-    With GPUs, the score passes of the next batch run while threads search the batch before.
+    A thread works on one pair at a time. With GPUs, the score passes of the next batch run while
+    threads search the batch before. `done` is called with the cells since its last call, of a large
+    pair also within its score pass on the CPU.
     """
     made = [make_pair(*pair, search.scoring, search.strands) for pair in pairs]
 
+    def finish(pair: SequencePair, tiles: list[Tiles], tally: CaseProgress):
+        return _best_of_strands(pair, tiles, search, tally)
+
     def on_cpu(pair: SequencePair) -> list[PairwiseAlignment]:
         tally = CaseProgress(pair.cells, done)
-        return _finished(pair, _tiles_on_cpu(pair, search, tally), search, tally)
+        return finish(pair, _tiles_on_cpu(pair, search, tally), tally)
 
     def on_gpus(ordinals: tuple[int, ...]) -> list[list[PairwiseAlignment]]:
         results, batches = [], _from_gpus(made, search, ordinals)
         # one pair has no next batch that a thread could prepare meanwhile
         for batch, tiles in prefetch(batches, 1) if len(made) > 1 else batches:
             tallies = [CaseProgress(pair.cells, done) for pair in batch]
-            results += map_on_threads(
-                threads, lambda pair, of_pair, tally: _finished(pair, of_pair, search, tally),
-                batch, tiles, tallies,
-            )  # fmt: skip
+            results += map_on_threads(threads, finish, batch, tiles, tallies)
         return results
 
     return on_gpu_or_cpu(where, on_gpus, partial(map_on_threads, threads, on_cpu, made))
 
 
-def _finished(
+def _best_of_strands(
     pair: SequencePair, tiles: list[Tiles], search: LocalSearch, tally: CaseProgress
 ) -> list[PairwiseAlignment]:
     """Return the k best alignments of all strands; ``+`` comes before ``-``."""
     streams = [
-        zip(best_alignments(of_strand, search.k), repeat(strand), strict=False)
+        zip(tiling.best_alignments(of_strand, search.k), repeat(strand), strict=False)
         for of_strand, strand in zip(tiles, search.strands, strict=True)
     ]
     best = heapq.merge(*streams, key=lambda found: -found[0].score)
@@ -128,28 +130,38 @@ def as_result(pair: SequencePair, found: FoundAlignment, rank: int, strand: str)
     if strand == "-":
         start, end = len(query) - end, len(query) - start
     return PairwiseAlignment(
-        query=query.name, subject=subject.name,
-        query_length=len(query), subject_length=len(subject),
-        rank=rank, score=found.score, query_start=start, query_end=end,
-        subject_start=found.start[1], subject_end=found.end[1], cigar=found.cigar, strand=strand,
-    )  # fmt: skip
+        query=query.name,
+        subject=subject.name,
+        query_length=len(query),
+        subject_length=len(subject),
+        rank=rank,
+        score=found.score,
+        query_start=start,
+        query_end=end,
+        subject_start=found.start[1],
+        subject_end=found.end[1],
+        cigar=found.cigar,
+        strand=strand,
+    )
 
 
 def side_on_cpu(problem: Problem, smallest: int = USUAL_SIZES.smallest_tile) -> int:
     """Return the side of the tiles for a score pass on the CPU."""
-    side = tile_side(*problem.shape, TILES_IN_HOST_MEMORY, smallest)
+    side = tiling.tile_side(*problem.shape, TILES_IN_HOST_MEMORY, smallest)
     # as wide as a lane's block can be, where that leaves few lanes without columns
-    return max(side, LONGEST_BLOCK) if problem.shape[1] >= _MANY_COLUMNS else side
+    return max(side, cpu.LONGEST_BLOCK) if problem.shape[1] >= _MANY_COLUMNS else side
 
 
 def _known_threshold(pair: SequencePair, threshold: Threshold, smallest: int) -> Threshold:
-    """Return the threshold once a score is known that the best alignment of a pair reaches.
+    """Return the threshold, raised to a score that the best alignment of a pair reaches.
 
-    A score is looked for only if both sequences have `smallest` symbols: else that costs too much.
+    In sequences of fewer than `smallest` symbols finding such a score costs too much.
     """
     if not threshold.only_best or min(pair.problems[0].shape) < smallest:
         return threshold
-    return threshold._replace(least=max(threshold.least, *map(score_reached, pair.problems)))
+    return threshold._replace(
+        least=max(threshold.least, *map(problems.score_reached, pair.problems))
+    )
 
 
 def _tiles_on_cpu(pair: SequencePair, search: LocalSearch, tally: CaseProgress) -> list[Tiles]:
@@ -175,18 +187,18 @@ def _from_gpus(
     sizes = search.sizes
     for batch in within_limit(pairs, partial(_gpu_bytes, sizes=sizes), BYTES_PER_BATCH):
         of_pairs = [_known_threshold(p, search.threshold, sizes.words_on_gpu) for p in batch]
-        problems = [problem for pair in batch for problem in pair.problems]
+        of_batch = [problem for pair in batch for problem in pair.problems]
         thresholds = [t for t in of_pairs for _ in search.strands]
-        sides = [tile_side(*p.shape, TILES_FROM_GPU, sizes.smallest_tile) for p in problems]
-        passes = score_passes(problems, sides, ordinals, thresholds)
+        sides = [tiling.tile_side(*p.shape, TILES_FROM_GPU, sizes.smallest_tile) for p in of_batch]
+        passes = score_passes(of_batch, sides, ordinals, thresholds)
         leasts = [threshold.least for threshold in thresholds]
-        tiles = map(Tiles, problems, sides, passes, leasts, repeat(sizes))
+        tiles = map(Tiles, of_batch, sides, passes, leasts, repeat(sizes))
         yield batch, [[next(tiles) for _ in search.strands] for _ in batch]
 
 
 def _gpu_bytes(pair: SequencePair, sizes: SearchSizes) -> int:
     rows, columns = pair.problems[0].shape
-    side = tile_side(rows, columns, TILES_FROM_GPU, sizes.smallest_tile)
+    side = tiling.tile_side(rows, columns, TILES_FROM_GPU, sizes.smallest_tile)
     tiles = (rows // side + 1) * (columns // side + 1)
     bytes_of_strand = _BYTES_PER_COLUMN * (rows + columns) + _BYTES_PER_TILE * tiles
     return len(pair.problems) * bytes_of_strand

@@ -1,8 +1,8 @@
 """Bit scores and E-values of local alignments, for scorings whose parameters are known.
 
-Scores of the best gapped alignments of unrelated sequences follow an extreme value distribution
-whose two parameters are found by simulation, a scoring at a time. Those here are NCBI BLAST's, for
-sequences of usual composition.
+Scores of the best gapped alignments of unrelated sequences follow an extreme value distribution.
+Its two parameters are simulated for each scoring. Those here are NCBI BLAST's, for sequences of
+usual composition.
 """
 
 from __future__ import annotations
@@ -24,20 +24,16 @@ class KarlinAltschul(NamedTuple):
         return (self.scale * score - math.log(self.k)) / math.log(2)
 
     def evalue(self, score: int, cells: int) -> float:
-        """Return how many alignments of that score or more chance would make, K m n e^(-lambda S).
+        """Return the number of alignments of that score expected by chance, K m n e^(-lambda S).
 
-        Parameters
-        ----------
-        score : int
-        cells : int
-            Query length times subject length, for all pairs and strands searched. Ends of
-            sequences are not corrected for: for short ones the value is too large.
+        `cells` is query length times subject length, for all pairs and strands searched. Edge
+        effects are not corrected: for short sequences the value is too large.
         """
         return self.k * cells * math.exp(-self.scale * score)
 
 
-# by matrix or by match and mismatch: what a gap costs before its first symbol, what each symbol
-# costs, lambda, K
+# by matrix or by match and mismatch: penalty of a gap before its first symbol, penalty of each
+# symbol, lambda, K
 _KNOWN = {
     "BLOSUM62": (
         (11, 2, 0.297, 0.082), (10, 2, 0.291, 0.075), (9, 2, 0.279, 0.058), (8, 2, 0.264, 0.045),
@@ -53,18 +49,12 @@ _KNOWN = {
     "5/-4": ((10, 6, 0.163, 0.068), (8, 6, 0.146, 0.039)),
 }  # fmt: skip
 _USUAL = {"BLOSUM62": (11, 1), "BLOSUM80": (10, 1), "PAM30": (10, 1), "5/-4": (10, 6)}
-"""Of the known ones, those to take where nobody says which: BLAST's own, or the nearest to ours."""
+"""Default penalties: those of BLAST, or the nearest known ones to ours."""
 
 
 def statistics_of(scoring: AffineScoring) -> KarlinAltschul | None:
     """Return the parameters of a scoring, None if they are not known.
 
-    Parameters
-    ----------
-    scoring : AffineScoring
-
-    References
-    ----------
     .. [1] S. Karlin, S. F. Altschul, "Methods for assessing the statistical significance of
        molecular sequence features by using general scoring schemes", PNAS 87 (1990) 2264-2268,
        doi:10.1073/pnas.87.6.2264.
@@ -84,7 +74,7 @@ def known_penalties(scoring: AffineScoring) -> list[tuple[int, int]]:
 
 
 def usual_penalties(scoring: AffineScoring) -> tuple[int, int] | None:
-    """Return penalties of known parameters for scores that come without penalties, if any are."""
+    """Return default penalties whose parameters are known, None if there are none."""
     usual = _USUAL.get(_name(scoring))
     return usual and (sum(usual), usual[1])
 

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 
+import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
@@ -13,13 +14,12 @@ from gpu_tools.hardware.device import Device, cpu_threads, resolve
 from gpu_tools.hardware.gpu_faults import GpuUntilItFails
 from gpu_tools.hardware.prefetch import prefetch
 from gpu_tools.hardware.progress import CaseProgress
-from gpu_tools.matching import approximate, exact, seeds
-from gpu_tools.matching.cpu.ends import Finder
+from gpu_tools.matching import approximate, seeds, text_blocks
+from gpu_tools.matching.cpu.approximate import Finder
 from gpu_tools.matching.cpu.exact import Searcher
-from gpu_tools.matching.hits import NO_HITS, Find
 from gpu_tools.matching.index import Library, library
-from gpu_tools.matching.pattern import PatternSet
-from gpu_tools.matching.text_blocks import SYMBOLS_PER_BLOCK, Context, TextBlock, text_blocks
+from gpu_tools.matching.pattern import PatternSet, Probe
+from gpu_tools.matching.text_blocks import SYMBOLS_PER_BLOCK, Find, TextBlock
 from gpu_tools.matching.traceback import Tables
 from gpu_tools.model.alphabets import ALPHABETS
 from gpu_tools.model.results import ApproximateMatch, ExactMatches
@@ -29,7 +29,7 @@ from gpu_tools.model.sequences import Sequence, SequenceChunk
 _log = logging.getLogger(__name__)
 
 PREFETCHED_BLOCKS = {"cpu": 2, "cuda": 32}
-"""Text blocks that are made before they are searched: many while a GPU gets ready."""
+"""Text blocks that are read ahead of the search: many while a GPU is initialised."""
 Texts = Iterable[Sequence | SequenceChunk]
 Progress = Callable[[int], None]
 REPORTS_PER_BLOCK = 100
@@ -86,11 +86,9 @@ def match_exact(
     [('a', 't', 0, 3, '+'), ('b', 't', 0, 2, '+'), ('a', 't', 2, 5, '+'), ('b', 't', 2, 4, '+')]
     """
     names: list[str] = []
-    parts = scan_exact(
-        patterns, texts, device=device, threads=threads, progress=progress,
-        block_symbols=block_symbols, text_names=names,
-    )  # fmt: skip
-    return exact.concatenate(parts, patterns.names, names)
+    options = {"device": device, "threads": threads, "progress": progress}
+    parts = scan_exact(patterns, texts, block_symbols=block_symbols, text_names=names, **options)
+    return _concatenate(parts, patterns.names, names)
 
 
 def scan_exact(
@@ -131,11 +129,11 @@ def scan_exact(
     names = [] if text_names is None else text_names
     after = max(len(probe.symbols) for probe in probes) - 1
     where = resolve(device)
-    made = text_blocks(texts, Context(after=after), names, block_symbols)
+    made = text_blocks.text_blocks(texts, text_blocks.Context(after=after), names, block_symbols)
     with closing(prefetch(made, PREFETCHED_BLOCKS[where.kind])) as blocks:
         find = _search(library(probes, patterns.matches), where, cpu_threads(threads))
         reported = _reported(blocks, progress)
-        yield from exact.occurrences(reported, find, probes, patterns.names, names)
+        yield from _occurrences(reported, find, probes, patterns.names, names)
 
 
 def match_approximate(
@@ -215,10 +213,9 @@ def match_approximate(
     >>> match.start, match.end, match.distance, match.cigar
     (2, 5, 1, (('=', 2), ('I', 1), ('=', 1)))
     """
-    parts = scan_approximate(
-        patterns, texts, max_distance=max_distance, costs=costs, device=device, threads=threads,
-        progress=progress, block_symbols=block_symbols,
-    )  # fmt: skip
+    options = {"device": device, "threads": threads, "progress": progress}
+    limits = {"max_distance": max_distance, "costs": costs, "block_symbols": block_symbols}
+    parts = scan_approximate(patterns, texts, **limits, **options)
     return [match for part in parts for match in part]
 
 
@@ -269,7 +266,7 @@ def scan_approximate(
     approximate.check(probes, pattern_names, limits, tables, costs)
     count, where = cpu_threads(threads), resolve(device)
     before = approximate.context(probes, limits, costs)
-    made = text_blocks(texts, Context(before=before), names, block_symbols)
+    made = text_blocks.text_blocks(texts, text_blocks.Context(before=before), names, block_symbols)
     with closing(prefetch(made, PREFETCHED_BLOCKS[where.kind])) as blocks:
         errors = seeds.most_errors(costs, patterns.matches, max_distance)
         finder = Finder(probes, patterns.matches, costs, limits, count)
@@ -295,35 +292,78 @@ def _search(found: Library, where: Device, threads: int) -> Callable[[TextBlock]
 
 
 def _find(finder: Finder, errors: int | None, where: Device) -> Find:
-    """Return the function that finds all probes, by seeds those for which they are faster."""
+    """Return the function that finds all probes, by seeds where these are faster."""
     chosen = seeds.choose(finder.probes, finder.matches, errors, seeds.SCAN_TIMES[where.kind])
     finder.numbers = chosen.others
-    _log.info(
-        "of %d patterns and strands %d are looked up by parts, the others searched by recurrence",
-        len(finder.probes), len(finder.probes) - len(chosen.others),
-    )  # fmt: skip
-    find = _find_by_recurrence(finder, where) if chosen.others else lambda text_block: NO_HITS
+    text = "of %d patterns and strands %d are looked up by parts, the others searched by recurrence"
+    _log.info(text, len(finder.probes), len(finder.probes) - len(chosen.others))
+    find = (
+        _find_by_recurrence(finder, where)
+        if chosen.others
+        else lambda text_block: text_blocks.NO_HITS
+    )
     if not chosen.probes:
         return find
     find_seeds = _search(library(chosen.probes, finder.matches), where, finder.threads)
     return seeds.SeedFinder(finder, chosen, find_seeds, find).find
 
 
+def _find_nothing(text_block: TextBlock) -> NDArray[np.int64]:
+    return text_blocks.NO_HITS
+
+
 def _find_by_recurrence(finder: Finder, where: Device) -> Find:
     def on_gpus(ordinals: tuple[int, ...]) -> Find:
-        from gpu_tools.matching.gpu.ends import DeviceFinder
+        from gpu_tools.matching.gpu.approximate import DeviceFinder
 
         return DeviceFinder(finder, ordinals).find
 
     return GpuUntilItFails(where, on_gpus, finder.find)
 
 
+def _occurrences(
+    blocks: Iterable[TextBlock],
+    find: Find,
+    probes: list[Probe],
+    pattern_names: list[str],
+    text_names: list[str],
+) -> Iterator[ExactMatches]:
+    """Yield the occurrences of each text block, sorted by text, start, pattern, strand."""
+    patterns = np.array([probe.pattern for probe in probes])
+    reverse = np.array([probe.reverse for probe in probes])
+    lengths = np.array([len(probe.symbols) for probe in probes])
+    for text_block in blocks:
+        rows = find(text_block)
+        starts, numbers = rows[np.lexsort((rows[:, 1], rows[:, 0]))].T
+        texts, shifts = _texts_and_shifts(text_block, starts)
+        starts = starts + shifts
+        columns = patterns[numbers], texts, starts, starts + lengths[numbers], reverse[numbers]
+        yield ExactMatches(pattern_names, text_names, *columns)
+
+
+def _texts_and_shifts(text_block: TextBlock, starts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the text of each start, and the shift from the block's positions to the text's."""
+    table = np.array([(s.start, s.text, s.offset - s.start) for s in text_block.ranges])
+    rows = np.searchsorted(table[:, 0], starts, side="right") - 1
+    return table[rows, 1], table[rows, 2]
+
+
+def _concatenate(
+    parts: Iterable[ExactMatches], pattern_names: list[str], text_names: list[str]
+) -> ExactMatches:
+    """Return the occurrences of all blocks as one."""
+    empty = [np.empty(0, np.int64)] * 4 + [np.empty(0, np.bool_)]
+    columns = [[p.patterns, p.texts, p.starts, p.ends, p.reverse] for p in parts]
+    joined = [np.concatenate(column) for column in zip(empty, *columns, strict=True)]
+    return ExactMatches(pattern_names, text_names, *joined)
+
+
 def _reported(
     blocks: Iterable[TextBlock], progress: Progress | None, finder: Finder | None = None
 ) -> Iterator[TextBlock]:
-    """Yield text blocks; a block is done when the next one is requested.
+    """Yield text blocks and report progress: a block is done when the next one is requested.
 
-    A finder tells also within a block how much of it is done.
+    With a finder progress is also reported within a block.
     """
     for text_block in blocks:
         size = sum(part.end - part.begin for part in text_block.ranges)

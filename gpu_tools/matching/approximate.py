@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
 from gpu_tools.hardware.threads import map_on_threads
-from gpu_tools.matching.cpu.scan import largest_value
-from gpu_tools.matching.hits import END, DistanceLimits, Find
+from gpu_tools.matching import traceback
+from gpu_tools.matching.cpu.approximate import largest_value
 from gpu_tools.matching.pattern import Probe
-from gpu_tools.matching.text_blocks import TextBlock
-from gpu_tools.matching.traceback import Tables, longest_match, trace
+from gpu_tools.matching.text_blocks import END, DistanceLimits, Find, TextBlock
 from gpu_tools.model.results import ApproximateMatch
 from gpu_tools.model.scoring import EditCosts
 
@@ -23,7 +22,7 @@ _HITS_PER_TASK = 256
 
 
 class SortedMatch(NamedTuple):
-    """A match and what sorts it: numbers of text, end, pattern and strand."""
+    """A match and its sort key: number of text, end, number of pattern, strand."""
 
     key: tuple[int, int, int, bool]
     match: ApproximateMatch
@@ -31,25 +30,16 @@ class SortedMatch(NamedTuple):
 
 @dataclass
 class Tracer:
-    """Turns hits into matches.
-
-    Parameters
-    ----------
-    probes : list of Probe
-    pattern_names, text_names : list of str
-        Names by number; the latter grows as texts come by.
-    tables : Tables
-    threads : int
-    """
+    """Traces hits back to matches."""
 
     probes: list[Probe]
     pattern_names: list[str]
-    text_names: list[str]
-    tables: Tables
+    text_names: list[str]  # grows with the texts
+    tables: traceback.Tables
     threads: int
 
     def matches(self, text_block: TextBlock, hits: NDArray[np.int64]) -> list[SortedMatch]:
-        """Return the matches of some hits; see `gpu_tools.matching.hits`."""
+        """Return the matches of hits."""
         tasks = [hits[k : k + _HITS_PER_TASK] for k in range(0, len(hits), _HITS_PER_TASK)]
         parts = map_on_threads(self.threads, lambda hits: self._trace(text_block, hits), tasks)
         return [match for part in parts for match in part]
@@ -60,12 +50,18 @@ class Tracer:
             probe, text_range = self.probes[number], text_block.ranges[in_range]
             shift = text_range.offset - text_range.start
             text = text_block.codes[text_range.start : end]
-            length, cigar = trace(probe.symbols, text, distance, self.tables)
+            length, cigar = traceback.trace(probe.symbols, text, distance, self.tables)
             key = (text_range.text, end + shift, probe.pattern, probe.reverse)
-            made.append(SortedMatch(key, ApproximateMatch(
-                self.pattern_names[probe.pattern], self.text_names[text_range.text],
-                end - length + shift, end + shift, "-" if probe.reverse else "+", distance, cigar,
-            )))  # fmt: skip
+            match = ApproximateMatch(
+                pattern=self.pattern_names[probe.pattern],
+                text=self.text_names[text_range.text],
+                start=end - length + shift,
+                end=end + shift,
+                strand="-" if probe.reverse else "+",
+                distance=distance,
+                cigar=cigar,
+            )
+            made.append(SortedMatch(key, match))
         return made
 
 
@@ -80,9 +76,10 @@ def within(
 
 @dataclass
 class _Best:
-    """The best matches of a pattern so far; `degenerate` while no search has found any.
+    """The best matches of a pattern so far.
 
-    Degenerate ones are pairs of a text block and hits, which are traced at the end.
+    While no search has found any they are `degenerate`: pairs of a text block and hits, which are
+    traced at the end.
     """
 
     distance: int
@@ -124,7 +121,7 @@ def _in_order(matches: Iterable[SortedMatch]) -> list[ApproximateMatch]:
 def _unrelated(
     text_block: TextBlock, tracer: Tracer, best_ones: list[_Best]
 ) -> Iterator[tuple[int, int, NDArray[np.int64]]]:
-    """Yield pattern, distance and hits of what has not been found, where no symbol saves anything.
+    """Yield pattern, distance and hits of the best matches where no search finds any.
 
     If no match costs less than deleting the whole pattern, then no aligned pair costs less than a
     deletion, and a best match that is not empty has one text symbol (or more at no extra cost):
@@ -160,17 +157,19 @@ def first_limits(
 
 def context(probes: list[Probe], limits: DistanceLimits, costs: EditCosts) -> int:
     """Return the symbols before a position within which every match that ends there begins."""
-    return max(
-        longest_match(len(probe.symbols), int(limits.current[probe.pattern]), costs.insertion)
-        for probe in probes
-    )
+
+    def longest(probe: Probe) -> int:
+        limit = int(limits.current[probe.pattern])
+        return traceback.longest_match(len(probe.symbols), limit, costs.insertion)
+
+    return max(map(longest, probes))
 
 
 def check(
     probes: list[Probe],
     pattern_names: list[str],
     limits: DistanceLimits,
-    tables: Tables,
+    tables: traceback.Tables,
     costs: EditCosts,
 ) -> None:
     """Raise `InputError` for a pattern that would match everywhere, `ScoringError` for overflow."""

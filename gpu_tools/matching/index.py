@@ -8,7 +8,7 @@ for a fast memory, excludes most text positions. The others are verified symbol 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
+from itertools import pairwise, product
 from typing import NamedTuple
 
 import numpy as np
@@ -22,84 +22,49 @@ BYTE_BITS = 8
 MULTIPLIER = np.uint32(0x9E3779B1)
 SECOND_BIT = np.uint32(8)
 MAX_WORDS = 1024
-"""Words that one window may stand for, if a shorter one stands for fewer."""
+"""Limit of the words that one window may stand for, if a shorter one stands for fewer."""
 MAX_FILL = 1 / 64
-"""Fraction of words at which a shorter window is too common."""
+"""Fraction of all words above which an index's windows are too common to share it."""
 LEAST_FILTER_BITS, MOST_FILTER_BITS = 10, 18
 STEPS = (4, 2)
 MOST_KNOWN = 1 / 256
-"""Fraction of a random text's windows that may be known with a step above 1."""
+"""Limit of the fraction of a random text's windows that are in the index, for steps above 1."""
 _KEY, _CARE, _PROBE, _OFFSET = range(4)
 
 
 class Index(NamedTuple):
-    """Windows of one length, and where their patterns are.
+    """Windows of one length, and where their patterns are."""
 
-    Attributes
-    ----------
-    window : int
-        Symbols of a window, q.
-    step : int
-        Of each pattern there are as many neighbouring windows, so that it is enough to look up the
-        text's windows that begin at multiples of `step`.
-    bits : int
-        Bits of a symbol; the window's key holds its first symbol in the lowest bits.
-    filter_shift : int
-        The upper bits of key * MULTIPLIER that remain after this shift number a filter word; the
-        lowest 5, and 5 from SECOND_BIT on, number two bits in it.
-    filter : ndarray of uint32
-        Filter words; both bits of each key are set.
-    slot_shift : int
-        The upper bits of key * MULTIPLIER that remain after this shift number a slot.
-    slots : ndarray of uint32, shape (S, 4)
-        A window in each slot, by hash, with linear probing: what the pattern holds from the
-        window's start on, as far as 32 bits go, with 1 in all bits that count; probe, and symbols
-        from its start to the window's. Bits that count are 0 where there is no window, also in
-        the last slot.
-    """
-
-    window: int
+    window: int  # symbols of a window, q
+    # number of neighbouring windows of each pattern; only the text's windows at multiples of it are
+    # looked up
     step: int
-    bits: int
+    bits: int  # bits of a symbol; the window's key holds its first symbol in the lowest bits
+    # key * MULTIPLIER >> filter_shift is the index of a filter word; the lowest 5 bits of the
+    # product, and 5 from SECOND_BIT on, are the indices of two bits in it
     filter_shift: int
-    filter: NDArray[np.uint32]
-    slot_shift: int
+    filter: NDArray[np.uint32]  # filter words; both bits of each key are set
+    slot_shift: int  # key * MULTIPLIER >> slot_shift is the index of a slot
+    # (S, 4): a window in each slot, by hash, with linear probing: what the pattern holds from the
+    # window's start on, as far as 32 bits go, with 1 in all bits that count; probe, and symbols
+    # from its start to the window's. Bits that count are 0 where there is no window, also in the
+    # last slot
     slots: NDArray[np.uint32]
 
 
 class Library(NamedTuple):
-    """All probes of a search, their symbols one after the other.
+    """All probes of a search, their symbols one after the other."""
 
-    Attributes
-    ----------
-    symbols : ndarray of uint8
-        Pattern symbols of all probes.
-    bounds : ndarray of int64, shape (P + 1,)
-        Where each probe's symbols begin.
-    matches : ndarray of bool, shape (S, C)
-        Which symbols match which codes, in the codes of `recode`.
-    recode : ndarray of uint8, shape (C',)
-        Code for each of the alphabet's: those that occur in patterns first, all others the last.
-    n_codes : int
-        Codes that occur in patterns.
-    """
-
-    symbols: NDArray[np.uint8]
-    bounds: NDArray[np.int64]
-    matches: NDArray[np.bool_]
+    symbols: NDArray[np.uint8]  # pattern symbols of all probes
+    bounds: NDArray[np.int64]  # (P + 1,): where each probe's symbols begin
+    matches: NDArray[np.bool_]  # (S, C): by symbol and code of `recode`
+    # (C',): new code of each of the alphabet's: those in patterns first, all others the last
     recode: NDArray[np.uint8]
-    n_codes: int
+    n_codes: int  # codes that occur in patterns
 
 
 def library(probes: Sequence[Probe], matches: NDArray[np.bool_]) -> Library:
-    """Return the probes' symbols and the smallest set of codes that tells them apart.
-
-    Parameters
-    ----------
-    probes : sequence of Probe
-    matches : ndarray of bool, shape (S, C)
-        The alphabet's.
-    """
+    """Return the probes' symbols and the smallest set of codes that distinguishes them."""
     symbols = np.concatenate([probe.symbols for probe in probes])
     bounds = np.cumsum([0] + [len(probe.symbols) for probe in probes])
     few = matches.shape[1] <= FEW_CODES + 1
@@ -112,7 +77,7 @@ def library(probes: Sequence[Probe], matches: NDArray[np.bool_]) -> Library:
 
 
 def in_bytes(library: Library) -> Library:
-    """Return a library in the alphabet's codes, so that a text need not be recoded."""
+    """Return a library in the alphabet's codes, for texts that are not recoded."""
     matches = np.zeros((len(library.matches), len(library.recode) + 1), dtype=bool)
     matches[:, :-1] = library.matches[:, library.recode]
     return library._replace(matches=matches, recode=np.arange(len(library.recode)))
@@ -128,10 +93,8 @@ def indexes(library: Library, bits: int | None = None) -> list[Index]:
     bits = bits or max((library.n_codes - 1).bit_length(), FEW_CODE_BITS)
     n_probes = len(library.bounds) - 1
     sizes = library.matches.sum(axis=1)[library.symbols]
-    windows = np.array([
-        _window(sizes[a:b], KEY_BITS // bits)
-        for a, b in zip(library.bounds[:-1], library.bounds[1:], strict=True)
-    ])  # fmt: skip
+    bounds = pairwise(library.bounds)
+    windows = np.array([_window(sizes[a:b], KEY_BITS // bits) for a, b in bounds])
     left, made = np.arange(n_probes), []
     while left.size:
         window = int(windows[left].min())
@@ -144,7 +107,7 @@ def indexes(library: Library, bits: int | None = None) -> list[Index]:
 
 
 def _window(sizes, longest: int) -> int:
-    """Return the longest window that stands for few words; at least 1."""
+    """Return the length of the longest window that stands for few words; at least 1."""
     longest = min(longest, len(sizes))
     if sizes.max() == 1:
         return longest
@@ -160,7 +123,7 @@ def _fewest(sizes, window: int) -> tuple[int, float]:
 
 
 def _index(library: Library, sizes, chosen, span: int, bits: int) -> Index:
-    """Return the index of probes that have windows of `span` symbols all in all."""
+    """Return the index of probes; `span` symbols hold all neighbouring windows of a probe."""
     plain = np.maximum.reduceat(sizes, library.bounds[:-1])[chosen] == 1
     positions, words = _most_specific(library, sizes, chosen[~plain], span)
     step = _step(int(plain.sum()) + words, span, library.n_codes)
@@ -180,7 +143,7 @@ def _index(library: Library, sizes, chosen, span: int, bits: int) -> Index:
 
 
 def _most_specific(library: Library, sizes, probes, span: int) -> tuple[list[int], float]:
-    """Return where each probe stands for the fewest words, and the number of words of all."""
+    """Return the position in each probe that stands for the fewest words, and the sum of these."""
     bounds = library.bounds
     found = [_fewest(sizes[bounds[probe] : bounds[probe + 1]], span) for probe in probes.tolist()]
     return [position for position, _ in found], sum(words for _, words in found)
@@ -189,11 +152,10 @@ def _most_specific(library: Library, sizes, probes, span: int) -> tuple[list[int
 def _step(words: float, span: int, n_codes: int) -> int:
     """Return the largest step at which windows in a random text are nearly all unknown."""
     codes = float(max(n_codes, 2))
-    fits = (
-        step for step in STEPS
-        if step < span and words * step <= MOST_KNOWN * codes ** (span - step + 1)
-    )  # fmt: skip
-    return next(fits, 1)
+    for step in STEPS:
+        if step < span and words * step <= MOST_KNOWN * codes ** (span - step + 1):
+            return step
+    return 1
 
 
 def _plain_windows(library: Library, probes, offset: int, bits: int):

@@ -14,77 +14,45 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.threads import map_on_threads
-from gpu_tools.matching import recurrence as core
-from gpu_tools.matching.cpu.ends import Finder
-from gpu_tools.matching.hits import Find
+from gpu_tools.matching.cpu.approximate import Finder
 from gpu_tools.matching.pattern import Probe
-from gpu_tools.matching.text_blocks import TextBlock
+from gpu_tools.matching.text_blocks import Find, TextBlock, collect_hits
+from gpu_tools.matching.traceback import cell
 from gpu_tools.model.scoring import EditCosts
 
 WINDOWS_PER_TASK = 1024
 SECONDS_PER_CELL = 2e-9
-"""Of the recurrence on one core."""
-
-cell = register_jitable(core.cell)
+"""Time of the recurrence on one core."""
 
 
 class ScanTimes(NamedTuple):
-    """Seconds that a device needs, about, to scan a text symbol.
+    """Approximate seconds that a device needs to scan a text symbol."""
 
-    Attributes
-    ----------
-    seeds : float
-        For all seeds together.
-    probe : float
-        For one probe by the recurrence.
-    """
-
-    seeds: float
-    probe: float
+    seeds: float  # for all seeds together
+    probe: float  # for one probe by the recurrence
 
 
 SCAN_TIMES = {"cpu": ScanTimes(2.5e-9, 2e-9), "cuda": ScanTimes(1e-12, 4e-12)}
-"""By kind of device; a CPU's for one core."""
+"""By kind of device; those of a CPU are of one core."""
 
 
 class Seeds(NamedTuple):
-    """The seeds of those probes that are searched by them.
+    """The seeds of the probes that are searched by them."""
 
-    Attributes
-    ----------
-    others : list of int
-        The probes that have none, by number.
-    owners, offsets : ndarray of int64, shape (S,)
-        The probe of each seed, and where in it the seed begins.
-    probes : list of Probe
-        The seeds as what exact matching searches for.
-    """
-
-    others: list[int]
+    others: list[int]  # the probes that have none, by number
+    # (S,): the probe of each seed, and the seed's position in it
     owners: NDArray[np.int64]
     offsets: NDArray[np.int64]
-    probes: list[Probe]
+    probes: list[Probe]  # the seeds as what exact matching searches for
 
 
 def choose(
     probes: list[Probe], matches: NDArray[np.bool_], errors: int | None, times: ScanTimes
 ) -> Seeds:
-    """Return the seeds of those probes that are found faster by them, perhaps of none.
-
-    Parameters
-    ----------
-    probes : list of Probe
-    matches : ndarray of bool, shape (S, C)
-        The alphabet's.
-    errors : int or None
-        See `most_errors`.
-    times : ScanTimes
-        Of the device; the recurrence around seeds is computed on the CPU.
-    """
+    """Return the seeds of the probes that are found faster by them, perhaps of none."""
     fractions = np.log(np.maximum(matches[:, :-1].mean(axis=1), 1e-9))
     cuts = {}
     for number, probe in enumerate(probes):
@@ -103,7 +71,7 @@ def choose(
 def most_errors(
     costs: EditCosts, matches: NDArray[np.bool_], max_distance: int | None
 ) -> int | None:
-    """Return how many errors a distance may hold; None if there is no bound to them."""
+    """Return the largest number of errors within a distance, None if it is unlimited."""
     if max_distance is None:
         return None
     pairs = costs.pair_costs(matches)[~matches]
@@ -112,7 +80,7 @@ def most_errors(
 
 
 def _seeds(probes: list[Probe], cuts: dict[int, list[int]]) -> Seeds:
-    """Return the parts of probes between the bounds of `cuts`, by the probe's number."""
+    """Return the parts of probes between `cuts`, which are by number of the probe."""
     parts = [
         (number, first, probes[number].symbols[first:stop])
         for number, bounds in cuts.items()
@@ -128,30 +96,10 @@ def _seeds(probes: list[Probe], cuts: dict[int, list[int]]) -> Seeds:
 
 @njit(cache=True, nogil=True)
 def scan_windows(codes, windows, probes, pairs, weights, limit, hits):
-    """Find the ends of matches within windows.
-
-    Parameters
-    ----------
-    codes : ndarray of uint8
-        Text.
-    windows : ndarray of int64, shape (W, 4)
-        Probe, where the text of its longest match begins, first and last position (exclusive).
-    probes : tuple of (ndarray of uint8, ndarray of int64)
-        Symbols of all probes, and where each one's begin.
-    pairs : ndarray of int32, shape (S, C)
-        Cost of each pair of a symbol and a code.
-    weights : tuple of (int, int)
-        Deletion and insertion.
-    limit : int
-        Largest distance to report.
-    hits : ndarray of int64, shape (capacity, 3)
-        Filled with window, end and distance.
-
-    Returns
-    -------
-    int
-        Number of hits, also of those beyond the capacity.
-    """
+    """Find the ends of matches within windows."""
+    # windows (W, 4): probe, start of the text of its longest match, begin and end of the positions
+    # probes: symbols of all probes, and where each one's begin
+    # hits (capacity, 3): window, end, distance
     symbols, bounds = probes
     deletion, insertion = weights
     column = np.empty(np.max(np.diff(bounds)) + 1, np.int64)
@@ -186,23 +134,13 @@ def scan_windows(codes, windows, probes, pairs, weights, limit, hits):
 
 @dataclass
 class SeedFinder:
-    """Finds some probes by seeds, the others by the recurrence alone.
+    """Finds some probes by seeds, the others by the recurrence alone."""
 
-    Parameters
-    ----------
-    finder : Finder
-        Knows all probes.
-    seeds : Seeds
-    find_seeds : callable
-        Gives rows of start and seed for a text block.
-    find_others : callable
-        Finds the probes that have no seeds.
-    """
-
-    finder: Finder
+    finder: Finder  # of all probes
     seeds: Seeds
+    # returns rows of start and seed for a text block
     find_seeds: Callable[[TextBlock], NDArray[np.int64]]
-    find_others: Find
+    find_others: Find  # finds the probes that have no seeds
 
     def __post_init__(self):
         probes, costs = self.finder.probes, self.finder.costs
@@ -229,16 +167,13 @@ class SeedFinder:
         batch = windows[first : first + WINDOWS_PER_TASK]
         weights = self.finder.costs.deletion, self.finder.costs.insertion
         probes = self.symbols, self.bounds
-        count = capacity = WINDOWS_PER_TASK
-        while count >= capacity:
-            capacity = count + 1
-            hits = np.empty((capacity, 3), np.int64)
-            count = scan_windows(codes, batch, probes, self.pairs, weights, self.limit, hits)
-        hits[:count, 0] += first
-        return hits[:count]
+        inputs = codes, batch, probes, self.pairs, weights, self.limit
+        rows = collect_hits(lambda hits: scan_windows(*inputs, hits), 3, WINDOWS_PER_TASK)
+        rows[:, 0] += first
+        return rows
 
     def _windows(self, text_block: TextBlock) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return windows in the form of `scan_windows`, and the range of each by number."""
+        """Return the windows for `scan_windows`, and the number of each one's range."""
         whole = [s._replace(begin=s.start, end=s.stop) for s in text_block.ranges]
         starts, numbers = self.find_seeds(TextBlock(text_block.codes, whole)).T
         owners = self.seeds.owners[numbers]
@@ -259,7 +194,7 @@ class SeedFinder:
 
 
 def _merged(rows) -> NDArray[np.int64]:
-    """Join rows of owner, begin, end and range, sorted, where those of an owner overlap."""
+    """Join sorted rows of owner, begin, end and range where those of an owner overlap."""
     if not len(rows):
         return rows
     shift = rows[:, 0] * (rows[:, 2].max() + 1)

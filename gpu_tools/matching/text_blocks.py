@@ -1,8 +1,14 @@
-"""Texts of any number and size as blocks that fit into memory, with context at the cuts."""
+"""Texts of any number and size as blocks that fit into memory, and the hits of a search in them.
+
+Blocks have context at the cuts. The hits of approximate matching are the ends of matches: an array
+of int64, shape (k, 4), in any order, with the number of the probe, the number of the range in the
+text block, the end in the block's codes, and the distance.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -11,28 +17,21 @@ from numpy.typing import NDArray
 from gpu_tools.model.sequences import Sequence, SequenceChunk
 
 SYMBOLS_PER_BLOCK = 1 << 24
+PROBE, RANGE, END, DISTANCE = range(4)
+"""Columns of hits."""
+NO_HITS = np.empty((0, 4), np.int64)
 
 
 class TextRange(NamedTuple):
-    """A part of one text within a block.
+    """A part of one text within a block."""
 
-    Attributes
-    ----------
-    text : int
-        Number of the text.
-    offset : int
-        Position in the text of the first symbol.
-    start, stop : int
-        Bounds of the part in the block's codes.
-    begin, end : int
-        Bounds, in the block's codes, of the positions for which the block reports matches. The
-        rest is context.
-    """
-
-    text: int
-    offset: int
+    text: int  # number of the text
+    offset: int  # position in the text of the first symbol
+    # bounds of the part in the block's codes
     start: int
     stop: int
+    # bounds, in the block's codes, of the positions for which the block reports matches. The rest
+    # is context
     begin: int
     end: int
 
@@ -67,22 +66,9 @@ def text_blocks(
     names: list[str],
     size: int = SYMBOLS_PER_BLOCK,
 ) -> Iterator[TextBlock]:
-    """Yield blocks that together report every position of every text once.
+    """Yield blocks of about `size` symbols that together report every position of every text once.
 
-    Parameters
-    ----------
-    texts : iterable of Sequence or SequenceChunk
-        Whole texts, or chunks of them in order.
-    context : Context
-        What must surround the positions that a block reports, as far as the text goes.
-    names : list of str
-        Gets the name of each text as it comes by.
-    size : int
-        Symbols of a block, about.
-
-    Yields
-    ------
-    TextBlock
+    The name of each text is appended to `names` when its first symbols come.
     """
     parts, ranges, used = [], [], 0
     for part in _text_parts(texts, context, names, size):
@@ -100,7 +86,7 @@ def text_blocks(
 
 
 def _joined(parts: list[NDArray[np.uint8]]) -> NDArray[np.uint8]:
-    """Return arrays as one; a single one is not copied, which takes as long as a GPU's search."""
+    """Return arrays as one; a single one is not copied: that takes as long as a GPU's search."""
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
@@ -145,3 +131,36 @@ def _slices(text: SequenceChunk, size: int) -> Iterator[SequenceChunk]:
     for first in range(0, max(n, 1), size):
         codes = text.codes[first : first + size]
         yield SequenceChunk(text.name, codes, text.last and first + size >= n)
+
+
+Find = Callable[[TextBlock], NDArray[np.int64]]
+"""Returns the hits of a text block."""
+
+
+@dataclass
+class DistanceLimits:
+    """The largest distance to report for each pattern, and the least to which it may fall."""
+
+    current: NDArray[np.int64]
+    floor: NDArray[np.int64]
+
+    def of(self, pattern: int) -> NDArray[np.int64]:
+        """Return current and least limit of a pattern as a new array."""
+        return np.array([self.current[pattern], self.floor[pattern]])
+
+    def lower(self, pattern: int, value: int) -> None:
+        """Lower the limit of a pattern to a new best distance."""
+        self.current[pattern] = min(self.current[pattern], value)
+
+
+def collect_hits(scan: Callable[[NDArray], int], width: int, capacity: int) -> NDArray[np.int64]:
+    """Return the rows that a scan writes to an array; it runs again if the array is too small.
+
+    The scan returns the number of its hits, also of those beyond the array's length.
+    """
+    hits = np.empty((capacity, width), np.int64)
+    count = scan(hits)
+    if count > capacity:
+        hits = np.empty((count, width), np.int64)
+        count = scan(hits)
+    return hits[:count].copy()

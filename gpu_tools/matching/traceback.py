@@ -19,7 +19,6 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
-from gpu_tools.matching import recurrence as core
 from gpu_tools.model.alphabets import Alphabet
 from gpu_tools.model.scoring import EditCosts
 
@@ -28,19 +27,16 @@ _OPERATIONS = "=XID"
 _FAR = np.int32(2**30)
 """Larger than any distance, and small enough to add a cost to it."""
 
-cell = register_jitable(core.cell)
+
+@register_jitable
+def cell(diagonal, up, left, pair, deletion, insertion):
+    """Return c(i, j), the least cost of the first i pattern symbols against text ending at j."""
+    # c(i, j) = min(c(i-1, j-1) + pair(i, j), c(i-1, j) + deletion, c(i, j-1) + insertion)
+    return min(min(diagonal + pair, up + deletion), left + insertion)
 
 
 class Tables(NamedTuple):
-    """What alignments cost: matches and pair costs by pattern symbol and code, deletion, insertion.
-
-    Attributes
-    ----------
-    matches : ndarray of bool, shape (S, C)
-    pairs : ndarray of int32, shape (S, C)
-    weights : tuple of (int, int)
-        Deletion and insertion.
-    """
+    """Matches and costs of pairs by pattern symbol and code; costs of deletion and insertion."""
 
     matches: NDArray[np.bool_]
     pairs: NDArray[np.int32]
@@ -48,7 +44,7 @@ class Tables(NamedTuple):
 
     @classmethod
     def of(cls, alphabet: Alphabet, costs: EditCosts) -> Tables:
-        """Return the tables of an alphabet under some costs."""
+        """Return the tables of an alphabet and costs."""
         pairs = costs.pair_costs(alphabet.matches)
         return cls(alphabet.matches, pairs, (costs.deletion, costs.insertion))
 
@@ -77,10 +73,9 @@ def _fill(rows, first, symbols, codes, pairs, band, weights):
 
 @njit(cache=True, nogil=True)
 def _align(symbols, codes, distance, tables, stride):
-    """Do the work of `trace`; the tables are a plain tuple.
+    """Return the length of the match, and operation and length of each run, shape (r, 2).
 
-    Rows that are a multiple of `stride` are stored. The alignment is returned as an array of int64,
-    shape (r, 2): operation and length of each run, from the start of the match on.
+    Rows that are a multiple of `stride` are stored.
     """
     matches, pairs, weights = tables
     m, width = len(symbols), len(codes)
@@ -125,24 +120,9 @@ def _align(symbols, codes, distance, tables, stride):
 
 
 def trace(symbols, codes, distance: int, tables: Tables):
-    """Return the length of the longest match of a distance at the end of a text, and its CIGAR.
+    """Return the length of the longest match at the end of a text, and its CIGAR.
 
-    Parameters
-    ----------
-    symbols : ndarray of uint8, shape (m,)
-        Pattern symbols.
-    codes : ndarray of uint8, shape (n,)
-        Text up to the end of the match.
-    distance : int
-        Least cost of a match with that end.
-    tables : Tables
-
-    Returns
-    -------
-    length : int
-        Text symbols of the match, at least 1.
-    cigar : tuple of (str, int)
-        Runs along the text, the pattern being the query.
+    `distance` is the least cost of a match with that end.
     """
     longest = longest_match(len(symbols), distance, tables.weights[1])
     window = codes[max(len(codes) - longest, 0) :]
@@ -152,8 +132,5 @@ def trace(symbols, codes, distance: int, tables: Tables):
 
 
 def longest_match(m: int, distance: int, insertion: int) -> int:
-    """Return the most text symbols that a match of that distance can have.
-
-    Each one beyond the pattern's length is an insertion.
-    """
+    """Return the limit of a match's length; each symbol beyond the pattern's m is an insertion."""
     return m + distance // insertion

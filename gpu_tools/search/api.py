@@ -12,11 +12,9 @@ from gpu_tools.hardware.device import cpu_threads
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.sequences import ProteinSequence, Sequence
 from gpu_tools.model.windows import SearchWindow
-from gpu_tools.search.index import Genome, GenomeIndex, indexed
-from gpu_tools.search.loading import read_index
-from gpu_tools.search.options import SearchOptions
-from gpu_tools.search.targets import TargetSearch
-from gpu_tools.search.words import WordScheme
+from gpu_tools.search.index import Genome, GenomeIndex, indexed, read_index
+from gpu_tools.search.windows import TargetSearch
+from gpu_tools.search.words import SearchOptions, WordScheme
 
 __all__ = ["GenomeIndex", "SearchOptions", "build_index", "find_windows", "load_index"]
 

@@ -1,54 +1,54 @@
-"""The index of a genome: where each word lies."""
+"""The index of a genome: the positions of its words, in memory and on disk.
+
+On disk it is a folder with a header and two arrays, which are mapped when they are read.
+"""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from collections.abc import Sequence as List
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.errors import InputError
+from gpu_tools.errors import InputError, OutputError
+from gpu_tools.formats.files import replaced_when_complete
+from gpu_tools.hardware.checksums import checksum_of
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.sequences import Sequence
-from gpu_tools.search.cpu.words import count_words, place_words
-from gpu_tools.search.files import save_index
-from gpu_tools.search.words import WordScheme
+from gpu_tools.search import words as scheme
+from gpu_tools.search.words import SearchOptions, WordScheme
 
 LARGEST = 2**32 - 1
 LEAST_MEAN = 10.0
-"""Occurrences that are few in any genome."""
+"""Least mean number of occurrences of a word that counts for repeats."""
 _MOST_COUNTERS = 1 << 26
+"""Limit of the counters of words of all tasks."""
+FORMAT, VERSION = "gpu-tools genome index", 2
+HEADER = "index.json"
+ARRAYS = {"bounds": np.dtype(np.int64), "positions": np.dtype(np.uint32)}
+PARAMETERS = "kind", "shapes", "sample", "genetic_code", "classes"
 
 
 @dataclass(frozen=True)
 class Genome:
-    """Records as they stand one after the other, with symbols between two that no word crosses.
-
-    Attributes
-    ----------
-    records : tuple of Sequence
-    lengths : ndarray of int64
-    apart : int
-        Symbols between two records.
-    """
+    """Records one after the other, with symbols between them that no word crosses."""
 
     records: tuple[Sequence, ...] = field(repr=False)
     lengths: NDArray[np.int64]
-    apart: int
+    apart: int  # symbols between two records
 
     @classmethod
     def of(cls, records: List[Sequence], apart: int) -> Genome:
-        """Return the genome of some records.
-
-        Raises
-        ------
-        InputError
-            If there is no nucleotide, or more than an index holds.
-        """
+        """Return the genome of records; `InputError` if it is empty or too large."""
         genome = cls(tuple(records), np.array([len(r) for r in records], np.int64), apart)
         if not genome.lengths.sum():
             raise InputError("a genome without nucleotides", expected="one at least")
@@ -63,11 +63,11 @@ class Genome:
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
-        """Where each record begins."""
+        """First position of each record."""
         return np.concatenate(([0], np.cumsum(self.lengths[:-1] + self.apart))).astype(np.int64)
 
     def symbols(self, words: WordScheme) -> NDArray[np.uint8]:
-        """Return the symbols of all records, see `WordScheme.symbols`."""
+        """Return the symbols of all records; see `WordScheme.symbols`."""
         if len(self.records) == 1:
             found = words.symbols(self.records[0].codes)
         else:
@@ -107,7 +107,7 @@ class GenomeIndex:
 
     @property
     def mean(self) -> float:
-        """How often a word occurs on a strand, on average, `LEAST_MEAN` at least."""
+        """Mean occurrences of a word on a strand, at least `LEAST_MEAN`."""
         lists = 2 * len(self.words.shapes) * self.words.number / self.words.sample
         return max(len(self.positions) / lists, LEAST_MEAN)
 
@@ -126,25 +126,22 @@ class GenomeIndex:
 
 
 def fixed(array: NDArray) -> NDArray:
-    """Return an array as one that is not written, as mapped ones are.
-
-    So compiled functions meet one type of array, and are compiled once.
-    """
+    """Return a read-only view, like mapped arrays: functions are compiled for one type."""
     view = array.view()
     view.flags.writeable = False
     return view
 
 
 def reading_of(words: WordScheme, shape: int, strand: int | None = None) -> tuple:
-    """Return how compiled functions read words of a shape: of a strand, 0 or 1, or of targets."""
+    """Return the inputs of `words.word_at` for a shape, on a strand, 0 or 1, or of targets."""
     classes = words.target_classes if strand is None else words.classes[strand]
     return words.offsets[shape], classes, words.n_classes, words.sample
 
 
 def indexed(genome: Genome, words: WordScheme, threads: int) -> GenomeIndex:
-    """Sort the words of both strands of a genome by word: count, then place.
+    """Sort the positions of both strands by word: count the words, then place the positions.
 
-    A task is a shape, a strand and a part of the genome; it counts its words by itself.
+    A task is a shape, a strand and a part of the genome, with counters of its own.
     """
     symbols = genome.symbols(words)
     lists = 2 * len(words.shapes)
@@ -154,28 +151,21 @@ def indexed(genome: Genome, words: WordScheme, threads: int) -> GenomeIndex:
     counts = np.zeros((lists, parts, words.number), np.int64)
     tasks = [(k, part) for k in range(lists) for part in range(parts)]
 
-    def count(task: tuple[int, int]) -> None:
+    def inputs(task: tuple[int, int]) -> tuple:
         (shape, strand), span = divmod(task[0], 2), spans[task[1]]
         step = -words.step if strand else words.step
-        count_words(symbols, span, step, reading_of(words, shape, strand), counts[task])
+        return symbols, span, step, reading_of(words, shape, strand), counts[task]
 
-    def place(task: tuple[int, int]) -> None:
-        (shape, strand), span = divmod(task[0], 2), spans[task[1]]
-        step = -words.step if strand else words.step
-        place_words(
-            symbols, span, step, reading_of(words, shape, strand), counts[task], positions
-        )  # fmt: skip
-
-    map_on_threads(threads, count, tasks)
+    map_on_threads(threads, lambda task: scheme.count_words(*inputs(task)), tasks)
     bounds = _to_cursors(counts)
     positions = np.empty(bounds[-1, -1], np.uint32)
-    map_on_threads(threads, place, tasks)
+    map_on_threads(threads, lambda task: scheme.place_words(*inputs(task), positions), tasks)
     bounds = bounds.reshape(len(words.shapes), 2, words.number + 1)
     return GenomeIndex(genome, words, symbols, fixed(bounds), fixed(positions))
 
 
 def _to_cursors(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Turn counts by list, part and word into first places, and return the bounds of words."""
+    """Replace counts by list, part and word by first indices, and return the bounds of words."""
     n_lists, n_parts, n_words = counts.shape
     bounds, before = np.zeros((n_lists, n_words + 1), np.int64), 0
     for k in range(n_lists):
@@ -187,3 +177,133 @@ def _to_cursors(counts: NDArray[np.int64]) -> NDArray[np.int64]:
             counts[k, part] = places
             places += here
     return bounds
+
+
+# ---- on disk: a header and two arrays, each with a checksum; what was changed since is not used
+
+
+def save_index(
+    folder: str | Path, words: WordScheme, records: Iterable[Sequence], arrays: dict[str, NDArray]
+) -> None:
+    """Write an index of a genome's records; see `GenomeIndex.save`."""
+    folder = Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # what replaces an index that is there must not stand beside its header
+        (folder / HEADER).unlink(missing_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be written ({error.strerror})") from None
+    checksums = {}
+    for name, dtype in ARRAYS.items():
+        with replaced_when_complete(folder / f"{name}.npy") as temporary:
+            np.save(temporary, arrays[name].astype(dtype, copy=False))
+            checksums[name] = checksum_of(temporary)
+    with replaced_when_complete(folder / HEADER) as temporary:
+        header = {
+            "format": FORMAT, "version": VERSION, **parameters(words), "genome": identity(records),
+            "size_and_crc32": checksums,
+        }  # fmt: skip
+        header["crc32"] = header_checksum(header)
+        temporary.write_text(json.dumps(header, indent=2) + "\n", encoding="utf-8")
+
+
+def header_checksum(header: dict[str, Any]) -> int:
+    """Return the checksum of a header without its own."""
+    own = {name: value for name, value in header.items() if name != "crc32"}
+    return crc32(json.dumps(own, sort_keys=True).encode())
+
+
+def parameters(words: WordScheme) -> dict[str, Any]:
+    """Return what an index was made with, as its header has it."""
+    return {**asdict(words), "shapes": list(words.shapes), "classes": scheme.AMINO_ACID_CLASSES}
+
+
+def identity(records: Iterable[Sequence]) -> dict[str, Any]:
+    """Return what tells a genome from others, as the header has it."""
+    digest, names, lengths = sha256(), [], []
+    for record in records:
+        digest.update(np.ascontiguousarray(record.codes))
+        names.append(record.name)
+        lengths.append(len(record))
+    return {"names": names, "lengths": lengths, "sha256": digest.hexdigest()}
+
+
+_WHOLE = "an index, saved complete"
+
+
+class UnusableIndexError(InputError):
+    """An index of another version, or whose files were changed, cut short or removed."""
+
+
+def read_index(folder: Path, records: list[Sequence], options: SearchOptions) -> GenomeIndex:
+    """Read an index and check it; see `gpu_tools.search.api.load_index`."""
+    path = folder / HEADER
+    header = _read_header(path)
+    words = WordScheme.chosen(header["kind"], sum(map(len, records)), options)
+    _check_same(path, header, parameters(words))
+    genome = Genome.of(records, words.reach)
+    _check_genome(path, header["genome"], identity(genome.records))
+    arrays = {name: _mapped(folder / f"{name}.npy", header, name) for name in ARRAYS}
+    return GenomeIndex(genome, words, genome.symbols(words), **arrays)
+
+
+def _read_header(path: Path) -> dict[str, Any]:
+    try:
+        header = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise _unreadable(path, error) from None
+    except ValueError:
+        raise _damaged(path) from None
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise InputError("no header of an index", path=path, expected=f"the format {FORMAT!r}")
+    if header.get("version") != VERSION:
+        raise UnusableIndexError(
+            f"version {header.get('version')} of an index", path=path, expected=f"{VERSION}"
+        )
+    if header.get("crc32") != header_checksum(header):
+        raise _damaged(path)
+    return header
+
+
+def _check_same(path: Path, header: dict[str, Any], expected: dict[str, Any]) -> None:
+    for name in PARAMETERS:
+        if header[name] != expected[name]:
+            raise InputError(
+                f"an index with {name} {_shown(header[name])}", path=path,
+                expected=_shown(expected[name]),
+            )  # fmt: skip
+
+
+def _shown(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _check_genome(path: Path, found: dict[str, Any], expected: dict[str, Any]) -> None:
+    """Raise `InputError` if an index was made of another genome."""
+    for name, what in {
+        "names": "names of records", "lengths": "lengths of records", "sha256": "nucleotides",
+    }.items():  # fmt: skip
+        if found[name] != expected[name]:
+            raise InputError(
+                f"an index of another genome: the {what} differ", path=path,
+                expected="an index that was made of this genome",
+            )  # fmt: skip
+
+
+def _mapped(path: Path, header: dict[str, Any], name: str) -> NDArray:
+    """Map an array's file, whose content must be what was written: all of it is read."""
+    try:
+        if checksum_of(path) != header["size_and_crc32"][name]:
+            raise _damaged(path)
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except OSError as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: OSError) -> InputError:
+    kind = UnusableIndexError if isinstance(error, FileNotFoundError) else InputError
+    return kind(f"cannot be read ({error.strerror or error})", path=path, expected=_WHOLE)
+
+
+def _damaged(path: Path) -> InputError:
+    return UnusableIndexError("it is damaged or cut short", path=path, expected=_WHOLE)

@@ -1,8 +1,8 @@
 """Words of an index: symbols of a genome, their classes, and which words are looked up.
 
-A symbol of a genome is what stands at one of its positions: for proteins the codon that begins
-there, on the forward strand, for cDNAs the nucleotide. A word is read on a strand from a position
-on, `step` nucleotides from symbol to symbol, backwards on the strand ``-``.
+The symbol at a position of a genome is for proteins the codon that begins there, on the forward
+strand, for cDNAs the nucleotide. A word is read on a strand from a position on, `step` nucleotides
+from symbol to symbol, backwards on the strand ``-``.
 """
 
 from __future__ import annotations
@@ -11,22 +11,23 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.errors import ScoringError
 from gpu_tools.formats.values.matrices import load_matrix
-from gpu_tools.model.genetic_codes import amino_acids
+from gpu_tools.model.genetic_codes import STANDARD, amino_acids
 from gpu_tools.model.scoring import N_SYMBOLS
 from gpu_tools.model.sequences import AMINO_ACIDS, COMPLEMENT, OTHER, encode_protein
-from gpu_tools.search.cpu.words import BROKEN, N_CODONS_OF_NUCLEOTIDES, codons
-from gpu_tools.search.options import KINDS, SearchOptions
 
+KINDS = ("protein", "cdna")
+"""Kinds of targets: proteins in translated frames, or cDNAs in nucleotides."""
 AMINO_ACID_CLASSES = "A C DE FY G H IV K LM N P Q R S T W".split()  # noqa: SIM905
 """Amino acids that count as equal in a word.
 
-Joining the pair that costs the least, over and over, among pairs as frequent as BLOSUM62 has them
-at 40 % identity: of all stages this one finds nearly the most for as many chance hits, and its
-number of classes is a power of two.
+Classes are joined pair by pair, the one of least cost first, with the frequencies of pairs in
+BLOSUM62 at 40 % identity. Of all stages this one finds nearly the most for as many chance hits, and
+its number of classes is a power of two.
 """
 MOST_WORDS = 1 << 26
 LARGE = 200_000_000
@@ -37,33 +38,93 @@ SHAPES = {
 }
 """Usual shapes for each kind: of small genomes and of large ones."""
 PER_SAMPLE = 1_000_000_000
-"""Nucleotides for each word of which one is looked up."""
+"""Nucleotides of a genome per step of `WordScheme.sample`."""
 _IMPOSSIBLE = -100
+N_CODONS_OF_NUCLEOTIDES = 64
+BROKEN = 255
+"""Class of symbols that are part of no word."""
+_MIXER = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """How an index is made and how windows are found.
+
+    `genetic_code`, `shapes` and `sample` belong to the index: an index that was made with others is
+    refused. The rest can change from search to search.
+
+    Parameters
+    ----------
+    max_intron : int
+        Nucleotides of the longest intron inside a window, and of the longest one that is allowed
+        for residues that no hit covers.
+    max_windows : int
+        Windows of a target at most, the best by score.
+    min_score : int, optional
+        Least score of a window: points of BLOSUM62 for proteins, for cDNAs 2 for a match and -3 for
+        a mismatch, less the costs of introns and gaps between hits. By default what `by_chance`
+        says.
+    by_chance : float
+        Windows that chance may make of a protein of up to 500 residues in a genome of this size,
+        about; it gives the least score. For short ones that have no other window it is ten at
+        least.
+    genetic_code : int
+        Number of a genetic code of `gpu_tools.model.genetic_codes`; cDNAs do not use it.
+    shapes : str, optional
+        Shapes of words, separated by commas: ``1`` for a symbol that counts and ``0`` for one that
+        does not, such as ``1101011``. All have as many ``1``, and begin and end with it. More
+        shapes find more and need more memory. By default those for the kind and size of genome.
+    sample : int, optional
+        One of so many different words is looked up, chosen by a hash; more need less memory and
+        find less. By default 1 up to genomes of 1 Gb, and more for larger ones.
+    repeats : float
+        A word that the genome has more than so many times as often as it has words on average is
+        a repeat, and is not looked up.
+    """
+
+    max_intron: int = 100_000
+    max_windows: int = 10
+    min_score: int | None = None
+    by_chance: float = 1.0
+    genetic_code: int = STANDARD
+    shapes: str | None = None
+    sample: int | None = None
+    repeats: float = 30.0
+
+    def __post_init__(self):
+        amino_acids(self.genetic_code)
+        for name in ("max_intron", "max_windows", "min_score"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ScoringError(f"{name} {value}; expected at least 1")
+        for shape in () if self.shapes is None else self.shapes.split(","):
+            if not _is_shape(shape):
+                text = f"shape {shape!r} of a word; expected 1 and 0, beginning and ending with 1"
+                raise ScoringError(text)
+        if self.sample is not None and self.sample < 1:
+            raise ScoringError(f"sample {self.sample}; expected at least 1")
+        for name in ("by_chance", "repeats"):
+            if not getattr(self, name) > 0:
+                raise ScoringError(f"{name} {getattr(self, name)}; expected a number above 0")
+
+
+def _is_shape(shape: str) -> bool:
+    return set(shape) <= {"0", "1"} and shape.startswith("1") and shape.endswith("1")
 
 
 @dataclass(frozen=True)
 class WordScheme:
-    """What an index holds.
-
-    Parameters
-    ----------
-    kind : {"protein", "cdna"}
-    shapes : tuple of str
-        See `SearchOptions.shapes`.
-    sample : int
-    genetic_code : int
-    """
+    """The words of an index; see `SearchOptions`."""
 
     kind: str
-    shapes: tuple[str, ...]
+    shapes: tuple[str, ...]  # see `SearchOptions.shapes`
     sample: int
     genetic_code: int
 
     def __post_init__(self):
         if self.kind not in KINDS:
-            raise ScoringError(
-                f"kind {self.kind!r} of an index; expected one of {', '.join(KINDS)}"
-            )
+            text = f"kind {self.kind!r} of an index; expected one of {', '.join(KINDS)}"
+            raise ScoringError(text)
         if len({shape.count("1") for shape in self.shapes}) > 1:
             raise ScoringError(f"shapes {','.join(self.shapes)}; expected as many 1 in each")
         if self.number > MOST_WORDS:
@@ -71,7 +132,7 @@ class WordScheme:
 
     @classmethod
     def chosen(cls, kind: str, size: int, options: SearchOptions) -> WordScheme:
-        """Return the words of options, or the usual ones for a genome of a size."""
+        """Return the words of options, by default those for a genome of a size."""
         usual = SHAPES.get(kind, SHAPES["protein"])[size >= LARGE]
         sample = options.sample or max(-(-size // PER_SAMPLE), 1)
         code = options.genetic_code if kind == "protein" else 1
@@ -104,12 +165,12 @@ class WordScheme:
 
     @property
     def number(self) -> int:
-        """How many different words of a shape there are."""
+        """Number of different words of a shape."""
         return self.n_classes**self.weight
 
     @cached_property
     def offsets(self) -> NDArray[np.int64]:
-        """Places of a word that count, a row a shape."""
+        """Offsets of a word's symbols that count, a row per shape."""
         shapes = [np.frombuffer(shape.encode(), np.uint8) for shape in self.shapes]
         return np.stack([np.flatnonzero(shape == ord("1")) for shape in shapes])
 
@@ -122,9 +183,9 @@ class WordScheme:
 
     @cached_property
     def strand_codes(self) -> NDArray[np.uint8]:
-        """Code of a target that each symbol of the genome stands for, shape (2, symbols).
+        """Code of a target of each symbol of the genome on each strand, shape (2, symbols).
 
-        The strand ``+`` is first. The last symbol is that of an ambiguity code.
+        The last symbol is that of an ambiguity code.
         """
         if self.kind == "cdna":
             return np.stack((np.arange(N_SYMBOLS, dtype=np.uint8), COMPLEMENT))
@@ -140,7 +201,7 @@ class WordScheme:
 
     @cached_property
     def substitution(self) -> NDArray[np.int8]:
-        """Scores of a target's codes, first, and of the genome's, without the ambiguous one."""
+        """Scores by code of the target and of the genome, without the ambiguous one."""
         if self.kind == "protein":
             return load_matrix("BLOSUM62").table().astype(np.int8)
         scores = np.full((N_SYMBOLS, N_SYMBOLS), -3, np.int8)
@@ -168,3 +229,84 @@ def _amino_acid_classes() -> NDArray[np.uint8]:
     for k, letters in enumerate(AMINO_ACID_CLASSES):
         classes[encode_protein(letters)] = k
     return classes
+
+
+@njit(cache=True, nogil=True)
+def codons(codes):
+    """Return the number of the codon that begins at each nucleotide, 64 where it is ambiguous."""
+    found = np.full(len(codes), N_CODONS_OF_NUCLEOTIDES, np.uint8)
+    for p in range(len(codes) - 2):
+        if codes[p] < 4 and codes[p + 1] < 4 and codes[p + 2] < 4:
+            found[p] = codes[p] << 4 | codes[p + 1] << 2 | codes[p + 2]
+    return found
+
+
+@njit(nogil=True)
+def word_at(symbols, position, step, offsets, classes, n_classes, sample):
+    """Return the word that begins at a position, -1 if it is broken or not looked up.
+
+    `step` is negative on the strand ``-``.
+    """
+    last = position + step * offsets[-1]
+    if last < 0 or last >= len(symbols):
+        return np.int64(-1)
+    word = np.int64(0)
+    for offset in offsets:
+        member = classes[symbols[position + step * offset]]
+        if member == BROKEN:
+            return np.int64(-1)
+        word = word * n_classes + member
+    if sample > 1 and (np.uint64(word) * _MIXER >> np.uint64(33)) % np.uint64(sample) != 0:
+        return np.int64(-1)
+    return word
+
+
+@njit(cache=True, nogil=True)
+def count_words(symbols, span, step, reading, counts):
+    """Count the words that begin in a span of positions."""
+    # reading: offsets, classes, their number, and sample; see `word_at`
+    for position in range(span[0], span[1]):
+        word = word_at(symbols, position, step, *reading)
+        if word >= 0:
+            counts[word] += 1
+
+
+@njit(cache=True, nogil=True)
+def place_words(symbols, span, step, reading, cursors, positions):
+    """Write the positions of the words that begin in a span at their cursors; advance these."""
+    for position in range(span[0], span[1]):
+        word = word_at(symbols, position, step, *reading)
+        if word >= 0:
+            positions[cursors[word]] = position
+            cursors[word] += 1
+
+
+@njit(cache=True, nogil=True)
+def words_of(symbols, plain, reading):
+    """Return the word at each position of a target, -1 where there is none."""
+    # plain: see `plain_symbols`; words neither begin nor end with such a symbol
+    found, reach = np.full(len(symbols), -1, np.int64), reading[0][-1]
+    for position in range(len(symbols) - reach):
+        if not plain[position] and not plain[position + reach]:
+            found[position] = word_at(symbols, position, 1, *reading)
+    return found
+
+
+@njit(cache=True, nogil=True)
+def plain_symbols(symbols, window, least):
+    """Return which symbols, below 32, lie in a window whose entropy is below `least` bits."""
+    plain, counts = np.zeros(len(symbols), np.bool_), np.zeros(32, np.int64)
+    bits = np.zeros(window + 1)
+    for n in range(1, window + 1):
+        bits[n] = n / window * np.log2(window / n)
+    for end in range(len(symbols)):
+        counts[symbols[end]] += 1
+        if end >= window:
+            counts[symbols[end - window]] -= 1
+        if end >= window - 1:
+            entropy = 0.0
+            for n in counts:
+                entropy += bits[n]
+            if entropy < least:
+                plain[end - window + 1 : end + 1] = True
+    return plain

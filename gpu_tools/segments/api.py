@@ -4,17 +4,24 @@ from __future__ import annotations
 
 from functools import partial
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from gpu_tools.errors import InputError
 from gpu_tools.hardware.device import cpu_threads, resolve
 from gpu_tools.hardware.gpu_faults import on_gpu_or_cpu
+from gpu_tools.hardware.memory import check_memory
 from gpu_tools.model.results import Segment, Segments, Submatrix
-from gpu_tools.segments.cpu import best_segment as cpu
-from gpu_tools.segments.cpu import maximal_segments as maximal_cpu
+from gpu_tools.segments.cpu import segments as cpu
 from gpu_tools.segments.cpu import submatrix as submatrix_cpu
-from gpu_tools.segments.locate import locate
+from gpu_tools.segments.runs import locate
 from gpu_tools.segments.submatrix import orient
 from gpu_tools.segments.units import as_numbers, choose_units
+
+DOT_SCORE_LIMIT = 2**15
+"""Magnitudes of scores of a dot plot stay below it, so that a cell takes 16 bits."""
+_BYTES_PER_CELL = 3
+"""Bytes per cell while a dot plot is made: the score, and whether the symbols are equal."""
 
 
 def max_segment(
@@ -76,7 +83,7 @@ def max_segment(
         return locate(numbers, units.scale, summaries, cpu.TILE)
 
     def on_gpus(ordinals: tuple[int, ...]) -> tuple | None:
-        from gpu_tools.segments.gpu import best_segment as cuda
+        from gpu_tools.segments.gpu import segments as cuda
 
         summaries = cuda.summaries(numbers, units.scale, ordinals, count)
         return locate(numbers, units.scale, summaries, cuda.TILE)
@@ -146,11 +153,11 @@ def max_segments(
     where, count = resolve(device), cpu_threads(threads)
 
     def on_gpus(ordinals: tuple[int, ...]) -> tuple:
-        from gpu_tools.segments.gpu import maximal_segments as maximal_cuda
+        from gpu_tools.segments.gpu import segments as cuda
 
-        return maximal_cuda.maximal(numbers, units.scale, ordinals, count)
+        return cuda.maximal(numbers, units.scale, ordinals, count)
 
-    on_cpu = partial(maximal_cpu.maximal, numbers, units.scale, count)
+    on_cpu = partial(cpu.maximal, numbers, units.scale, count)
     starts, ends, sums = on_gpu_or_cpu(where, on_gpus, on_cpu)
     found = Segments(starts, ends, units.scores(sums))
     return found if min_score is None else found.take(found.scores >= min_score)
@@ -214,3 +221,48 @@ def max_submatrix(
         return None
     total, rectangle = found
     return Submatrix(*map(int, rectangle), units.score(total))
+
+
+def dot_plot(
+    rows: NDArray[np.uint8],
+    columns: NDArray[np.uint8],
+    match: int = 1,
+    mismatch: int = -1,
+    never: int | None = None,
+) -> NDArray[np.int16]:
+    """Return the dot plot of two encoded sequences, for `gpu_tools.max_submatrix`.
+
+    Parameters
+    ----------
+    rows, columns : ndarray of uint8, shape (n,) and (m,)
+        Encoded symbols.
+    match, mismatch : int
+        Scores of two equal and of two unequal symbols.
+    never : int, optional
+        Code that matches nothing, itself included; `sequences.OTHER` for nucleotides.
+
+    Returns
+    -------
+    ndarray of int16, shape (n, m)
+
+    Raises
+    ------
+    InputError
+        If a score does not fit into 16 bits, or the dot plot does not fit into memory.
+
+    Examples
+    --------
+    >>> from gpu_tools.model.sequences import encode
+    >>> dot_plot(encode("AC"), encode("CCA"))
+    array([[-1, -1,  1],
+           [ 1,  1, -1]], dtype=int16)
+    """
+    for score in (match, mismatch):
+        if abs(score) >= DOT_SCORE_LIMIT:
+            raise InputError(f"score {score}", expected=f"a magnitude below {DOT_SCORE_LIMIT}")
+    cells = f"{len(rows):,} times {len(columns):,} cells"
+    check_memory(_BYTES_PER_CELL * len(rows) * len(columns), cells)
+    equal = rows[:, None] == columns
+    if never is not None:
+        equal &= columns != never
+    return np.where(equal, np.int16(match), np.int16(mismatch))

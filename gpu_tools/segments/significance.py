@@ -33,22 +33,9 @@ class Statistics(NamedTuple):
 def statistics(values: ArrayLike) -> Statistics | None:
     """Estimate the statistics of a sequence from the frequencies of its scores.
 
-    Parameters
-    ----------
-    values : array_like of int, shape (n,)
-
-    Returns
-    -------
-    Statistics or None
-        None where the theory does not hold: the mean is not negative, or no score is positive.
-
-    Notes
-    -----
     Scores are taken as independent draws; real sequences are not, so that the numbers are a guide.
     Where scores spread over more than `WIDEST` steps K is that of rounded ones, some per cent off.
 
-    References
-    ----------
     .. [1] S. Karlin, S. F. Altschul, "Methods for assessing the statistical significance of
        molecular sequence features by using general scoring schemes", PNAS 87 (1990) 2264-2268,
        doi:10.1073/pnas.87.6.2264.

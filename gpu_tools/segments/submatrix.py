@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
 
+LIMIT_INT32 = 2**31
 LANES = simd.VECTOR_BYTES // 8
 
 
@@ -102,21 +103,9 @@ def _runs_of_sum(lows, highs, first_low, first_high, lines, best):
 def first_rectangle(
     tiles: Iterable[Tile], oriented: Oriented, best: int
 ) -> tuple[int, int, int, int]:
-    """Return the first rectangle of sum `best`.
+    """Return row start and end, column start and end of the first rectangle of sum `best`.
 
-    Parameters
-    ----------
-    tiles : iterable of Tile
-        All tiles that hold one.
-    oriented : Oriented
-    best : int
-        Largest sum of all, in units.
-
-    Returns
-    -------
-    tuple of int
-        Row start, row end, column start, column end: the first by row start, then column start,
-        then row end, then column end.
+    The first by row start, then column start, row end, column end, of all `tiles` that hold one.
     """
     first = None
     for tile in tiles:

@@ -36,13 +36,7 @@ class Units:
         return self.scores(np.array([sum_of_units], np.int64))[0].item()
 
     def scores(self, sums_of_units: NDArray[np.int64]) -> NDArray:
-        """Return sums on the scale of the values.
-
-        Raises
-        ------
-        InputError
-            If a sum of floats is too large for one.
-        """
+        """Return sums on the scale of the values."""
         if self.exponent is None:
             return sums_of_units
         with np.errstate(over="ignore"):
@@ -56,11 +50,6 @@ def as_numbers(values: ArrayLike, dimensions: int) -> NDArray:
     """Return values as a C-contiguous array of int32, int64, float32 or float64.
 
     Arrays of these types, memory-mapped ones too, are not copied.
-
-    Raises
-    ------
-    InputError
-        If the values are no numbers, are empty, or do not have that many dimensions.
     """
     array = np.asarray(values)
     if array.ndim != dimensions:
@@ -84,14 +73,7 @@ def _number_type(array: NDArray) -> np.dtype:
 
 
 def choose_units(values: NDArray) -> Units:
-    """Choose units in which no sum of `values` can overflow 64 bits.
-
-    Raises
-    ------
-    InputError
-        If a value is NaN or infinite, at its position (two-dimensional: row and column), or sums of
-        integers could exceed 64 bits.
-    """
+    """Choose units in which no sum of `values` can overflow 64 bits."""
     if values.dtype.kind == "f":
         return _float_units(values)
     if values.dtype.itemsize == 8:

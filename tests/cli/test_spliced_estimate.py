@@ -7,7 +7,7 @@ import pytest
 from gpu_tools.cli import spliced_align
 from gpu_tools.cli.main import main
 from gpu_tools.cli.spliced_estimate import COLUMNS, FIGURES, MEASURED
-from gpu_tools.estimate import api, calibrate, figures, measure
+from gpu_tools.estimate import api, calibrate, figures
 from gpu_tools.estimate.calibrate import Sample
 
 BED = "".join(f"s\t{a}\t{b}\n" for a, b in [(0, 2), (2, 4), (3, 5), (5, 8), (7, 9)])
@@ -36,8 +36,7 @@ def timed(monkeypatch):
 
     tiny = {key: (Sample(300, 2, 20, 20),) for key in calibrate.SAMPLES}
     monkeypatch.setattr(calibrate, "SAMPLES", tiny)
-    for module in (calibrate, measure):
-        monkeypatch.setattr(module, "least_seconds", least_seconds)
+    monkeypatch.setattr(calibrate, "least_seconds", least_seconds)
     return devices
 
 

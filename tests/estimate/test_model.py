@@ -18,7 +18,7 @@ from gpu_tools import (
     spliced_estimate,
     store_figures,
 )
-from gpu_tools.estimate import calibrate, figures, measure
+from gpu_tools.estimate import calibrate, figures
 from gpu_tools.estimate.api import expected_seconds
 from gpu_tools.estimate.calibrate import Sample, fit_seconds, sample_cases
 from gpu_tools.estimate.figures import shipped_figures, stored_figures
@@ -32,7 +32,7 @@ from gpu_tools.estimate.model import (
     SITE,
     case_work,
     site_features,
-)  # fmt: skip
+)
 
 KINDS = [shipped_figures(CPU), shipped_figures(GPU)]
 
@@ -166,20 +166,19 @@ def test_figures_are_those_of_this_device_and_version(folder):
     assert not figures.was_calibrated(GPU)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"kind": 1}', "NaN", "1", '{"seconds": -1}'])
-def test_damaged_figures_count_as_absent(text):
+DAMAGED = ["", "[]", "{}", '{"kind": 1}', "NaN", "1", '{"seconds": -1}']
+
+
+@pytest.mark.parametrize("change", [*DAMAGED, -1.0, float("nan"), float("inf"), None], ids=repr)
+def test_damaged_figures_count_as_absent(change):
+    """A whole file, or the time of a call."""
     own = replace(KINDS[0], device=figures.device_name(CPU), version=figures.installed_version())
-    path = store_figures(own)
+    path, text = store_figures(own), change
+    if not isinstance(change, str):
+        content = asdict(own)
+        content["seconds"][LIST][CALL] = change
+        text = json.dumps(content)
     path.write_text(text)
-    assert stored_figures(CPU) is None
-
-
-@pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf"), "x", None])
-def test_figures_that_are_no_times_count_as_absent(value):
-    own = asdict(KINDS[0]) | {"device": figures.device_name(CPU)}
-    own["seconds"][LIST][CALL] = value
-    path = figures._file_of(CPU, figures.device_name(CPU))
-    path.write_text(json.dumps(own))
     assert stored_figures(CPU) is None
 
 
@@ -197,10 +196,10 @@ def test_the_least_time_counts_and_long_calls_are_timed_twice(monkeypatch):
     def call(name):
         return lambda: (done.append(name), clock.__setitem__(0, clock[0] + next(steps[name])))
 
-    monkeypatch.setattr(measure.time, "thread_time", lambda: clock[0])
+    monkeypatch.setattr(calibrate.time, "thread_time", lambda: clock[0])
     told = []
-    calls, weights = [call("short"), call("long")], measure.weights_of([0, 3e-6])
-    found = measure.least_seconds(calls, CPU, told.append, rounds=3, weights=weights)
+    calls, weights = [call("short"), call("long")], calibrate.weights_of([0, 3e-6])
+    found = calibrate.least_seconds(calls, CPU, told.append, rounds=3, weights=weights)
     assert found == pytest.approx([0.2, 2.0])
     assert (done.count("short"), done.count("long"), told) == (4, 2, [1, 3] * 3)
 
@@ -223,7 +222,7 @@ def test_a_calibration_reports_all_its_weights(monkeypatch, device):
 
 
 def test_relative_errors():
-    found = measure.relative_errors([1, 2, 3, 4, 5.5], [1, 1, 3, 4, 5])
+    found = calibrate.relative_errors([1, 2, 3, 4, 5.5], [1, 1, 3, 4, 5])
     assert found == pytest.approx((0, 0.82, 1))
 
 

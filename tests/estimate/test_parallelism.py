@@ -5,7 +5,7 @@ import pytest
 
 from gpu_tools import Case, ExonSet, Sequence, exon_histograms, spliced_estimate
 from gpu_tools.estimate.api import published_cells
-from gpu_tools.estimate.parallelism import heaviest_chain, strand_parallelism
+from gpu_tools.estimate.model import heaviest_chain, strand_parallelism
 from tests import cases
 from tests.oracles import parallelism as oracles
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpu_tools.estimate.measure import call_of
+from gpu_tools.estimate.calibrate import call_of
 from gpu_tools.estimate.model import LIST
 from gpu_tools.hardware import small_inputs
 from gpu_tools.hardware.device import Device

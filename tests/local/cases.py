@@ -11,8 +11,7 @@ from gpu_tools.hardware.device import resolve
 from gpu_tools.local.cpu import score_pass as cpu
 from gpu_tools.local.problem import USUAL_SIZES, SearchSizes, make_problem
 from gpu_tools.local.schedule import LocalSearch, search_pairs, side_on_cpu
-from gpu_tools.local.search.k_best import best_alignments
-from gpu_tools.local.search.tiles import Tiles
+from gpu_tools.local.search.tiles import Tiles, best_alignments
 
 LINEAR, AFFINE = AffineScoring(3, -2, 4, 4), AffineScoring(5, -4, 16, 4)
 
@@ -74,9 +73,8 @@ def random_pair(rng, longest: int, letters: str = "ACGTN") -> tuple[str, str]:
 def random_scoring(rng, **fixed) -> AffineScoring:
     """Return a scoring; penalties of 0 and linear gaps among them."""
     extend, opened = sorted(int(x) for x in rng.integers(0, 9, 2))
-    return AffineScoring(
-        int(rng.integers(1, 6)), int(rng.integers(-5, 1)), opened, extend, **fixed
-    )  # fmt: skip
+    match, mismatch = int(rng.integers(1, 6)), int(rng.integers(-5, 1))
+    return AffineScoring(match, mismatch, opened, extend, **fixed)
 
 
 def protein_scoring(rng) -> AffineScoring:
@@ -96,7 +94,7 @@ def oracle_pair(scoring: AffineScoring):
 
 
 def sequences(query: str, subject: str, scoring: AffineScoring) -> tuple[Sequence, Sequence]:
-    """Return the texts as the package wants them."""
+    """Return the texts as sequences."""
     kind = Sequence if scoring.matrix is None else ProteinSequence
     return kind.from_text("q", query), kind.from_text("s", subject)
 

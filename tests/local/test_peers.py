@@ -9,7 +9,6 @@ import pytest
 
 from gpu_tools import AffineScoring, Sequence, local_align
 from gpu_tools.model.sequences import decode
-from tests.local.cases import random_pair, sequences
 
 SEEDS = pytest.mark.parametrize("seed", range(4))
 
@@ -43,26 +42,6 @@ def write_fasta(folder, pair):
 
 def output_of(*command):
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
-
-
-@SEEDS
-def test_parasail(seed):
-    parasail = pytest.importorskip("parasail")
-    scoring = AffineScoring(5, -4, 16, 4)
-    texts = random_pair(np.random.default_rng(seed), 400, "ACGT")
-    theirs = parasail.sw(*texts, 16, 4, parasail.matrix_create("ACGT", 5, -4)).score
-    assert scores(sequences(*texts, scoring), scoring, 1) == ([theirs] if theirs else [])
-
-
-@need("water")
-@SEEDS
-def test_water(seed, tmp_path):
-    pair = dna_pair(seed)
-    files = write_fasta(tmp_path, pair)
-    options = ["-gapopen", "16", "-gapextend", "4", "-datafile", "EDNAFULL"]
-    text = output_of("water", *files, *options, "-auto", "-stdout")
-    (theirs,) = re.findall(r"^# Score: (\S+)", text, flags=re.MULTILINE)
-    assert scores(pair, AffineScoring(5, -4, 16, 4), 1) == [float(theirs)]
 
 
 @need("matcher")

@@ -5,15 +5,16 @@ import pytest
 
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.matching import ALPHABETS, Pattern, PatternSet, match_approximate, match_exact
-from gpu_tools.matching.cpu import ends
-from gpu_tools.matching.cpu import scan as cpu
+from gpu_tools.matching.cpu import approximate as cpu
 from gpu_tools.model.scoring import EditCosts
 from gpu_tools.model.sequences import Sequence, SequenceChunk
 from tests.oracles import matching as oracle
 
-LETTERS = {"dna": ("ACGT" * 6 + "N", "ACGT" * 6 + "RYSWKMBDHVNU"),
-           "protein": ("ACDEFGHIKLMNPQRSTVWYX*", "ACDEFGHIKLMNPQRSTVWYBJZX"),
-           "bytes": ("ab\xff", "ab\xff")}  # fmt: skip
+LETTERS = {
+    "dna": ("ACGT" * 6 + "N", "ACGT" * 6 + "RYSWKMBDHVNU"),
+    "protein": ("ACDEFGHIKLMNPQRSTVWYX*", "ACDEFGHIKLMNPQRSTVWYBJZX"),
+    "bytes": ("ab\xff", "ab\xff"),
+}
 BORDERS = (1, 2, 31, 32, 33, 63, 64, 65, 127, 128, 129, 192)
 
 
@@ -30,6 +31,16 @@ def encoded(texts, alphabet):
 def pattern_set(patterns, alphabet="dna", both=False):
     raw = {name: text.encode("latin-1") for name, text in patterns.items()}
     return PatternSet.from_texts(raw, alphabet, both)
+
+
+def exact(patterns, texts, alphabet="dna", both=False, **options):
+    patterns, texts = pattern_set(patterns, alphabet, both), encoded(texts, alphabet)
+    return match_exact(patterns, texts, device="cpu", **options)
+
+
+def approximate(patterns, texts, alphabet="dna", both=False, **options):
+    patterns, texts = pattern_set(patterns, alphabet, both), encoded(texts, alphabet)
+    return match_approximate(patterns, texts, device="cpu", **options)
 
 
 def oracle_costs(costs, alphabet):
@@ -75,10 +86,7 @@ def test_exact_matches_are_all_occurrences(seed, alphabet):
         f"t{k}": text_of(rng, LETTERS[alphabet][0], int(rng.integers(1, 90))) for k in range(3)
     }
     patterns = random_patterns(rng, texts, LETTERS[alphabet][1], int(rng.integers(1, 12)), 9)
-    found = match_exact(
-        pattern_set(patterns, alphabet, both), encoded(texts, alphabet), device="cpu", threads=2,
-        block_symbols=size,
-    )  # fmt: skip
+    found = exact(patterns, texts, alphabet, both, threads=2, block_symbols=size)
     assert list(found) == oracle.exact(patterns, texts, alphabet, both)
 
 
@@ -97,10 +105,8 @@ def test_approximate_matches_are_the_definition(seed, kind, alphabet):
     patterns = random_patterns(rng, texts, LETTERS[alphabet][1], int(rng.integers(1, 4)), 12)
     limit = min(map(len, patterns.values())) * costs.deletion
     max_distance = int(rng.integers(0, limit)) if rng.integers(2) else None
-    found = match_approximate(
-        pattern_set(patterns, alphabet, both), encoded(texts, alphabet),
-        max_distance=max_distance, costs=costs, device="cpu", threads=2, block_symbols=size,
-    )  # fmt: skip
+    options = {"max_distance": max_distance, "costs": costs, "block_symbols": size}
+    found = approximate(patterns, texts, alphabet, both, threads=2, **options)
     terms = oracle_costs(costs, alphabet)
     assert rows(found) == oracle.approximate(patterns, texts, terms, max_distance, alphabet, both)
     check_cigars(found, patterns, texts, terms, alphabet)
@@ -118,10 +124,7 @@ def test_lengths_around_words(length, kind):
         errors[place] = str(rng.choice(list("ACGT")))
     del errors[length // 2 : length // 2 + length // 20]
     text = text_of(rng, "ACGT", 150) + "".join(errors) + text_of(rng, "ACGT", 40) + copy
-    found = match_approximate(
-        pattern_set({"p": copy}), encoded({"t": text}, "dna"),
-        max_distance=limit, costs=costs, device="cpu",
-    )  # fmt: skip
+    found = approximate({"p": copy}, {"t": text}, max_distance=limit, costs=costs)
     terms = oracle_costs(costs, "dna")
     expected = [
         (end, distance)
@@ -130,8 +133,7 @@ def test_lengths_around_words(length, kind):
     ]
     assert [(match.end, match.distance) for match in found] == expected
     check_cigars(found, {"p": copy}, {"t": text}, terms, "dna")
-    exact = match_exact(pattern_set({"p": copy}), encoded({"t": text}, "dna"), device="cpu")
-    assert list(exact) == oracle.exact({"p": copy}, {"t": text})
+    assert list(exact({"p": copy}, {"t": text})) == oracle.exact({"p": copy}, {"t": text})
 
 
 def least_by_programme(pattern, text, costs):
@@ -141,10 +143,8 @@ def least_by_programme(pattern, text, costs):
     for end, letter in enumerate(text, start=1):
         following = [0]
         for i, symbol in enumerate(pattern, start=1):
-            following.append(min(
-                column[i - 1] + pair(symbol, letter), following[-1] + deletion,
-                column[i] + insertion,
-            ))  # fmt: skip
+            diagonal = column[i - 1] + pair(symbol, letter)
+            following.append(min(diagonal, following[-1] + deletion, column[i] + insertion))
         column = following
         least[end] = column[-1]
     return least
@@ -158,22 +158,17 @@ def test_long_texts_on_many_threads_and_blocks(lengths):
     least = least_by_programme(pattern, text, oracle_costs(EditCosts(), "dna"))
     best = min(least.values())
     for size in (997, 1_000_000):
-        found = match_approximate(
-            pattern_set({"p": pattern}), encoded({"t": text}, "dna"), device="cpu", threads=3,
-            block_symbols=size,
-        )  # fmt: skip
+        found = approximate({"p": pattern}, {"t": text}, threads=3, block_symbols=size)
         assert [(m.end, m.distance) for m in found] == [
             (end, value) for end, value in least.items() if value == best
         ]
 
 
 def test_progress_moves_within_a_block(monkeypatch):
-    monkeypatch.setattr(ends, "POSITIONS_PER_TASK", 100)
+    monkeypatch.setattr(cpu, "POSITIONS_PER_TASK", 100)
     text, done = text_of(np.random.default_rng(3), "ACGT", 2000), []
-    match_approximate(
-        pattern_set({"p": "ACGTACGT", "q": text[50:250]}), encoded({"t": text}, "dna"),
-        max_distance=1, device="cpu", threads=2, progress=done.append,
-    )  # fmt: skip
+    patterns = {"p": "ACGTACGT", "q": text[50:250]}
+    approximate(patterns, {"t": text}, max_distance=1, threads=2, progress=done.append)
     assert sum(done) == len(text)
     assert len(done) > 10
 
@@ -187,29 +182,20 @@ def test_substitution_table():
     def pair(symbol, letter):
         return 0 if symbol == letter else 1 if {symbol, letter} == {"A", "G"} else 3
 
-    found = match_approximate(
-        pattern_set(patterns), encoded(texts, "dna"), max_distance=3, device="cpu",
-        costs=EditCosts(2, 2, 0, table),
-    )  # fmt: skip
+    found = approximate(patterns, texts, max_distance=3, costs=EditCosts(2, 2, 0, table))
     assert rows(found) == oracle.approximate(patterns, texts, (2, 2, pair), 3)
     with pytest.raises(ScoringError, match="table has shape"):
-        match_approximate(
-            pattern_set(patterns), [], max_distance=1, costs=EditCosts(table=np.zeros((2, 2), int))
-        )
+        approximate(patterns, {}, max_distance=1, costs=EditCosts(table=np.zeros((2, 2), int)))
 
 
 def test_wide_costs_need_32_bits():
     costs = EditCosts(2000, 3000, 4000)
     rng = np.random.default_rng(9)
     patterns, texts = {"p": text_of(rng, "ACGT", 40)}, {"t": text_of(rng, "ACGT", 60)}
-    found = match_approximate(
-        pattern_set(patterns), encoded(texts, "dna"), costs=costs, device="cpu"
-    )
+    found = approximate(patterns, texts, costs=costs)
     assert rows(found) == oracle.approximate(patterns, texts, oracle_costs(costs, "dna"))
     with pytest.raises(ScoringError, match="could overflow"):
-        match_approximate(
-            pattern_set({"p": "A" * 100}), [], costs=EditCosts(1, 2**28, 1), device="cpu"
-        )
+        approximate({"p": "A" * 100}, {}, costs=EditCosts(1, 2**28, 1))
 
 
 @pytest.mark.parametrize("deletion", [1000, 1 << 20])
@@ -226,10 +212,7 @@ def test_matches_that_may_be_far_longer_than_the_text(monkeypatch, deletion):
     texts = {"t0": "AC", "t1": text_of(rng, "ACGT", 90)}
     patterns = {"p": text_of(rng, "ACGT", 70)}
     costs = EditCosts(1, deletion, 1)
-    found = match_approximate(
-        pattern_set(patterns, "dna", False), encoded(texts, "dna"), costs=costs, device="cpu",
-        threads=2, max_distance=None,
-    )  # fmt: skip
+    found = approximate(patterns, texts, costs=costs, threads=2)
     assert rows(found) == oracle.approximate(patterns, texts, oracle_costs(costs, "dna"))
     assert max(span[0] for span in spans) <= 92
 
@@ -237,85 +220,54 @@ def test_matches_that_may_be_far_longer_than_the_text(monkeypatch, deletion):
 @pytest.mark.parametrize("patterns", [{"p": "AAA"}, {"p": "AAA", "q": "AAR"}])
 def test_more_hits_than_the_first_buffer_holds(patterns):
     n = 70_000
-    text = encoded({"t": "A" * n}, "dna")
-    exact = match_exact(pattern_set(patterns), text, device="cpu", threads=1)
-    assert len(exact) == len(patterns) * (n - 2)
-    assert exact.starts[:: len(patterns)].tolist() == list(range(n - 2))
-    text = encoded({"t": "A" * 40_000}, "dna")
-    found = match_approximate(
-        pattern_set({"p": "AAA"}), text, max_distance=1, device="cpu", threads=1
-    )
+    found = exact(patterns, {"t": "A" * n}, threads=1)
+    assert len(found) == len(patterns) * (n - 2)
+    assert found.starts[:: len(patterns)].tolist() == list(range(n - 2))
+    found = approximate({"p": "AAA"}, {"t": "A" * 40_000}, max_distance=1, threads=1)
     assert [match.end for match in found] == list(range(2, 40_001))
 
 
-def test_chunks_are_one_text():
-    texts, patterns = {"t": "ACGTACGGTACGTTACG", "u": "ACG"}, {"p": "ACG", "q": "GTTA"}
-    (whole, second), patterns = encoded(texts, "dna"), pattern_set(patterns)
-    chunks = [
-        SequenceChunk("t", whole.codes[:5], False), SequenceChunk("t", whole.codes[5:6], False),
-        SequenceChunk("t", whole.codes[6:], False), SequenceChunk("t", whole.codes[:0], True),
-        second,
-    ]  # fmt: skip
-    exact = (list(match_exact(patterns, t, device="cpu")) for t in (chunks, [whole, second]))
-    assert next(exact) == next(exact)
-    near = (
-        match_approximate(patterns, t, max_distance=1, device="cpu")
-        for t in (chunks, [whole, second])
-    )
-    assert next(near) == next(near)
-
-
-@pytest.mark.parametrize("size", [1, 4, 9])
-def test_a_text_that_ends_with_an_empty_chunk(size):
-    texts, patterns = {"t": "ACGTACGG", "u": "TTACGTTACG"}, {"p": "ACGT"}
-    first, second = encoded(texts, "dna")
-    chunks = [
-        SequenceChunk("t", first.codes, False), SequenceChunk("t", first.codes[:0], True), second,
-    ]  # fmt: skip
-    found = match_exact(pattern_set(patterns), chunks, device="cpu", block_symbols=size)
+@pytest.mark.parametrize("size", [1, 4, 9, 1 << 24])
+def test_chunks_are_one_text(size):
+    """One text in chunks of several sizes, an empty one at the end, and a whole one."""
+    texts, patterns = {"t": "ACGTACGGTACGTTACG", "u": "TTACGTTACG"}, {"p": "ACG", "q": "GTTA"}
+    whole, second = encoded(texts, "dna")
+    parts = whole.codes[:5], whole.codes[5:6], whole.codes[6:], whole.codes[:0]
+    chunks = [SequenceChunk("t", part, k == 3) for k, part in enumerate(parts)]
+    options = {"device": "cpu", "block_symbols": size}
+    found = match_exact(pattern_set(patterns), [*chunks, second], **options)
     assert list(found) == oracle.exact(patterns, texts)
-    found = match_approximate(
-        pattern_set(patterns), chunks, max_distance=1, device="cpu", block_symbols=size
-    )
-    assert rows(found) == oracle.approximate(
-        patterns, texts, oracle_costs(EditCosts(), "dna"), max_distance=1
-    )
+    found = match_approximate(pattern_set(patterns), [*chunks, second], max_distance=1, **options)
+    costs = oracle_costs(EditCosts(), "dna")
+    assert rows(found) == oracle.approximate(patterns, texts, costs, max_distance=1)
 
 
 def test_palindromes_are_reported_on_both_strands():
-    found = list(match_exact(
-        pattern_set({"EcoRI": "GAATTC"}, both=True), encoded({"t": "AGAATTCA"}, "dna"),
-        device="cpu",
-    ))  # fmt: skip
-    assert found == [("EcoRI", "t", 1, 7, "+"), ("EcoRI", "t", 1, 7, "-")]
+    found = exact({"EcoRI": "GAATTC"}, {"t": "AGAATTCA"}, both=True)
+    assert list(found) == [("EcoRI", "t", 1, 7, "+"), ("EcoRI", "t", 1, 7, "-")]
 
 
 @pytest.mark.parametrize(("text", "pattern"), [("ACG", "ACGT"), ("ACGT", "ACGT"), ("NNNN", "NN")])
 def test_pattern_longer_than_text_equal_to_it_and_n(text, pattern):
     texts, patterns = {"t": text}, {"p": pattern}
-    exact = match_exact(pattern_set(patterns), encoded(texts, "dna"), device="cpu")
-    assert list(exact) == oracle.exact(patterns, texts)
-    assert bool(len(exact)) == (text == pattern)
-    found = match_approximate(pattern_set(patterns), encoded(texts, "dna"), device="cpu")
+    found = exact(patterns, texts)
+    assert list(found) == oracle.exact(patterns, texts)
+    assert bool(len(found)) == (text == pattern)
+    found = approximate(patterns, texts)
     assert rows(found) == oracle.approximate(patterns, texts, oracle_costs(EditCosts(), "dna"))
 
 
 def test_nothing_found():
-    patterns, texts = pattern_set({"p": "ACGTACGT"}), encoded({"t": "TTTTTTTT"}, "dna")
-    assert len(match_exact(patterns, texts, device="cpu")) == 0
-    assert match_approximate(patterns, texts, max_distance=2, device="cpu") == []
-    assert match_approximate(patterns, [], device="cpu") == []
+    patterns, texts = {"p": "ACGTACGT"}, {"t": "TTTTTTTT"}
+    assert len(exact(patterns, texts)) == 0
+    assert approximate(patterns, texts, max_distance=2) == []
+    assert approximate(patterns, {}) == []
 
 
 def test_starts_are_those_of_the_longest_match():
-    (match,) = match_approximate(
-        pattern_set({"p": "AACC"}), encoded({"t": "GGAAACCGG"}, "dna"), max_distance=0,
-        device="cpu",
-    )  # fmt: skip
+    (match,) = approximate({"p": "AACC"}, {"t": "GGAAACCGG"}, max_distance=0)
     assert (match.start, match.end, match.cigar) == (3, 7, (("=", 4),))
-    found = match_approximate(
-        pattern_set({"p": "AACC"}), encoded({"t": "GGACCGG"}, "dna"), device="cpu"
-    )
+    found = approximate({"p": "AACC"}, {"t": "GGACCGG"})
     # G|ACC with a substitution is longer than ACC with a deletion
     assert [(m.start, m.end, m.cigar) for m in found] == [(1, 5, (("X", 1), ("=", 3)))]
 
@@ -327,17 +279,17 @@ def test_bad_costs(costs):
 
 
 def test_bad_input():
-    text = encoded({"t": "ACGT"}, "dna")
+    text = {"t": "ACGT"}
     with pytest.raises(InputError, match="record p: empty pattern"):
-        match_exact(pattern_set({"p": ""}), text, device="cpu")
+        exact({"p": ""}, text)
     with pytest.raises(InputError, match="no pattern"):
-        match_exact(PatternSet([]), text, device="cpu")
+        exact({}, text)
     with pytest.raises(InputError, match="record q: the maximum distance 2 is not below 2"):
-        match_approximate(pattern_set({"p": "ACG", "q": "AC"}), text, max_distance=2, device="cpu")
+        approximate({"p": "ACG", "q": "AC"}, text, max_distance=2)
     with pytest.raises(InputError, match="negative"):
-        match_approximate(pattern_set({"p": "ACG"}), text, max_distance=-1, device="cpu")
+        approximate({"p": "ACG"}, text, max_distance=-1)
     with pytest.raises(InputError, match="no reverse strand"):
-        match_exact(pattern_set({"p": "ACG"}, "protein", both=True), text, device="cpu")
+        exact({"p": "ACG"}, text, "protein", both=True)
     with pytest.raises(InputError, match="record p, position 2: illegal symbol '!'"):
         Pattern.from_text("p", "A!")
 
@@ -354,9 +306,7 @@ def test_few_patterns_in_long_texts(seed, alphabet):
         patterns[f"p{k}"] = text[at : at + int(rng.integers(1, 20))].replace("N", "A")
     patterns["last"] = text[-9:].replace("N", "A")
     texts = {"t": text, "u": text[:70]}
-    found = match_exact(
-        pattern_set(patterns, alphabet), encoded(texts, alphabet), device="cpu", threads=2
-    )
+    found = exact(patterns, texts, alphabet, threads=2)
     assert list(found) == oracle.exact(patterns, texts, alphabet)
 
 
@@ -364,7 +314,7 @@ def test_many_patterns_of_many_lengths():
     rng = np.random.default_rng(4)
     texts = {"t": text_of(rng, "ACGT", 3000)}
     patterns = {f"p{k}": text_of(rng, "ACGT", int(rng.integers(4, 9))) for k in range(2000)}
-    found = match_exact(pattern_set(patterns), encoded(texts, "dna"), device="cpu")
+    found = exact(patterns, texts)
     where = {}
     for length in range(4, 9):
         for start in range(3001 - length):
@@ -373,5 +323,5 @@ def test_many_patterns_of_many_lengths():
         (start, k, name)
         for k, (name, pattern) in enumerate(patterns.items())
         for start in where.get(pattern, [])
-    )  # fmt: skip
+    )
     assert [(row[2], row[0]) for row in found] == [(start, name) for start, _, name in expected]

@@ -5,15 +5,7 @@ import pytest
 
 from gpu_tools.matching import ALPHABETS, match_approximate, seeds
 from gpu_tools.model.scoring import EditCosts
-from tests.matching.test_api import (
-    LETTERS,
-    check_cigars,
-    encoded,
-    oracle_costs,
-    pattern_set,
-    rows,
-    text_of,
-)
+from tests.matching import test_api as shared
 from tests.oracles import matching as oracle
 
 
@@ -23,42 +15,44 @@ def chosen(patterns, errors):
     return seeds.choose(patterns.probes(), patterns.matches, errors, times)
 
 
-@pytest.mark.parametrize("alphabet", LETTERS)
+@pytest.mark.parametrize("alphabet", shared.LETTERS)
 @pytest.mark.parametrize("kind", ["unit", "weighted"])
 @pytest.mark.parametrize("seed", range(8))
 def test_seeds_miss_nothing(seed, kind, alphabet):
     rng = np.random.default_rng(300 + seed)
     costs = EditCosts() if kind == "unit" else EditCosts(2, 1, 3)
-    letters = LETTERS[alphabet][0]
+    letters = shared.LETTERS[alphabet][0]
     plain = "".join(letter for letter in letters if letter not in "NX*")
-    patterns = {f"p{k}": text_of(rng, plain, int(rng.integers(18, 26))) for k in range(4)}
-    texts = {"t": text_of(rng, letters, 30), "u": text_of(rng, letters, 30)}
+    patterns = {f"p{k}": shared.text_of(rng, plain, int(rng.integers(18, 26))) for k in range(4)}
+    texts = {"t": shared.text_of(rng, letters, 30), "u": shared.text_of(rng, letters, 30)}
     for pattern in patterns.values():
         copied = list(pattern)
         for _ in range(int(rng.integers(0, 3))):
             copied[int(rng.integers(len(copied)))] = str(rng.choice(list(plain)))
         del copied[int(rng.integers(len(copied)))]
-        texts["t"] += "".join(copied) + text_of(rng, letters, int(rng.integers(3)))
+        texts["t"] += "".join(copied) + shared.text_of(rng, letters, int(rng.integers(3)))
     texts["u"] += patterns["p0"]
-    searched = pattern_set(patterns, alphabet, alphabet == "dna")
+    searched = shared.pattern_set(patterns, alphabet, alphabet == "dna")
     assert not chosen(searched, 2).others
     found = match_approximate(
-        searched, encoded(texts, alphabet), max_distance=2, costs=costs, device="cpu",
+        searched, shared.encoded(texts, alphabet), max_distance=2, costs=costs, device="cpu",
         block_symbols=50 if seed % 2 else 10_000,
     )  # fmt: skip
-    terms = oracle_costs(costs, alphabet)
-    assert rows(found) == oracle.approximate(patterns, texts, terms, 2, alphabet, alphabet == "dna")
+    terms = shared.oracle_costs(costs, alphabet)
+    assert shared.rows(found) == oracle.approximate(
+        patterns, texts, terms, 2, alphabet, alphabet == "dna"
+    )
     assert found
-    check_cigars(found, patterns, texts, terms, alphabet)
+    shared.check_cigars(found, patterns, texts, terms, alphabet)
 
 
 def test_seeds_are_used_where_they_pay():
     rng = np.random.default_rng(5)
-    patterns = {f"p{k}": text_of(rng, "ACGT", 40) for k in range(8)}
+    patterns = {f"p{k}": shared.text_of(rng, "ACGT", 40) for k in range(8)}
     patterns["short"] = "ACGTAC"
-    texts = encoded({"t": patterns["p3"][:20] + "A" + patterns["p3"][20:]}, "dna")
-    found = match_approximate(pattern_set(patterns), texts, max_distance=3, device="cpu")
-    assert chosen(pattern_set(patterns), 3).others == [8]
+    texts = shared.encoded({"t": patterns["p3"][:20] + "A" + patterns["p3"][20:]}, "dna")
+    found = match_approximate(shared.pattern_set(patterns), texts, max_distance=3, device="cpu")
+    assert chosen(shared.pattern_set(patterns), 3).others == [8]
     assert {match.pattern for match in found} == {"p3", "short"}
 
 
@@ -70,8 +64,7 @@ def test_errors_that_cost_nothing_have_no_seeds():
     assert seeds.most_errors(costs, ALPHABETS["dna"].matches, 4) is None
     assert seeds.most_errors(EditCosts(3, 2, 5), ALPHABETS["dna"].matches, 5) == 2
     patterns = {f"p{k}": "AC" * 20 for k in range(3)}
-    found = match_approximate(
-        pattern_set(patterns), encoded({"t": "TC" * 20}, "dna"), max_distance=0, costs=costs,
-        device="cpu",
-    )  # fmt: skip
+    texts = shared.encoded({"t": "TC" * 20}, "dna")
+    options = {"max_distance": 0, "costs": costs, "device": "cpu"}
+    found = match_approximate(shared.pattern_set(patterns), texts, **options)
     assert [match.distance for match in found] == [0, 0, 0]

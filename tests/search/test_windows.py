@@ -8,9 +8,9 @@ import pytest
 
 from gpu_tools.errors import InputError
 from gpu_tools.model.sequences import Sequence
+from gpu_tools.search import windows as searched
 from gpu_tools.search.api import SearchOptions, build_index, find_windows
-from gpu_tools.search.targets import LONG, OFTEN, SHORT, TargetSearch
-from gpu_tools.search.windows import ChainSpan, longest_intron, resolved
+from gpu_tools.search.windows import LONG, OFTEN, SHORT, TargetSearch
 from tests.search.cases import coding, dna, gene, planted, protein, record, target, turned
 
 OPTIONS = SearchOptions(shapes="1011,1101", max_intron=1_000)
@@ -62,8 +62,8 @@ def test_tandem_copies_have_a_window_each(strand):
     if strand == "-":
         text = turned(text)
         spans = [(len(text) - b, len(text) - a) for a, b in spans[::-1]]
-    windows = sorted(found_in([text], residues, replace(OPTIONS, min_score=200)),
-                     key=lambda w: w.start)  # fmt: skip
+    windows = found_in([text], residues, replace(OPTIONS, min_score=200))
+    windows.sort(key=lambda w: w.start)
     assert len(windows) == 2
     for window, (start, end) in zip(windows, spans, strict=True):
         assert window.start <= start < end <= window.end
@@ -174,25 +174,30 @@ def test_targets_of_another_kind_are_errors(kind, targets, what):
 
 def span(first, last, start, end, score, around=500):
     chains = ((start, end),)
-    return ChainSpan(first, last, start, end, max(start - around, 0), end + around, score, chains)
+    low, high = max(start - around, 0), end + around
+    return searched.ChainSpan(first, last, start, end, low, high, score, chains)
+
+
+def resolved(*spans):
+    return searched.without_overlaps(spans, 3, 100)
 
 
 def test_windows_that_overlap():
     a = span(0, 90, 1_000, 1_300, 300)
     apart, again = span(0, 90, 2_400, 2_700, 250), span(0, 90, 1_700, 2_000, 250)
-    assert resolved([apart, a], 3, 100) == [a, apart]
-    left, right = resolved([again, a], 3, 100)
+    assert resolved(apart, a) == [a, apart]
+    left, right = resolved(again, a)
     assert left.high == right.low
     assert a.end < left.high < again.start
     weak = span(10, 30, 1_500, 1_560, 50)
-    assert resolved([a, weak], 3, 100) == [replace(a, high=2_060, chains=a.chains + weak.chains)]
+    assert resolved(a, weak) == [replace(a, high=2_060, chains=a.chains + weak.chains)]
     outside = span(10, 30, 1_790, 1_850, 50)
-    assert [w.high for w in resolved([a, outside], 3, 100)] == [1_790, outside.high]
+    assert [w.high for w in resolved(a, outside)] == [1_790, outside.high]
     far = span(10, 30, 1_900, 1_960, 50)
-    assert [w.low for w in resolved([a, far], 3, 100)] == [500, 1_800]
+    assert [w.low for w in resolved(a, far)] == [500, 1_800]
     nested = span(0, 40, 1_100, 1_200, 200)
     both = a.chains + nested.chains
-    assert resolved([nested, a], 3, 100) == [replace(a, last=90, chains=both)]
+    assert resolved(nested, a) == [replace(a, last=90, chains=both)]
 
 
 def covered(spans):
@@ -205,11 +210,9 @@ def test_no_windows_of_a_strand_overlap():
         spans = []
         for start in rng.integers(0, 20_000, 12).tolist():
             first, length = int(rng.integers(0, 50)), int(rng.integers(10, 50))
-            spans.append(
-                span(first, first + length, start, start + 3 * length, int(rng.integers(50, 400)),
-                     int(rng.integers(1, 2_000)))
-            )  # fmt: skip
-        left = resolved(spans, 3, 100)
+            score, around = int(rng.integers(50, 400)), int(rng.integers(1, 2_000))
+            spans.append(span(first, first + length, start, start + 3 * length, score, around))
+        left = resolved(*spans)
         assert all(a.high <= b.low for a, b in pairwise(left))
         assert covered(left) == covered(spans)
         assert all(w.low <= w.start < w.end <= w.high for w in left)
@@ -218,7 +221,7 @@ def test_no_windows_of_a_strand_overlap():
 
 
 def test_the_longest_intron_for_points_is_the_longest_that_they_pay():
-    assert longest_intron(0, 10_000) == 0
-    assert longest_intron(4, 10_000) == 4 * 256
-    assert longest_intron(10, 100_000) == 2 * 2_048
-    assert longest_intron(30, 50_000) == 50_000
+    assert searched.longest_intron(0, 10_000) == 0
+    assert searched.longest_intron(4, 10_000) == 4 * 256
+    assert searched.longest_intron(10, 100_000) == 2 * 2_048
+    assert searched.longest_intron(30, 50_000) == 50_000

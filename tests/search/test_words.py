@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from gpu_tools.errors import InputError, ScoringError
-from gpu_tools.search import targets
+from gpu_tools.search import hits as chains
+from gpu_tools.search import windows as targets
 from gpu_tools.search.api import SearchOptions, build_index
-from gpu_tools.search.cpu import chains
-from gpu_tools.search.cpu.words import plain_symbols
-from gpu_tools.search.targets import TargetSearch
-from gpu_tools.search.words import AMINO_ACID_CLASSES, SHAPES
+from gpu_tools.search.windows import TargetSearch
+from gpu_tools.search.words import AMINO_ACID_CLASSES, SHAPES, plain_symbols
 from tests.oracles import search as oracle
 from tests.search.cases import code_of, dna, gene, pair, protein, record, target, turned
 
@@ -38,7 +37,13 @@ def positions_of(index, shape: int, strand: int) -> set:
 @pytest.mark.parametrize("kind", ["protein", "cdna"])
 def test_an_index_has_the_words_of_both_strands(kind, code):
     rng = np.random.default_rng(code)
-    texts = [dna(rng, 61), dna(rng, 40) + "N" + dna(rng, 45), "ACGTA", "", dna(rng, 50)]
+    texts = [
+        dna(rng, 61),
+        dna(rng, 40) + "N" + dna(rng, 45),
+        "ACGTA",
+        "",
+        dna(rng, 50),
+    ]
     options = SearchOptions(shapes=f"{SHAPE},1101", genetic_code=code)
     index = build_index(
         [record(t, str(k)) for k, t in enumerate(texts)], kind=kind, options=options
@@ -82,10 +87,9 @@ def test_hits_are_extensions_of_shared_words(monkeypatch):
     search = TargetSearch(index, SearchOptions(repeats=1e6))
     search.limits = search.limits._replace(near=-1000, least=18)
     drop = search.limits.drop
-    every = oracle.hits(
-        text, residues, SHAPE, AMINO_ACID_CLASSES, pair, drop, 18, code_of()
-    )  # fmt: skip
-    found = {tuple(row) for row in search.hits(target(residues).codes).tolist()}
+    classes, code = AMINO_ACID_CLASSES, code_of()
+    every = oracle.hits(text, residues, SHAPE, classes, pair, drop, 18, code)
+    found = {tuple(row) for row in search.hits_of(target(residues).codes).tolist()}
     start = {0: lambda place: place, 1: lambda place: len(text) - place - 3}
     expected = {(s, first, last, start[s](place), score) for s, first, last, place, score in every}
     assert found <= expected
@@ -107,9 +111,9 @@ def test_short_targets_have_words_with_a_free_symbol(monkeypatch):
     index = build_index([record(gene(rng, other, 30))], options=SearchOptions(shapes="1111"))
     search = TargetSearch(index, SearchOptions())
     search.limits = search.limits._replace(near=-1000)
-    with_free = search.hits(target(residues).codes)
+    with_free = search.hits_of(target(residues).codes)
     monkeypatch.setattr(targets, "SHORT", 0)
-    without = search.hits(target(residues).codes)
+    without = search.hits_of(target(residues).codes)
     assert not (without[:, chains.SCORE] > 30).any()
     assert (with_free[:, chains.LAST] - with_free[:, chains.FIRST]).max() > 10
     assert {tuple(row) for row in without.tolist()} <= {tuple(row) for row in with_free.tolist()}
@@ -120,22 +124,27 @@ def test_neighbours_leave_out_no_hit_that_scores_enough_beside_its_word():
     residues = protein(rng, 60)
     index = build_index([record(dna(rng, 2_000) + gene(rng, residues))], options=OPTIONS)
     search = TargetSearch(index, SearchOptions())
-    best = search.hits(target(residues).codes)[:, chains.SCORE].max()
+    best = search.hits_of(target(residues).codes)[:, chains.SCORE].max()
     assert best >= sum(pair(letter, letter) for letter in residues[:30])
+
+
+LINKS = chains.Links(3, 3_000, 5, 10, 4, 1_000)
+
+
+def random_hits(seed, count=70):
+    """Return sorted hits of two strands, many of which can follow each other."""
+    rng = np.random.default_rng(seed)
+    first, length = rng.integers(0, 80, count), rng.integers(4, 25, count)
+    start = 3 * first + rng.integers(0, 3, count) + rng.choice([0, 3, 200, 900, 5_000], count)
+    strand, score = rng.integers(0, 2, count), rng.integers(20, 90, count)
+    found = np.column_stack((strand, first, first + length, start, score)).astype(np.int64)
+    return found[np.lexsort((found[:, 2], found[:, 1], found[:, 3], found[:, 0]))]
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_chains_are_those_of_all_pairs_of_hits(seed):
-    rng = np.random.default_rng([7, seed])
-    count = 60
-    first, length = rng.integers(0, 80, count), rng.integers(4, 25, count)
-    start = 3 * first + rng.integers(0, 3, count) + rng.choice([0, 3, 200, 900, 5_000], count)
-    found = np.column_stack((
-        rng.integers(0, 2, count), first, first + length, start, rng.integers(20, 90, count),
-    )).astype(np.int64)  # fmt: skip
-    found = found[np.lexsort((found[:, 2], found[:, 1], found[:, 3], found[:, 0]))]
-    links = chains.Links(3, 3_000, 5, 10, 4, 1_000)
-    scores, before = chains.best_chains(found, links)
+    found = random_hits([7, seed])
+    scores, before = chains.best_chains(found, LINKS)
     rows = found.tolist()
     assert scores.tolist() == oracle.chain_scores(rows, 3, 3_000, 5, 10, 4)
     for k, previous in enumerate(before.tolist()):
@@ -145,46 +154,26 @@ def test_chains_are_those_of_all_pairs_of_hits(seed):
         assert scores[k] == found[k, chains.SCORE] + rest
 
 
-def test_chains_are_taken_that_share_no_hit_with_better_ones():
-    scores = np.array([50, 90, 70, 40, 65])
-    before = np.array([-1, 0, 0, -1, 3])
-    order = np.argsort(-scores, kind="stable")
-    owner, found, cut = chains.separate(order, scores, before, 25, 9)
-    # the third hit's chain begins with the first one's
-    assert owner.tolist() == [0, 0, -1, 1, 1]
-    assert found.tolist() == [90, 65]
-    assert np.flatnonzero(cut).tolist() == [2]
-    assert chains.separate(order, scores, before, 20, 1)[1].tolist() == [90]
-
-
 def test_hits_beside_a_chain_that_is_taken_are_chained_anew():
     """Hits of a copy follow better ones of the other copy, and then each other."""
-    links = chains.Links(3, 3_000, 5, 10, 4, 1_000)
-    copies = [(0, 0, 40, 1_000, 200), (0, 40, 80, 1_120, 200),
-              (0, 20, 45, 1_400, 50), (0, 50, 70, 1_490, 40)]  # fmt: skip
-    owner, totals = chains.chains_apart(np.array(copies), links, 85, 9)
+    copies = [(0, 0, 40, 1_000, 200), (0, 40, 80, 1_120, 200)]
+    copies += [(0, 20, 45, 1_400, 50), (0, 50, 70, 1_490, 40)]
+    owner, totals = chains.chains_apart(np.array(copies), LINKS, 85, 9)
     assert owner.tolist() == [0, 0, 1, 1]
     assert totals.tolist() == [400, 90]
-    assert chains.chains_apart(np.array(copies), links, 85, 1)[1].tolist() == [400]
+    assert chains.chains_apart(np.array(copies), LINKS, 85, 1)[1].tolist() == [400]
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_chains_share_no_hit_and_have_the_scores_of_their_hits(seed):
-    rng = np.random.default_rng([8, seed])
-    first, length = rng.integers(0, 80, 80), rng.integers(4, 25, 80)
-    start = 3 * first + rng.choice([0, 3, 200, 900], 80)
-    rows = np.column_stack((
-        rng.integers(0, 2, 80), first, first + length, start, rng.integers(20, 90, 80)
-    )).astype(np.int64)  # fmt: skip
-    rows = rows[np.lexsort((rows[:, 2], rows[:, 1], rows[:, 3], rows[:, 0]))]
-    links = chains.Links(3, 3_000, 5, 10, 4, 1_000)
-    owner, totals = chains.chains_apart(rows, links, 60, 99)
+    rows = random_hits([8, seed])
+    owner, totals = chains.chains_apart(rows, LINKS, 60, 99)
     for number, total in enumerate(totals.tolist()):
         own = rows[owner == number].tolist()
         costs = [oracle.link_cost(a, b, 3, 3_000, 5, 10, 4) for a, b in pairwise(own)]
         assert sum(row[chains.SCORE] for row in own) - sum(costs) == total >= 60
     left = rows[owner < 0]
-    assert not len(left) or chains.best_chains(left, links)[0].max() < 60
+    assert not len(left) or chains.best_chains(left, LINKS)[0].max() < 60
 
 
 def test_stretches_of_few_residues_are_plain():

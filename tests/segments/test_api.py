@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from gpu_tools import InputError, max_segment, max_segments, max_submatrix
-from gpu_tools.segments.cpu import best_segment as cpu
-from gpu_tools.segments.cpu import maximal_segments as maximal_cpu
+from gpu_tools.segments.cpu import segments as cpu
 from tests.oracles import segments as oracle
 from tests.segments import cases
 
@@ -61,8 +60,8 @@ def test_worked_example_of_the_best_segment():
 @pytest.mark.parametrize("seed", range(12))
 def test_segments_across_chunks_and_tiles(seed, threads):
     """Sparse values around the ends of chunks: the oracle skips the zeros between them."""
-    values = cases.sparse_values(np.random.default_rng(seed), maximal_cpu.RUN, 5)
-    assert cpu.TILE < maximal_cpu.RUN
+    values = cases.sparse_values(np.random.default_rng(seed), cpu.RUN, 5)
+    assert cpu.TILE < cpu.RUN
     found = as_list(max_segments(values, device="cpu", threads=threads))
     assert found == cases.maximal_of_sparse(values)
     best = max_segment(values, device="cpu", threads=threads)
@@ -72,7 +71,7 @@ def test_segments_across_chunks_and_tiles(seed, threads):
 @pytest.mark.parametrize("seed", range(6))
 def test_dense_values_in_several_chunks(seed):
     rng = np.random.default_rng(seed)
-    values = rng.integers(-9, 9 + seed % 3, 2 * maximal_cpu.RUN + 100).astype(np.int32)
+    values = rng.integers(-9, 9 + seed % 3, 2 * cpu.RUN + 100).astype(np.int32)
     found = max_segments(values, device="cpu")
     sums = np.concatenate(([0], values.cumsum(dtype=np.int64)))
     assert np.array_equal(found.scores, sums[found.ends] - sums[found.starts])
@@ -90,11 +89,11 @@ def test_dense_values_in_several_chunks(seed):
 
 def test_widening_segments_stay_open():
     """Every segment could still grow, so that none is left out between the chunks."""
-    steps = np.arange(1, 3 * maximal_cpu.RUN)
+    steps = np.arange(1, 3 * cpu.RUN)
     values = np.where(steps % 2, steps, -steps)
     found = max_segments(values, device="cpu")
-    assert len(found) == 3 * maximal_cpu.RUN // 2
-    joined = max_segments(np.append(values, 4 * maximal_cpu.RUN), device="cpu")
+    assert len(found) == 3 * cpu.RUN // 2
+    joined = max_segments(np.append(values, 4 * cpu.RUN), device="cpu")
     assert as_list(joined)[-1][1] == len(values) + 1
     assert len(joined) == 1 + np.count_nonzero(found.ends <= joined.starts[-1])
 

@@ -1,11 +1,17 @@
-"""The score pass on a CPU, strip by strip; see `gpu_tools.local.cpu.vectors`.
+"""The score pass on a CPU: upper bounds of the scores of tiles of a matrix, or of a *window* of it.
 
-It bounds the scores of the tiles of a matrix, or of a part of it, a *window*. What comes into a
-window across its top and left border is known as upper bounds alone.
+The lanes of a vector hold neighbouring blocks of columns. In step s, lane l computes the row
+2 (s - l) and the row below. So it needs from the lane before what that lane computed one step
+earlier. A *strip* is the columns of all lanes. Of the strip before, it needs only the last column,
+the *border*. Scores on the top and left border of a window are known as upper bounds alone.
 
-Some steps at a time are left out if no alignment of interest can run through their cells: the
-highest score in the lanes or on the border, and a match for each row or column that is left, make
-less than the threshold. They hand on nothing, as if nothing had come in.
+Cells hold scores less an offset, so that 0 is the smallest integer of their type and additions that
+saturate keep scores from falling under it. A cell at the largest integer may have been cut off;
+then a wider type does the work.
+
+Some steps at a time are skipped if no alignment above the threshold can run through their cells:
+the highest score in the lanes or on the border, and a match for each row or column that remains,
+add up to less. The cells behind them begin from 0.
 """
 
 from __future__ import annotations
@@ -21,26 +27,19 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.loops import first_from, largest_in, largest_of
 from gpu_tools.hardware.progress import CELLS_PER_REPORT, watched
-from gpu_tools.local.cpu.vectors import (
-    LONGEST_BLOCK,
-    ZERO,
-    AffineCosts,
-    advance,
-    block_of,
-    close_tile,
-    costs_of,
-    enter,
-    laid_out,
-    leave,
-    reversed_symbols,
-)
 from gpu_tools.local.problem import ALL, Problem, Rectangle, Threshold
+from gpu_tools.model.sequences import OTHER
 
 _log = logging.getLogger(__name__)
 
 _NO_PAIRS = np.empty(0, np.int64), np.empty(0, np.int64)
 STEPS = 32
-"""Steps that are left out, or done, together."""
+"""Steps that are skipped, or done, together."""
+LONGEST_BLOCK = 128
+"""Limit of the columns of a lane: a strip stays in the nearest cache."""
+_MATCH, _MISMATCH, _OPENS, _EXTENDS, ZERO = range(5)
+_PAD_ROW, _PAD_COLUMN, _OTHER_COLUMN = 100, 101, 102
+"""Symbols that are equal to none."""
 
 
 class WindowBorder(NamedTuple):
@@ -51,10 +50,10 @@ class WindowBorder(NamedTuple):
 
 
 class Pruning(NamedTuple):
-    """What tells whether cells can be part of an alignment of interest.
+    """Inputs of the decision to skip cells.
 
-    Alignments below the score `known` are of no interest; it `rises` with the best score so far. A
-    pair adds `gain` at most. `rows` and `columns` are those from a strip's first cell on.
+    Alignments below the score `known` are not searched for; it `rises` with the best score so far.
+    A pair adds `gain` at most. `rows` and `columns` count from a strip's first cell.
     """
 
     known: int
@@ -65,25 +64,15 @@ class Pruning(NamedTuple):
 
 
 def score_pass(
-    problem: Problem, side: int, threshold: Threshold = ALL,
+    problem: Problem,
+    side: int,
+    threshold: Threshold = ALL,
     done: Callable[[int], None] | None = None,
-) -> NDArray[np.int32]:  # fmt: skip
-    """Return upper bounds on the scores of each tile: the largest score, border tiles aside.
+) -> NDArray[np.int32]:
+    """Return upper bounds on the scores of each tile; `side` is a power of two.
 
-    Parameters
-    ----------
-    problem : Problem
-    side : int
-        Side of a tile, a power of two.
-    threshold : Threshold
-        For which alignments they are bounds; what cannot be part of one is left out.
-    done : callable, optional
-        Called with the number of cells of a large problem that are done since its last call.
-
-    Returns
-    -------
-    ndarray of int32, shape (tiles down, tiles across)
-        Padding behind the last row and column may raise the last tiles' bounds.
+    These are the largest scores, but padding behind the last row and column may raise those of the
+    last tiles. Cells that are part of no alignment within the threshold are skipped.
     """
     rows, columns = problem.shape
     window = Rectangle(0, rows, 0, columns)
@@ -107,42 +96,26 @@ def score_pass(
 
 
 def costs_that_fit(problem: Problem, *dtypes: type) -> list[AffineCosts]:
-    """Return the costs as elements of those types that are wide enough for each of them."""
+    """Return the costs in those of the types that are wide enough for each of them."""
     largest = max(int(np.abs(problem.table).max()), problem.gap_open)
     return [costs_of(problem, np.dtype(t)) for t in dtypes if largest <= np.iinfo(t).max]
 
 
 @njit(cache=True, nogil=True)
 def _bounds(problem, window, side, border, forbidden, threshold, costs, counter):
-    """Do what `bounds_of_window` does, which compiled functions call and Python does not."""
+    """Call `bounds_of_window` from Python."""
     return bounds_of_window(problem, window, side, border, forbidden, threshold, costs, counter)
 
 
 @njit(cache=True, nogil=True)
 def bounds_of_window(problem, window, side, border, forbidden, threshold, costs, counter):
-    """Return upper bounds on the scores of a window's tiles, none at all if `costs` is too narrow.
+    """Return upper bounds on the scores of a window's tiles, of size 0 if `costs` are too narrow.
 
-    Parameters
-    ----------
-    problem : Problem
-    window : Rectangle
-        It begins at a tile's corner.
-    side : int
-        Of a tile, a power of two.
-    border : WindowBorder
-    forbidden : tuple of ndarray, or None
-        Rows and columns of forbidden pairs.
-    threshold : Threshold
-        As in `score_pass`.
-    costs : AffineCosts
-    counter : ndarray of int64, shape (1,)
-        Raised by the cells of each strip that is done.
-
-    Returns
-    -------
-    ndarray of int32, shape (tiles down, tiles across)
-        As in `score_pass`.
+    The window begins at a corner of a tile.
     """
+    # best(i, j) = max(0, best(i-1, j-1) + pair(i, j), gap of query, gap of subject)
+    # gap(i, j) = max(best - open, gap - extend) of the cell before or above
+    # forbidden: rows and columns of forbidden pairs; counter: raised by the cells that are done
     weights = costs.weights
     lanes, zero = simd.VECTOR_BYTES // weights.itemsize, np.int64(weights[ZERO])
     query, n_columns = problem.query[window.top : window.bottom], window.right - window.left
@@ -182,9 +155,9 @@ def bounds_of_window(problem, window, side, border, forbidden, threshold, costs,
 
 @njit(nogil=True)
 def _barred_positions(forbidden, part, lanes, block, dtype):
-    """Return where each step's forbidden pairs begin, their positions, and zeros for each position.
+    """Return the offset of each step's forbidden pairs, their positions, and zeros per position.
 
-    Positions in lower rows come behind all those in upper rows. Without pairs, nothing begins.
+    Positions in lower rows come behind all those in upper rows. Without pairs all are empty.
     """
     f_rows, f_columns = forbidden
     begin, end = first_from(f_rows, part.top), first_from(f_rows, part.bottom)
@@ -207,7 +180,7 @@ def _barred_positions(forbidden, part, lanes, block, dtype):
 
 @njit(nogil=True)
 def _join_lanes(largest, most, first, block, side, zero):
-    """Raise tiles to what the lanes of a strip have met, `block` columns each."""
+    """Raise the tiles to the largest scores of a strip's lanes, `block` columns each."""
     for lane in range(most.shape[1]):
         across = (first + lane * block) // side
         if across < largest.shape[1]:
@@ -220,8 +193,8 @@ def _join_lanes(largest, most, first, block, side, zero):
 def _sweep(inputs, barred, following, most, side, pruning):
     """Sweep a strip; `most` receives the largest score of each lane, by row of tiles.
 
-    The cell of column c of lane l lies at c * lanes + l; so do the columns, see `laid_out`.
-    Returned is the score below which no alignment is of interest.
+    The cell of column c of lane l lies at c * lanes + l, and so do the columns, see `laid_out`.
+    Return the score below which alignments are not searched for.
     """
     known, rises, gain, n_rows, n_columns = pruning
     _, columns, _, border, weights = inputs
@@ -242,8 +215,8 @@ def _sweep(inputs, barred, following, most, side, pruning):
                 most[0, 0] = weights.dtype.type(highest + zero)  # see `bounds_of_window`
                 return known
             known = max(known, highest) if rises else known
-        if more < known and _comes_in(highest, edge, border, steps, zero) + more < known:
-            _leave_out(steps, cells, following, (most, side), zero)
+        if more < known and _highest_entering(highest, edge, border, steps, zero) + more < known:
+            _skip(steps, cells, following, (most, side), zero)
         else:
             _run(steps, inputs, barred, cells, following, (most, side))
     for lane in range(lanes):
@@ -262,7 +235,7 @@ def _highest(cells, lanes):
 
 
 @njit(nogil=True)
-def _comes_in(highest, edge, border, steps, zero):
+def _highest_entering(highest, edge, border, steps, zero):
     """Return the highest of a score, those of the lanes' edges, and those of the steps' border."""
     for value in edge:
         highest = max(highest, np.int64(value) - zero)
@@ -272,8 +245,8 @@ def _comes_in(highest, edge, border, steps, zero):
 
 
 @njit(nogil=True)
-def _leave_out(steps, cells, following, tiles, zero):
-    """Hand on nothing from steps in which no cell is of interest, and clear what the lanes hold."""
+def _skip(steps, cells, following, tiles, zero):
+    """Write 0 behind skipped steps, and clear the lanes."""
     best, falling, edge, met = cells
     most, side = tiles
     lanes = len(met)
@@ -287,18 +260,18 @@ def _leave_out(steps, cells, following, tiles, zero):
 
 @njit(nogil=True)
 def _run(steps, inputs, barred, cells, following, tiles):
-    """Do some steps of a strip, see `_sweep`."""
+    """Run steps of a strip; see `_sweep`."""
     symbols, columns, above, border, weights = inputs
     best, falling, edge, met = cells
     most, side = tiles
     lanes, half, zero = simd.VECTOR_BYTES // weights.itemsize, side // 2, weights[ZERO]
     n_pairs, block = len(border[0]) // 2, len(best) // lanes
     for step in range(steps[0], steps[1]):
-        if step < lanes:  # the lane begins: what it did before was with nothing
+        if step < lanes:  # the lane begins: before, its rows lay above the matrix
             for c in range(block):
                 best[c * lanes + step] = falling[c * lanes + step] = above[step * block + c + 1]
             edge[step], met[step] = above[step * block], zero
-        for lane in range(step & (half - 1), min(step, lanes), half):  # those that enter a tile
+        for lane in range(step & (half - 1), min(step, lanes), half):  # lanes that enter a tile
             close_tile(most, (step - lane) // half - 1, met, lane, zero)
         here = n_pairs + lanes - 1 - step
         rows = simd.load(symbols[0], here), simd.load(symbols[1], here)
@@ -318,3 +291,161 @@ def _run(steps, inputs, barred, cells, following, tiles):
                 bars[positions[k]] = 0
         leave(edge, state[3], last, following, 2 * (step - lanes + 1), lanes)
         simd.store(met, 0, simd.maximum(simd.load(met, 0), highest))
+
+
+# ---- vectors
+
+
+class AffineCosts(NamedTuple):
+    """Scores of match, mismatch (with a profile, of padding) and gaps, and the cell of score 0.
+
+    `profile` holds the scores by code, shape (codes, codes), or (0,) where only equality counts.
+    """
+
+    weights: NDArray
+    profile: NDArray
+
+
+@njit(cache=True, nogil=True)
+def block_of(columns, lanes, side):
+    """Return the number of columns of a lane, a power of two."""
+    block = 1
+    while block < min(side, LONGEST_BLOCK) and block * lanes < columns:
+        block *= 2
+    return block
+
+
+def costs_of(problem: Problem, dtype: np.dtype) -> AffineCosts:
+    """Return the problem's scores and penalties as elements of a vector."""
+    match, mismatch = (int(problem.table[0, k]) for k in (0, 1))
+    profile = np.empty(0, dtype=dtype)
+    # nucleotides have two scores, and padding, which is unequal, adds nothing
+    if len(problem.table) != OTHER + 1 or mismatch > 0:
+        mismatch = -int(np.abs(problem.table).max())
+        profile = problem.table.astype(dtype)
+    gaps = (-problem.gap_open, -problem.gap_extend)
+    return AffineCosts(
+        np.array([match, mismatch, *gaps, np.iinfo(dtype).min], dtype=dtype), profile
+    )
+
+
+@njit(cache=True, nogil=True)
+def laid_out(subject, first, block, weights, profile):
+    """Return a strip's columns from column `first` on, `block` per lane.
+
+    They are codes, or, of shape (codes, columns), the scores of each code in each column.
+    """
+    lanes = simd.VECTOR_BYTES // weights.itemsize
+    if profile.ndim == 1:
+        columns = np.full(lanes * block, _PAD_COLUMN, weights.dtype)
+    else:
+        columns = np.full((len(profile), lanes * block), weights[_MISMATCH], weights.dtype)
+    for column in range(min(lanes * block, len(subject) - first)):
+        code = subject[first + column]
+        position = column % block * lanes + column // block
+        if profile.ndim == 1:
+            columns[position] = _OTHER_COLUMN if code == OTHER else code
+        else:
+            simd.copy(profile[:, code], columns[:, position])
+    return columns
+
+
+@njit(cache=True, nogil=True)
+def reversed_symbols(codes, weights):
+    """Return the codes of even and of odd rows, last first, a vector of padding at both ends."""
+    lanes, n_pairs = simd.VECTOR_BYTES // weights.itemsize, -(-len(codes) // 2)
+    upper = np.full(n_pairs + 2 * lanes, _PAD_ROW, weights.dtype)
+    lower = upper.copy()
+    simd.copy(codes[::2][::-1], upper[lanes:])
+    simd.copy(codes[1::2][::-1], lower[lanes + n_pairs - len(codes) // 2 :])
+    return upper, lower
+
+
+@njit(nogil=True)
+def advance(columns, best, falling, rows, state, weights, barred=None):
+    """Compute two rows in every lane; return the state at the last columns, and the largest scores.
+
+    `rows` are the symbols of the upper and of the lower rows. `state` is the diagonal, then best
+    score and gap left of the lanes' first columns of the upper, then of the lower row. `barred`, if
+    any, is added to the scores of the upper rows' pairs, then to those of the lower ones.
+    """
+    diagonal, upper, upper_gap, lower, lower_gap = state
+    # splats are outside of the loop, as every store in it could change `weights`
+    match, mismatch = simd.splat(weights[_MATCH]), simd.splat(weights[_MISMATCH])
+    opens, extends = simd.splat(weights[_OPENS]), simd.splat(weights[_EXTENDS])
+    lanes = simd.VECTOR_BYTES // weights.itemsize
+    most, opened = simd.splat(weights[ZERO]), simd.add_saturating(upper, opens)
+    for position in range(0, len(best), lanes):
+        up = simd.load(best, position)
+        falling_on = simd.add_saturating(simd.load(falling, position), extends)
+        down = simd.maximum(simd.add_saturating(up, opens), falling_on)
+        upper_gap = simd.maximum(opened, simd.add_saturating(upper_gap, extends))
+        if columns.ndim == 1:
+            symbols = simd.load(columns, position)
+            pairs = simd.where_equal(symbols, rows[0], match, mismatch)
+            pairs_below = simd.where_equal(symbols, rows[1], match, mismatch)
+        else:
+            pairs = pairs_below = mismatch
+            for code in range(columns.shape[0]):
+                of_code = simd.splat(columns.dtype.type(code))
+                of_pair = simd.load(columns, code * columns.shape[1] + position)
+                pairs = simd.where_equal(rows[0], of_code, of_pair, pairs)
+                pairs_below = simd.where_equal(rows[1], of_code, of_pair, pairs_below)
+        if barred is not None:
+            pairs = simd.add_saturating(pairs, simd.load(barred, position))
+            below = simd.load(barred, position + len(best))
+            pairs_below = simd.add_saturating(pairs_below, below)
+        paired = simd.add_saturating(diagonal, pairs)
+        diagonal = upper
+        # the gap depends on the column before: it is added last, as it is ready last
+        upper = simd.maximum(simd.maximum(paired, down), upper_gap)
+        most = simd.maximum(most, upper)
+        opened = simd.add_saturating(upper, opens)  # a gap below or to the right
+        down = simd.maximum(opened, simd.add_saturating(down, extends))
+        simd.store(falling, position, down)
+        gap = simd.add_saturating(lower_gap, extends)
+        lower_gap = simd.maximum(simd.add_saturating(lower, opens), gap)
+        paired = simd.add_saturating(diagonal, pairs_below)
+        lower = simd.maximum(simd.maximum(paired, down), lower_gap)
+        simd.store(best, position, lower)
+        most = simd.maximum(most, lower)
+        diagonal = up
+    return (upper, upper_gap, lower, lower_gap), most
+
+
+@njit(nogil=True)
+def enter(edge, border, at, lanes):
+    """Return a step's state: the last columns of each lane move on to the next lane.
+
+    `edge` holds the diagonals, then the last columns as `advance` returns them. Rows `at` and
+    `at` + 1 of the border enter the first lane.
+    """
+    best, gap = border
+    upper = simd.shift_in(simd.load(edge, lanes), best[at])
+    upper_gap = simd.shift_in(simd.load(edge, 2 * lanes), gap[at])
+    lower = simd.shift_in(simd.load(edge, 3 * lanes), best[at + 1])
+    lower_gap = simd.shift_in(simd.load(edge, 4 * lanes), gap[at + 1])
+    return simd.load(edge, 0), upper, upper_gap, lower, lower_gap
+
+
+@njit(nogil=True)
+def leave(edge, diagonal, last, following, at, lanes):
+    """Store the lanes' last columns; those of the last lane are rows `at`, `at` + 1 of a border."""
+    upper, upper_gap, lower, lower_gap = last
+    simd.store(edge, 0, diagonal)
+    simd.store(edge, lanes, upper)
+    simd.store(edge, 2 * lanes, upper_gap)
+    simd.store(edge, 3 * lanes, lower)
+    simd.store(edge, 4 * lanes, lower_gap)
+    if at >= 0:
+        best, gap = following
+        best[at], gap[at] = simd.last_lane(upper), simd.last_lane(upper_gap)
+        best[at + 1], gap[at + 1] = simd.last_lane(lower), simd.last_lane(lower_gap)
+
+
+@njit(nogil=True)
+def close_tile(most, tile, largest, lane, zero):
+    """Raise a tile to a lane's largest score, and reset that."""
+    if tile < len(most):  # below there is only padding
+        most[tile, lane] = max(most[tile, lane], largest[lane])
+    largest[lane] = zero

@@ -1,4 +1,9 @@
-"""The score pass on GPUs: which kernel fills which problem on which GPU, and in what memory."""
+"""The score pass on GPUs: assignment of problems to kernels, GPUs and memory.
+
+Bounds are the largest score of a tile, or of cells of its neighbours in the row that are at most
+`packed.UNROLLED` columns away, if that is more. Padding behind the last row and column, where
+scores fall no faster than by mismatches, counts as cells.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +11,13 @@ import heapq
 import logging
 import math
 from collections.abc import Callable
+from functools import cache
 from itertools import cycle, islice
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import cuda
+from numba.cuda.cudadrv.driver import CudaAPIError, device_memset
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
@@ -18,16 +25,6 @@ from gpu_tools.hardware.gpu.buffer_pool import BufferPool, Buffers, borrowed_poo
 from gpu_tools.hardware.gpu.dispatch import map_gpus
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.local.gpu import packed
-from gpu_tools.local.gpu.memory import may_write, row_between
-from gpu_tools.local.gpu.packed_scores import (
-    OF_CODE,
-    VIRTUAL_LANES,
-    look_up_thread,
-    score_range,
-    scoring_of,
-    tilt,
-    words_of,
-)
 from gpu_tools.local.gpu.score_pass32 import score_pass as score_pass32
 from gpu_tools.local.problem import ALL, Problem, Threshold
 from gpu_tools.model.sequences import OTHER
@@ -36,39 +33,26 @@ _log = logging.getLogger(__name__)
 
 PACKED_CAPABILITY = (9, 0)
 _STEPS_BEHIND = 3 * WARP + 8
-"""By how many steps a strip follows the one above, about."""
+"""Approximate steps between a strip and the one above."""
 _BLOCKS_PER_MULTIPROCESSOR, _BLOCKS_OF_A_CHAIN = 4, 1
-"""How many run at once, and how many if most strips wait for others of the same problem."""
+"""Thread blocks at once, and the same if most strips wait for others of the same problem."""
 _LOOK_UP = (1, WARP) if simulated() else (512, 256)
 """Blocks and threads that look up codes."""
-_KERNELS = {}
+_ENABLED_BEFORE = 704
+"""Driver error: another library of the process has enabled the access."""
 Passes = list[NDArray[np.int32]]
 
 
 def score_passes(
-    problems: list[Problem], sides: list[int], ordinals: tuple[int, ...] = (0,),
+    problems: list[Problem],
+    sides: list[int],
+    ordinals: tuple[int, ...] = (0,),
     thresholds: list[Threshold] | None = None,
-) -> Passes:  # fmt: skip
-    """Return upper bounds on the scores of each tile of several problems.
+) -> Passes:
+    """Return upper bounds on the scores of each tile of several problems, which share a scoring.
 
-    Parameters
-    ----------
-    problems : list of Problem
-        All scored the same way.
-    sides : list of int
-        Side of each problem's tiles, a power of two, at least two warps.
-    ordinals : tuple of int
-        The GPUs. They share the problems; one problem alone is cut into bands of rows.
-    thresholds : list of Threshold, optional
-        For which alignments of each problem the scores are bounds, all by default; what cannot be
-        part of one is left out. `only_best` is the same for all problems.
-
-    Returns
-    -------
-    list of ndarray of int32, shape (tiles down, tiles across)
-        The largest score of each tile, or of cells of its neighbours in the row that are at most
-        `packed.UNROLLED` columns away, if that is more. Padding behind the last row and column,
-        where scores fall no faster than by mismatches, counts as cells.
+    The GPUs share the problems; if there are fewer, each is cut into bands of rows. The sides of
+    tiles are powers of two, at least two warps. Cells below a threshold may be skipped.
     """
     thresholds = thresholds or [ALL] * len(problems)
     with cuda.gpus[ordinals[0]]:
@@ -76,19 +60,19 @@ def score_passes(
     kernel = "32-bit kernel" if rows is None else f"packed kernel, {rows} rows a lane"
     _log.info("score passes on GPUs: %d by the %s", len(problems), kernel)
     if rows is None:
-        turns = list(islice(cycle(ordinals), len(problems)))
-        return map_gpus(turns, score_pass32, problems, sides, thresholds)
+        in_turn = list(islice(cycle(ordinals), len(problems)))
+        return map_gpus(in_turn, score_pass32, problems, sides, thresholds)
     if len(problems) < len(ordinals):
         each = zip(problems, sides, thresholds, strict=True)
         return [in_bands(p, side, rows, ordinals, t) for p, side, t in each]
     with borrowed_pools(ordinals) as pools:
-        return _shared_out(problems, sides, rows, ordinals, thresholds, pools)
+        return _distribute(problems, sides, rows, ordinals, thresholds, pools)
 
 
 def rows_per_lane(problems: list[Problem], thresholds: list[Threshold]) -> int | None:
-    """Return how many rows a virtual lane holds, None if the packed kernel cannot do the work.
+    """Return the rows of a virtual lane, None if the packed kernel is not applicable.
 
-    More rows are less work a cell, but fewer warps, and strips that follow each other later.
+    With more rows a cell is less work, but there are fewer warps, and more steps between strips.
     """
     one = problems[0]
     by_equality = len(one.table) == OTHER + 1 and one.table[0, 1] <= 0
@@ -96,7 +80,7 @@ def rows_per_lane(problems: list[Problem], thresholds: list[Threshold]) -> int |
     capable = simulated() or cuda.get_current_device().compute_capability >= PACKED_CAPABILITY
     if not (by_equality and small and capable):
         return None
-    able = [rows for rows in packed.ROWS if score_range(one, rows) is not None]
+    able = [rows for rows in packed.ROWS if packed.score_range(one, rows) is not None]
     lengths = _lengths(problems)
     shares = _shares(*lengths, int(one.table.max()), thresholds)
     return min(able, key=lambda rows: _estimate(*lengths, shares, rows), default=None)
@@ -110,20 +94,20 @@ def _lengths(problems: list[Problem]) -> tuple[NDArray[np.int64], NDArray[np.int
 
 
 def _shares(n_rows, columns, gain: int, thresholds: list[Threshold]) -> NDArray[np.float64]:
-    """Return which share of the strips may be at work in a column, at most.
+    """Return the largest fraction of the strips that can be at work in a column.
 
-    An alignment needs so many pairs for its score, of `gain` at most each, that it can leave out
-    only so many rows and columns, and so keeps near the diagonal.
+    For its score an alignment needs pairs, of at most `gain` each, so that it can skip only some
+    rows and columns, and stays near the diagonal.
     """
     pairs = np.array([threshold.least for threshold in thresholds]) / max(gain, 1)
     return np.clip((n_rows + columns - 2 * pairs) / n_rows, 0, 1)
 
 
 def _estimate(n_rows: NDArray[np.int64], columns: NDArray[np.int64], shares, rows: int) -> float:
-    """Return about how many cycles pass until problems of these sizes are done.
+    """Return the approximate cycles for problems of these sizes.
 
-    A step takes a warp alone as long as its instructions wait for each other, and warps that share
-    a scheduler as long as all of them issue.
+    The step of a single warp takes the latency of its instructions, that of warps which share a
+    scheduler the time to issue those of all.
     """
     strips = _strips(n_rows, rows)
     longest = int((strips * _STEPS_BEHIND + columns).max())
@@ -137,9 +121,9 @@ def _estimate(n_rows: NDArray[np.int64], columns: NDArray[np.int64], shares, row
 
 
 def _blocks_at_once(longest: int) -> int:
-    """Return how many blocks a multiprocessor has at once; `longest` is the most strips of a job.
+    """Return the thread blocks of a multiprocessor; `longest` is the most strips of a job.
 
-    Where all strips follow each other, two warps a scheduler are slower than one.
+    Where all strips follow each other, two warps per scheduler are slower than one.
     """
     is_chain = longest > _BLOCKS_OF_A_CHAIN * _schedulers()
     return _BLOCKS_OF_A_CHAIN if is_chain else _BLOCKS_PER_MULTIPROCESSOR
@@ -149,7 +133,7 @@ def _schedulers() -> int:
     return 1 if simulated() else 4 * cuda.get_current_device().MULTIPROCESSOR_COUNT
 
 
-def _shared_out(
+def _distribute(
     problems, sides, rows: int, ordinals, thresholds: list[Threshold], pools: list[BufferPool]
 ) -> Passes:
     """Assign problems, the largest first, each to the GPU with the fewest cells so far."""
@@ -173,6 +157,44 @@ def _shared_out(
     return [results[n] for n in range(len(problems))]
 
 
+def row_between(writer: int, reader: int, width: int, is_direct: bool):
+    """Return a row of `width` zeros, int64, that one GPU writes while another one polls it.
+
+    It lies in the reader's memory if the writer can write it directly, else in the host's.
+    """
+    if is_direct:
+        with cuda.gpus[reader]:
+            row = cuda.device_array(width, dtype=np.int64)
+            device_memset(row, 0, row.nbytes)
+            cuda.synchronize()
+    else:
+        with cuda.gpus[writer]:
+            row = cuda.mapped_array(width, dtype=np.int64, portable=True)
+        row[:] = 0
+    return row
+
+
+@cache
+def may_write(writer: int, reader: int) -> bool:
+    """Enable a GPU to write another one's memory; return whether it can."""
+    if writer == reader:
+        return True
+    with cuda.gpus[reader]:
+        of_reader = cuda.current_context()
+    with cuda.gpus[writer]:
+        of_writer = cuda.current_context()
+        return of_writer.can_access_peer(reader) and _enabled(of_writer, of_reader)
+
+
+def _enabled(writer, reader) -> bool:
+    """Enable the access of one context to another one's memory; return whether it is possible."""
+    try:
+        writer.enable_peer_access(reader.handle)
+    except CudaAPIError as error:
+        return int(error.code) == _ENABLED_BEFORE
+    return True
+
+
 def in_bands(
     problem: Problem,
     side: int,
@@ -181,10 +203,10 @@ def in_bands(
     threshold: Threshold = ALL,
     is_direct: Callable[[int, int], bool] = may_write,
 ) -> NDArray[np.int32]:
-    """Cut the strips of one problem into bands, one a GPU, as far as they run at once.
+    """Return the bounds of one problem, whose strips are cut into bands, one per GPU.
 
-    Each GPU writes the row below a band for the next one while it computes it: to the memory of the
-    next one where `is_direct` says of the two that this is possible.
+    Each GPU writes the row below a band for the next GPU while it computes it, if `is_direct` to
+    the memory of that GPU.
     """
     n_strips = _strips(problem.shape[0], rows)
     width = packed.stride(problem.shape[1])
@@ -192,11 +214,11 @@ def in_bands(
         at_once = _BLOCKS_OF_A_CHAIN * _schedulers()
     group = min(-(-n_strips // len(ordinals)), at_once)
     following = zip(ordinals, ordinals[1:] + ordinals[:1], strict=True)
-    handed = [row_between(w, r, width, is_direct(w, r)) for w, r in following]
+    rows_below = [row_between(w, r, width, is_direct(w, r)) for w, r in following]
 
     def prepared(k: int, pool: BufferPool) -> ScoreLaunch:
         strips = [s for s in range(n_strips) if s // group % len(ordinals) == k]
-        band = Band(group, strips, handed[k - 1], handed[k])
+        band = Band(group, strips, rows_below[k - 1], rows_below[k])
         return ScoreLaunch(pool.batches[0], [problem], [side], [threshold], rows, band)
 
     with borrowed_pools(ordinals) as pools:
@@ -212,43 +234,31 @@ def in_bands(
 
 
 class Band(NamedTuple):
-    """The strips of one problem that a GPU fills, and how they meet those of other GPUs.
+    """The strips of one problem that a GPU fills, and the rows between them and other GPUs."""
 
-    `group` strips stay together on one GPU. The row above the first strip of a group is read from
-    `received`, and the row below the last one is written to `handed`.
-    """
-
-    group: int
+    group: int  # neighbouring strips on one GPU
     strips: list[int]
-    received: Any
-    handed: Any
+    above: Any  # row above the first strip of a group
+    below: Any  # row below the last strip of a group
 
 
 class ScoreLaunch:
     """Problems in the memory of the current GPU, ready for the packed kernel.
 
-    Parameters
-    ----------
-    buffers : Buffers
-        Of that GPU; they are the launch's own until it has returned its results.
-    problems : list of Problem
-        All of which fit the packed kernel.
-    sides : list of int
-        Side of each one's tiles.
-    thresholds : list of Threshold
-        See `score_passes`.
-    rows : int
-        Rows of a virtual lane.
-    band : Band, optional
-        If other GPUs fill some strips of a single problem.
+    `buffers` belong to the launch until it has returned its results.
     """
 
     def __init__(
-        self, buffers: Buffers, problems: list[Problem], sides: list[int],
-        thresholds: list[Threshold], rows: int, band: Band | None = None,
-    ):  # fmt: skip
+        self,
+        buffers: Buffers,
+        problems: list[Problem],
+        sides: list[int],
+        thresholds: list[Threshold],
+        rows: int,
+        band: Band | None = None,
+    ):
         self.buffers = buffers
-        self.kernel = _kernel(rows, tilt(problems[0]) == problems[0].gap_extend)
+        self.kernel = packed.make_kernel(rows, packed.tilt(problems[0]) == problems[0].gap_extend)
         n_rows, columns = _lengths(problems)
         strips = _strips(n_rows, rows)
         self.shapes = _tiles_of(n_rows, columns, np.array(sides), rows)
@@ -261,16 +271,16 @@ class ScoreLaunch:
         jobs = _jobs(columns, strips, rows, sides, self.shapes)
         jobs[:, packed.HEIGHT], jobs[:, packed.WIDTH] = n_rows, columns
         limits = np.array([(t.least, 0) for t in thresholds], dtype=np.int64).ravel()
-        scoring = scoring_of(
-            problems[0], rows, band.group if band else 1 << 30, thresholds[0].only_best
+        group = band.group if band else 1 << 30
+        scoring = packed.scoring_of(problems[0], rows, group, thresholds[0].only_best)
+        units = np.concatenate([counters, units])
+        tables = {"jobs": jobs, "units": units, "limits": limits, "scoring": scoring}
+        self.tables = [self._copied(name, table) for name, table in tables.items()]
+        self._look_up(
+            problems, strips * (rows * packed.VIRTUAL_LANES), packed.stride(columns), rows
         )
-        self.tables = (
-            self._copied("jobs", jobs), self._copied("units", np.concatenate([counters, units])),
-            self._copied("limits", limits), self._copied("scoring", scoring),
-        )  # fmt: skip
-        self._look_up(problems, strips * (rows * VIRTUAL_LANES), packed.stride(columns), rows)
-        received, handed = (band.received, band.handed) if band else (self.row, self.row)
-        self.borders = (self.row, received, handed)
+        above, below = (band.above, band.below) if band else (self.row, self.row)
+        self.borders = (self.row, above, below)
 
     def _copied(self, name: str, values: NDArray):
         return self.buffers.copy(f"local, {name}", values)
@@ -286,9 +296,9 @@ class ScoreLaunch:
             for name, size in zip(("selectors", "words"), sizes, strict=True)
         )
         codes = self._copied("query", query), self._copied("subject", subject)[: len(subject)]
-        words = words_of(problems[0])
-        tables = self._copied("of query", OF_CODE), self._copied("of subject", words)
-        look_up_thread[(*_LOOK_UP, buffers.stream)](*codes, *tables, *self.inputs, rows)
+        words = packed.words_of(problems[0])
+        tables = self._copied("of query", packed.OF_CODE), self._copied("of subject", words)
+        packed.look_up_thread[(*_LOOK_UP, buffers.stream)](*codes, *tables, *self.inputs, rows)
         self.row = buffers.filled("local, row", len(subject), np.int64)
         self.most = buffers.filled("local, most", tiles, np.int32)[:tiles]
 
@@ -313,14 +323,8 @@ class ScoreLaunch:
         return results
 
 
-def _kernel(rows: int, level: bool):
-    if (rows, level) not in _KERNELS:
-        _KERNELS[rows, level] = packed.make_kernel(rows, level)
-    return _KERNELS[rows, level]
-
-
 def _laid_out(parts: list[NDArray[np.uint8]], sizes, lead: int, filling: int):
-    """Return codes one after the other, each behind `lead` elements, in space for `sizes`."""
+    """Return codes one after the other, each behind `lead` elements and padded to `sizes`."""
     codes = np.full(int(sizes.sum()), filling, dtype=np.uint8)
     for part, first in zip(parts, (np.cumsum(sizes) - sizes + lead).tolist(), strict=True):
         codes[first : first + len(part)] = part
@@ -328,12 +332,12 @@ def _laid_out(parts: list[NDArray[np.uint8]], sizes, lead: int, filling: int):
 
 
 def _strips(n_rows, rows: int):
-    return -(-n_rows // (rows * VIRTUAL_LANES))
+    return -(-n_rows // (rows * packed.VIRTUAL_LANES))
 
 
 def _tiles_of(n_rows, columns, sides, rows: int) -> NDArray[np.int64]:
-    """Return the tiles down and across that the kernel writes, and those down that are used."""
-    height = _strips(n_rows, rows) * rows * VIRTUAL_LANES
+    """Return the tiles down and across in the kernel's output, and the tiles down of the matrix."""
+    height = _strips(n_rows, rows) * rows * packed.VIRTUAL_LANES
     return np.stack([-(-height // sides), -(-columns // sides), -(-n_rows // sides)], axis=1)
 
 
@@ -347,11 +351,13 @@ def _units(strips: NDArray[np.int64]) -> NDArray[np.int32]:
 def _jobs(columns, strips, rows: int, sides, shapes) -> NDArray[np.int64]:
     """Return the job table."""
     jobs = np.zeros((len(strips), packed.FIELDS), dtype=np.int64)
-    for column, sizes in (
-        (packed.SELECTORS, strips * (rows * WARP)), (packed.COLUMN, packed.stride(columns)),
-        (packed.TILES, shapes[:, 0] * shapes[:, 1]),
-    ):  # fmt: skip
-        jobs[:, column] = np.cumsum(sizes) - sizes
+    sizes = {
+        packed.SELECTORS: strips * (rows * WARP),
+        packed.COLUMN: packed.stride(columns),
+        packed.TILES: shapes[:, 0] * shapes[:, 1],
+    }
+    for column, each in sizes.items():
+        jobs[:, column] = np.cumsum(each) - each
     jobs[:, packed.CHUNKS] = packed.chunks(columns)
     jobs[:, packed.ACROSS] = shapes[:, 1]
     jobs[:, packed.SPAN] = [(side // WARP).bit_length() - 1 for side in sides]

@@ -3,10 +3,10 @@
 The lanes of a warp hold neighbouring rows in registers, and columns stream past.
 
 The matrix is cut into strips of as many rows as a warp owns, and strips into blocks of columns.
-Blocks on one anti-diagonal need nothing of each other: a launch fills them all, a warp each. A
-block reads the row above it from memory and writes its last row there; what its lanes hold
-is stored in memory for the next block of the strip. A block is left out if whatever comes in gains
-too little up to the last row or column to reach the threshold; then it hands on nothing.
+Blocks on one anti-diagonal are independent: a launch fills them all, a warp each. A
+block reads the row above it from memory and writes its last row there; the state of its lanes is
+stored in memory for the next block of the strip. A block is skipped if no score that comes in can
+reach the threshold up to the last row or column; then 0 comes out.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.intrinsics.words import WARP, any_lane, kernel, shuffle, shuffle_up
-from gpu_tools.local.gpu.packed_scores import NOT_REACHED
+from gpu_tools.local.gpu.packed import NOT_REACHED
 from gpu_tools.local.problem import ALL, Problem, Threshold
 
 ROWS = 2 if simulated() else 8
@@ -33,7 +33,7 @@ _TABLE = _TABLE_SIDE * _TABLE_SIDE
 _PAD = _TABLE_SIDE - 1
 _OPEN, _EXTEND = range(2)
 _NO_PAIR = -(2**30)
-"""Score of padding: less than any, and 32 bits hold it plus a score."""
+"""Score of padding: below any other, and 32 bits hold its sum with a score."""
 
 
 class BlockPosition(NamedTuple):
@@ -45,7 +45,7 @@ class BlockPosition(NamedTuple):
 
 
 class Pruning32(NamedTuple):
-    """Whether the threshold rises, what a pair adds at most, rows and columns of the matrix."""
+    """Inputs of skipping: does the threshold rise, largest score of a pair, size of the matrix."""
 
     rises: int
     gain: int
@@ -74,8 +74,8 @@ def _highest(state, row, strip, start):
 
 
 @cuda.jit(device=True)
-def _leave_out(state, row, limits, strip, start):
-    """Hand on nothing from a block, and count it."""
+def _skip(state, row, limits, strip, start):
+    """Write 0 for the blocks behind a skipped block, and count it."""
     lane = int32(cuda.threadIdx.x)
     if lane == 0:
         cuda.atomic.add(limits, 1, 1)
@@ -88,7 +88,7 @@ def _leave_out(state, row, limits, strip, start):
 
 @cuda.jit(device=True)
 def _load(cells, state, query, strip, first_row):
-    """Load a lane's rows of a block as the block before left them."""
+    """Load the state of a lane's rows after the block before."""
     lane = int32(cuda.threadIdx.x)
     for c in range(ROWS):
         cells.best[c] = state[strip, c, lane]
@@ -109,11 +109,9 @@ def _store(cells, state, strip, above):
 
 @cuda.jit(device=True)
 def _fill_column(cells, scores, letter, diagonal, above, largest):
-    """Fill a lane's rows of a column; return its last best score and gap, and the largest score.
-
-    `scores` are the table, and the penalties of opening and extending a gap; `above` the best score
-    and the gap of the subject in the row above.
-    """
+    """Fill a lane's rows of a column; return its last best score and gap, and the largest score."""
+    # best(i, j) = max(0, best(i-1, j-1) + pair(i, j), gap of query, gap of subject)
+    # gap(i, j) = max(best - open, gap - extend) of the cell before or above
     table, opens, extends = scores
     best, gaps, letters = cells
     up, up_gap = above
@@ -131,7 +129,7 @@ def _fill_column(cells, scores, letter, diagonal, above, largest):
 
 @cuda.jit(device=True)
 def _raise_tile(most, limits, tile, largest, reached):
-    """Raise a tile's largest score and, beyond the score that is `reached`, the threshold."""
+    """Raise a tile's largest score and, above the score `reached`, the threshold."""
     if largest > 0:
         cuda.atomic.max(most, tile, largest)
     if largest > reached:
@@ -140,27 +138,15 @@ def _raise_tile(most, limits, tile, largest, reached):
 
 @kernel()
 def fill_blocks_warp(symbols, scores, state, row, most, limits, block, pruning):
-    """Fill the blocks of one anti-diagonal; a thread block is one warp and fills one of them.
-
-    Parameters
-    ----------
-    symbols : tuple of uint8 array
-        Codes of query and subject, padded to whole strips and blocks.
-    scores : int32 array
-        The penalties, then the scores by query and subject code, shape (2 + 28 * 28,).
-    state : int32 array, shape (strips, 2 * ROWS + 1, WARP)
-        Best scores and gaps of the query in each strip's column so far; then the best score above
-        and left of the strip's next block.
-    row : int32 array, shape (2, columns)
-        Best scores and gaps of the subject in the last row filled of each column.
-    most : int32 array, shape (tiles down, tiles across)
-        Raised to the largest score of each tile.
-    limits : int32 array, shape (2,)
-        The threshold, raised to scores that are reached if only the best alignment is of interest;
-        and how many blocks were left out.
-    block : BlockPosition of int32
-    pruning : Pruning32 of int32
-    """
+    """Fill the blocks of one anti-diagonal; a thread block is one warp and fills one of them."""
+    # symbols: codes of query and subject, padded to whole strips and blocks
+    # scores: the penalties, then the scores by query and subject code, 28 * 28
+    # state (strips, 2 * ROWS + 1, WARP): best scores and gaps of the query in each strip's last
+    #   column; then the best score above and left of the strip's next block
+    # row (2, columns): best scores and gaps of the subject in the last row filled
+    # most (tiles down, tiles across): raised to the largest score of each tile
+    # limits (2,): threshold, which rises to the best score if only the best alignment is requested;
+    #   number of skipped blocks
     query, subject = symbols
     table = cuda.shared.array(_TABLE, int32)
     scratch = cuda.shared.array(WARP, int32)
@@ -173,12 +159,11 @@ def fill_blocks_warp(symbols, scores, state, row, most, limits, block, pruning):
     strip = int32(block.first_strip + cuda.blockIdx.x)
     start = int32(int32(block.diagonal - strip) * int32(BLOCK))
     first_row = int32(strip * int32(STRIP) + lane * int32(ROWS))
-    more = pruning.gain * min(
-        int32(pruning.rows - strip * int32(STRIP)), int32(pruning.columns - start)
-    )
+    rest = int32(pruning.rows - strip * int32(STRIP)), int32(pruning.columns - start)
+    more = pruning.gain * min(rest[0], rest[1])
     reached = limits[0] if pruning.rises else int32(NOT_REACHED)
     if not any_lane(_highest(state, row, strip, start) >= int32(limits[0] - more)):
-        _leave_out(state, row, limits, strip, start)
+        _skip(state, row, limits, strip, start)
         return
     opens, extends = scores[uint32(_OPEN)], scores[uint32(_EXTEND)]
     for k in range(lane, int32(_TABLE), int32(WARP)):
@@ -219,20 +204,7 @@ def fill_blocks_warp(symbols, scores, state, row, most, limits, block, pruning):
 
 
 def score_pass(problem: Problem, side: int, threshold: Threshold = ALL) -> NDArray[np.int32]:
-    """Return the largest score of each tile, found on the current GPU.
-
-    Parameters
-    ----------
-    problem : Problem
-    side : int
-        Side of a tile, a power of two, at least `ROWS`.
-    threshold : Threshold
-        For which alignments the scores are bounds; what cannot be part of one is left out.
-
-    Returns
-    -------
-    ndarray of int32, shape (tiles down, tiles across)
-    """
+    """Return the largest score of each tile, found on the current GPU; see `ScoreLaunch`."""
     rows, columns = problem.shape
     strips, blocks = -(-rows // STRIP), -(-columns // BLOCK)
     width = blocks * BLOCK

@@ -1,9 +1,9 @@
-"""Where alignments of a known best score run: found backwards from their ends.
+"""The corridor of nodes on alignments of a known best score, found backwards from their ends.
 
-A path's score is what it gains before a node and what it gains behind it. The first part is at most
-the bound of the tile in which the node lies. So a node from which the end is reached with too
-little behind it lies on no such path. The first part is also at most the score with which a path
-comes into the tile, and what the pairs from there on can add. What is left is a corridor. It is
+The score of a path is the sum of its scores before and behind a node. The score before the node is
+at most the bound of the node's tile. It is also at most the bound of the tiles from which the path
+enters that tile, plus the scores of the pairs from there on. A node lies on no path of the best
+score if the score behind it and this limit add up to less. The other nodes are the corridor. It is
 narrow where scores are high, because bounds beside a long alignment are hardly higher than on it.
 
 A *node* (i, j) lies between symbols: i of the query and j of the subject are before it. It lies in
@@ -22,16 +22,13 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.cpu.loops import first_from, largest_in
 
 NO_PATH = -(2**60)
-"""The score where no path leads; still the least after penalties are subtracted many times."""
+"""Score of unreachable nodes; it stays below all others when penalties are subtracted."""
 _SCALE = 1 << 28
-"""More than the nodes of a tile, of which any may be an end."""
+"""Factor of scores, above the number of nodes of a tile; see `find_path`."""
 
 
 class Corridor(NamedTuple):
-    """Rows of nodes from `top` on, each with its first and its last column.
-
-    Where `last` is less than `first`, a row is empty.
-    """
+    """First and last column of each row of nodes from `top` on; in an empty row last < first."""
 
     top: int
     first: NDArray[np.int64]
@@ -48,7 +45,7 @@ class Path(NamedTuple):
 
 @register_jitable
 def no_path():
-    """Return what stands for the path of no alignment."""
+    """Return the path that stands for no alignment."""
     none = np.empty(0, np.int64)
     return Path((np.int64(-1), np.int64(-1)), (np.int64(-1), np.int64(-1)), Corridor(0, none, none))
 
@@ -77,21 +74,13 @@ def whole(rows: int, columns: int) -> Corridor:
 
 @register_jitable
 def extended(best, gap, gap_open, gap_extend):
-    """Return the best score that ends in a gap one symbol further on.
-
-    Parameters
-    ----------
-    best, gap : int
-        Of the neighbour: its best score, and that of ending in a gap in the same direction.
-    gap_open, gap_extend : int
-        Penalties.
-    """
+    """Return the best score that ends in a gap, from the neighbour's best score and gap score."""
     return max(best - gap_open, gap - gap_extend)
 
 
 @njit(nogil=True)
 def _of_tile(upper, down, across):
-    """Return bounds of a tile's scores, and of the scores with which paths come into it."""
+    """Return bounds of a tile's scores, and of the scores with which paths enter it."""
     if down < 0 or across < 0:
         return 0, 0
     entering = 0
@@ -106,21 +95,21 @@ def _of_tile(upper, down, across):
 
 @njit(nogil=True)
 def _margins(upper, down, across, score):
-    """Return what `_of_tile` does, less a score and scaled; the less, the more a path may lack."""
+    """Return the bounds of `_of_tile` less a score, scaled."""
     bound, entering = _of_tile(upper, down, across)
     return (bound - score) * _SCALE, (entering - score) * _SCALE
 
 
 @njit(nogil=True)
 def _used_column(forbidden, at, row):
-    """Return the column of a forbidden pair if it is of a row, else -1."""
+    """Return the column of the forbidden pair at an index if it is of a row, else -1."""
     f_rows, f_columns = forbidden
     return f_columns[at] if f_rows[at] == row else -1
 
 
 @njit(nogil=True)
 def _last_forbidden(forbidden, at, row, begin):
-    """Return the last forbidden pair up to a node's row and column, at `at` or before."""
+    """Return the index of the last forbidden pair up to a node, from index `at` backwards."""
     f_rows, f_columns = forbidden
     while f_rows[at] > row or (f_rows[at] == row and f_columns[at] > begin):
         at -= 1
@@ -129,10 +118,10 @@ def _last_forbidden(forbidden, at, row, begin):
 
 @njit(nogil=True)
 def _columns_of_row(ends, inside, lowest, highest):
-    """Return the first column of a row that is looked at, from right to left, and the last one.
+    """Return the first column of a row to search, from right to left, and the last one.
 
-    `lowest` and `highest` are those of the row below that paths lead to; where the row is `inside`
-    a rectangle of ends, its columns come to them.
+    They are the reachable columns of the row below, `lowest` to `highest`, and, `inside` the
+    rectangle of ends, its columns.
     """
     if inside:
         return max(highest, ends.right), min(lowest - 1, ends.left + 1)
@@ -141,7 +130,7 @@ def _columns_of_row(ends, inside, lowest, highest):
 
 @njit(nogil=True)
 def _scaled_end(ends, row, column):
-    """Return the lower bits of scores that come from an end; see `find_path`."""
+    """Return the lower bits of scores of paths to an end; see `find_path`."""
     down, across = row - ends.top - 1, column - ends.left - 1
     return _SCALE - 1 - (down * (ends.right - ends.left) + across)
 
@@ -157,25 +146,12 @@ def _found_path(start, end, ends, corridor):
 def find_path(problem, ends, score, inputs):
     """Return start, end and corridor of the first alignment of `score` that ends in a rectangle.
 
-    Scores are multiplied so that their lower bits hold the end that they come from: of equal scores
-    the larger number has the first end.
-
-    Parameters
-    ----------
-    problem : Problem
-    ends : Rectangle
-        The cells of which one is the last pair.
-    score : int
-        Not less than the score of any alignment that ends there.
-    inputs : CorridorInputs
-
-    Returns
-    -------
-    Path
-        Its end is the first node, by row, then column. Its start is, of those from which that end
-        is reached, the last one, by row, then column; the row is -1 if there is no such alignment.
-        The corridor has all nodes of alignments of that score between start and end.
+    `score` is not less than that of any alignment that ends there. The end is the first node, by
+    row, then column; the start the last one from which that end is reached, or row -1 if there is
+    none. The corridor has all nodes of alignments of that score between the two.
     """
+    # best(i, j) backwards = max(best(i+1, j+1) + pair, gap down, gap right); scores are multiplied,
+    # and their lower bits hold the end: of equal scores the larger number has the first end
     query, subject, table = problem.query, problem.subject, problem.table.astype(np.int64) * _SCALE
     gap_open, gap_extend = problem.gap_open * _SCALE, problem.gap_extend * _SCALE
     upper, shift = inputs.upper, inputs.shift
@@ -185,7 +161,7 @@ def find_path(problem, ends, score, inputs):
     # a gap that is left and entered again has been opened twice
     reopened, steepest = gap_open - gap_extend, max(largest_in(table), 0)
     width = last_column + 1
-    # most columns are never met: each is filled in when it first is
+    # most columns are never reached: each is initialised when it first is
     best, gap = np.empty(width + 1, np.int64), np.empty(width, np.int64)
     firsts, lasts = np.empty(last_row + 1, np.int64), np.empty(last_row + 1, np.int64)
     best[width], met = NO_PATH, width
@@ -209,12 +185,12 @@ def find_path(problem, ends, score, inputs):
                 across = (column - 1) >> shift
                 left = across << shift
                 of_tile, entering = _margins(upper, down, across, score)
-            # how much a path may lack here of the score
-            lacks = -min(of_tile, entering + steepest * min(row - top, column - left))
+            # the least score behind the node with which a path can have the score
+            least = -min(of_tile, entering + steepest * min(row - top, column - left))
             falling = extended(best[column], gap[column], gap_open, gap_extend)
             running = extended(right, running, gap_open, gap_extend)
-            falling = falling if falling + reopened >= lacks else NO_PATH
-            running = running if running + reopened >= lacks else NO_PATH
+            falling = falling if falling + reopened >= least else NO_PATH
+            running = running if running + reopened >= least else NO_PATH
             value = max(falling, running)
             if column == used_column:
                 at -= 1
@@ -223,7 +199,7 @@ def find_path(problem, ends, score, inputs):
                 value = max(value, diagonal + scores[subject[column]])
             if inside and first_column <= column <= last_column:
                 value = max(value, _scaled_end(ends, row, column))
-            value = value if value >= lacks else NO_PATH
+            value = value if value >= least else NO_PATH
             diagonal = best[column]
             best[column], gap[column], right = value, falling, value
             if value > NO_PATH or falling > NO_PATH or running > NO_PATH:

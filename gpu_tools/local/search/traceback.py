@@ -1,9 +1,9 @@
 """The best alignment of two whole ranges of the sequences, in linear space.
 
-The path is the one that a walk back through the full matrix takes. A region that is too large is
-cut at its middle row: one pass carries along where each cell's path crosses that row, and both
-halves are aligned the same way. That is the idea of Myers and Miller. The crossing is found by the
-forward pass alone, so that ties do not depend on where a region is cut.
+The path is that of a traceback through the full matrix. A region that is too large is cut at its
+middle row: one pass computes the column where each cell's path crosses that row, and both halves
+are aligned the same way (Myers and Miller). The crossing is found by the forward pass alone, so
+that ties do not depend on the cuts.
 """
 
 from __future__ import annotations
@@ -16,20 +16,14 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu.loops import first_from
 from gpu_tools.local.problem import Problem, Rectangle
-from gpu_tools.local.search.corridor import (
-    NO_PATH,
-    Corridor,
-    CorridorInputs,
-    KnownEnd,
-    extended,
-    find_path,
-)
+from gpu_tools.local.search import corridor as corridors
+from gpu_tools.local.search.corridor import NO_PATH, Corridor, extended
 from gpu_tools.model.results import CigarOperation
 
 _FEW_ROWS = 4
 BEST, GAP_OF_QUERY, GAP_OF_SUBJECT = range(3)
 """States of a path in a cell: anything, within a run of D, within a run of I."""
-# a step back, by cell: where the best score comes from, and whether the gaps begin here
+# a step back of a cell: source of its best score, and whether its gaps begin here
 _PAIR, _D, _I, _D_OPENS, _I_OPENS = 0, 1, 2, 4, 8
 _LETTER_EQUAL, _LETTER_X, _LETTER_D, _LETTER_I = b"=XDI"
 
@@ -46,39 +40,27 @@ class Region(NamedTuple):
 
 
 class StoredSteps(NamedTuple):
-    """Steps back of a region's cells, row by row, and where each row's steps begin."""
+    """Steps back of a region's cells, row by row, and the index of each row's first step."""
 
     begins: NDArray[np.int64]
     steps: NDArray[np.uint8]
 
 
 ForbiddenArrays = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""Rows and columns of forbidden pairs, see `gpu_tools.local.search.forbidden_pairs`."""
+"""Rows and columns of forbidden pairs; see `gpu_tools.local.search.tiles.ForbiddenPairs`."""
 
 
 def align(
-    problem: Problem, rectangle: Rectangle, forbidden: ForbiddenArrays, corridor: Corridor,
+    problem: Problem,
+    rectangle: Rectangle,
+    forbidden: ForbiddenArrays,
+    corridor: Corridor,
     cells_at_once: int,
-) -> tuple[int, tuple[CigarOperation, ...]]:  # fmt: skip
+) -> tuple[int, tuple[CigarOperation, ...]]:
     """Return score and CIGAR of the best alignment of a rectangle's rows with its columns.
 
-    Parameters
-    ----------
-    problem : Problem
-    rectangle : Rectangle
-    forbidden : tuple of ndarray
-    corridor : Corridor
-        Nodes among which are all those of best alignments.
-    cells_at_once : int
-        Cells whose steps back may be stored, a byte each.
-
-    Returns
-    -------
-    int
-        The score.
-    tuple of (str, int)
-        The CIGAR. Walking back, a pair goes before a D, that before an I; a gap is left as soon as
-        that is as good.
+    The corridor holds all nodes of best alignments; at most `cells_at_once` cells are stored.
+    Walking back, a pair goes before a D, that before an I; a gap ends as soon as that is as good.
     """
     region = Region(*rectangle, BEST, BEST)
     letters = _letters(problem, region, forbidden, corridor, cells_at_once)
@@ -87,17 +69,18 @@ def align(
 
 
 def trace(
-    problem: Problem, best: KnownEnd, inputs: CorridorInputs, cells_at_once: int
+    problem: Problem, best: corridors.KnownEnd, inputs: corridors.CorridorInputs, cells_at_once: int
 ) -> tuple[tuple[int, int], int, tuple[CigarOperation, ...]]:
-    """Return start, score and CIGAR of the alignment that has a score and ends at a node.
+    """Return start, score and CIGAR of the alignment of a score that ends at a node.
 
-    Its start is the last one from which there is one.
+    The start is the last possible one.
     """
     score, (row, column), path = best
     if path is None:
-        path = find_path(problem, Rectangle(row - 1, row, column - 1, column), score, inputs)
+        ends = Rectangle(row - 1, row, column - 1, column)
+        path = corridors.find_path(problem, ends, score, inputs)
     start, _, corridor = path
-    if start[0] < 0:  # bounds and scores contradict each other
+    if start[0] < 0:
         raise AssertionError(f"no alignment of score {score} ends at {row, column}")
     rectangle = Rectangle(start[0], row, start[1], column)
     forbidden = inputs.forbidden_rows, inputs.forbidden_columns
@@ -166,7 +149,7 @@ def _limits(corridor, region, row):
 
 @njit(nogil=True)
 def _row_begins(region, corridor):
-    """Return where each row's steps begin, and how many there are in all."""
+    """Return the index of each row's first step, and the number of steps."""
     begins = np.zeros(region.bottom - region.top + 2, np.int64)
     for row in range(region.top, region.bottom + 1):
         first, last = _limits(corridor, region, row)
@@ -206,7 +189,7 @@ def _store_first_row(steps_of, limits):
 
 @njit(nogil=True)
 def _begin_crossings(crossings, limits):
-    """Have the paths of a row's cells cross there."""
+    """Set the crossings of a row's cells to their own columns."""
     _, of_best, of_gap = crossings
     for j in range(limits[0], limits[1] + 1):
         of_best[j], of_gap[j] = 2 * j, 2 * j + 1
@@ -214,7 +197,7 @@ def _begin_crossings(crossings, limits):
 
 @njit(nogil=True)
 def _next_forbidden(forbidden, at, row, column):
-    """Return the first forbidden pair not before a column of a row, at `at` or behind it."""
+    """Return the index of the first forbidden pair of a row from a column on, from `at` on."""
     f_rows, f_columns = forbidden
     while f_rows[at] == row and f_columns[at] < column:
         at += 1
@@ -223,17 +206,18 @@ def _next_forbidden(forbidden, at, row, column):
 
 @njit(nogil=True)
 def _fill(problem, region, corridor, forbidden, steps_of, crossings):
-    """Fill a region; either store the steps back of its cells or carry along where paths cross.
+    """Fill a region; store the steps back of its cells, or the crossings of their paths.
 
-    `steps_of` and `crossings` are None or what is written: steps back, and the row that is crossed
-    with the crossings of each column's best path and of its gap of the subject. The source of a
-    score is accordingly a step or a crossing.
+    One of `steps_of` (steps back) and `crossings` (row that is crossed, crossing of each column's
+    best path and of its gap of the subject) is None. The source of a score is a step or a crossing.
     """
+    # best(i, j) = max(best(i-1, j-1) + pair, gap of query, gap of subject)
+    # gap = max(best - open, gap - extend) of the cell before or above
     query, subject, table = problem.query, problem.subject, problem.table
     gap_open, gap_extend = problem.gap_open, problem.gap_extend
     f_rows, f_columns = forbidden
     columns = region.right - region.left
-    # one more in front: a row's first node looks at what is left of it
+    # one more element in front: a row's first node reads the one left of it
     best = np.full(columns + 2, NO_PATH, np.int64)[1:]
     gap = np.full(columns + 2, NO_PATH, np.int64)[1:]
     before = _limits(corridor, region, region.top)

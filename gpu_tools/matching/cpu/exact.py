@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numba import njit
@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.threads import map_on_threads
-from gpu_tools.matching.cpu.ends import split
-from gpu_tools.matching.index import MULTIPLIER, SECOND_BIT, Index, Library, indexes
-from gpu_tools.matching.text_blocks import TextBlock
+from gpu_tools.matching import index as windows
+from gpu_tools.matching.cpu.approximate import split
+from gpu_tools.matching.index import MULTIPLIER, SECOND_BIT, Index, Library
+from gpu_tools.matching.text_blocks import TextBlock, collect_hits
 
 FEW_PROBES = 8
 """Probes up to which it is faster to compare the text with each one."""
 COMPARED = 8
-"""Symbols of a probe that are compared in vectors; more are rarely needed."""
+"""Symbols of a probe that are compared in vectors before single symbols are."""
 _HITS = 1 << 16
 
 
@@ -55,26 +56,9 @@ def _verify(codes, at, key, index, library, span, hits, count):
 
 @njit(cache=True, nogil=True)
 def scan(codes, index, library, span, hits):
-    """Find the occurrences of an index's probes.
-
-    Parameters
-    ----------
-    codes : ndarray of uint8
-        Text.
-    index : Index
-        As a tuple.
-    library : Library
-        As a tuple.
-    span : tuple of (int, int, int)
-        First start, the start after the last one, and where the text ends.
-    hits : ndarray of int64, shape (capacity, 2)
-        Filled with start and probe.
-
-    Returns
-    -------
-    int
-        Number of hits, also of those beyond the capacity.
-    """
+    """Find the occurrences of an index's probes."""
+    # span: first start, the start after the last one, and the end of the text
+    # hits (capacity, 2): start and probe; the result counts those beyond it, too
     window, off_step, bits = index[0], index[1] - 1, np.uint32(index[2])
     shift, filter_bits, recode = np.uint32(index[3]), index[4], library[3]
     other = library[2].shape[1] - 1
@@ -102,24 +86,9 @@ def scan(codes, index, library, span, hits):
 
 @njit(cache=True, nogil=True)
 def scan_one(codes, symbols, span, hits):
-    """Find the occurrences of one pattern without classes, 64 starts at a time.
-
-    Parameters
-    ----------
-    codes : ndarray of uint8
-        Text.
-    symbols : ndarray of uint8, shape (m,)
-        The codes that the pattern matches.
-    span : tuple of (int, int, int)
-        As in `scan`.
-    hits : ndarray of int64, shape (capacity,)
-        Filled with starts.
-
-    Returns
-    -------
-    int
-        Number of hits, also of those beyond the capacity.
-    """
+    """Find the occurrences of one pattern without classes, 64 starts at a time."""
+    # symbols: the codes that the pattern matches
+    # hits (capacity, 1): starts
     m, stop = len(symbols), min(span[1], span[2] - len(symbols) + 1)
     head, zero = min(m, COMPARED), simd.splat(np.uint8(0))
     start, count = span[0], 0
@@ -130,7 +99,7 @@ def scan_one(codes, symbols, span, hits):
             for k in range(1, head):
                 other = simd.bit_xor(simd.load(codes, start + k), simd.splat(symbols[k]))
                 differ = simd.bit_or(differ, other)
-            # a lane of 0 is equal; those that look negative are only looked at in vain
+            # lanes of 0 are equal; lanes that look negative cost a comparison in vain
             if not simd.any_at_most(differ, zero):
                 start = following
                 continue
@@ -140,20 +109,14 @@ def scan_one(codes, symbols, span, hits):
                 k += 1
             if k == m:
                 if count < len(hits):
-                    hits[count] = position
+                    hits[count, 0] = position
                 count += 1
         start = following
     return count
 
 
 class Searcher:
-    """All probes of a search, ready for the CPU.
-
-    Parameters
-    ----------
-    library : Library
-    threads : int
-    """
+    """All probes of a search, ready for the CPU."""
 
     def __init__(self, library: Library, threads: int):
         self.library, self.threads = library, threads
@@ -163,7 +126,7 @@ class Searcher:
     @cached_property
     def indexes(self) -> list[Index]:
         """Indexes that together hold all probes."""
-        return indexes(self.library)
+        return windows.indexes(self.library)
 
     def find(self, text_block: TextBlock) -> NDArray[np.int64]:
         """Return rows of start (in the text block) and probe, in any order."""
@@ -183,24 +146,16 @@ class Searcher:
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _scan_single(self, codes, number: int, span) -> NDArray[np.int64]:
-        hits = np.empty(_HITS, np.int64)
-        count = scan_one(codes, self.single[number], span, hits)
-        if count > len(hits):
-            hits = np.empty(count, np.int64)
-            scan_one(codes, self.single[number], span, hits)
-        return np.column_stack((hits[:count], np.full(count, number)))
+        starts = collect_hits(partial(scan_one, codes, self.single[number], span), 1, _HITS)
+        return np.column_stack((starts, np.full(len(starts), number)))
 
     def _scan_index(self, codes, index: Index, span) -> NDArray[np.int64]:
-        hits = np.empty((_HITS, 2), np.int64)
-        count = scan(codes, tuple(index), tuple(self.library), span, hits)
-        if count > len(hits):
-            hits = np.empty((count, 2), np.int64)
-            scan(codes, tuple(index), tuple(self.library), span, hits)
-        return hits[:count].copy()
+        search = partial(scan, codes, tuple(index), tuple(self.library), span)
+        return collect_hits(search, 2, _HITS)
 
 
 def _singles(library: Library) -> list[NDArray[np.uint8]]:
-    """Return the text codes of each probe, if probes are few and have no classes, else nothing."""
+    """Return the text codes of each probe, or nothing if probes are many or have classes."""
     few = len(library.bounds) - 1 <= FEW_PROBES
     if not few or library.matches.sum(axis=1)[library.symbols].max() > 1:
         return []

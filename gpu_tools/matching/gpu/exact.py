@@ -20,34 +20,26 @@ from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.buffer_pool import Buffers
 from gpu_tools.hardware.gpu.dispatch import map_gpus
 from gpu_tools.hardware.gpu.intrinsics.words import funnel, kernel, load4, permute, product
+from gpu_tools.matching import index as windows
 from gpu_tools.matching.cpu.exact import Searcher
-from gpu_tools.matching.gpu.scan import BLOCK, multiprocessors, resident
-from gpu_tools.matching.index import (
-    BYTE_BITS,
-    FEW_CODE_BITS,
-    FEW_CODES,
-    KEY_BITS,
-    MOST_FILTER_BITS,
-    MULTIPLIER,
-    SECOND_BIT,
-    Index,
-    in_bytes,
-    indexes,
-)
+from gpu_tools.matching.gpu import approximate
+from gpu_tools.matching.index import BYTE_BITS, FEW_CODE_BITS, FEW_CODES, KEY_BITS
 from gpu_tools.matching.text_blocks import TextBlock
 
 SYMBOLS = 16
 THREADS = 4 if simulated() else 256
 BLOCKS_PER_MULTIPROCESSOR = {FEW_CODE_BITS: 6, BYTE_BITS: 5}
 REGISTERS = {FEW_CODE_BITS: 40, BYTE_BITS: 48}
-"""Both by bits of a symbol: as many registers as so many blocks can have."""
+"""Both by bits of a symbol: the most registers with which so many blocks fit."""
 HITS = 16 if simulated() else 1 << 20
 REGIONS, COUNTER = 8, 64
-"""Parts of the hits, by block, and elements from one's counter to the next one's: where there are
-many hits, a counter that all share, or that lie close to each other, would hold them up."""
-_FILTER_WORDS = 1 << (MOST_FILTER_BITS - 5)
+"""Number of regions of the hits, which blocks use in turn, and elements between their counters.
+
+Blocks with many hits would wait for each other at one counter, or at counters in one line.
+"""
+_FILTER_WORDS = 1 << (windows.MOST_FILTER_BITS - 5)
 _OTHERS = 0x0404040404040404
-_MULTIPLIER, _SECOND = int(MULTIPLIER), int(SECOND_BIT)
+_MULTIPLIER, _SECOND = int(windows.MULTIPLIER), int(windows.SECOND_BIT)
 # numbers of an index
 _WINDOW, _SHIFT, _SLOT_SHIFT = range(3)
 
@@ -67,15 +59,15 @@ def _packed(a, b):
 
 @cuda.jit(device=True)
 def _others(word):
-    """Return a bit for each code of a word that matches nothing, the first in the lowest."""
+    """Return a bit for each code of a word, 1 where it matches nothing, the first in the lowest."""
     ones = (word >> uint64(2)) & uint64(0x0101010101010101)
     return (ones * uint64(0x0102040810204080)) >> uint64(56)
 
 
 @cuda.jit(device=True)
 def _four_from(a, b, c, k):
-    """Return four of the bytes of three words, those from byte k on, k being below 16."""
-    low, high = (a, b) if k < BLOCK else (b, c)
+    """Return the four bytes of three words from byte k on, for k below 16."""
+    low, high = (a, b) if k < approximate.BLOCK else (b, c)
     shift = uint64(8 * (k & 7))
     # in two steps, as no shift may be by 64
     return uint32((low >> shift) | ((high << uint64(1)) << (uint64(63) - shift)))
@@ -83,13 +75,13 @@ def _four_from(a, b, c, k):
 
 @cuda.jit(device=True)
 def _matches(symbol, code, table, few):
-    """Tell whether a probe's symbol matches a code; of few codes each has a bit in the symbol."""
+    """Return whether a symbol matches a code; with few codes each is a bit of the symbol."""
     return int32(symbol) >> int32(code) if few else int32(table[symbol, code])
 
 
 @cuda.jit(device=True)
 def _occurs(library, text, start, probe, few):
-    """Tell whether a probe occurs at `start`."""
+    """Return whether a probe occurs at `start`."""
     symbols, bounds, table = library
     first = bounds[probe]
     last = bounds[probe + 1] - first - 1
@@ -105,10 +97,8 @@ def _occurs(library, text, start, probe, few):
 
 @cuda.jit(device=True)
 def _record(position, shown, hashed, table, library, text, found, bits):
-    """Verify the probes that have a window in the text, and record those that occur.
-
-    What is `shown` of the text is 32 bits of symbols, and whether some of them match nothing.
-    """
+    """Verify the probes that have the window at a position, and record those that occur."""
+    # shown: 32 bits of the text's symbols, and whether some of them match nothing
     (packed, unknown), (slots, slot_shift), (hits, counts) = shown, table, found
     bounds, few = library[1], bits == FEW_CODE_BITS
     region, capacity = cuda.blockIdx.x % REGIONS, len(hits) // REGIONS
@@ -131,17 +121,16 @@ def _record(position, shown, hashed, table, library, text, found, bits):
 
 @cache
 def find_step(step: int, bits: int):
-    """Return the kernel for an index of that step and so many bits a symbol, 2 or 8.
-
-    Arguments: words (uint64) and text (uint8), the same memory, padded to an even number of words:
-    for 2 bits the codes 0 to 3, and 4 for what matches nothing; numbers (int32: symbols of a
-    window, shift of the filter, shift of the slots); the filter and the slots, flat, of
-    `gpu_tools.matching.index.Index`; symbols (uint8, of all probes: for 2 bits a bit for each code
-    that it matches), bounds (int32: where each probe's symbols begin) and table (uint8, for 8 bits
-    1 where a symbol, the row, matches a code, else of one element). It fills the `REGIONS` of hits
-    (int64, shape (capacity, 2)) with start and probe; counts (int32: a region's is element
-    ``COUNTER * region``) count also those beyond the capacity.
-    """
+    """Return the kernel for an index of that step and 2 or 8 bits a symbol."""
+    # words (uint64), text (uint8): the same memory, padded to an even number of words; for 2 bits
+    #   the codes 0 to 3, and 4 for what matches nothing
+    # numbers (int32): symbols of a window, shift of the filter, shift of the slots
+    # filter_words, slots: see `Index`; slots are flat
+    # symbols (uint8) of all probes: for 2 bits a bit for each code that it matches
+    # bounds (int32): where each probe's symbols begin
+    # table (uint8): for 8 bits 1 where a symbol, the row, matches a code; else one element
+    # hits (int64, (capacity, 2)): start and probe, in `REGIONS` parts
+    # counts (int32): that of a region is element ``COUNTER * region``; counts those beyond, too
     few = bits == FEW_CODE_BITS
 
     @kernel(step, bits, registers=REGISTERS[bits])
@@ -179,10 +168,9 @@ def find_step(step: int, bits: int):
             found = funnel(found, uint32(0), uint32(32 - SYMBOLS // step))
             if found == 0:
                 continue
-            unknown = uint32(
-                _others(a) | (_others(b) << uint64(8)) | (_others(c) << uint64(16))
-                | (_others(d) << uint64(24))
-            )  # fmt: skip
+            near = _others(a) | (_others(b) << uint64(8))
+            far = (_others(c) << uint64(16)) | (_others(d) << uint64(24))
+            unknown = uint32(near | far)
             while found != 0:
                 k = uint32((int32(cuda.ffs(found)) - int32(1)) * int32(step))
                 found &= uint32(found - uint32(1))
@@ -206,14 +194,7 @@ class DeviceIndex(NamedTuple):
 
 
 class DeviceSearcher:
-    """All probes of a search, ready for GPUs.
-
-    Parameters
-    ----------
-    searcher : Searcher
-    ordinals : tuple of int
-        GPUs; each gets as many symbols of a text block.
-    """
+    """All probes of a search, ready for GPUs; each gets as many symbols of a text block."""
 
     def __init__(self, searcher: Searcher, ordinals: tuple[int, ...]):
         self.searcher, self.ordinals = searcher, ordinals
@@ -237,13 +218,13 @@ class DeviceSearcher:
         count, reach = len(self.ordinals), self.searcher.reach
         begin, end = len(codes) * share // count, len(codes) * (share + 1) // count
         buffers, indexes = self.buffers[share], self.indexes[share]
-        text = resident(codes[begin : end + reach], 2 * BLOCK, buffers)
+        text = approximate.resident(codes[begin : end + reach], 2 * approximate.BLOCK, buffers)
         found = np.concatenate([search(text, index, buffers) for index in indexes])
         found[:, 0] += begin
         return found[found[:, 0] < end]
 
     def _within(self, text_block: TextBlock, rows) -> NDArray[np.int64]:
-        """Return the rows that lie within one range and begin where the block reports."""
+        """Return the hits that lie within one range and begin at a position to report."""
         table = np.array([(s.start, s.begin, s.end, s.stop) for s in text_block.ranges])
         ranges = table[np.searchsorted(table[:, 0], rows[:, 0], side="right") - 1]
         ends = rows[:, 0] + np.diff(self.searcher.library.bounds)[rows[:, 1]]
@@ -259,24 +240,21 @@ def on_device(searcher: Searcher) -> list[DeviceIndex]:
         sets = (library.matches[:, :-1] << np.arange(library.n_codes)).sum(axis=1)
         symbols = sets.astype(np.uint8)[library.symbols]
     else:
-        bits, library = BYTE_BITS, in_bytes(library)
-        made, symbols = indexes(library, bits), library.symbols
+        bits, library = BYTE_BITS, windows.in_bytes(library)
+        made, symbols = windows.indexes(library, bits), library.symbols
         table = library.matches.astype(np.uint8)
     probes = cuda.to_device(symbols), cuda.to_device(library.bounds.astype(np.int32))
     of_all = (*probes, cuda.to_device(table))
     return [DeviceIndex((index.step, bits), (*_arrays(index), *of_all)) for index in made]
 
 
-def _arrays(index: Index) -> tuple:
+def _arrays(index: windows.Index) -> tuple:
     numbers = np.array((index.window, index.filter_shift, index.slot_shift), np.int32)
     return tuple(map(cuda.to_device, (numbers, index.filter, index.slots.ravel())))
 
 
 def search(text, index: DeviceIndex, buffers: Buffers) -> NDArray[np.int64]:
-    """Return rows of start and probe in a text on the device, see `resident`.
-
-    The kernel runs again if the buffer for them is too small.
-    """
+    """Return start and probe of the hits in a text; runs again if the buffer is too small."""
     size, most = 0, HITS // REGIONS
     while most > size:
         size, counts = most, counters()
@@ -296,7 +274,7 @@ def counters():
 def prepared(text, index: DeviceIndex, hits, counts) -> Callable[[], None]:
     """Return a function that starts the kernel; all arrays are on the device."""
     _, bits = index.constants
-    at_once = 1 if simulated() else multiprocessors() * BLOCKS_PER_MULTIPROCESSOR[bits]
+    at_once = 1 if simulated() else approximate.multiprocessors() * BLOCKS_PER_MULTIPROCESSOR[bits]
     grid = min(at_once, -(-len(text) // (2 * THREADS)))
     find, symbols = find_step(*index.constants)[grid, THREADS], text.view(np.uint8)
     return lambda: find(text, symbols, *index.arrays, hits, counts)

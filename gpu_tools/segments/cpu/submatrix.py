@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.threads import map_on_threads
-from gpu_tools.segments.submatrix import Oriented, Tile, first_rectangle
+from gpu_tools.segments import submatrix
+from gpu_tools.segments.submatrix import Oriented, Tile
 
 GROUP = 4
 """Lower lines that are paired with a panel in one pass."""
 STEPS_AT_ONCE = 256
 """Steps whose prefix sums are made at a time."""
-LIMIT_INT32 = 2**31
 
 
 def _units(oriented: Oriented, scale) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    """Yield the first one of some neighbouring steps, and their values in units."""
+    """Yield the values in units, `STEPS_AT_ONCE` at a time, with the index of the first step."""
     for first in range(0, oriented.n_steps, STEPS_AT_ONCE):
         values = oriented.steps[first : first + STEPS_AT_ONCE]
         yield first, (values * scale).astype(np.int64)
@@ -36,7 +36,7 @@ def cell_type(oriented: Oriented, scale) -> np.dtype:
         (units.clip(0).sum(), units.clip(None, 0).sum()) for _, units in _units(oriented, scale)
     ]
     positive, negative = np.sum(both, axis=0)
-    return np.dtype(np.int32 if max(positive, -negative) < LIMIT_INT32 else np.int64)
+    return np.dtype(np.int32 if max(positive, -negative) < submatrix.LIMIT_INT32 else np.int64)
 
 
 def panels_of(oriented: Oriented, scale) -> NDArray:
@@ -65,17 +65,10 @@ def _largest_lane(vector, scratch):
 
 @njit(nogil=True)
 def group_best(low, first, high, scratch):
-    """Return the largest sum of the pairs of `GROUP` lower lines with a later panel's lines.
-
-    Parameters
-    ----------
-    low, high : array, shape (steps, two vectors)
-        Panels.
-    first : int
-        Column of the group's first line in `low`.
-    scratch : array
-        One vector.
-    """
+    """Return the largest sum of the pairs of `GROUP` lower lines with a later panel's lines."""
+    # low, high (steps, two vectors): panels
+    # first: column of the group's first line in `low`
+    # scratch: one vector
     zero = simd.splat(scratch.dtype.type(0))
     a0, b0, c0, d0, a1, b1, c1, d1 = zero, zero, zero, zero, zero, zero, zero, zero
     best0, best1 = zero, zero
@@ -103,7 +96,7 @@ def group_best(low, first, high, scratch):
 
 @njit(nogil=True)
 def group_best_within(panel, first, scratch):
-    """Return the same for a group and its own panel, where only the lanes behind the line count."""
+    """Return the same for a group and its own panel, where only lanes behind the line count."""
     zero = simd.splat(scratch.dtype.type(0))
     one = simd.splat(scratch.dtype.type(1))
     best = zero
@@ -141,19 +134,7 @@ def panel_bests(panels, upper, bests):
 def best_rectangle(
     oriented: Oriented, scale, threads: int
 ) -> tuple[int, tuple[int, int, int, int]] | None:
-    """Return the largest sum in units and the first rectangle that has it.
-
-    Parameters
-    ----------
-    oriented : Oriented
-    scale : int64 or float64
-    threads : int
-
-    Returns
-    -------
-    tuple or None
-        Sum and (row start, row end, column start, column end); None if no sum is positive.
-    """
+    """Return the largest sum and the first rectangle that has it; None if no sum is positive."""
     panels = panels_of(oriented, scale)
     n_panels, _, width = panels.shape
     bests = np.zeros((n_panels * width // GROUP, n_panels), panels.dtype)
@@ -165,7 +146,7 @@ def best_rectangle(
         return None
     found = np.argwhere(bests == best).tolist()
     tiles = (_tile(panels, group, upper) for group, upper in found)
-    return best, first_rectangle(tiles, oriented, best)
+    return best, submatrix.first_rectangle(tiles, oriented, best)
 
 
 def _tile(panels: NDArray, group: int, upper: int) -> Tile:

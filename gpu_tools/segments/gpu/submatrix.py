@@ -20,9 +20,9 @@ from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.dispatch import map_gpus
 from gpu_tools.hardware.gpu.intrinsics.sums import kadane, kadane_above
 from gpu_tools.hardware.gpu.intrinsics.words import WARP, kernel, load4, shuffle, shuffle_up_by
-from gpu_tools.segments import recurrence as core
-from gpu_tools.segments.cpu.submatrix import LIMIT_INT32
-from gpu_tools.segments.submatrix import Oriented, Tile, first_rectangle
+from gpu_tools.segments import runs as core
+from gpu_tools.segments import submatrix
+from gpu_tools.segments.submatrix import Oriented, Tile
 
 CELLS = 8
 """Lower lines of a thread, and as many upper ones."""
@@ -43,32 +43,19 @@ to_units = cuda.jit(device=True)(core.to_units)
 
 
 class LoadedMatrix(NamedTuple):
-    """A matrix on one GPU.
+    """A matrix on one GPU."""
 
-    Attributes
-    ----------
-    steps : device array
-        The values.
-    cells : list of dtype
-        Types of cells to try, in this order.
-    prefix : device array
-        Memory for the prefix sums in cells of the first type.
-    """
-
-    steps: object
-    cells: list[np.dtype]
-    prefix: object
+    steps: object  # the values
+    cells: list[np.dtype]  # types of cells to try, in this order
+    prefix: object  # memory for the prefix sums in cells of the first type
 
 
 def cell_types(positive: NDArray[np.int64], negative: NDArray[np.int64]) -> list[np.dtype]:
     """Return the types to try, the fastest first; the last one cannot overflow.
 
-    Parameters
-    ----------
-    positive, negative : int64 array
-        Sums of the positive and of the negative values of each step.
+    `positive` and `negative` are the sums of the values of either sign of each step.
     """
-    fits = max(int(positive.sum()), -int(negative.sum())) < LIMIT_INT32
+    fits = max(int(positive.sum()), -int(negative.sum())) < submatrix.LIMIT_INT32
     safe = np.dtype(np.int32 if fits else np.int64)
     narrow = max(positive.max(), -negative.min()) < LIMIT_FLOAT32
     return [np.dtype(np.float32), safe] if narrow else [safe]
@@ -76,7 +63,7 @@ def cell_types(positive: NDArray[np.int64], negative: NDArray[np.int64]) -> list
 
 @kernel()
 def sums_by_sign_block(steps, scale, sums):
-    """Write the sums of the positive and of the negative values of one step a block."""
+    """Write the sums of the positive and of the negative values of one step per block."""
     parts = cuda.shared.array(SCAN_THREADS, int64)
     thread, step = cuda.threadIdx.x, cuda.blockIdx.x
     for sign in range(2):
@@ -117,7 +104,7 @@ def _put_sums(prefix, line, value, before, cell_scale, lines):
 
 @kernel()
 def prefix_warp(steps, scale, cell_scale, prefix):
-    """Write the prefix sums of one step a block, and behind the last line the smallest of them.
+    """Write the prefix sums of one step per block, and behind the last line the smallest of them.
 
     No pair gains by a line of these. Four lines of memory are loaded at once.
     """
@@ -179,7 +166,7 @@ def _put_rows(stage, fetched):
 
 
 def tile_groups(number, groups):
-    """Return which groups of `WIDTH` line indices a tile pairs, the lower and the upper one.
+    """Return the lower and the upper group of `WIDTH` line indices that a tile pairs.
 
     A tile that pairs a group with itself has half the pairs. These tiles come last, so that all
     multiprocessors finish at about the same time.
@@ -197,15 +184,8 @@ _tile_groups = cuda.jit(device=True)(tile_groups)
 def _kernel(cell):
     @kernel(cell, registers=PAIR_REGISTERS)
     def best_of_pairs_block(prefix, tiles, bests):
-        """Write the largest sum of each thread's pairs.
-
-        Parameters
-        ----------
-        prefix : array of cells, shape (steps, indices)
-        tiles : tuple of int
-            Number of the first block's tile, and from one block's to the next one's.
-        bests : array of cells, shape (blocks, threads)
-        """
+        """Write the largest sum of each thread's pairs."""
+        # tiles: number of the first block's tile, and the step from block to block
         stage = cuda.shared.array(_STAGED, cell, alignment=_ALIGNMENT)
         thread = int32(cuda.threadIdx.x)
         number = tiles[0] + int64(cuda.blockIdx.x) * tiles[1]
@@ -251,7 +231,7 @@ KERNELS = {np.dtype(str(cell)): _kernel(cell) for cell in (float32, int32, int64
 
 @kernel()
 def columns_thread(prefix, firsts, unit, columns):
-    """Copy two times `CELLS` neighbouring columns of the prefix sums, in units, a thread a step."""
+    """Copy twice `CELLS` neighbouring columns of the prefix sums, in units; a step per thread."""
     step = cuda.grid(1)
     if step < prefix.shape[0]:
         for which in range(2):
@@ -291,7 +271,7 @@ def cell_scale(cell: np.dtype) -> np.int64 | np.float32:
 
 @kernel()
 def largest_block(bests, largest):
-    """Write the largest element of one row a block."""
+    """Write the largest element of one row per block."""
     parts = cuda.shared.array(THREADS, bests.dtype)
     thread, block = cuda.threadIdx.x, cuda.blockIdx.x
     parts[thread] = bests[block, thread]
@@ -306,16 +286,12 @@ def largest_block(bests, largest):
 
 
 class TileSums(NamedTuple):
-    """The largest sums that one GPU found in its tiles, in cells.
-
-    On that GPU are the prefix sums and ``bests``, shape (tiles, threads), the largest sums of the
-    threads' pairs. ``largest``, shape (tiles,), lies on the host.
-    """
+    """The largest sums of the tiles of one GPU, in cells."""
 
     tiles: range
-    prefix: object
-    bests: object
-    largest: NDArray
+    prefix: object  # prefix sums, on the GPU
+    bests: object  # (tiles, threads): largest sums of the threads' pairs, on the GPU
+    largest: NDArray  # (tiles,), on the host
 
 
 def search_tiles(gpu: LoadedMatrix, tiles: range, scale, cell: np.dtype) -> TileSums:
@@ -338,19 +314,9 @@ def shares_of(n_lines: int, n_gpus: int) -> list[range]:
 def best_rectangle(
     oriented: Oriented, scale, ordinals: tuple[int, ...]
 ) -> tuple[int, tuple[int, int, int, int]] | None:
-    """Return the largest sum in units and the first rectangle that has it.
+    """Return the largest sum and the first rectangle that has it; None if no sum is positive.
 
-    Parameters
-    ----------
-    oriented : Oriented
-    scale : int64 or float64
-    ordinals : tuple of int
-        GPUs; each has the whole matrix and takes every n-th tile.
-
-    Returns
-    -------
-    tuple or None
-        Sum and (row start, row end, column start, column end); None if no sum is positive.
+    Each GPU has the whole matrix and takes every n-th tile.
     """
     ordinals = ordinals[: len(shares_of(oriented.n_lines, len(ordinals)))]
     steps = np.ascontiguousarray(oriented.steps)
@@ -370,8 +336,9 @@ def search(oriented: Oriented, loaded: list[LoadedMatrix], scale, ordinals: tupl
     if best <= 0:
         return None
     total = int(best * LIMIT_FLOAT32) if cell.kind == "f" else int(best)
-    tiles = map_gpus(ordinals, partial(_tiles_with, best=best), found)
-    return total, first_rectangle([tile for part in tiles for tile in part], oriented, total)
+    parts = map_gpus(ordinals, partial(_tiles_with, best=best), found)
+    tiles = [tile for part in parts for tile in part]
+    return total, submatrix.first_rectangle(tiles, oriented, total)
 
 
 def _tiles_with(share: TileSums, best) -> list[Tile]:
@@ -388,7 +355,7 @@ def _tiles_with(share: TileSums, best) -> list[Tile]:
 
 
 def _columns(prefix, firsts: tuple[int, int]) -> NDArray[np.int64]:
-    """Return `CELLS` columns from either on, shape (2, steps, cells)."""
+    """Return `CELLS` columns from either first one, in units, shape (2, steps, cells)."""
     columns = cuda.device_array((2, prefix.shape[0], CELLS), np.int64)
     unit = np.int64(1) if prefix.dtype.kind != "f" else np.float32(LIMIT_FLOAT32)
     blocks = -(-prefix.shape[0] // SCAN_THREADS)

@@ -10,9 +10,8 @@ pytest.importorskip("numba_cuda")
 
 from gpu_tools.local.gpu import packed as local_packed
 from gpu_tools.local.gpu import score_pass32 as local_score_pass32
-from gpu_tools.matching.gpu.scan import find_words
-from gpu_tools.matching.gpu.weighted_scan import find_costs
-from gpu_tools.segments.gpu import maximal_kernels
+from gpu_tools.matching.gpu import approximate as matching
+from gpu_tools.segments.gpu import segments
 from gpu_tools.segments.gpu.submatrix import KERNELS
 
 INT32, INT64 = array(types.int32), array(types.int64)
@@ -42,12 +41,12 @@ def test_wide_fill_of_local_alignment(to_ptx):
 @pytest.mark.parametrize("words", [1, 4])
 def test_matching_with_unit_costs(words, to_ptx):
     given = UINT64, TABLE64, UINT32, TABLE32, types.int64, TABLE32, TABLE64, INT32
-    assert ".entry" in to_ptx(find_words(words, 5), *given)
+    assert ".entry" in to_ptx(matching.find_words(words, 5), *given)
 
 
 def test_matching_with_costs(to_ptx):
     given = UINT64, TABLE64, array(types.int32, 3), INT32, TABLE32, TABLE64, INT32
-    assert "min.s16x2" in to_ptx(find_costs(8, 8), *given)
+    assert "min.s16x2" in to_ptx(matching.find_costs(8, 8), *given)
 
 
 @pytest.mark.parametrize("cell", ["float32", "int32", "int64"])
@@ -65,12 +64,12 @@ def test_listing_of_maximal_segments(dtype, to_ptx):
     lists, sums = array(types.int16, 3), array(types.int64, 3)
     values = array(getattr(types, dtype))
     given = values, scale, types.int64, lists, sums, INT32, TABLE64, TABLE64
-    assert ".local" not in to_ptx(maximal_kernels.list_runs_thread, *given)
+    assert ".local" not in to_ptx(segments.list_runs_thread, *given)
 
 
 def test_counting_and_writing_of_maximal_segments(to_ptx):
     lists, sums = array(types.int16, 3), array(types.int64, 3)
     given = lists, INT32, TABLE32, TABLE32
-    assert ".local" not in to_ptx(maximal_kernels.count_remaining_thread, *given)
+    assert ".local" not in to_ptx(segments.count_remaining_thread, *given)
     given = lists, sums, TABLE64, types.UniTuple(types.int64, 2), INT64
-    assert ".local" not in to_ptx(maximal_kernels.write_runs_thread, *given)
+    assert ".local" not in to_ptx(segments.write_runs_thread, *given)

@@ -7,20 +7,10 @@ from gpu_tools import AffineScoring, local_align
 from gpu_tools.hardware.device import list_gpus, simulated
 from gpu_tools.hardware.gpu.buffer_pool import Buffers
 from gpu_tools.local.gpu import packed as cuda_packed
-from gpu_tools.local.gpu import packed_scores as cuda_scores
 from gpu_tools.local.gpu import score_pass as cuda
 from gpu_tools.local.gpu import score_pass32 as cuda32
 from gpu_tools.local.problem import ALL, SearchSizes, Threshold, make_problem
-from tests.local.cases import (
-    assert_bounds_of_interest,
-    largest_on_the_way,
-    protein_scoring,
-    random_pair,
-    random_scoring,
-    searched,
-    sequences,
-    tile_scores,
-)
+from tests.local import cases
 
 pytestmark = pytest.mark.cuda
 LONGEST = 22 if simulated() else 3000
@@ -37,7 +27,7 @@ def finished(launch):
 def largest_scores(problem, side):
     """Return each tile's largest score, cell by cell."""
     gaps = problem.gap_open, problem.gap_extend
-    return tile_scores(problem.query, problem.subject, problem.table, gaps, side)
+    return cases.tile_scores(problem.query, problem.subject, problem.table, gaps, side)
 
 
 def assert_bounds(found, problem, side):
@@ -59,17 +49,17 @@ def assert_bounds(found, problem, side):
 
 def random_problem(seed, longest=LONGEST, **fixed):
     rng = np.random.default_rng(seed)
-    scoring = random_scoring(rng, **fixed)
-    query, subject = sequences(*random_pair(rng, longest), scoring)
+    scoring = cases.random_scoring(rng, **fixed)
+    query, subject = cases.sequences(*cases.random_pair(rng, longest), scoring)
     return make_problem(query.codes, subject.codes, scoring)
 
 
 @pytest.mark.parametrize("seed", range(2 if simulated() else 40))
 def test_wide_score_pass(seed):
     rng = np.random.default_rng(seed)
-    scoring = protein_scoring(rng) if seed % 3 == 0 else random_scoring(rng)
-    texts = random_pair(rng, LONGEST, PROTEIN if seed % 3 == 0 else "ACGTN")
-    query, subject = sequences(*texts, scoring)
+    scoring = cases.protein_scoring(rng) if seed % 3 == 0 else cases.random_scoring(rng)
+    texts = cases.random_pair(rng, LONGEST, PROTEIN if seed % 3 == 0 else "ACGTN")
+    query, subject = cases.sequences(*texts, scoring)
     problem = make_problem(query.codes, subject.codes, scoring)
     side = 4 if simulated() else 64
     assert (cuda32.score_pass(problem, side) == largest_scores(problem, side)).all()
@@ -88,14 +78,14 @@ def test_packed_score_pass(seed, rows):
 def test_base_moves_up_and_down(seed, rows, monkeypatch):
     """Related sequences, whose scores outgrow the range, then unrelated ones."""
     if simulated():
-        monkeypatch.setattr(cuda_scores, "LARGEST", 740)
+        monkeypatch.setattr(cuda_packed, "LARGEST", 740)
     length, tail = (40, 10) if simulated() else (6000, 9000)
     rng = np.random.default_rng(seed)
     query = rng.integers(0, 4, length).astype(np.uint8)
     subject = np.concatenate([query, rng.integers(0, 4, tail).astype(np.uint8)])
     scoring = AffineScoring(10, -1, 1, 1) if simulated() else AffineScoring(6, -2, 12, 2)
     problem = make_problem(query, subject, scoring)
-    assert largest_scores(problem, SIDE).max() > cuda_scores.score_range(problem, rows).limit
+    assert largest_scores(problem, SIDE).max() > cuda_packed.score_range(problem, rows).limit
     (found,) = finished(cuda.ScoreLaunch(Buffers(), [problem], [SIDE], [ALL], rows))
     assert_bounds(found, problem, SIDE)
 
@@ -110,11 +100,13 @@ def test_no_score_without_a_match(rows):
 
 
 def test_many_problems_in_one_launch():
-    scoring = random_scoring(np.random.default_rng(5))
+    scoring = cases.random_scoring(np.random.default_rng(5))
     rng = np.random.default_rng(6)
     problems = []
     for _ in range(2 if simulated() else 60):
-        query, subject = sequences(*random_pair(rng, 9 if simulated() else LONGEST), scoring)
+        query, subject = cases.sequences(
+            *cases.random_pair(rng, 9 if simulated() else LONGEST), scoring
+        )
         problems.append(make_problem(query.codes, subject.codes, scoring))
     for problem, found in zip(
         problems, cuda.score_passes(problems, [SIDE] * len(problems)), strict=True
@@ -156,46 +148,32 @@ def related_problem(seed, length, scoring, letters=4):
 
 def thresholds_of(problem):
     """Yield thresholds: only the best alignment, known or not, or all down to a score."""
-    most, _ = largest_on_the_way(problem)
-    yield from (
-        Threshold(1, True),
-        Threshold(most, True),
-        Threshold(most, False),
-        Threshold(most // 2, False),
-    )
+    most, _ = cases.largest_on_the_way(problem)
+    yield from (Threshold(1, True), Threshold(most, True))
+    yield from (Threshold(most, False), Threshold(most // 2, False))
 
 
-@pytest.mark.parametrize("rows", cuda_packed.ROWS)
+@pytest.mark.parametrize("rows", [*cuda_packed.ROWS, None])
 @pytest.mark.parametrize("seed", range(1 if simulated() else 12))
-def test_packed_pass_leaves_out_what_is_of_no_interest(seed, rows):
-    """Where it goes on beside cells that were left out, scores are as high as they are there."""
+def test_cells_below_the_threshold_are_skipped(seed, rows):
+    """Beside skipped cells scores are as high as they are; rows of the packed kernel, or none."""
     scoring = AffineScoring(5, -4, 2, 2) if seed % 2 else AffineScoring(4, -1, 3, 1)
     problem = related_problem(seed, 14 if simulated() else 5000, scoring)
-    (whole,) = finished(cuda.ScoreLaunch(Buffers(), [problem], [SIDE], [ALL], rows))
-    shares = []
+
+    def bounds(threshold):
+        if rows is None:
+            return cuda32.score_pass(problem, SIDE, threshold)
+        (found,) = finished(cuda.ScoreLaunch(Buffers(), [problem], [SIDE], [threshold], rows))
+        return found
+
+    whole, shares = bounds(ALL), []
     every = list(thresholds_of(problem))
     for threshold in every[1 + seed :][:1] if simulated() else every:
-        (found,) = finished(cuda.ScoreLaunch(Buffers(), [problem], [SIDE], [threshold], rows))
+        found = bounds(threshold)
         shares.append((found < whole).mean())
         assert (found <= whole).all()
         assert found.max() == whole.max()
-        assert_bounds_of_interest(found, problem, SIDE, threshold)
-    assert max(shares) > 0.1
-
-
-@pytest.mark.parametrize("seed", range(1 if simulated() else 9))
-def test_wide_pass_leaves_out_what_is_of_no_interest(seed):
-    scoring = AffineScoring(5, -4, 2, 2) if seed % 2 else AffineScoring(4, -1, 3, 1)
-    problem = related_problem(seed, 14 if simulated() else 6000, scoring)
-    side = 8 if simulated() else 64
-    whole, shares = cuda32.score_pass(problem, side), []
-    every = list(thresholds_of(problem))
-    for threshold in every[1:2] if simulated() else every:
-        found = cuda32.score_pass(problem, side, threshold)
-        shares.append((found < whole).mean())
-        assert (found <= whole).all()
-        assert found.max() == whole.max()
-        assert_bounds_of_interest(found, problem, side, threshold)
+        cases.assert_bounds_of_interest(found, problem, SIDE, threshold)
     assert max(shares) > 0.1
 
 
@@ -206,11 +184,11 @@ def test_the_best_alignments_alone(seed):
     scoring = AffineScoring(5, -4, 2, 2) if seed % 2 else AffineScoring(4, -1, 3, 1)
     length = 12 if simulated() else 50_000 if seed < 3 else 4000
     problem = related_problem(100 + seed, length, scoring)
-    several = searched(problem, scoring, k=2)
+    several = cases.searched(problem, scoring, k=2)
     least = several[-1].score + 1
     every = {"k": 1}, {"k": 9, "min_score": least}, {"k": 1, "strands": "+-"}
     for options in every[:1] if simulated() else every:
-        found = searched(problem, scoring, "cuda", sizes=sizes, **options)
+        found = cases.searched(problem, scoring, "cuda", sizes=sizes, **options)
         assert found == several[:1]
 
 
@@ -218,11 +196,11 @@ def test_the_best_alignments_alone(seed):
 def test_alignments(seed):
     sizes = SearchSizes(4, 4) if simulated() else SearchSizes()
     rng = np.random.default_rng(1000 + seed)
-    scoring = random_scoring(rng)
-    query, subject = sequences(*random_pair(rng, LONGEST), scoring)
+    scoring = cases.random_scoring(rng)
+    query, subject = cases.sequences(*cases.random_pair(rng, LONGEST), scoring)
     problem = make_problem(query.codes, subject.codes, scoring)
     cpu, gpu = (
-        searched(problem, scoring, device, threads, k=40, sizes=sizes)
+        cases.searched(problem, scoring, device, threads, k=40, sizes=sizes)
         for device, threads in (("cpu", 1), ("cuda", 4))
     )
     assert gpu == cpu
@@ -233,6 +211,6 @@ def test_the_kernel_does_the_work(monkeypatch):
     runs = []
     original = cuda.ScoreLaunch.run
     monkeypatch.setattr(cuda.ScoreLaunch, "run", lambda own: runs.append(own) or original(own))
-    scoring = random_scoring(np.random.default_rng(0))
-    local_align([sequences("ACGT", "ACGT", scoring)], scoring, device="cuda")
+    scoring = cases.random_scoring(np.random.default_rng(0))
+    local_align([cases.sequences("ACGT", "ACGT", scoring)], scoring, device="cuda")
     assert len(runs) == 1

@@ -47,10 +47,10 @@ def test_all_segments(seed, dtype):
 @pytest.mark.parametrize("seed", [1, 2] if simulated() else range(20))
 def test_all_segments_of_several_parts(seed, parts):
     """As on several GPUs: segments within a part, across one border and across all."""
-    from gpu_tools.segments.gpu import maximal_segments as maximal_cuda
+    from gpu_tools.segments.gpu import segments as cuda
 
     values = long_values(seed, "int32")
-    found = maximal_cuda.maximal(values, np.int64(1), (0,) * parts)
+    found = cuda.maximal(values, np.int64(1), (0,) * parts)
     expected = max_segments(values, device="cpu")
     columns = (expected.starts, expected.ends, expected.scores)
     assert all(map(np.array_equal, found, columns))
@@ -59,37 +59,35 @@ def test_all_segments_of_several_parts(seed, parts):
 def test_lists_that_the_memory_of_the_gpu_does_not_hold_are_made_again(monkeypatch):
     """A fifth of the runs are on the GPU at a time, and batches of a part have one or two runs."""
     from gpu_tools.hardware.gpu.buffer_pool import BufferPool
-    from gpu_tools.segments.gpu import batches, maximal_kernels, maximal_segments
+    from gpu_tools.segments.gpu import segments as cuda
 
     values = long_values(8, "int64")
-    size = maximal_segments.MEMORY_PART * maximal_segments.RUN_BYTES
-    runs = -(-len(values) // maximal_kernels.RUN)
+    size = cuda.MEMORY_DIVISOR * cuda.RUN_BYTES
+    runs = -(-len(values) // cuda.RUN)
     monkeypatch.setattr(BufferPool, "free_bytes", size * -(-runs // 5))
-    monkeypatch.setattr(batches, "BATCH_BYTES", 16 * maximal_kernels.RUN)
+    monkeypatch.setattr(cuda, "BATCH_BYTES", 16 * cuda.RUN)
     listed = []
-    original = maximal_segments.list_part
-    monkeypatch.setattr(
-        maximal_segments, "list_part", lambda part: listed.append(part.first) or original(part)
-    )
+    original = cuda.list_part
+    monkeypatch.setattr(cuda, "list_part", lambda part: listed.append(part.first) or original(part))
     assert_equal(max_segments(values, device="cuda"), max_segments(values, device="cpu"))
     assert len(listed) == 15
     assert len(set(listed)) == 5
 
 
 def test_one_segment_across_all_parts():
-    from gpu_tools.segments.gpu import maximal_segments as maximal_cuda
+    from gpu_tools.segments.gpu import segments as cuda
 
     n = 600 if simulated() else 100_000
     values = np.ones(n, np.int32)
     values[[0, 1, n - 1]] = [1, -5, -5]
-    found = maximal_cuda.maximal(values, np.int64(1), (0, 0, 0))
+    found = cuda.maximal(values, np.int64(1), (0, 0, 0))
     assert [column.tolist() for column in found] == [[0, 2], [1, n - 1], [1, n - 3]]
 
 
 @pytest.mark.parametrize("parts", [2] if simulated() else [2, 3])
 def test_best_segment_of_several_parts(parts):
-    from gpu_tools.segments.gpu import best_segment as cuda
-    from gpu_tools.segments.locate import locate
+    from gpu_tools.segments.gpu import segments as cuda
+    from gpu_tools.segments.runs import locate
 
     values = long_values(7, "int32")
     summaries = cuda.summaries(values, np.int64(1), (0,) * parts)
@@ -185,24 +183,18 @@ def test_no_positive_value():
 
 
 def test_the_kernels_do_the_work(monkeypatch):
-    from gpu_tools.segments.gpu import best_segment as cuda
-    from gpu_tools.segments.gpu import maximal_segments as maximal_cuda
-    from gpu_tools.segments.gpu import submatrix as submatrix_cuda
+    from gpu_tools.segments.gpu import segments, submatrix
 
     called = []
-    for module, name in (
-        (cuda, "summarise"),
-        (maximal_cuda, "list_part"),
-        (submatrix_cuda, "search"),
-    ):
+
+    def spy(module, name):
         original = getattr(module, name)
-        monkeypatch.setattr(
-            module, name,
-            lambda *given, name=module.__name__, original=original: (
-                called.append(name), original(*given),
-            )[1],
-        )  # fmt: skip
+        monkeypatch.setattr(module, name, lambda *inputs: called.append(name) or original(*inputs))
+
+    spy(segments, "summarise")
+    spy(segments, "list_part")
+    spy(submatrix, "search")
     max_segment([1, 2], device="cuda")
     max_segments([1, 2], device="cuda")
     max_submatrix([[1, 2]], device="cuda")
-    assert called == [cuda.__name__, maximal_cuda.__name__, submatrix_cuda.__name__]
+    assert called == ["summarise", "list_part", "search"]

@@ -10,7 +10,7 @@ pytest.importorskip("numba_cuda")
 from numba.cuda.cudadrv.driver import CudaAPIError
 
 from gpu_tools.hardware.device import simulated
-from gpu_tools.local.gpu import memory as cuda_memory
+from gpu_tools.local.gpu import score_pass
 
 pytestmark = pytest.mark.skipif(simulated(), reason="the simulator has no driver")
 
@@ -31,11 +31,11 @@ def test_gpus_write_where_the_driver_lets_them(can, error, expected, monkeypatch
     )
     gpus = {0: nullcontext(), 1: nullcontext()}
     fake = SimpleNamespace(gpus=gpus, current_context=lambda: context)
-    monkeypatch.setattr(cuda_memory, "cuda", fake)
+    monkeypatch.setattr(score_pass, "cuda", fake)
     # what is known of the machine's own GPUs must be neither asked for nor changed
-    assert cuda_memory.may_write.__wrapped__(0, 1) is expected
+    assert score_pass.may_write.__wrapped__(0, 1) is expected
     assert enabled == (["theirs"] if can else [])
 
 
 def test_a_gpu_writes_its_own_memory():
-    assert cuda_memory.may_write.__wrapped__(3, 3)
+    assert score_pass.may_write.__wrapped__(3, 3)

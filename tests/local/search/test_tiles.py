@@ -1,27 +1,12 @@
 """The k best alignments against their naive definition, and their properties."""
 
-from random import Random
-
 import numpy as np
 import pytest
 
 from gpu_tools import AffineScoring
 from gpu_tools.local.problem import SearchSizes, make_problem
-from gpu_tools.local.search.forbidden_pairs import ForbiddenPairs, aligned_pairs
-from gpu_tools.local.search.k_best import global_alignment
-from tests.local.cases import (
-    PROTEIN,
-    k_best,
-    letters_of,
-    oracle_pair,
-    protein_scoring,
-    random_pair,
-    random_scoring,
-    score_of,
-    searched,
-    sequences,
-    tile_scores,
-)
+from gpu_tools.local.search.tiles import ForbiddenPairs, aligned_pairs, global_alignment
+from tests.local import cases
 from tests.oracles import local as oracle_local
 
 
@@ -34,47 +19,44 @@ def sizes(request):
     return request.param
 
 
-def aligned(pair, scoring, sizes, **options):
-    problem = make_problem(*(sequence.codes for sequence in pair), scoring)
-    return [
-        (a.score, (a.query_start, a.subject_start), (a.query_end, a.subject_end), letters_of(a))
-        for a in searched(problem, scoring, sizes=sizes, **options)
-    ]
-
-
-def as_letters(symbols):
-    """Ambiguity codes are identical to nothing: give each its own letter for the oracle."""
-    return [s if s != "N" else ("N", k) for k, s in enumerate(symbols)]
-
-
 def oracle_texts(query, subject, scoring):
+    """Ambiguity codes are identical to nothing: give each its own letter for the oracle."""
     if scoring.matrix is not None:
         return query, subject
-    return as_letters(query), ["other" if s == "N" else s for s in subject]
+    own = [s if s != "N" else ("N", k) for k, s in enumerate(query)]
+    return own, ["other" if s == "N" else s for s in subject]
+
+
+def check(texts, scoring, sizes, k, min_score=1):
+    """Compare the k best alignments of two texts with their definition, and return the latter."""
+    gaps, pair = (scoring.gap_open, scoring.gap_extend), cases.oracle_pair(scoring)
+    own = oracle_texts(*texts, scoring)
+    expected = list(oracle_local.k_best(*own, pair, gaps, k, min_score))
+    problem = make_problem(*(s.codes for s in cases.sequences(*texts, scoring)), scoring)
+    options = {"sizes": sizes, "k": k, "min_score": min_score}
+    found = [
+        (a.score, (a.query_start, a.subject_start), (a.query_end, a.subject_end), letters)
+        for a in cases.searched(problem, scoring, **options)
+        for letters in [cases.letters_of(a)]
+    ]
+    assert found == expected
+    return expected
 
 
 @pytest.mark.parametrize("seed", range(25))
 def test_local_is_what_the_definition_says(seed, sizes):
     rng = np.random.default_rng(seed)
     protein = seed % 3 == 0
-    scoring = protein_scoring(rng) if protein else random_scoring(rng)
-    texts = random_pair(rng, 24, PROTEIN if protein else "ACGTN")
-    query, subject = oracle_texts(*texts, scoring)
-    gaps = scoring.gap_open, scoring.gap_extend
-    expected = list(oracle_local.k_best(query, subject, oracle_pair(scoring), gaps, 5, 3))
-    found = aligned(sequences(*texts, scoring), scoring, sizes, k=5, min_score=3)
-    assert found == [(s, a, b, letters) for s, a, b, letters in expected]
+    scoring = cases.protein_scoring(rng) if protein else cases.random_scoring(rng)
+    texts = cases.random_pair(rng, 24, cases.PROTEIN if protein else "ACGTN")
+    check(texts, scoring, sizes, 5, 3)
 
 
 @pytest.mark.parametrize("seed", range(12))
 def test_the_first_of_many_equal_ends(seed, sizes):
     """Two letters and small scores: equal ends in one tile, some of paths from far away."""
     rng = np.random.default_rng(200 + seed)
-    scoring = AffineScoring(1, -1, 2, 1)
-    texts = random_pair(rng, 36, "AC")
-    expected = list(oracle_local.k_best(*texts, oracle_pair(scoring), (2, 1), 8))
-    found = aligned(sequences(*texts, scoring), scoring, sizes, k=8)
-    assert found == [(s, a, b, letters) for s, a, b, letters in expected]
+    check(cases.random_pair(rng, 36, "AC"), AffineScoring(1, -1, 2, 1), sizes, 8)
 
 
 @pytest.mark.parametrize(
@@ -86,18 +68,13 @@ def test_the_first_of_many_equal_ends(seed, sizes):
     ],
 )
 def test_the_first_of_two_equal_ends_comes_from_before_the_window(texts):
-    sizes = SearchSizes(smallest_tile=8, margin=8)
-    scoring = AffineScoring(1, -1, 9, 9)
-    expected = list(oracle_local.k_best(*texts, oracle_pair(scoring), (9, 9), 3))
-    assert aligned(sequences(*texts, scoring), scoring, sizes, k=3) == expected
+    check(texts, AffineScoring(1, -1, 9, 9), SearchSizes(smallest_tile=8, margin=8), 3)
 
 
 def test_a_used_pair_just_left_of_an_alignment(sizes):
     """It is in the same row as one inside, which must not be used again."""
-    text, scoring = "ACACAAACCCACAAACCAAC", AffineScoring(4, -1, 3, 0)
-    expected = list(oracle_local.k_best(text, text, oracle_pair(scoring), (3, 0), 18))
-    found = aligned(sequences(text, text, scoring), scoring, sizes, k=18)
-    assert found == [(s, a, b, letters) for s, a, b, letters in expected]
+    text = "ACACAAACCCACAAACCAAC"
+    check((text, text), AffineScoring(4, -1, 3, 0), sizes, 18)
 
 
 @pytest.mark.parametrize("extend", [0, 1])
@@ -106,24 +83,20 @@ def test_gaps_longer_than_tiles(extend, sizes):
     left, right, between = "ACGGTCAATGCAAGTC", "GGATCCATTACGCAGT", "N" * 23
     scoring = AffineScoring(5, -4, 9, extend)
     for texts in ((left + right, left + between + right), (left + between + right, left + right)):
-        expected = list(oracle_local.k_best(*texts, oracle_pair(scoring), (9, extend), 3))
-        assert expected[0][0] == 5 * 32 - 9 - 22 * extend
-        found = aligned(sequences(*texts, scoring), scoring, sizes, k=3)
-        assert found == [(s, a, b, letters) for s, a, b, letters in expected]
+        assert check(texts, scoring, sizes, 3)[0][0] == 5 * 32 - 9 - 22 * extend
 
 
 @pytest.mark.parametrize("seed", range(15))
 def test_global_is_what_the_definition_says(seed, sizes):
     rng = np.random.default_rng(100 + seed)
     protein = seed % 3 == 0
-    scoring = protein_scoring(rng) if protein else random_scoring(rng)
-    texts = random_pair(rng, 30, PROTEIN if protein else "ACGTN")
-    query, subject = oracle_texts(*texts, scoring)
-    gaps = scoring.gap_open, scoring.gap_extend
-    score, text = oracle_local.trace(query, subject, oracle_pair(scoring), gaps)
-    problem = make_problem(*(s.codes for s in sequences(*texts, scoring)), scoring)
+    scoring = cases.protein_scoring(rng) if protein else cases.random_scoring(rng)
+    texts = cases.random_pair(rng, 30, cases.PROTEIN if protein else "ACGTN")
+    gaps, pair = (scoring.gap_open, scoring.gap_extend), cases.oracle_pair(scoring)
+    expected = oracle_local.trace(*oracle_texts(*texts, scoring), pair, gaps)
+    problem = make_problem(*(s.codes for s in cases.sequences(*texts, scoring)), scoring)
     found = global_alignment(problem, sizes.cells_at_once)
-    assert (found.score, letters_of(found)) == (score, text)
+    assert (found.score, cases.letters_of(found)) == tuple(expected)
 
 
 def random_codes(rng, length):
@@ -144,7 +117,7 @@ def test_properties_of_larger_ones(seed):
     query = random_codes(rng, 1500)
     subject = related(rng, query[200:1300], 300) if seed % 2 else random_codes(rng, 1200)
     problem = make_problem(query, subject, AffineScoring())
-    found = k_best(problem, 12)
+    found = cases.k_best(problem, 12)
     assert len(found) == 12
     assert sorted((f.score for f in found), reverse=True) == [f.score for f in found]
     used = set()
@@ -154,7 +127,7 @@ def test_properties_of_larger_ones(seed):
         assert len(pairs) == len(rows)
         assert not pairs & used
         used |= pairs
-        assert score_of(problem, f.start, f.cigar) == f.score
+        assert cases.score_of(problem, f.start, f.cigar) == f.score
         assert f.start[0] + sum(n for o, n in f.cigar if o != "D") == f.end[0]
         assert f.start[1] + sum(n for o, n in f.cigar if o != "I") == f.end[1]
 
@@ -167,23 +140,10 @@ def test_scores_equal_those_of_filling_everything_again(seed):
     subject = np.concatenate([related(rng, query[100:600], 60), related(rng, query[:400], 40)])
     problem = make_problem(query, subject, AffineScoring())
     used, gaps = ForbiddenPairs(), (problem.gap_open, problem.gap_extend)
-    for f in k_best(problem, 8):
-        cells = tile_scores(problem.query, problem.subject, problem.table, gaps, 1, used.pairs)
+    for f in cases.k_best(problem, 8):
+        cells = cases.tile_scores(
+            problem.query, problem.subject, problem.table, gaps, 1, used.pairs
+        )
         assert f.score == cells.max()
         assert np.subtract(f.end, 1).tolist() == np.argwhere(cells == f.score)[0].tolist()
         used.add(f.start, f.cigar)
-
-
-def test_forbidden_pairs_stay_sorted():
-    random, used, expected = Random(1), ForbiddenPairs(), set()
-    for _ in range(40):
-        start = random.randrange(30), random.randrange(30)
-        lengths = random.choices(range(1, 5), k=5)
-        cigar = tuple(zip("=DXI=", lengths, strict=True))
-        new = set(zip(*(part.tolist() for part in aligned_pairs(start, cigar)), strict=True))
-        if not new & expected:
-            used.add(start, cigar)
-            expected |= new
-    pairs = list(zip(*(part.tolist() for part in used.pairs), strict=True))
-    assert pairs == [(-1, -1), *sorted(expected), (2**31 - 1, 2**31 - 1)]
-    assert len(expected) > 100

@@ -1,13 +1,16 @@
 """Approximate matching on a CPU: the lanes of a vector work on different parts of the text.
 
 Unit costs: bit vectors after Myers, blocks of 64 pattern rows, 8 text parts side by side.
-Other costs: the plain recurrence, row by row, on 32 or 16 text parts side by side. Both leave out
-the rows in which every cell is above the limit (Ukkonen's cut-off).
+Other costs: the plain recurrence, row by row, on 32 or 16 text parts side by side. Both omit the
+rows in which every cell is above the limit (Ukkonen's cut-off).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +20,17 @@ from numpy.typing import NDArray
 
 from gpu_tools.errors import ScoringError
 from gpu_tools.hardware.cpu import simd
+from gpu_tools.hardware.threads import map_on_threads
+from gpu_tools.matching import text_blocks
+from gpu_tools.matching.pattern import Probe
+from gpu_tools.matching.text_blocks import DistanceLimits, TextBlock
+from gpu_tools.matching.traceback import longest_match
 from gpu_tools.model.scoring import LIMIT_INT32, EditCosts
 
+PROBES_PER_TASK = 64
+POSITIONS_PER_TASK = 1 << 22
+POSITIONS_PER_THREAD = 1 << 14
+_HITS = 1 << 12
 WORD = 64
 WORD_LANES = simd.VECTOR_BYTES // 8
 STEPS_BETWEEN_CUTS = 8
@@ -28,15 +40,12 @@ _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 
 class Span(NamedTuple):
-    """Where the lanes are: lane l answers for the ends after positions from begin + l * length on.
+    """The positions of the lanes: lane l reports ends from begin + l * length on."""
 
-    `warm` steps go before, `end` bounds the last lane.
-    """
-
-    warm: int
+    warm: int  # steps before these positions
     length: int
     begin: int
-    end: int
+    end: int  # bounds the last lane
 
 
 def _looked_up(table, row, codes):
@@ -62,7 +71,7 @@ def _overload_looked_up(table, row, codes):
 
 @njit(cache=True, nogil=True)
 def _fit(pv, mv, score, last, m, limit):
-    """Return the last block that may hold a cell within `limit` soon, and its bottom row."""
+    """Return the last block that may soon hold a cell within `limit`, and its bottom row."""
     n_blocks = len(pv) // WORD_LANES
     near = simd.splat(np.uint64(limit + STEPS_BETWEEN_CUTS))
     while last + 1 < n_blocks and simd.any_at_most(score, near):
@@ -103,28 +112,12 @@ def _report(scores, step, span, limits, hits, count):
 
 @njit(cache=True, nogil=True)
 def scan_words(text, peq, m, span, limits, hits):
-    """Find the ends of matches by unit costs.
-
-    Parameters
-    ----------
-    text : ndarray, shape (steps * 8,)
-        Codes laid out by `lay_out`.
-    peq : ndarray of uint64, shape (blocks, 6) or (blocks, codes + 1, 1)
-        Bit i of block b is set where pattern row 64 b + i matches the code.
-    m : int
-        Pattern rows.
-    span : Span
-    limits : ndarray of int64, shape (2,)
-        Largest distance to report, and the least to which it may fall: as soon as a smaller
-        distance is found the first falls to it, but not below the second.
-    hits : ndarray of int64, shape (capacity, 2)
-        Filled with end and distance of matches, lanes mixed.
-
-    Returns
-    -------
-    int
-        Number of hits, also of those beyond the capacity.
-    """
+    """Find the ends of matches by unit costs."""
+    # text (steps * 8,): codes in the order of `lay_out`
+    # peq (blocks, 6) or (blocks, codes + 1, 1): bit i of block b: does row 64 b + i match the code?
+    # limits (2,): largest distance to report, which falls to the least one found, and the value
+    #   below which it does not fall
+    # hits (capacity, 2): end and distance, lanes mixed; the result counts those beyond it, too
     n_blocks = len(peq)
     pv, mv = np.empty(n_blocks * WORD_LANES, np.uint64), np.empty(n_blocks * WORD_LANES, np.uint64)
     simd.store(pv, 0, simd.splat(_ONES))
@@ -168,24 +161,10 @@ def scan_words(text, peq, m, span, limits, hits):
 
 @njit(cache=True, nogil=True)
 def scan_costs(text, profile, weights, span, limits, hits):
-    """Find the ends of matches by weighted costs.
-
-    Parameters
-    ----------
-    text : ndarray, shape (steps * lanes,)
-        Codes laid out by `lay_out`.
-    profile : ndarray of int16 or int32, shape (m, 6) or (m, codes + 1, 1)
-        Costs of each row and code; the last code pads and costs more than any limit.
-    weights : ndarray of the same type, shape (2,)
-        Deletion and insertion.
-    span, limits, hits
-        As in `scan_words`.
-
-    Returns
-    -------
-    int
-        Number of hits, also of those beyond the capacity.
-    """
+    """Find the ends of matches by weighted costs."""
+    # c(i, j) = min(c(i-1, j-1) + pair(i, j), c(i-1, j) + deletion, c(i, j-1) + insertion)
+    # profile (m, 6) or (m, codes + 1, 1): pair(i, code); the last code pads, above any limit
+    # weights: deletion and insertion; the others as in `scan_words`
     lanes = simd.VECTOR_BYTES // profile.itemsize
     m, warm = len(profile), span[0]
     column, scores = np.empty(m * lanes, profile.dtype), np.empty(lanes, profile.dtype)
@@ -203,8 +182,8 @@ def scan_costs(text, profile, weights, span, limits, hits):
         while row < m and (row <= active or simd.any_at_most(simd.add(up, deletion), limit)):
             left = simd.load(column, row * lanes)
             pair = simd.add(diagonal, _looked_up(profile, row, codes))
-            up = simd.minimum(simd.minimum(pair, simd.add(up, deletion)),
-                              simd.add(left, insertion))  # fmt: skip
+            up = simd.minimum(pair, simd.add(up, deletion))
+            up = simd.minimum(up, simd.add(left, insertion))
             simd.store(column, row * lanes, up)
             diagonal = left
             row += 1
@@ -220,7 +199,7 @@ def scan_costs(text, profile, weights, span, limits, hits):
 
 @njit(cache=True, nogil=True)
 def lay_out(codes, first, span, lanes, pad, laid_out):
-    """Write the lanes' codes side by side, step by step; `pad` outside ``first`` to the end."""
+    """Write the lanes' codes side by side, step by step; `pad` outside of the text."""
     steps = span[0] + span[1]
     for lane in range(lanes):
         shift = span[2] + lane * span[1] - span[0]
@@ -231,56 +210,24 @@ def lay_out(codes, first, span, lanes, pad, laid_out):
 
 
 class Query(NamedTuple):
-    """A probe as the loops want it: `scan_words` or `scan_costs`, its tables, and its lanes."""
+    """A probe ready for the scan: `scan_words` or `scan_costs`, its tables, and its lanes."""
 
     function: Callable[..., int]
     tables: tuple
     lanes: int
 
     def scan(self, text, span: Span, limits, hits) -> int:
-        """Run the loop."""
+        """Run the scan."""
         return self.function(text, *self.tables, tuple(span), limits, hits)
 
 
-def query(symbols: NDArray[np.uint8], matches: NDArray[np.bool_], costs: EditCosts) -> Query:
-    """Return a probe as the loops want it.
-
-    Parameters
-    ----------
-    symbols : ndarray of uint8, shape (m,)
-        Pattern symbols.
-    matches : ndarray of bool, shape (S, C)
-        The alphabet's.
-    costs : EditCosts
-
-    Returns
-    -------
-    Query
-
-    Raises
-    ------
-    ScoringError
-        If costs could overflow 32-bit integers.
-    """
+def make_query(symbols: NDArray[np.uint8], matches: NDArray[np.bool_], costs: EditCosts) -> Query:
+    """Return a probe ready for the scan; `ScoringError` if its costs could overflow."""
     return _unit_query(symbols, matches) if costs.unit else _cost_query(symbols, matches, costs)
 
 
 def largest_value(m: int, pairs, costs: EditCosts) -> int:
-    """Return what no value of the recurrence exceeds.
-
-    Parameters
-    ----------
-    m : int
-        Pattern rows.
-    pairs : ndarray of int
-        Costs of pairs that may occur.
-    costs : EditCosts
-
-    Raises
-    ------
-    ScoringError
-        If such a value could overflow 32-bit integers.
-    """
+    """Return an upper bound of the recurrence's values; `ScoringError` if it overflows 32 bits."""
     # no cell is above the cost of deleting all rows; a padded pair is added to such a cell
     largest = 2 * (m * costs.deletion + 1) + max(int(pairs.max()), costs.deletion, costs.insertion)
     if largest >= LIMIT_INT32:
@@ -311,3 +258,114 @@ def _cost_query(symbols, matches, costs: EditCosts) -> Query:
     weights = np.array([costs.deletion, costs.insertion], dtype=dtype)
     lanes = simd.VECTOR_BYTES // profile.itemsize
     return Query(scan_costs, (np.ascontiguousarray(profile), weights), lanes)
+
+
+class ScanTask(NamedTuple):
+    """Positions of a range to scan for some probes; `start` is the first one of the range."""
+
+    text_range: int
+    start: int
+    begin: int
+    end: int
+    probes: tuple[int, ...]
+
+
+@dataclass
+class Finder:
+    """All probes of a search, ready to be scanned on the CPU."""
+
+    probes: list[Probe]
+    matches: NDArray[np.bool_]  # of the alphabet
+    costs: EditCosts
+    limits: DistanceLimits  # falls while a best distance is looked for
+    threads: int
+    numbers: Sequence[int] | None = None  # the probes to scan for, by number; all by default
+    # called with the number of text positions that are done since its last call, by any thread
+    done: Callable[[int], None] = field(default=lambda positions: None, repr=False)
+
+    def __post_init__(self):
+        self.patterns = np.array([probe.pattern for probe in self.probes])
+        self.queries: dict[int, Query] = {}
+        if self.numbers is None:
+            self.numbers = range(len(self.probes))
+
+    def warm(self, number: int) -> int:
+        """Return the most symbols that a match can have before its last one."""
+        probe = self.probes[number]
+        limit = int(self.limits.current[probe.pattern])
+        return longest_match(len(probe.symbols), limit, self.costs.insertion) - 1
+
+    def find(self, text_block: TextBlock) -> NDArray[np.int64]:
+        """Return the hits of a text block that are within the limits after it."""
+        return self.scan(text_block.codes, self.tasks(text_block, self.numbers))
+
+    def query(self, number: int) -> Query:
+        """Return a probe ready for the scan, made at the first call."""
+        if number not in self.queries:
+            symbols = self.probes[number].symbols
+            self.queries[number] = make_query(symbols, self.matches, self.costs)
+        return self.queries[number]
+
+    def tasks(self, text_block: TextBlock, numbers: Iterable[int]) -> list[ScanTask]:
+        """Return tasks that together cover a text block."""
+        groups = list(self._groups(numbers))
+        return [
+            ScanTask(number, text_range.start, begin, end, group)
+            for number, text_range in enumerate(text_block.ranges)
+            for begin, end in split(text_range.begin, text_range.end, self.threads)
+            for group in groups
+        ]
+
+    def scan(self, codes, tasks: Iterable[ScanTask]) -> NDArray[np.int64]:
+        """Return the hits of tasks that are within the limits after them."""
+        found = map_on_threads(self.threads, lambda task: self._scan(codes, task), tasks)
+        return self.within(np.concatenate([text_blocks.NO_HITS, *found]))
+
+    def within(self, hits: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the hits that are within the current limits."""
+        limits = self.limits.current[self.patterns[hits[:, text_blocks.PROBE]]]
+        return hits[hits[:, text_blocks.DISTANCE] <= limits]
+
+    def _groups(self, numbers: Iterable[int]) -> Iterator[tuple[int, ...]]:
+        """Group probes that can share a layout of the text: as many lanes, about as long."""
+
+        def key(number):
+            return self.query(number).lanes, self.warm(number).bit_length()
+
+        by_key: dict = {}
+        for number in numbers:
+            by_key.setdefault(key(number), []).append(number)
+        for group in by_key.values():
+            for first in range(0, len(group), PROBES_PER_TASK):
+                yield tuple(group[first : first + PROBES_PER_TASK])
+
+    def _scan(self, codes, task: ScanTask) -> NDArray[np.int64]:
+        lanes = self.query(task.probes[0]).lanes
+        # a text has no more before its last position, however long a match may become
+        warm = min(max(map(self.warm, task.probes)), task.end - task.start)
+        span = Span(warm, -(-(task.end - task.begin) // lanes), task.begin, task.end)
+        pad = self.matches.shape[1]
+        interleaved = np.empty((warm + span.length) * lanes, np.min_scalar_type(pad))
+        lay_out(codes, task.start, tuple(span), lanes, pad, interleaved)
+        found = [
+            np.insert(self._rows(k, interleaved, span), [0, 0], (k, task.text_range), axis=1)
+            for k in task.probes
+        ]
+        self.done((task.end - task.begin) * len(task.probes) // len(self.numbers))
+        return np.concatenate(found)
+
+    def _rows(self, number: int, interleaved, span) -> NDArray[np.int64]:
+        query, pattern = self.query(number), self.probes[number].pattern
+        limits = self.limits.of(pattern)
+        scan = partial(query.scan, interleaved, span, limits)
+        rows = text_blocks.collect_hits(scan, 2, _HITS)
+        self.limits.lower(pattern, int(limits[0]))
+        return rows
+
+
+def split(begin: int, end: int, threads: int) -> Iterator[tuple[int, int]]:
+    """Cut positions into ranges for threads, none of them very small or very large."""
+    count = min(threads, max((end - begin) // POSITIONS_PER_THREAD, 1))
+    count = max(count, -(-(end - begin) // POSITIONS_PER_TASK))
+    bounds = [begin + (end - begin) * k // count for k in range(count + 1)]
+    yield from pairwise(bounds)

@@ -4,17 +4,7 @@ import numpy as np
 import pytest
 
 from gpu_tools.hardware.device import list_gpus, simulated
-from gpu_tools.matching import (
-    ALPHABETS,
-    Pattern,
-    PatternSet,
-    match_approximate,
-    match_exact,
-    seeds,
-)
-from gpu_tools.matching.approximate import first_limits
-from gpu_tools.matching.cpu.ends import Finder
-from gpu_tools.matching.gpu.ends import DeviceFinder
+from gpu_tools.matching import ALPHABETS, Pattern, PatternSet, match_approximate, match_exact, seeds
 from gpu_tools.model.scoring import EditCosts
 from gpu_tools.model.sequences import Sequence
 
@@ -223,7 +213,10 @@ def test_differences_behind_the_window_and_n():
 
 def test_several_shares_of_a_text():
     """Three shares, as on three GPUs."""
+    from gpu_tools.matching.approximate import first_limits
+    from gpu_tools.matching.cpu.approximate import Finder
     from gpu_tools.matching.cpu.exact import Searcher
+    from gpu_tools.matching.gpu.approximate import DeviceFinder
     from gpu_tools.matching.gpu.exact import DeviceSearcher
     from gpu_tools.matching.index import library
     from gpu_tools.matching.text_blocks import Context, text_blocks
@@ -236,17 +229,13 @@ def test_several_shares_of_a_text():
     expected = sorted(searcher.find(text_block).tolist())
     assert sorted(DeviceSearcher(searcher, (0, 0, 0)).find(text_block).tolist()) == expected
     assert expected
-    found = [finder_of(patterns).find(text_block)]
-    found.append(DeviceFinder(finder_of(patterns), (0, 0, 0)).find(text_block))
-    rows = [sorted(hits.tolist()) for hits in found]
-    assert rows[0] == rows[1]
-
-
-def finder_of(patterns):
-    """Return what looks for the best matches on a CPU."""
-    probes, costs = patterns.probes(), EditCosts()
-    limits = first_limits(probes, len(patterns.names), costs, None)
-    return Finder(probes, patterns.matches, costs, limits, 1)
+    found = []
+    for on_gpu in (False, True):
+        limits = first_limits(probes, len(patterns.names), EditCosts(), None)
+        finder = Finder(probes, patterns.matches, EditCosts(), limits, 1)
+        finder = DeviceFinder(finder, (0, 0, 0)) if on_gpu else finder
+        found.append(sorted(finder.find(text_block).tolist()))
+    assert found[0] == found[1]
 
 
 def test_two_gpus():
@@ -279,8 +268,7 @@ def test_seeds_on_a_gpu():
 @pytest.mark.parametrize("m", [20, 100, 250, 600])
 def test_plans_have_no_part_too_many(m):
     from gpu_tools.hardware.gpu.intrinsics.words import WARP
-    from gpu_tools.matching.gpu.ends import plan
-    from gpu_tools.matching.gpu.scan import UnitKernels
+    from gpu_tools.matching.gpu.approximate import UnitKernels, plan
 
     kernels, n, at_once = UnitKernels(ALPHABETS["dna"].matches), 1 << 22, 132 * 8
     size, length = plan(kernels, m, 2 * m, -(-n // at_once))
@@ -289,36 +277,30 @@ def test_plans_have_no_part_too_many(m):
 
 
 def test_variants_of_a_kernel_have_names_of_their_own():
+    from gpu_tools.matching.gpu.approximate import find_words
     from gpu_tools.matching.gpu.exact import find_step
-    from gpu_tools.matching.gpu.scan import find_words
 
-    made = [
-        find_words(1, 8),
-        find_words(1, 32),
-        find_words(2, 8),
-        find_step(1, 2),
-        find_step(2, 2),
-        find_step(2, 8),
-    ]
+    made = [find_words(*shape) for shape in ((1, 8), (1, 32), (2, 8))]
+    made += [find_step(*shape) for shape in ((1, 2), (2, 2), (2, 8))]
     functions = [getattr(one, "py_func", None) or one.fn for one in made]
     assert len({function.__qualname__ for function in functions}) == len(made)
 
 
 def test_the_kernels_do_the_work(monkeypatch):
     from gpu_tools.matching.gpu import exact as exact_cuda
-    from gpu_tools.matching.gpu.scan import UnitKernels
-    from gpu_tools.matching.gpu.weighted_scan import CostKernels
+    from gpu_tools.matching.gpu.approximate import CostKernels, UnitKernels
 
     patterns, texts = random_search(np.random.default_rng(1), 4, 16, 1)
     calls = []
-    for room in (UnitKernels, CostKernels, exact_cuda):
-        real = room.prepared
 
-        def counted(*arguments, real=real, room=room):
-            calls.append(room.__name__)
-            return real(*arguments)
+    def spy(kernels):
+        real = kernels.prepared
+        monkeypatch.setattr(
+            kernels, "prepared", lambda *inputs: calls.append(kernels.__name__) or real(*inputs)
+        )
 
-        monkeypatch.setattr(room, "prepared", counted)
+    for kernels in (UnitKernels, CostKernels, exact_cuda):
+        spy(kernels)
     match_approximate(patterns, texts, device="cuda")
     match_approximate(patterns, texts, device="cuda", costs=EditCosts(2, 2, 2))
     match_exact(patterns, texts, device="cuda")

@@ -1,1 +1,0 @@
-"""Words, hits and chains on a CPU."""
