@@ -17,6 +17,7 @@ from gpu_tools.formats.exons.gff import features
 from gpu_tools.formats.exons.intervals import read_exons
 from gpu_tools.formats.fields import Location
 from gpu_tools.formats.files import read_lines
+from gpu_tools.formats.names import format_of
 from gpu_tools.formats.scores import ScoredRow, read_scores
 from gpu_tools.formats.tables import MISSING, read_table
 from gpu_tools.model.exon_set import ExonSet
@@ -271,7 +272,7 @@ def _sequences(
 
 def _gene_models(folder: Path, others: Iterable[PathLike]) -> list[Path]:
     own = (folder / f"{prefix}alignments.gff3" for prefix in ("", "site_", "protein_"))
-    others = (Path(path) for path in others if str(path).lower().endswith(".gff3"))
+    others = (Path(path) for path in others if format_of(path, (".gff3",)))
     return list(dict.fromkeys([*(path for path in own if path.exists()), *others]))
 
 

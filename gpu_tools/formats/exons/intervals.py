@@ -18,6 +18,7 @@ from gpu_tools.formats.exons.genscan import parse_genscan, write_genscan
 from gpu_tools.formats.exons.gff import parse_features, write_gff3
 from gpu_tools.formats.fields import Location
 from gpu_tools.formats.files import open_output, read_lines
+from gpu_tools.formats.names import uncompressed_name
 from gpu_tools.formats.tables import MISSING, parse_table
 from gpu_tools.model.exon_set import EXON_TYPES, ExonSet
 
@@ -150,7 +151,7 @@ def _recognised(path, head: list[tuple[int, str]]) -> str | None:
 
 
 def _format_of_suffix(path) -> str:
-    name = str(path).lower().removesuffix(".gz").removesuffix(".bgz")
+    name = uncompressed_name(path)
     suffix = PurePath(name).suffix
     if suffix not in _SUFFIXES:
         raise InputError(
