@@ -173,7 +173,7 @@ def _write_models(
     for path, body in zip(inputs, bodies, strict=True):
         for number, line in body:
             if line.startswith(_SEQUENCE_REGION):
-                seqid, end = _region(path, number, line)
+                seqid, end = sequence_region(path, number, line)
                 if end > ends.get(seqid, 0):
                     regions[seqid], ends[seqid] = line, end
     files = zip(inputs, bodies, strict=True)
@@ -184,8 +184,8 @@ def _write_models(
         stream.writelines(gene_lines(models))
 
 
-def _region(path: PathLike, number: int, line: str) -> tuple[str, int]:
-    """Return the name and the end of a sequence region."""
+def sequence_region(path: PathLike, number: int, line: str) -> tuple[str, int]:
+    """Return the name and the end of a sequence region; a broken line raises `InputError`."""
     match = _REGION.fullmatch(line)
     if not match:
         expected = f"{_SEQUENCE_REGION} NAME START END"
