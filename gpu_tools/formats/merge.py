@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -17,7 +16,7 @@ from gpu_tools.formats.alignments.genes import Transcript, extent
 from gpu_tools.formats.alignments.sam import header, write_indexed
 from gpu_tools.formats.batch import CaseRow, read_case_rows
 from gpu_tools.formats.exons.gff import features
-from gpu_tools.formats.files import open_output, quiet_htslib, read_lines, replaced_when_complete
+from gpu_tools.formats.files import open_output, quiet_htslib, read_lines
 
 PathLike = str | os.PathLike
 GFF3_VERSION = "##gff-version 3"
@@ -26,7 +25,7 @@ _REGION = re.compile(rf"{_SEQUENCE_REGION}\s+(\S+)\s+[0-9]+\s+([0-9]{{1,18}})\s*
 
 
 def concatenate(inputs: Sequence[PathLike], output: PathLike) -> None:
-    """Write files that need no header one after another; bgzip files make a bgzip file.
+    """Write text files that need no header one after another; see `open_output` for ``.gz``.
 
     Raises
     ------
@@ -35,18 +34,9 @@ def concatenate(inputs: Sequence[PathLike], output: PathLike) -> None:
     OutputError
         If the output cannot be written.
     """
-    with replaced_when_complete(output) as temporary:
-        with open(temporary, "wb") as target:
-            for path in inputs:
-                with _opened(path) as source:
-                    shutil.copyfileobj(source, target)
-
-
-def _opened(path: PathLike):
-    try:
-        return open(path, "rb")
-    except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror})", path=path) from None
+    with open_output(output) as stream:
+        for path in inputs:
+            stream.writelines(f"{line}\n" for _, line in read_lines(path))
 
 
 def merge_tables(inputs: Sequence[PathLike], output: PathLike) -> None:

@@ -8,7 +8,10 @@ import pysam
 import pytest
 
 from gpu_tools.cli.main import main
-from gpu_tools.formats.files import compression_of
+from gpu_tools.errors import InputError
+from gpu_tools.formats.files import compression_of, open_output
+from gpu_tools.model.resources import resource_path
+from gpu_tools.sites.model import load_sites
 from tests.cli.test_promises import COMMANDS
 
 TEXT = "ATGGCCAAATTTGGGCCCTAACGTACGATCGATTTACGGC"
@@ -69,6 +72,18 @@ def test_bam_to_standard_output(folder):
     with pysam.AlignmentFile("x.bam") as source:
         assert [record.query_name for record in source] == ["chr1"]
     assert {path.name for path in folder.iterdir()} == {"s.fa", "e.bed", "out", "x.bam"}
+
+
+def test_a_model_that_was_written_compressed_is_read(folder):
+    text = resource_path("models", "sites", "fly.json").read_text()
+    with open_output(folder / "fly.json.gz") as stream:
+        stream.write(text)
+    assert load_sites(folder / "fly.json.gz").fingerprint == load_sites("fly").fingerprint
+    content = (folder / "fly.json.gz").read_bytes()
+    for damaged in (content[:-40], content[:30], content[:200] + b"x" * 200):
+        (folder / "fly.json.gz").write_bytes(damaged)
+        with pytest.raises(InputError, match="broken compression"):
+            load_sites(folder / "fly.json.gz")
 
 
 WRONG = {
