@@ -30,6 +30,7 @@ def command(genome, regions, index, work, device, threads, quiet, **more) -> Non
 
     files = annotation.GeneSetFiles.taken(more)
     targets = annotation.read_targets(more)
+    files.check_names(targets)
     records = GenomeRecords(loci.read_loci(genome, regions))
     total = sum(len(some.sequences) for some in targets)
     with progress("annotating", total, quiet) as done:

@@ -19,8 +19,9 @@ from gpu_tools.formats.files import check_writable
 @options.device_unless(lambda requested: "alignments of whole sequences")
 @options.common
 def command(
-    query, subject, alignments, coordinates, output, device, threads, quiet, **scores
-) -> None:
+    query, subject, alignments, alignments_format, coordinates, output, device, threads, quiet,
+    **scores,
+) -> None:  # fmt: skip
     """Align the whole of each query with the whole of each subject, exactly.
 
     A gap of n symbols costs open + (n - 1) * extend. The table has one row a pair. The CPU does
@@ -32,6 +33,6 @@ def command(
     with progress("aligning", sum(len(q) * len(s) for q, s in pairs), quiet) as done:
         found = global_align(pairs, scoring, device=device, threads=threads, progress=done)
     for path in alignments:
-        write_alignments(path, found, pairs, placed)
+        write_alignments(path, found, pairs, placed, alignments_format)
     tables.write_table(output, pairwise.COLUMNS, pairwise.rows(found, placed))
     note(counted(len(pairs), "pair"))

@@ -55,8 +55,8 @@ _log = logging.getLogger(__name__)
 @options.device
 @options.common
 def command(
-    query, subject, regions, k, min_score, both_strands, statistics, alignments, coordinates,
-    dot_plot, output, device, threads, quiet, **scores,
+    query, subject, regions, k, min_score, both_strands, statistics, alignments, alignments_format,
+    coordinates, dot_plot, output, device, threads, quiet, **scores,
 ) -> None:  # fmt: skip
     """Find the k best local alignments that share no aligned pair, exactly.
 
@@ -82,7 +82,7 @@ def command(
         )  # fmt: skip
     found = [alignment for of_pair in results for alignment in of_pair]
     for path in alignments:
-        write_alignments(path, found, pairs, placed)
+        write_alignments(path, found, pairs, placed, alignments_format)
     if dot_plot:
         names = [(query.name, subject.name) for query, subject in pairs]
         write_dot_plot(dot_plot, found, names, placed)

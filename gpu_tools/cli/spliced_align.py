@@ -128,11 +128,7 @@ def _runs_on_cpu(requested: dict) -> str | None:
     "enter its first exon and leave its last one anywhere. Proteins are aligned from end to end "
     "by default.",
 )  # fmt: skip
-@click.option(
-    "--alignments", multiple=True, metavar="FILE", callback=options.one_of_suffixes(SUFFIXES),
-    help=f"Also write the alignments; the suffix ({', '.join(SUFFIXES)}) chooses the format. "
-    "May be given several times.",
-)  # fmt: skip
+@options.alignments_of(SUFFIXES)
 @loci.coordinates
 @credibility
 @options.output
@@ -142,7 +138,8 @@ def _runs_on_cpu(requested: dict) -> str | None:
 def command(
     context, base, regions, exons, targets, pairs, exons_format, site_model, strand, min_intron,
     max_intron, coding, incomplete, max_evalue, min_identity, min_coverage, shuffles,
-    all_alignments, alignments, coordinates, output, device, threads, quiet, **scores,
+    all_alignments, alignments, alignments_format, coordinates, output, device, threads, quiet,
+    **scores,
 ) -> None:  # fmt: skip
     """Find the chain of candidate exons that aligns best to each target, exactly.
 
@@ -186,7 +183,7 @@ def command(
         work = _with_candidates(files, scores, reading)
     inputs, wanted = work.inputs, Acceptance(max_evalue, min_identity, min_coverage)
     placed = loci.place(base, inputs.bases.values(), coordinates)
-    check_names(alignments, placed.record_lengths, inputs.targets)
+    check_names(alignments, placed.record_lengths, inputs.targets, alignments_format)
     tell_codons(list(inputs.targets.values()), reading, scores["ends"])
     align = partial(work.align, scoring=work.scoring, device=device, threads=threads)
     nucleotides = targets is not None
@@ -199,7 +196,7 @@ def command(
     moved = [result.moved(placed[result.base]) for result in results]
     written = moved if all_alignments else [*compress(moved, accepts)]
     for path in alignments:
-        write_alignments(path, written, placed.record_lengths, inputs.targets)
+        write_alignments(path, written, placed.record_lengths, inputs.targets, alignments_format)
     found = [
         pair for *pair, accepted in zip(results, moved, accepts, strict=True)
         if pair[1].chain and (all_alignments or accepted)

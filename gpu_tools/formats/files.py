@@ -15,10 +15,12 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from gpu_tools.errors import InputError, OutputError
+from gpu_tools.formats.names import is_gzip_name
 from gpu_tools.formats.unfinished import new_file
 from gpu_tools.hardware.memory import free_disk
 
 STANDARD_STREAM = "-"
+_STANDARD_OUTPUT = (STANDARD_STREAM, "/dev/stdout")
 _OPEN_STREAMS = ("/dev/stdout", "/dev/stderr", "/dev/fd/")
 _BLOCK = 1 << 17
 _HARMLESS, _LARGEST_RATIO = 1 << 28, 200
@@ -281,6 +283,12 @@ def _written_errors(path: str | os.PathLike) -> Iterator[None]:
         raise  # the reader has had enough
     except OSError as error:
         raise OutputError(f"{path}: cannot be written ({error.strerror or error})") from None
+    except UnicodeEncodeError as error:
+        text = error.object[error.start : error.end]
+        raise OutputError(
+            f"{path}: cannot be written (the encoding {error.encoding} lacks {text!r}); "
+            "expected names that it has, or PYTHONIOENCODING=utf-8 for standard output"
+        ) from None
 
 
 def is_stream(path: str | os.PathLike) -> bool:
@@ -306,26 +314,32 @@ def _mode_of(path: Path) -> int:
     return 0o666 & ~mask
 
 
-def suffix_of(path: str | os.PathLike, suffixes: tuple[str, ...], kind: str) -> str:
-    """Return the suffix of `path`, or raise `InputError` if no format of a kind has it."""
-    suffix = Path(path).suffix.lower()
-    if suffix not in suffixes:
-        raise InputError(
-            f"the suffix is that of no {kind} format", path=path,
-            expected=f"a name that ends in one of {', '.join(suffixes)}",
-        )  # fmt: skip
-    return suffix
-
-
 @contextmanager
 def open_output(path: str | os.PathLike) -> Iterator[TextIO]:
-    """Open a text output that appears only when complete; ``-`` is standard output."""
-    if str(path) == STANDARD_STREAM:
+    """Open a text output that appears only when complete; ``-`` is standard output.
+
+    One whose name ends in ``.gz`` or ``.bgz`` is compressed with bgzip.
+    """
+    if str(path) in _STANDARD_OUTPUT:
         with _standard_output() as stream:
             yield stream
         return
     with replaced_when_complete(path) as temporary:
-        with open(temporary, "w", encoding="utf-8", newline="\n") as stream:
+        with open_text(temporary, path) as stream:
+            yield stream
+
+
+@contextmanager
+def open_text(path: Path, name: str | os.PathLike) -> Iterator[TextIO]:
+    """Open a temporary file for the text of an output, compressed if the output's name says so."""
+    if not is_gzip_name(name):
+        with open(path, "w", encoding="utf-8", newline="\n") as stream:
+            yield stream
+        return
+    import pysam
+
+    with quiet_htslib(), pysam.BGZFile(str(path), "wb") as raw:
+        with io.TextIOWrapper(raw, encoding="utf-8", newline="\n") as stream:
             yield stream
 
 

@@ -1,6 +1,8 @@
 """``gpu-tools annotate``: its files agree with each other, and what is wrong is said."""
 
+import gzip
 import json
+import re
 import shutil
 import subprocess
 
@@ -65,6 +67,39 @@ def test_sequences_are_those_of_the_models(folder):
     assert [s.name for s in coding] == ["chr|1;x:1.1", "chr2:1.1", "chr2:2.1"]
     for nucleotides, protein in zip(coding, products, strict=True):
         assert translate(nucleotides.codes)[:-1].tolist() == protein.codes.tolist()
+
+
+def test_gtf_has_the_same_models(folder, tmp_path):
+    assert run(folder, "--output", str(tmp_path / "genes.gtf.gz")) == 0
+    of_gff3 = transcripts_in((folder / "genes.gff3").read_text())
+    assert transcripts_in(gzip.decompress((tmp_path / "genes.gtf.gz").read_bytes()).decode()) == (
+        of_gff3
+    )
+    assert len(of_gff3) == 3
+
+
+def transcripts_in(text):
+    """Return exons by gene and mRNA of a file in GFF3 or GTF."""
+    found = {}
+    for line in text.splitlines():
+        *fields, last = line.split("\t")
+        if fields[2:3] != ["exon"]:
+            continue
+        if match := re.fullmatch(r'gene_id "gene:(.*?)"; transcript_id "mRNA:(.*?)"; .*', last):
+            gene, mrna = match.groups()
+        else:
+            mrna = re.search(r"Parent=mRNA:([^;]*)", last)[1]
+            gene = mrna.rpartition(".")[0]
+        found.setdefault((gene, mrna), []).append((fields[0].replace("%3B", ";"), *fields[3:5]))
+    return {name: sorted(exons) for name, exons in found.items()}
+
+
+def test_a_name_that_gtf_cannot_hold_is_told_before_the_work(folder, tmp_path, capsys):
+    (tmp_path / "quoted.fa").write_text(f'>a"b\n{"MKV" * 20}\n')
+    words = ["--proteins", str(tmp_path / "quoted.fa"), "--output", str(tmp_path / "x.gtf")]
+    assert run(folder, *words) == 1
+    assert 'record a"b: the name cannot stand in GTF' in capsys.readouterr().err
+    assert not (tmp_path / "x.gtf").exists()
 
 
 def test_gff3_has_models_whose_parts_lie_within(folder):
@@ -192,7 +227,7 @@ def test_a_command_that_was_stopped_goes_on_to_the_same_files(folder, tmp_path, 
         (["--coding"], 2, "--coding needs --cdnas"),
         (["--gap-open", "3"], 2, "no E-values are known"),
         (["--cdnas", "{}/targets.fa"], 1, "nucleotide letters; proteins go to --proteins"),
-        (["--output", "{}/x.GTF"], 2, "the gene set is GFF3; gffread -T turns it into GTF"),
+        (["--output", "{}/x.BED.gz"], 2, "the gene set is GFF3 or GTF; gffread --bed"),
         (["--table", "{}/genome.fa"], 1, "named as input and as output"),
         (["--work", "{}/genome.fa"], 1, "cannot be made"),
         (["--proteins", "{}/targets.fa"], 1, "two targets of one name"),

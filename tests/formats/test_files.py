@@ -12,7 +12,7 @@ from gpu_tools.formats.files import open_binary, open_output
 def test_a_failed_write_leaves_the_old_file(tmp_path):
     path = tmp_path / "x.txt"
     path.write_text("old")
-    with pytest.raises(UnicodeEncodeError), open_output(path) as stream:
+    with pytest.raises(OutputError, match="encoding utf-8 lacks"), open_output(path) as stream:
         stream.write("half\ud800")
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["x.txt"]
@@ -27,6 +27,30 @@ def test_a_pipe_is_written_not_replaced(tmp_path):
     assert os.read(reader, 10) == b"text"
     os.close(reader)
     assert path.is_fifo()
+
+
+@pytest.mark.parametrize("name", ["x.tsv.gz", "x.GZ", "x.gff3.bgz"])
+def test_an_output_whose_name_says_so_is_bgzipped(tmp_path, name):
+    path, text = tmp_path / name, "é\tx\n" * 50_000
+    with open_output(path) as stream:
+        stream.write(text)
+        assert not path.exists()
+    with path.open("rb") as stream:
+        assert files.compression_of(stream) == "bgzip"
+    assert gzip.decompress(path.read_bytes()).decode() == text
+    assert "".join(f"{line}\n" for _, line in files.read_lines(path)) == text  # has its end block
+
+
+def test_a_bgzipped_output_that_fails_leaves_nothing(tmp_path, capfd):
+    with pytest.raises(ValueError, match="no"), open_output(tmp_path / "x.gz") as stream:
+        stream.write("half")
+        raise ValueError("no")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "full.gz").symlink_to("/dev/full")
+    with pytest.raises(OutputError, match=r"full\.gz: cannot be written"):
+        with open_output(tmp_path / "full.gz") as stream:
+            stream.write("text")
+    assert capfd.readouterr().err == ""
 
 
 def test_a_symbolic_link_stays_one(tmp_path):

@@ -18,7 +18,9 @@ from gpu_tools.cli.common import options, summary
 from gpu_tools.cli.common.credibility import acceptance
 from gpu_tools.cli.common.proteins import ProteinOptions, protein_scores, read_proteins
 from gpu_tools.errors import InputError, ScoringError
+from gpu_tools.formats.alignments.gtf import check_gtf_name
 from gpu_tools.formats.files import check_writable
+from gpu_tools.formats.names import format_of, uncompressed_name
 from gpu_tools.formats.sequences.fasta import read_fasta
 
 _ENDS = ("global", "free-target")
@@ -29,7 +31,7 @@ _LIMITS = (
     "isoforms", "batch",
 )  # fmt: skip
 
-_OTHER_FORMATS = (".gtf", ".bed", ".sam", ".bam", ".paf")
+_OTHER_FORMATS = (".bed", ".sam", ".bam", ".paf")
 
 genome = click.option("--genome", required=True, metavar="FASTA", help="The genome.")
 
@@ -100,17 +102,17 @@ kept = options.added(
 """Adds the options of what a run keeps."""
 
 
-def _as_gff3(context: click.Context, param: click.Parameter, value: str) -> str:
+def _as_gene_set(context: click.Context, param: click.Parameter, value: str) -> str:
     """Refuse a name by which readers would take the gene set for another format."""
-    if value.lower().endswith(_OTHER_FORMATS):
+    if uncompressed_name(value).endswith(_OTHER_FORMATS):
         raise click.BadParameter(
-            f"{value!r}: the gene set is GFF3; gffread -T turns it into GTF, --bed into BED"
+            f"{value!r}: the gene set is GFF3 or GTF; gffread --bed turns it into BED"
         )
     return value
 
 
 files = options.added(
-    options.output_of("Gene set in GFF3", callback=_as_gff3),
+    options.output_of("Gene set in GFF3, or GTF if it ends in .gtf,", callback=_as_gene_set),
     click.option("--table", metavar="TSV", help="Also write a table of the genes."),
     click.option("--targets-table", metavar="TSV", help="Also write a table of the targets."),
     click.option(
@@ -143,11 +145,21 @@ class GeneSetFiles:
         check_writable(*vars(own).values())
         return own
 
+    @property
+    def is_gtf(self) -> bool:
+        """Whether the gene set is written as GTF."""
+        return format_of(self.output, (".gtf",)) is not None
+
+    def check_names(self, targets: list) -> None:
+        """Raise `InputError` for the name of a target that the gene set cannot hold."""
+        for name in (one.name for some in targets for one in some.sequences if self.is_gtf):
+            check_gtf_name(name)
+
     def write(self, found, genome) -> None:
         """Write a `GenomeAnnotation`, and note how many genes and targets it has."""
-        from gpu_tools.annotate import gff3, tables
+        from gpu_tools.annotate import gff3, gtf, tables
 
-        gff3.write_gene_set(self.output, found)
+        (gtf if self.is_gtf else gff3).write_gene_set(self.output, found)
         if self.table:
             tables.write_gene_table(self.table, found)
         if self.targets_table:

@@ -15,6 +15,7 @@ from gpu_tools.cli.common.summary import summed_up
 from gpu_tools.cli.common.warming import compiling_side_by_side
 from gpu_tools.errors import DeviceError, printable
 from gpu_tools.formats.files import check_not_read, check_writable
+from gpu_tools.formats.names import format_of
 from gpu_tools.hardware.device import cpu_threads, is_specification, list_gpus, resolve
 from gpu_tools.hardware.reservation import reserved
 from gpu_tools.model.resources import installed_version
@@ -110,11 +111,43 @@ def one_of_suffixes(suffixes: tuple[str, ...]) -> Callable:
 
     def check(context: click.Context, param: click.Parameter, value: str | tuple[str, ...] | None):
         for path in (value,) if isinstance(value, str) else value or ():
-            if not path.lower().endswith(suffixes):
+            if format_of(path, suffixes) is None:
                 raise click.BadParameter(f"{path!r} does not end in one of {', '.join(suffixes)}")
         return value
 
     return check
+
+
+def alignments_of(suffixes: tuple[str, ...], more: str = "") -> Callable:
+    """Return --alignments and --alignments-format; `more` is what help says of a format."""
+
+    def check(context: click.Context, param: click.Parameter, paths: tuple[str, ...]):
+        format, names = context.params.get("alignments_format"), ", ".join(suffixes)
+        unknown = [path for path in paths if format_of(path, suffixes) is None]
+        if unknown and not format:
+            raise click.BadParameter(
+                f"{unknown[0]!r} does not end in one of {names}; give --alignments-format"
+            )
+        if format and not unknown:
+            raise click.UsageError(
+                f"--alignments-format is for a file of --alignments that does not end in one of "
+                f"{names}, such as -"
+            )
+        return paths
+
+    formats = tuple(suffix.removeprefix(".") for suffix in suffixes)
+    return added(
+        click.option(
+            "--alignments", multiple=True, metavar="FILE", callback=check,
+            help=f"Also write the alignments; the suffix ({', '.join(suffixes)}) chooses the "
+            f"format{more}. May be given several times.",
+        ),
+        click.option(
+            "--alignments-format", type=click.Choice(formats), is_eager=True,
+            help="Format of a file of --alignments whose suffix does not choose it, such as - for "
+            "standard output.",
+        ),
+    )  # fmt: skip
 
 
 def added(*options: Callable) -> Callable:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import click
 
 from gpu_tools.cli.common import loci
-from gpu_tools.cli.common.options import added, one_of_suffixes
+from gpu_tools.cli.common.options import added, alignments_of
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.formats.alignments.pairwise import SUFFIXES
 from gpu_tools.formats.values.matrices import SHIPPED, load_matrix
@@ -50,11 +50,7 @@ options = added(
         "--gap-extend", type=click.IntRange(min=0), default=4, show_default=True, metavar="N",
         help="Penalty of each further symbol; at most --gap-open.",
     ),
-    click.option(
-        "--alignments", multiple=True, metavar="FILE", callback=one_of_suffixes(SUFFIXES),
-        help=f"Also write the alignments; the suffix ({', '.join(SUFFIXES)}) chooses the format; "
-        ".sam is for nucleotides. May be given several times.",
-    ),
+    alignments_of(SUFFIXES, "; .sam is for nucleotides"),
     loci.coordinates,
 )  # fmt: skip
 """Adds the shared options; see `scoring_of` and `read_pairs` for what they become."""

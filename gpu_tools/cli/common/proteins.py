@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from gpu_tools.cli.common.options import added, count
 from gpu_tools.errors import InputError, ScoringError
+from gpu_tools.formats.alignments import SUFFIXES
 from gpu_tools.formats.alignments.proteins import coding_sequence, place_of, translated
 from gpu_tools.formats.alignments.show import write_shown
+from gpu_tools.formats.names import format_of
 from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
 from gpu_tools.formats.values.matrices import SHIPPED, load_matrix
 from gpu_tools.model.genetic_codes import GENETIC_CODES, STANDARD
@@ -135,7 +137,8 @@ def check_protein_usage(context: click.Context, alignments: Iterable[str]) -> No
     if options["proteins"] and options["exons"] and options["ends"] == "free":
         raise click.UsageError("--proteins with --exons needs whole candidates, not --ends free")
     for path in alignments:
-        if options["proteins"] and path.lower().endswith(NO_PROTEINS):
+        chosen = format_of(path, SUFFIXES) or f".{options['alignments_format']}"
+        if options["proteins"] and chosen in NO_PROTEINS:
             raise click.UsageError(f"{path}: SAM and BAM hold no proteins; write .paf or .gff3")
 
 

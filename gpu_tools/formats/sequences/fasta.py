@@ -12,7 +12,8 @@ import pysam
 from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError, OutputError
-from gpu_tools.formats.files import open_output, replaced_when_complete
+from gpu_tools.formats.files import is_stream, open_output, open_text, replaced_when_complete
+from gpu_tools.formats.names import is_gzip_name
 from gpu_tools.formats.sequences.parts import RecordPart, record_parts
 from gpu_tools.hardware.memory import check_memory
 from gpu_tools.model.sequences import Sequence, encode
@@ -100,8 +101,8 @@ def write_fasta(path: str | os.PathLike, sequences: Iterable[Sequence]) -> None:
     Parameters
     ----------
     path : str or PathLike
-        File to write. One that ends in ``.gz`` is compressed with bgzip and gets its ``.fai``
-        and ``.gzi`` index beside it; ``-`` is standard output.
+        File to write. One that ends in ``.gz`` or ``.bgz`` is compressed with bgzip and gets its
+        ``.fai`` and ``.gzi`` index beside it; ``-`` is standard output.
     sequences : iterable of Sequence
         Nucleotides or proteins; a nucleotide's ambiguity code is written as N.
 
@@ -110,12 +111,11 @@ def write_fasta(path: str | os.PathLike, sequences: Iterable[Sequence]) -> None:
     OutputError
         If the file cannot be written, or cannot be indexed.
     """
-    if str(path).endswith(".gz"):
+    if is_gzip_name(path) and not is_stream(path):
         _write_bgzip(path, sequences)
     else:
         with open_output(path) as stream:
-            for sequence in sequences:
-                stream.write(_to_text(sequence))
+            stream.writelines(map(_to_text, sequences))
 
 
 def whole_records(path: str | os.PathLike) -> Iterator[RecordPart]:
@@ -153,9 +153,8 @@ def _write_bgzip(path, sequences: Iterable[Sequence]) -> None:
     # the sequences get their final name before the indexes: no index is newer than the wrong file
     with replaced_when_complete(f"{path}.fai") as fai, replaced_when_complete(f"{path}.gzi") as gzi:
         with replaced_when_complete(path) as temporary:
-            with pysam.BGZFile(str(temporary), "wb") as stream:
-                for sequence in sequences:
-                    stream.write(_to_text(sequence).encode("utf-8"))
+            with open_text(temporary, path) as stream:
+                stream.writelines(map(_to_text, sequences))
             try:
                 pysam.faidx(str(temporary), "--fai-idx", str(fai), "--gzi-idx", str(gzi))
             except pysam.SamtoolsError:

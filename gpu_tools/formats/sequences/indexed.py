@@ -29,6 +29,7 @@ from gpu_tools.formats.files import (
     quiet_htslib,
     replaced_when_complete,
 )
+from gpu_tools.formats.names import is_gzip_name
 
 _LONGEST_HEADER = 1 << 12
 _LOOKED_AT = 64
@@ -36,7 +37,6 @@ _LOOKED_AT = 64
 _SLACK = 2_000_000_000
 """Nanoseconds by which an index may seem older than its file: Snakemake touches the files of a job
 one after the other, and some file systems count in steps of two seconds."""
-_GZIP_SUFFIXES = (".gz", ".bgz")
 UNFIT_INDEX = (
     pyfaidx.FastaIndexingError, pyfaidx.IndexNotFoundError, pysam.SamtoolsError, OSError, EOFError,
     RuntimeError, ValueError, LookupError, ArithmeticError, zlib.error, struct.error,
@@ -123,7 +123,7 @@ def indexed_files(path: str | os.PathLike, make: bool = True) -> Iterator[Indexe
     if str(path) == STANDARD_STREAM or not Path(path).is_file():
         return
     with suppress(*UNFIT_INDEX), open(path, "rb") as stream:
-        named_gz = str(path).lower().endswith(_GZIP_SUFFIXES)  # pyfaidx goes by the name
+        named_gz = is_gzip_name(path)  # pyfaidx goes by the name
         opens = {"bgzip": _bgzip, "none": None if named_gz else _plain}.get(compression_of(stream))
         if opens is None:
             return
