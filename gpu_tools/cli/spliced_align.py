@@ -215,7 +215,7 @@ def _aligned(run: Run, wanted: Acceptance, quiet: bool) -> list[SplicedAlignment
     with progress("aligning", total, quiet) as done:
         results = run.align(run.cases, progress=done)
     with progress("shuffling", total * (run.shuffles or 0), quiet) as done:
-        laws = run.laws(done)
+        laws = run.laws(done, wanted.max_evalue)
     results = with_evalues(results, laws)
     run.tell_reversed(results, laws, wanted, quiet)
     return results

@@ -132,3 +132,13 @@ def test_targets_that_cannot_be_coding_are_told_in_one_line(coding, capsys):
     for other in (("--coding", "--incomplete"), ("--coding", "--ends", "free-target")):
         run(*SITES, *other, targets="c.fa")
         assert not [line for line in warnings(capsys) if "codon" in line]
+
+
+@pytest.mark.parametrize("more", [(), ("--shuffles", "20"), ("--gap", "-3")])
+def test_a_target_too_short_for_an_evalue_is_not_accepted(coding, more):
+    """Whatever its score, and whether a law is shipped, made of shuffles, or unknown."""
+    with open("short.fa", "w") as stream:
+        stream.write(f">short\n{coding[30:36]}\n>true\n{coding}\n")
+    rows = run(*SITES, *more, targets="short.fa")
+    assert [rows[name]["accepted"] for name in ("short", "true")] == ["no", "yes"]
+    assert float(rows["short"]["evalue"]) > 0.5

@@ -11,10 +11,10 @@ import click
 
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.progress import progress
-from gpu_tools.model.calibration import null_laws, with_evalues
+from gpu_tools.model.calibration import least_evalues, null_laws, with_evalues
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.sequences import reverse_complement
-from gpu_tools.model.significance import Gumbel, NullModel
+from gpu_tools.model.significance import NOT_CREDIBLE, Gumbel, NullModel
 from gpu_tools.splicing.shuffles import (
     LEAST_SHUFFLES,
     begins_with_start,
@@ -108,8 +108,11 @@ class Run:
     nucleotides: bool = True
     doubtful: Callable[..., bool] = lambda case, result: False
 
-    def laws(self, progress: Callable[[int], None]) -> list[Gumbel | None]:
-        """Return the law of each case's best score; None where it is not known."""
+    def laws(self, progress: Callable[[int], None], limit: float) -> list[Gumbel | None]:
+        """Return the law of each case's best score; None where it is not known.
+
+        Targets that are too short for an E-value within the limit have `NOT_CREDIBLE` then.
+        """
         if self.shuffles:
             align = partial(self.align, progress=progress)
             return shuffled_laws(self.cases, align, self.shuffles, self.reading != "any")
@@ -119,7 +122,7 @@ class Run:
             "no E-values: no parameters are shipped for these scores, so that every chain counts "
             "as credible; --shuffles 100 computes E-values"
         )
-        return [None] * len(self.cases)
+        return [NOT_CREDIBLE if e > limit else None for e in least_evalues(self.cases)]
 
     def tell_reversed(
         self, results: list[SplicedAlignment], laws: list[Gumbel | None], wanted: Acceptance,
