@@ -44,6 +44,7 @@ class TargetSet(Protocol):
     clearly: int
     genetic_code: int
     finds_loose_ends: bool
+    shuffles_codons: bool
 
     def setting(self) -> dict:
         """Return all that alignments depend on besides base, target and device."""
@@ -82,6 +83,7 @@ class ProteinTargets:
     scoring: ProteinScoring
     kind: ClassVar[str] = PROTEIN
     finds_loose_ends: ClassVar[bool] = True
+    shuffles_codons: ClassVar[bool] = False
     clearly: ClassVar[int] = 15
     """Points by which an isoform explains its target better than other structures."""
 
@@ -153,6 +155,11 @@ class CdnaTargets:
     genetic_code: ClassVar[int] = STANDARD
     clearly: ClassVar[int] = 20
     """Points by which an isoform explains its target better than other structures."""
+
+    @property
+    def shuffles_codons(self) -> bool:
+        """Whether unrelated targets are made of whole codons in random order."""
+        return self.reading != "any"
 
     @cached_property
     def null(self) -> NullModel:

@@ -33,7 +33,7 @@ from gpu_tools.formats import tables
 from gpu_tools.formats.alignments import SUFFIXES, check_names, write_alignments
 from gpu_tools.formats.files import check_writable
 from gpu_tools.hardware.device import cpu_threads
-from gpu_tools.model.calibration import null_model, with_evalues
+from gpu_tools.model.calibration import null_model
 from gpu_tools.model.protein_scoring import CANDIDATE_WEIGHTS
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import ENDS, GENE_SCORING, SplicedScoring
@@ -216,7 +216,7 @@ def _aligned(run: Run, wanted: Acceptance, quiet: bool) -> list[SplicedAlignment
         results = run.align(run.cases, progress=done)
     with progress("shuffling", total * (run.shuffles or 0), quiet) as done:
         laws = run.laws(done, wanted.max_evalue)
-    results = with_evalues(results, laws)
+    results = run.judged(run.cases, results, laws, quiet)
     run.tell_reversed(results, laws, wanted, quiet)
     return results
 

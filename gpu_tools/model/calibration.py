@@ -120,7 +120,8 @@ def _null_model_of(law: dict[str, Any]) -> NullModel:
     limits = law["usual_space"], law["least_space"], law.get("least_agreement", 0.0)
     margin, shift = law.get("margin", 1.0), law.get("repetition")
     terms = tuple(law["mean"]), tuple(law["variance"])
-    return NullModel(*terms, *limits, margin, RepetitionShift(**shift) if shift else None)
+    largest = law["largest_agreement"]
+    return NullModel(*terms, *limits, largest, margin, RepetitionShift(**shift) if shift else None)
 
 
 def null_laws(model: NullModel, cases: Iterable[Question]) -> list[Gumbel]:

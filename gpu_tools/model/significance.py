@@ -36,17 +36,24 @@ class Gumbel(NamedTuple):
         theirs.
     least : float
         The least E-value: the chance of a copy of the whole target, which no chain outdoes.
+    known : bool
+        Whether the law holds for targets and bases of such a composition.
     """
 
     location: float
     scale: float
     smaller: tuple[Gumbel, ...] = ()
     least: float = 0.0
+    known: bool = True
 
     def evalue(self, score: float) -> float:
         """Return how often one unrelated target's best score is at least `score`, 0 to 1."""
         exponent = max((law.location - score) / law.scale for law in (self, *self.smaller))
         return max(chance_of(min(exponent, _MOST_EXPONENT)), self.least)
+
+    def among(self, places: float) -> Gumbel:
+        """Return the law of the best score in a number of independent places."""
+        return self._replace(location=self.location + self.scale * math.log(places))
 
     def score_at(self, evalue: float) -> float:
         """Return the score that has an E-value; for 1 and more one that every score reaches.
@@ -173,6 +180,9 @@ class NullModel:
     least_agreement : float
         A smaller agreement counts as this, which is on the safe side. 0, the default, changes
         nothing.
+    largest_agreement : float
+        The largest agreement that was looked at, but for a few. Beyond it laws are not
+        `Gumbel.known`: with ever more to agree on, the best scores rise faster than any fit here.
     margin : float
         Scales are multiplied by it, locations stay. Genomes hold stretches of a few amino acids,
         which random sequences do not.
@@ -185,6 +195,7 @@ class NullModel:
     usual_space: float
     least_space: float
     least_agreement: float = 0.0
+    largest_agreement: float = 1.0
     margin: float = 1.0
     shift: RepetitionShift | None = None
 
@@ -202,9 +213,10 @@ class NullModel:
             for edge in edges
         ]
         least = circumstances.least_evalues()
+        known = (circumstances.agreements <= self.largest_agreement).tolist()
         return [
-            Gumbel(*own[:2], tuple(law for law in dict.fromkeys(others) if law != own), floor)
-            for own, *others, floor in zip(*several, least, strict=True)
+            Gumbel(*own[:2], tuple(law for law in dict.fromkeys(others) if law != own), *more)
+            for own, *others, more in zip(*several, zip(least, known, strict=True), strict=True)
         ]
 
     def _plain_laws(self, circumstances: Circumstances) -> list[Gumbel]:

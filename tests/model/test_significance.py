@@ -170,3 +170,9 @@ def test_laws_of_smaller_spaces_count():
     assert law.evalue(40) == Gumbel(10.0, 3.0).evalue(40)
     for evalue in (0.5, 1e-9):
         assert law.evalue(law.score_at(evalue)) == pytest.approx(evalue)
+
+
+def test_a_law_is_known_up_to_the_largest_agreement():
+    model = NullModel((0.0,) * 12, (0.0, 0.0, 0.0), 1e5, 1e4, largest_agreement=0.27)
+    where = Circumstances(np.full(3, 400.0), np.full(3, 1e5), np.array([0.2, 0.27, 0.271]))
+    assert [law.known for law in model.laws(where)] == [True, True, False]

@@ -15,6 +15,7 @@ from gpu_tools.model.calibration import least_evalues, null_laws, with_evalues
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.sequences import reverse_complement
 from gpu_tools.model.significance import NOT_CREDIBLE, Gumbel, NullModel
+from gpu_tools.splicing.chance import SHUFFLES, is_doubtful, judged_in_place
 from gpu_tools.splicing.shuffles import (
     LEAST_SHUFFLES,
     begins_with_start,
@@ -124,6 +125,21 @@ class Run:
         )
         return [NOT_CREDIBLE if e > limit else None for e in least_evalues(self.cases)]
 
+    def judged(
+        self, cases: list, results: Sequence[SplicedAlignment], laws: list[Gumbel | None],
+        quiet: bool,
+    ) -> list[SplicedAlignment]:  # fmt: skip
+        """Return results with E-values, by the laws and where these leave doubts by chance."""
+        results = with_evalues(results, laws)
+        if self.shuffles:
+            return results
+        doubtful = [case for case, one, law in zip(cases, results, laws, strict=True)
+                    if is_doubtful(one.evalue, law)]  # fmt: skip
+        total = SHUFFLES * sum(case.cells for case in doubtful)
+        with progress("shuffling doubtful targets", total, quiet) as done:
+            align = partial(self.align, progress=done)
+            return judged_in_place(cases, results, laws, align, self.reading != "any")
+
     def tell_reversed(
         self, results: list[SplicedAlignment], laws: list[Gumbel | None], wanted: Acceptance,
         quiet: bool,
@@ -143,8 +159,9 @@ class Run:
                 or (accepts[k] and self.doubtful(self.cases[k], result))
             )
         ]  # fmt: skip
-        turned = self._align_turned([_turned(self.cases[k]) for k in chosen], quiet)
-        found = with_evalues(turned, [laws[k] for k in chosen])
+        turned = [_turned(self.cases[k]) for k in chosen]
+        aligned = self._align_turned(turned, quiet)
+        found = self.judged(turned, aligned, [laws[k] for k in chosen], quiet)
         names = dict.fromkeys(
             other.target for k, other in zip(chosen, found, strict=True)
             if wanted.accepts(other)
