@@ -107,6 +107,12 @@ def null_model(
     return next((model for known, model in _shipped() if known == setting), None)
 
 
+def nearest_setting(setting: dict[str, Any]) -> dict[str, Any]:
+    """Return the setting with a shipped model that differs from another one in the least values."""
+    alike = (known for known, _ in _shipped() if known.keys() == setting.keys())
+    return min(alike, key=lambda known: sum(known[name] != setting[name] for name in known))
+
+
 @cache
 def _shipped() -> tuple[tuple[dict[str, Any], NullModel], ...]:
     folder = resource_path("models", "significance")

@@ -11,6 +11,7 @@ import click
 
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.progress import progress
+from gpu_tools.errors import ScoringError
 from gpu_tools.model.calibration import least_evalues, null_laws, with_evalues
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.sequences import reverse_complement
@@ -90,8 +91,8 @@ class Run:
     cases : list of Case or of SiteCase
     align : callable
         Aligns a list of cases by the same scores on the same device; takes ``progress``.
-    null : NullModel or None
-        The shipped model of unrelated targets' scores, if there is one.
+    null : callable
+        Gives the model of unrelated targets' scores; raises `ScoringError` if none is known.
     reading : {"any", "complete", "incomplete"}
     shuffles : int or None
         Shuffled targets of each case; None for the shipped model.
@@ -103,7 +104,7 @@ class Run:
 
     cases: list
     align: Callable[..., Sequence[SplicedAlignment]]
-    null: NullModel | None
+    null: Callable[[], NullModel]
     reading: str
     shuffles: int | None
     nucleotides: bool = True
@@ -117,12 +118,12 @@ class Run:
         if self.shuffles:
             align = partial(self.align, progress=progress)
             return shuffled_laws(self.cases, align, self.shuffles, self.reading != "any")
-        if self.null:
-            return null_laws(self.null, self.cases)
-        _log.warning(
-            "no E-values: no parameters are shipped for these scores, so that every chain counts "
-            "as credible; --shuffles 100 computes E-values"
-        )
+        try:
+            return null_laws(self.null(), self.cases)
+        except ScoringError as error:
+            _log.warning(
+                "%s: every chain counts as credible; --shuffles 100 computes E-values", error
+            )
         return [NOT_CREDIBLE if e > limit else None for e in least_evalues(self.cases)]
 
     def judged(
