@@ -168,7 +168,8 @@ def hits_of_part(
         if a == b or searched.tiles == []:
             continue
         own = laws[first : first + len(some.sequences)]
-        search = HitSearch(searched.genome, some, own, options, run.device, run.threads)
+        space = 2 * searched.whole.composition.length
+        search = HitSearch(searched.genome, some, own, options, run.device, run.threads, space)
         search = search.of_part(a, b)
         windows = _windows(searched, search.targets, options, run)
         for number, alignment in found_in_batches(search, windows, store, run.progress):

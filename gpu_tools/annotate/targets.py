@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Protocol
 
@@ -13,10 +12,10 @@ import numpy as np
 from gpu_tools.annotate.composition import is_biased
 from gpu_tools.annotate.ends import LooseEnd, loose_ends
 from gpu_tools.annotate.options import Alignment
-from gpu_tools.errors import InputError, ScoringError
+from gpu_tools.errors import InputError
 from gpu_tools.formats.alignments.proteins import translated
 from gpu_tools.formats.values.matrices import load_matrix
-from gpu_tools.model.calibration import null_model, setting_of
+from gpu_tools.model.calibration import setting_of
 from gpu_tools.model.genetic_codes import STANDARD
 from gpu_tools.model.protein_scoring import ProteinScoring
 from gpu_tools.model.scoring import GENE_SCORING, AffineScoring, SplicedScoring
@@ -24,14 +23,12 @@ from gpu_tools.model.sequences import ProteinSequence, reverse_complement
 from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.significance import NullModel
 from gpu_tools.sites.api import SiteCase, site_align, tables_of
-from gpu_tools.sites.model import GeneSites, load_sites
+from gpu_tools.sites.model import GeneSites
 from gpu_tools.sites.proteins.api import ProteinCase, protein_align, protein_tables_of
 from gpu_tools.sites.proteins.sites import protein_sites
+from gpu_tools.sites.stand_ins import null_model_or_stand_in
 from gpu_tools.sites.table import SiteTable
 
-_log = logging.getLogger(__name__)
-_STANDS_IN = "vertebrate"
-"""The site model whose laws are taken for a model that has none."""
 PROTEIN, CDNA = "protein", "cDNA"
 
 
@@ -44,6 +41,7 @@ class TargetSet(Protocol):
     clearly: int
     genetic_code: int
     finds_loose_ends: bool
+    shuffles_codons: bool
 
     def setting(self) -> dict:
         """Return all that alignments depend on besides base, target and device."""
@@ -82,6 +80,7 @@ class ProteinTargets:
     scoring: ProteinScoring
     kind: ClassVar[str] = PROTEIN
     finds_loose_ends: ClassVar[bool] = True
+    shuffles_codons: ClassVar[bool] = False
     clearly: ClassVar[int] = 15
     """Points by which an isoform explains its target better than other structures."""
 
@@ -93,14 +92,7 @@ class ProteinTargets:
     @cached_property
     def null(self) -> NullModel:
         """The law of unrelated proteins' best scores."""
-        own = null_model(self.scoring, sites=self.sites)
-        return own or _stand_in(
-            null_model(
-                replace(self.scoring, genetic_code=STANDARD),
-                sites=protein_sites(load_sites(_STANDS_IN)),
-            ),
-            self.sites.name,
-        )
+        return null_model_or_stand_in(self.scoring, sites=self.sites)
 
     def setting(self) -> dict:
         """Return all that alignments depend on."""
@@ -154,12 +146,15 @@ class CdnaTargets:
     clearly: ClassVar[int] = 20
     """Points by which an isoform explains its target better than other structures."""
 
+    @property
+    def shuffles_codons(self) -> bool:
+        """Whether unrelated targets are made of whole codons in random order."""
+        return self.reading != "any"
+
     @cached_property
     def null(self) -> NullModel:
         """The law of unrelated cDNAs' best scores."""
-        own = null_model(self.scoring, self.reading, self.sites)
-        other = null_model(self.scoring, self.reading, load_sites(_STANDS_IN))
-        return own or _stand_in(other, self.sites.name)
+        return null_model_or_stand_in(self.scoring, self.reading, self.sites)
 
     def setting(self) -> dict:
         """Return all that alignments depend on."""
@@ -198,16 +193,6 @@ def spliced(alignment: Alignment, record: Nucleotides, first: int = 0) -> Nucleo
     codes = np.concatenate(parts)
     codes = codes if alignment.strand == "+" else reverse_complement(codes)
     return Nucleotides(alignment.target, codes)
-
-
-def _stand_in(null: NullModel | None, name: str) -> NullModel:
-    if null is None:
-        raise ScoringError("no E-values are known for these scores; expected the default ones")
-    _log.warning(
-        "no parameters of E-values are shipped for the site model %s; those of %s stand in", name,
-        _STANDS_IN,
-    )  # fmt: skip
-    return null
 
 
 def protein_targets(

@@ -33,7 +33,6 @@ from gpu_tools.formats import tables
 from gpu_tools.formats.alignments import SUFFIXES, check_names, write_alignments
 from gpu_tools.formats.files import check_writable
 from gpu_tools.hardware.device import cpu_threads
-from gpu_tools.model.calibration import null_model, with_evalues
 from gpu_tools.model.protein_scoring import CANDIDATE_WEIGHTS
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import ENDS, GENE_SCORING, SplicedScoring
@@ -212,8 +211,8 @@ def _aligned(run: Run, wanted: Acceptance, quiet: bool) -> list[SplicedAlignment
     with progress("aligning", total, quiet) as done:
         results = run.align(run.cases, progress=done)
     with progress("shuffling", total * (run.shuffles or 0), quiet) as done:
-        laws = run.laws(done)
-    results = with_evalues(results, laws)
+        laws = run.laws(done, wanted.max_evalue)
+    results = run.judged(run.cases, results, laws, quiet)
     run.tell_reversed(results, laws, wanted, quiet)
     return results
 
@@ -230,7 +229,7 @@ def _tell_expected(cases: list, device: str, threads: int | None) -> None:
 
 
 class _Work(NamedTuple):
-    """Cases, scoring, function, and the model of unrelated targets' scores if one is shipped.
+    """Cases, scoring, function, and what gives the model of unrelated targets' scores.
 
     `warning` tells what is wrong with accepted chains, None if nothing is; `doubtful` is for `Run`.
     """
@@ -238,7 +237,7 @@ class _Work(NamedTuple):
     inputs: CaseInputs
     scoring: SplicedScoring
     align: Callable
-    null: NullModel | None
+    null: Callable[[], NullModel]
     warning: Callable[[list[SplicedAlignment]], str | None]
     doubtful: Callable[..., bool] = Run.doubtful
 
@@ -259,7 +258,7 @@ def _with_candidates(files: CaseFiles, scores: dict, reading: str) -> _Work:
     """Return the work on listed candidates."""
     scoring = replace(GENE_SCORING, **{name: n for name, n in scores.items() if n is not None})
     align = partial(spliced_align, reading=reading)
-    null = null_model(scoring, reading)
+    null = partial(_null_model, scoring, reading)
     return _Work(read_cases(files), scoring, align, null, lambda results: None)
 
 
@@ -269,7 +268,7 @@ def _with_listed_proteins(files: CaseFiles, scores: dict, proteins: ProteinOptio
 
     weights = CANDIDATE_WEIGHTS | {name: n for name, n in scores.items() if n is not None}
     scoring = proteins.scoring(**{name: weights[name] for name in ("ends", *CANDIDATE_WEIGHTS)})
-    inputs, null = read_listed_protein_cases(files), null_model(scoring)
+    inputs, null = read_listed_protein_cases(files), partial(_null_model, scoring)
     return _Work(inputs, scoring, protein_spliced_align, null, lambda results: None)
 
 
@@ -283,15 +282,25 @@ def _with_sites(files: CaseFiles, site_model: str, sites: dict, scores: dict) ->
         unusual_site_counts,
     )
 
-    model = _adjusted(load_sites(site_model), sites["min_intron"], scores)
+    loaded = load_sites(site_model)
+    model = _adjusted(loaded, sites["min_intron"], scores)
+    own_weights = model.fingerprint != loaded.fingerprint
     if sites["max_intron"] is not None:
         model = model.with_longest_intron(sites["max_intron"])
     scoring, reading = SplicedScoring(**scores), sites["reading"]
     strands = sites["strand"] or "+-"
     inputs = read_site_cases(files, model, strands, scoring.ends, reading, sites["threads"])
     _warn(unusual_site_counts(model, inputs.cases))
-    null, warning = null_model(scoring, reading, model), partial(many_shortest_introns, model)
+    null = partial(_null_model, scoring, reading, model, own_weights)
+    warning = partial(many_shortest_introns, model)
     return _Work(inputs, scoring, site_align, null, warning, has_weak_sites)
+
+
+def _null_model(*setting, **more) -> NullModel:
+    """Return the model of unrelated targets' scores that is shipped, or stands in."""
+    from gpu_tools.sites.stand_ins import null_model_or_stand_in
+
+    return null_model_or_stand_in(*setting, **more)
 
 
 def _adjusted(model, min_intron: int | None, scores: dict):
@@ -317,7 +326,9 @@ def _with_proteins(
     model = _adjusted(weighted, sites["min_intron"], scores)
     scoring = proteins.scoring(scores["ends"])
     inputs = read_protein_cases(files, model, scoring, sites["strand"] or "+-", sites["threads"])
-    null, warning = null_model(scoring, sites=model), partial(many_shortest_introns, model)
+    own_weights = model.fingerprint != weighted.fingerprint
+    null = partial(_null_model, scoring, sites=model, own_weights=own_weights)
+    warning = partial(many_shortest_introns, model)
     return _Work(inputs, scoring, protein_align, null, warning)
 
 

@@ -220,3 +220,15 @@ def test_scores_without_a_law_are_refused():
     targets = proteins(a=A)
     with pytest.raises(ScoringError, match="no E-values"):
         annotate([TWO], replace(targets, scoring=replace(targets.scoring, gap_open=3)))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_unrelated_cdnas_rich_in_a_and_t_have_no_gene(seed):
+    """Of 25 % G and C, like the genome; but the genome's own cDNA has one."""
+    print(f"seed {seed}")
+    rng, shares = np.random.default_rng(seed), (0.375, 0.125, 0.125, 0.375)
+    record, *texts = ("".join(rng.choice([*"ACGT"], n, p=shares)) for n in (30_000, *[600] * 8))
+    own = record[9000:9600]
+    found = annotate([genome(record)], cdnas(own=own, **{f"t{k}": t for k, t in enumerate(texts)}))
+    (one,) = found.genes
+    assert (one.targets, one.start) == (("own",), 9000)

@@ -184,3 +184,14 @@ def test_sequences_of_the_other_kind_are_told(files, capsys, tmp_path):
     (tmp_path / "empty.fa").write_text(">e\n*\n")
     said = complaint(capsys, *model, "--proteins", "empty.fa")
     assert said == "gpu-tools: error: empty.fa, record e: no residue; expected amino acids"
+
+
+def test_the_standard_code_stands_in_for_another_one(files, capsys):
+    """A message names the genetic code, and E-values are those of the standard code."""
+    found = {}
+    for code in ("1", "6"):
+        assert run("--genetic-code", code) == 0
+        found[code] = rows()[0]["evalue"]
+        told = "no E-values are known for genetic code 6; those of the standard code stand in"
+        assert (told in capsys.readouterr().err) == (code == "6")
+    assert found["6"] != "."

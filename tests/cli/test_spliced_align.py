@@ -52,8 +52,8 @@ def test_table_on_standard_output(files, capsys):
 
 def test_scores_are_options(files, capsys):
     assert run("--match", "2", "--mismatch", "-2", "--gap", "-4") == 0
-    # no parameters are shipped for these scores
-    expected = ROW.replace("\t3\t9", "\t6\t9").replace("1.0e+00\tno", ".\tyes")
+    # no parameters are shipped for these scores, but chance makes copies of five nucleotides
+    expected = ROW.replace("\t3\t9", "\t6\t9")
     assert capsys.readouterr().out == HEADER + expected
 
 
