@@ -12,6 +12,7 @@ from urllib.parse import unquote
 
 from gpu_tools.errors import InputError
 from gpu_tools.formats.exons.gff import features
+from gpu_tools.formats.fields import fields_of
 from gpu_tools.formats.files import read_lines
 from gpu_tools.formats.tables import read_table
 
@@ -135,7 +136,7 @@ def _read_families(path: str | os.PathLike) -> dict[str, list[str]]:
     """Return targets by family; a name alone is a family of its own."""
     families = defaultdict(list)
     for number, line in read_lines(path):
-        words = line.split("\t")
+        words = fields_of(line, 1)
         if len(words) > 2:
             raise InputError(
                 f"{len(words)} fields", path=path, line=number, expected="a target, or its family "

@@ -162,7 +162,7 @@ def test_compressed_inputs(files, capsys):
         ("s.fa", None, "s.fa: cannot be read (No such file or directory)"),
         ("s.fa", "", "s.fa: no record; expected FASTA"),
         ("t.fa", ">t\nAC!GT\n", "t.fa, line 2, record t, position 3: illegal symbol '!'"),
-        ("t.fa", ">t\nA\n>t\nC\n", "t.fa, line 3, record t: duplicate name"),
+        ("t.fa", ">t\nA\n>t\nC\n", "t.fa, line 3, record t: duplicate name, with"),
         ("t.fa", ">t\n", "t.fa, line 1, record t: no symbols"),
         ("e.bed", "s\t5\t10\n", "e.bed, record s: exon 6-10 does not lie within the sequence"),
         ("e.bed", "x\t5\t6\n", "e.bed: exons on an unknown sequence 'x'; expected names of the"),

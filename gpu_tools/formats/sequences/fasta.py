@@ -26,12 +26,14 @@ def read_fasta(
     """Read all records of a FASTA or FASTQ file.
 
     A record's name is the first word of its header. Lower case and U are accepted; lines of FASTA
-    may have any length and may end in CR LF. Qualities of FASTQ are not looked at.
+    may have any length and any line end, hold blanks, and begin with positions, as in GenBank.
+    Qualities of FASTQ are not looked at. Records without symbols, and repeated ones of equal name
+    and sequence, are left out with a warning.
 
     Parameters
     ----------
     path : str or PathLike
-        Plain, gzip or bgzip file; ``-`` is standard input. A file that begins with ``@`` is FASTQ.
+        Plain or compressed file; ``-`` is standard input. A file that begins with ``@`` is FASTQ.
     encode : callable
         Turns symbols into codes, or raises `InputError` with the position of an illegal one;
         nucleotides by default.
@@ -44,8 +46,8 @@ def read_fasta(
     Raises
     ------
     InputError
-        If the file cannot be read, its compression is broken, it has no record or text before
-        the first, or a record has no name, no symbol, the name of an earlier one, or a symbol
+        If the file cannot be read, its compression is broken, it has no record with symbols or
+        text before the first, or a record has no name, the name of another sequence, or a symbol
         that is illegal.
     """
     _check_fits(path)
