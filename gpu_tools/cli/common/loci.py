@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import groupby
 
@@ -96,6 +96,16 @@ def errors_of(path: str) -> Iterator[None]:
         yield
     except InputError as error:
         raise error.located(path=path) from None
+
+
+@contextmanager
+def errors_of_records(names: Mapping[str, Iterable[str]]) -> Iterator[None]:
+    """Have an error about a record name the one file, of those of `names`, that has it."""
+    try:
+        yield
+    except InputError as error:
+        files = [path for path, known in names.items() if error.record in set(known)]
+        raise error.located(path=files[0] if len(files) == 1 else None) from None
 
 
 def _regions_of(region: Region) -> list[RecordRegion]:
