@@ -289,3 +289,14 @@ def test_a_name_that_a_format_lacks_is_told_before_the_work(files, capsys, suffi
     assert run("--alignments", "x.gff3", "--alignments", f"x.{suffix}", "--all-alignments") == 1
     assert f"record {name}: the name cannot stand in" in capsys.readouterr().err
     assert not (files / "x.gff3").exists()
+
+
+def test_odd_records_are_told_once_or_are_errors(files, capsys):
+    (files / "t.fa").write_bytes((files / "t.fa").read_bytes() + b">e\n>none\n")
+    assert run() == 0
+    warnings = [line for line in capsys.readouterr().err.splitlines() if "without symbols" in line]
+    assert len(warnings) == 1
+    assert "left out: 2; the first: t.fa, line " in warnings[0]
+    assert "record e: no symbols" in warnings[0]
+    assert run("--strict") == 1
+    assert "t.fa, line 3, record e: no symbols" in capsys.readouterr().err

@@ -166,9 +166,11 @@ def _split(stream: BinaryIO, size: int) -> Iterator[tuple[bool, bytes]]:
     while block := stream.read(size):
         if block.rfind(b">") > block.rfind(b"\n"):
             block += stream.readline()  # a header line is never cut
-        lines = [block]
-        while lines[-1] and not lines[-1][lines[-1].rfind(b"\n") + 1 :].strip(_BEFORE_SYMBOLS):
-            lines.append(stream.readline(size + _LONGEST_POSITION))  # nor what a line begins with
+        lines, tail = [block], block[block.rfind(b"\n") + 1 :]
+        while not tail.strip(_BEFORE_SYMBOLS) and (tail := stream.readline(_LONGEST_POSITION)):
+            lines.append(tail)  # nor what stands before the symbols of a line
+        if tail[:1] == b">":
+            lines.append(b"" if tail.endswith(b"\n") else stream.readline())
         block = b"".join(lines)
         block, at = before + block, 1
         while at < len(block):

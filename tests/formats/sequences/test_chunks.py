@@ -80,3 +80,13 @@ def test_chunks_of_fastq_are_its_records(tmp_path):
     path.write_text("@r\nACGN\n+\nIIII\n@s\nTT\n+\nII\n")
     found = [(c.name, c.codes.tolist(), c.last) for c in stream_fasta(path, TABLE, "letters")]
     assert found == [("r", [0, 1, 2, 4], True), ("s", [3, 3], True)]
+
+
+def test_parts_are_of_the_size_that_is_asked_for(tmp_path):
+    """A part ends behind symbols, so that no position of a numbered line is cut; not much later."""
+    path = tmp_path / "x.fa"
+    path.write_text(">a\n" + "ACGTACGTA\n" * 400 + f">{'b' * 300}\n" + "ACGTACGTA\n" * 400)
+    chunks = list(stream_fasta(path, TABLE, "letters", 200))
+    assert {chunk.name for chunk in chunks} == {"a", "b" * 300}
+    assert len(chunks) >= 36
+    assert max(len(chunk.codes) for chunk in chunks) <= 290
