@@ -20,6 +20,7 @@ from gpu_tools.formats.compression import (
     compression_of,
     decompressed,
 )
+from gpu_tools.formats.odd import OddItems
 from gpu_tools.formats.unfinished import new_file
 from gpu_tools.hardware.memory import free_disk
 
@@ -158,19 +159,27 @@ def _is_null(state: os.stat_result) -> bool:
 def read_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
     """Yield (1-based line number, line without its end) of a text file in UTF-8.
 
-    Byte order mark and line ends are as in `open_text`.
+    Byte order mark and line ends are as in `open_text`. A comment, or a line of several fields
+    whose first is UTF-8, may hold Latin-1, as remarks in annotations do.
 
     Raises
     ------
     InputError
-        As `open_binary`, and for a line that is not UTF-8.
+        As `open_binary`, and for another line that is not UTF-8.
     """
+    foreign = OddItems("lines that are not UTF-8, read as Latin-1")
     with open_text(path) as stream:
         for number, line in enumerate(stream, start=1):
             try:
                 yield number, line.decode("utf-8").rstrip("\r\n")
-            except UnicodeDecodeError:
-                raise InputError("not UTF-8 text", path=path, line=number) from None
+            except UnicodeDecodeError as error:
+                problem = InputError("not UTF-8 text", path=path, line=number)
+                # so no name of a sequence is guessed, and no other file is taken for text
+                if b"\0" in line or not (line[:1] == b"#" or b"\t" in line[: error.start]):
+                    raise problem from None
+                foreign.add(problem)
+                yield number, line.decode("latin-1").rstrip("\r\n")
+    foreign.tell()
 
 
 def check_writable(*paths: str | os.PathLike | None) -> None:

@@ -124,3 +124,17 @@ def test_tables_may_be_compressed(tmp_path, pack):
     path = tmp_path / "x.bed.xz"
     path.write_bytes(pack(b"chr1\t0\t9\n"))
     assert list(read_exons(path)) == ["chr1"]
+
+
+def test_latin_1_in_a_remark_is_read_with_a_warning(tmp_path, caplog):
+    path = tmp_path / "x.gff3"
+    head, line = b"# M\xfcller\n", b"c\tx\tCDS\t1\t9\t.\t+\t0\tID=c;Note=M\xfcller\n"
+    path.write_bytes(head + line)
+    assert list(read_exons(path)) == ["c"]
+    assert [record.message for record in caplog.records] == [
+        f"lines that are not UTF-8, read as Latin-1: 2; the first: {path}, line 1: not UTF-8 text"
+    ]
+    for wrong in (line.replace(b"c\tx", b"\xfc\tx"), line.replace(b"M", b"\0"), b"\xff\xfe\n"):
+        path.write_bytes(head + wrong)
+        with pytest.raises(InputError, match="line 2: not UTF-8 text"):
+            read_exons(path)

@@ -59,7 +59,7 @@ def read_exons(
     Parameters
     ----------
     path : str or PathLike
-        Plain, gzip or bgzip file; ``-`` is standard input.
+        Plain or compressed file; ``-`` is standard input.
     format : {"auto", "genscan", "gff3", "gtf", "bed", "tsv"}
         ``auto`` judges by the content (a GENSCAN title, ``##gff-version 3``, the header of a
         table with ``base start end``), then by the suffix, also before ``.gz``; ``.gff`` without

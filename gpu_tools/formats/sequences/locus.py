@@ -32,7 +32,7 @@ def cut_locus(
     Parameters
     ----------
     path : str or PathLike
-        Plain, gzip or bgzip file, FASTQ among them; ``-`` is standard input.
+        Plain or compressed file, FASTQ among them; ``-`` is standard input.
     record : str
         Name of the record.
     start, end : int
