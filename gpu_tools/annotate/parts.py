@@ -107,7 +107,10 @@ def read_part(path: str | PathLike, share: Share, options: AnnotationOptions) ->
         Without a nucleotide if the share has no tile.
     """
     if share.of == 1:
-        genome = GenomeRecords(iterate_fasta(path))
+        try:
+            genome = GenomeRecords(iterate_fasta(path))
+        except InputError as error:
+            raise error.located(path=path) from None
         return PartOfGenome(genome, None, genome.summary)
     whole = summarized(iterate_fasta(path))
     lengths = [locus.end - locus.start for locus in whole.loci]

@@ -71,11 +71,11 @@ def command(
     if both_strands and scoring.matrix is not None:
         raise click.UsageError("--both-strands is for nucleotides; proteins have one strand")
     known = _known_statistics(scoring) if statistics else None
-    pairs, placed = pairwise.read_pairs(query, subject, scoring, coordinates, regions)
+    pairs, placed, names = pairwise.read_pairs(query, subject, scoring, coordinates, regions)
     if dot_plot:
         check_dot_plot(dot_plot, len(pairs))
     cells = sum(len(q) * len(s) for q, s in pairs)
-    with progress("aligning", cells, quiet) as done:
+    with progress("aligning", cells, quiet) as done, loci.errors_of_records(names):
         results = local_align(
             pairs, scoring, k=k, min_score=min_score, both_strands=both_strands, device=device,
             threads=threads, progress=done,

@@ -182,7 +182,8 @@ def command(
         work = _with_candidates(files, scores, reading)
     inputs, wanted = work.inputs, Acceptance(max_evalue, min_identity, min_coverage)
     placed = loci.place(base, inputs.bases.values(), coordinates)
-    check_names(alignments, placed.record_lengths, inputs.targets, alignments_format)
+    with loci.errors_of_records({base: placed.record_lengths, targets_file: inputs.targets}):
+        check_names(alignments, placed.record_lengths, inputs.targets, alignments_format)
     tell_codons(list(inputs.targets.values()), reading, scores["ends"])
     align = partial(work.align, scoring=work.scoring, device=device, threads=threads)
     nucleotides = targets is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
@@ -80,12 +80,7 @@ def compare_exons(
     InputError
         If both sides have exons, but no sequence in common.
     """
-    if candidates and truth and not candidates.keys() & truth.keys():
-        raise InputError(
-            f"candidates and truth have no sequence in common, {next(iter(candidates))!r} and "
-            f"{next(iter(truth))!r} being the first of each",
-            expected="the same names",
-        )
+    check_in_common(candidates, truth)
     total = {"nucleotide": Accuracy(0, 0, 0), "exon": Accuracy(0, 0, 0)}
     for name in sorted(candidates.keys() | truth.keys()):
         predicted, annotated = (side.get(name, ExonSet.empty()) for side in (candidates, truth))
@@ -94,6 +89,16 @@ def compare_exons(
             total["nucleotide"] += _nucleotides(one, other)
             total["exon"] += _exons(one, other)
     return total
+
+
+def check_in_common(candidates: Collection[str], truth: Collection[str]) -> None:
+    """Raise `InputError` if both sides name sequences, but none in common."""
+    if candidates and truth and not set(candidates) & set(truth):
+        raise InputError(
+            f"candidates and truth have no sequence in common, {next(iter(candidates))!r} and "
+            f"{next(iter(truth))!r} being the first of each",
+            expected="the same names",
+        )
 
 
 def _nucleotides(predicted: ExonSet, annotated: ExonSet) -> Accuracy:

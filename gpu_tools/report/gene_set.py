@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from gpu_tools.errors import InputError, did_you_mean
 from gpu_tools.formats.exons.gff import features
-from gpu_tools.formats.fields import Location
+from gpu_tools.formats.fields import Location, fields_of
 from gpu_tools.formats.files import read_lines
 from gpu_tools.formats.merge import GFF3_VERSION, sequence_region
 from gpu_tools.report.checked import count, fraction, one_of, read_checked
@@ -158,7 +158,7 @@ def _read_families(path: str | os.PathLike, targets: list[dict]) -> dict[str, li
     """Return names of targets by family; a name alone is a family of its own."""
     families, known = defaultdict(list), {row["target"] for row in targets}
     for number, line in read_lines(path):
-        words = line.split("\t")
+        words = fields_of(line, 1)
         if len(words) > 2:
             raise InputError(
                 f"{len(words)} fields", path=path, line=number, expected="a target, or its family "

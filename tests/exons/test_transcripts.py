@@ -78,3 +78,11 @@ def test_transcripts_without_exons_have_those_of_their_cds(tmp_path):
     gtf = text.replace("Parent=m1", 'transcript_id "m1";').replace("cds", "CDS")
     stop = 'a\tx\tstop_codon\t51\t53\t.\t+\t.\ttranscript_id "m1";\n'
     assert chains(tmp_path, gtf + stop) == [(*A[:2], (40, 53)), B]
+
+
+def test_transcripts_on_both_strands_are_left_out(tmp_path, caplog):
+    other = lines("m", ((60, 70),)).replace("+", "-")
+    assert chains(tmp_path, lines("m", A) + lines("n", B) + other) == [B]
+    (warning,) = (record.message for record in caplog.records)
+    assert warning.startswith("transcripts on both strands, left out: 1; the first: ")
+    assert warning.endswith("x.gff3, line 6: 'm' is on both strands")

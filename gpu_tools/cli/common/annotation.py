@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import click
 
@@ -209,11 +211,13 @@ def read_targets(values: dict) -> list:
     sites, found = load_sites(values["site_model"]), []
     scores = {name: values[name] for name in _SCORES}
     own = ProteinOptions(None, **scores, protein_sequences=None, cds_sequences=None, show=None)
+    names: set[str] = set()
     if proteins:
-        sequences = [one for path in proteins for one in read_proteins(path, "--cdnas").values()]
+        read = partial(read_proteins, nucleotides="--cdnas")
+        sequences = [one for path in proteins for one in _named_once(path, read, names)]
         found.append(protein_targets(sequences, sites, own.scoring(ends or "global")))
     if cdnas:
-        sequences = _read_cdnas(cdnas)
+        sequences = [one for path in cdnas for one in _named_once(path, _read_cdnas, names)]
         scoring = SplicedScoring(ends=ends or GENE_SCORING.ends)
         reading = "complete" if values["coding"] else "any"
         found.append(cdna_targets(sequences, sites, scoring, reading))
@@ -225,9 +229,21 @@ def read_targets(values: dict) -> list:
     return found
 
 
-def _read_cdnas(paths) -> list:
+def _named_once(path: str, read: Callable[[str], dict], names: set[str]) -> list:
+    """Return the targets of a file, none of which has the name of one before."""
+    found = read(path)
+    if again := next((name for name in found if name in names), None):
+        raise InputError(
+            "a target of that name has been read from another file", path=path, record=again,
+            expected="a name for each target",
+        )  # fmt: skip
+    names.update(found)
+    return list(found.values())
+
+
+def _read_cdnas(path: str) -> dict:
     try:
-        return [one for path in paths for one in read_fasta(path)]
+        return {one.name: one for one in read_fasta(path)}
     except InputError as error:
         raise error.hinted("proteins go to --proteins") from None
 

@@ -16,6 +16,7 @@ from gpu_tools.cli.common.warming import compiling_side_by_side
 from gpu_tools.errors import DeviceError, printable
 from gpu_tools.formats.files import check_not_read, check_writable
 from gpu_tools.formats.names import format_of
+from gpu_tools.formats.odd import odd_items
 from gpu_tools.hardware.device import cpu_threads, is_specification, list_gpus, resolve
 from gpu_tools.hardware.reservation import reserved
 from gpu_tools.model.resources import installed_version
@@ -279,6 +280,10 @@ def _compilation_logged() -> Iterator[None]:
 
 
 _common = added(
+    click.option(
+        "--strict", is_flag=True,
+        help="Odd records of inputs are errors, not left out with a warning.",
+    ),
     click.option("--quiet", is_flag=True, help="Neither progress nor summary on standard error."),
     click.option(
         "--log-level", type=click.Choice(("debug", "info", "warning", "error")), default="warning",
@@ -292,7 +297,7 @@ _common = added(
 
 
 def common(function: Callable) -> Callable:
-    """Add --quiet, --log-level and --debug to a command; it receives ``quiet``.
+    """Add --strict, --quiet, --log-level and --debug to a command; it receives ``quiet``.
 
     Whether its outputs can be written, and replace none of its inputs, is looked at before anything
     is read.
@@ -301,13 +306,13 @@ def common(function: Callable) -> Callable:
     """
 
     @functools.wraps(function)
-    def compiling(**options):
+    def compiling(strict: bool, **options):
         context = click.get_current_context()
         _log.info("%s %s", context.command_path, installed_version())
         check_writable(*outputs_of(options))
         check_not_read(outputs_of(options), _inputs_of(options))
         with summed_up(context, options), compiling_side_by_side(context, options):
-            with _compilation_logged():
+            with _compilation_logged(), odd_items(strict):
                 return function(**options)
 
     return _common(compiling)

@@ -75,6 +75,7 @@ class PairInputs(NamedTuple):
 
     pairs: list[tuple[Sequence, Sequence]]
     loci: PairLoci
+    names: dict[str, list[str]]
 
 
 def read_pairs(
@@ -88,6 +89,7 @@ def read_pairs(
     if [*queries, subject].count("-") > 1:
         raise InputError("more than one input is standard input", path="-")
     subjects, found = _read(subject, scoring, regions), {}
+    names = {subject: [record.name for record in subjects]}
     for path in queries:
         for query in _read(path, scoring):
             if query.name in found:
@@ -96,11 +98,12 @@ def read_pairs(
                     record=query.name, expected="a name for each query",
                 )  # fmt: skip
             found[query.name] = query
+            names.setdefault(path, []).append(query.name)
     placed = PairLoci(
         loci.place(" ".join(queries), found.values(), coordinates),
         loci.place(subject, subjects, coordinates),
     )
-    return PairInputs([(q, s) for q in found.values() for s in subjects], placed)
+    return PairInputs([(q, s) for q in found.values() for s in subjects], placed, names)
 
 
 def _read(path: str, scoring: AffineScoring, regions=()) -> list[Sequence]:

@@ -16,6 +16,7 @@ from gpu_tools.formats.alignments import SUFFIXES
 from gpu_tools.formats.alignments.proteins import coding_sequence, place_of, translated
 from gpu_tools.formats.alignments.show import write_shown
 from gpu_tools.formats.names import format_of
+from gpu_tools.formats.odd import OddItems
 from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
 from gpu_tools.formats.values.matrices import SHIPPED, load_matrix
 from gpu_tools.model.genetic_codes import GENETIC_CODES, STANDARD
@@ -155,9 +156,9 @@ def read_proteins(path: str, nucleotides: str = "--targets") -> dict[str, Protei
     Raises
     ------
     InputError
-        As `read_fasta`, or if a record has no residue, or looks like nucleotides.
+        As `read_fasta`, or if no record has a residue, or one looks like nucleotides.
     """
-    found = {}
+    found, odd = {}, OddItems("records without a residue, left out")
     for record in read_fasta(path, _encode_target):
         letters = decode_protein(record.codes)
         if len(letters) >= _LONG_ENOUGH and set(letters) <= _ONLY_NUCLEOTIDES:
@@ -167,8 +168,12 @@ def read_proteins(path: str, nucleotides: str = "--targets") -> dict[str, Protei
             )  # fmt: skip
         residues = record.codes[:-1] if letters.endswith("*") else record.codes
         if not len(residues):
-            raise InputError("no residue", path=path, record=record.name, expected="amino acids")
+            odd.add(InputError("no residue", path=path, record=record.name, expected="amino acids"))
+            continue
         found[record.name] = ProteinSequence(record.name, residues, record.description)
+    if not found:
+        raise odd.first
+    odd.tell()
     return found
 
 

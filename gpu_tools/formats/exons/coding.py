@@ -9,10 +9,12 @@ from dataclasses import replace
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from gpu_tools.errors import InputError
 from gpu_tools.formats.exons.annotation import with_stop_codons
 from gpu_tools.formats.exons.gff import CODING, STOP, Feature, features, lacking
 from gpu_tools.formats.fields import Location
 from gpu_tools.formats.files import read_lines
+from gpu_tools.formats.odd import OddItems
 from gpu_tools.model.annotation import CodingSegment, CodingSequence
 
 _UNKNOWN = "."
@@ -38,6 +40,9 @@ def read_coding(path: str | os.PathLike) -> dict[str, tuple[CodingSequence, ...]
     attribute ``partial=true`` is a segment that the annotation cuts short. A GTF's features
     ``stop_codon`` are joined to the segments of their transcript.
 
+    Coding sequences on both strands or on none, and those that are cut short and have no first
+    phase, are left out with a warning.
+
     A phase ``.`` follows from the segment before; that of a first segment is 0. Segments that abut,
     in one reading frame, are one, and a repeated line counts once.
 
@@ -54,9 +59,8 @@ def read_coding(path: str | os.PathLike) -> dict[str, tuple[CodingSequence, ...]
     Raises
     ------
     InputError
-        For a file without coding segments, a line that is neither format, a coding segment without
-        strand or transcript, a first
-        segment that is cut short and has no phase, or a coding sequence on both strands.
+        For a file without a coding sequence that can be read, a line that is neither format, or a
+        coding segment without transcript.
     """
     parts: dict[tuple[str, str], list[_CodingLine]] = defaultdict(list)
     stops: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
@@ -71,27 +75,30 @@ def read_coding(path: str | os.PathLike) -> dict[str, tuple[CodingSequence, ...]
     if not parts:
         raise lacking("CDS", path, seen, "an annotation with features CDS")
     coding: dict[str, list[CodingSequence]] = defaultdict(list)
+    odd = OddItems("coding sequences without one strand or a first phase, left out")
     for (record, name), lines in parts.items():
-        coding[record].append(_sequence(name, lines, stops.get((record, name), [])))
+        try:
+            sequence = _sequence(name, lines, stops.get((record, name), []))
+        except InputError as error:
+            odd.add(error)
+        else:
+            coding[record].append(sequence)
+    if not coding:
+        raise odd.first
+    odd.tell()
     return {record: tuple(several) for record, several in coding.items()}
 
 
 def _add(parts, feature: Feature) -> None:
-    part = _part(feature)
     if not feature.parents:
         raise feature.location.error(
             "a coding segment without transcript", "the attribute Parent, ID or transcript_id"
         )
     for name in feature.parents:
-        lines = parts[unquote(feature.seqid), name]
-        if lines and lines[0].strand != part.strand:
-            raise feature.location.error(f"coding sequence {name!r} is on both strands")
-        lines.append(part)
+        parts[unquote(feature.seqid), name].append(_part(feature))
 
 
 def _part(feature: Feature) -> _CodingLine:
-    if feature.strand not in _STRANDS:
-        raise feature.location.error(f"strand {feature.strand!r} of a coding segment", "+ or -")
     if feature.phase not in _PHASES:
         raise feature.location.error(
             f"phase {feature.phase!r} of a coding segment", "0, 1 or 2, or . in complete sequences"
@@ -101,8 +108,21 @@ def _part(feature: Feature) -> _CodingLine:
 
 
 def _sequence(name: str, lines: list[_CodingLine], stops: list[tuple[int, int]]) -> CodingSequence:
-    """Join the lines of a coding sequence and its stop codon."""
-    first, lines = lines[0], _distinct(lines)
+    """Join the lines of a coding sequence and its stop codon.
+
+    Raises
+    ------
+    InputError
+        If they lie on both strands, as those of trans-spliced genes do, or on none, or no phase is
+        known.
+    """
+    first = lines[0]
+    for line in lines:
+        if line.strand not in _STRANDS:
+            raise line.location.error(f"strand {line.strand!r} of a coding segment", "+ or -")
+        if line.strand != first.strand:
+            raise line.location.error(f"coding sequence {name!r} is on both strands", "one strand")
+    lines = _distinct(lines)
     joined = list(with_stop_codons([part.interval for part in lines], stops))
     apart = [first._replace(phase=_UNKNOWN, partial=False)] * (len(joined) - len(lines))
     parts = [

@@ -14,8 +14,9 @@ from typing import NamedTuple, TextIO
 from urllib.parse import quote, unquote
 
 from gpu_tools.errors import InputError
+from gpu_tools.formats.compression import without_compression
 from gpu_tools.formats.exons.collect import ExonCollector, exon_rows, exon_type_code
-from gpu_tools.formats.fields import Location
+from gpu_tools.formats.fields import Location, fields_of
 from gpu_tools.model.exon_set import ANY_PHASE, ExonSet
 
 SOURCE = "gpu-tools"
@@ -27,9 +28,8 @@ _KINDS = {
 """Kinds of features by their types in small letters: programs differ in how they write them."""
 _IN_GFF3 = re.compile(r"\s*[^\s=;\"]+=")
 """Attributes of GFF3, ``key=value``; those of GTF are ``key "value"``."""
-_TYPES_SHOWN = 8
+_COLUMNS, _TYPES_SHOWN = 9, 8
 _VERSION = re.compile(r"##gff-version\s+3")
-_COMPRESSED = re.compile(r"\.(gz|bgz|bz2|xz)$")
 LINES_TO_RECOGNISE = 100
 """Lines at a file's beginning that tell its format."""
 _SAFE_IN_SEQID = ".:^*$@!+_?-|"
@@ -110,7 +110,7 @@ class Feature(NamedTuple):
 
 
 def _kind_of(type: str) -> str:
-    return _KINDS.get(type.strip().lower(), type)
+    return _KINDS.get(type.strip('" ').lower(), type)
 
 
 def is_coding(type: str) -> bool:
@@ -126,11 +126,6 @@ def is_gff3(path: str | os.PathLike, lines: list[tuple[int, str]]) -> bool:
 def has_version(lines: list[tuple[int, str]]) -> bool:
     """Tell whether a file says at its beginning that it is GFF3."""
     return any(_VERSION.match(line) for _, line in lines[:LINES_TO_RECOGNISE])
-
-
-def without_compression(path: str | os.PathLike) -> str:
-    """Return a path in small letters, without the suffix of a compression."""
-    return _COMPRESSED.sub("", str(path).lower())
 
 
 def _unquoted(text: str) -> str:
@@ -150,10 +145,10 @@ def features(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) -> Itera
             return
         if not line.strip() or line.startswith("#"):
             continue
-        location, columns = Location(path, number), line.split("\t")
-        if len(columns) != len(Feature._fields) - 1:
+        location, columns = Location(path, number), fields_of(line, _COLUMNS)
+        if len(columns) != _COLUMNS:
             raise location.error(f"{len(columns)} columns", "9 tab-separated columns")
-        if not columns[0].strip():
+        if not columns[0]:
             raise location.error("the sequence's name is empty")
         yield Feature(location, *columns)
 

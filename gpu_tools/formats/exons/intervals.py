@@ -12,6 +12,7 @@ from pathlib import PurePath
 from typing import TextIO
 
 from gpu_tools.errors import InputError, OutputError
+from gpu_tools.formats.compression import without_compression
 from gpu_tools.formats.exons.bed import parse_bed, write_bed
 from gpu_tools.formats.exons.collect import ExonCollector, exon_rows, exon_type_code
 from gpu_tools.formats.exons.genscan import parse_genscan, write_genscan
@@ -19,10 +20,9 @@ from gpu_tools.formats.exons.gff import (
     LINES_TO_RECOGNISE,
     has_version,
     parse_features,
-    without_compression,
     write_gff3,
 )
-from gpu_tools.formats.fields import Location
+from gpu_tools.formats.fields import Location, fields_of
 from gpu_tools.formats.files import open_output, read_lines
 from gpu_tools.formats.tables import MISSING, parse_table
 from gpu_tools.model.exon_set import EXON_TYPES, ExonSet
@@ -59,7 +59,7 @@ def read_exons(
     Parameters
     ----------
     path : str or PathLike
-        Plain, gzip or bgzip file; ``-`` is standard input.
+        Plain or compressed file; ``-`` is standard input.
     format : {"auto", "genscan", "gff3", "gtf", "bed", "tsv"}
         ``auto`` judges by the content (a GENSCAN title, ``##gff-version 3``, the header of a
         table with ``base start end``), then by the suffix, also before ``.gz``; ``.gff`` without
@@ -150,7 +150,7 @@ def format_of(path: str | os.PathLike, head: list[tuple[int, str]]) -> str | Non
         if _GENSCAN_TITLE.match(line):
             return "genscan"
     first = next((line for _, line in head if line.strip() and line[0] != "#"), "")
-    if set(_REQUIRED) <= set(first.split("\t")):
+    if set(_REQUIRED) <= set(fields_of(first)):
         return "tsv"
     return _format_of_suffix(path)
 

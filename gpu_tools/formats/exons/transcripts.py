@@ -8,9 +8,11 @@ from collections.abc import Iterable
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from gpu_tools.errors import InputError
 from gpu_tools.formats.exons.annotation import with_stop_codons
 from gpu_tools.formats.exons.gff import CODING, EXON, STOP, features, lacking, merged
 from gpu_tools.formats.files import read_lines
+from gpu_tools.formats.odd import OddItems
 
 
 class TranscriptExons(NamedTuple):
@@ -25,7 +27,8 @@ def read_transcripts(path: str | os.PathLike) -> list[TranscriptExons]:
     """Read the features ``exon`` of each transcript; UTRs may be among them.
 
     A transcript without features ``exon`` has those that its CDS and stop codon make. Exons of a
-    transcript that abut are one, and repeated ones count once.
+    transcript that abut are one, and repeated ones count once. A transcript on both strands, as of
+    trans-spliced genes, is left out with a warning.
 
     Parameters
     ----------
@@ -43,6 +46,7 @@ def read_transcripts(path: str | os.PathLike) -> list[TranscriptExons]:
         If the file cannot be read, an exon names no transcript, or there is no exon.
     """
     found, seen = defaultdict(lambda: {EXON: [], CODING: [], STOP: []}), {}
+    strands, odd = {}, {}
     for feature in features(path, read_lines(path)):
         seen[feature.type] = None
         if feature.kind not in (EXON, CODING) and (feature.kind != STOP or feature.in_gff3):
@@ -53,14 +57,25 @@ def read_transcripts(path: str | os.PathLike) -> list[TranscriptExons]:
             )
         strand = feature.location.strand(feature.strand)
         for parent in feature.parents:
-            parts = found[unquote(feature.seqid), strand, parent]
-            parts[feature.kind].append(feature.interval)
+            name = unquote(feature.seqid), parent
+            found[name][feature.kind].append(feature.interval)
+            if strands.setdefault(name, strand) != strand:
+                odd.setdefault(name, feature.location.error(f"{parent!r} is on both strands"))
     if not found:
         raise lacking("exon of a transcript", path, seen, "GFF3 or GTF with exons")
+    _tell(odd.values())
     return [
-        TranscriptExons(record, strand, tuple(merged(_exons_of(parts))))
-        for (record, strand, _), parts in found.items()
+        TranscriptExons(name[0], strands[name], tuple(merged(_exons_of(parts))))
+        for name, parts in found.items()
+        if name not in odd
     ]
+
+
+def _tell(errors: Iterable[InputError]) -> None:
+    odd = OddItems("transcripts on both strands, left out")
+    for error in errors:
+        odd.add(error)
+    odd.tell()
 
 
 def _exons_of(parts: dict[str, list[tuple[int, int]]]) -> Iterable[tuple[int, int]]:

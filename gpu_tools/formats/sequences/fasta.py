@@ -12,7 +12,7 @@ import pysam
 from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError, OutputError
-from gpu_tools.formats.files import is_stream, open_output, open_text, replaced_when_complete
+from gpu_tools.formats.files import is_stream, open_output, replaced_when_complete, write_text
 from gpu_tools.formats.names import is_gzip_name
 from gpu_tools.formats.sequences.parts import RecordPart, record_parts
 from gpu_tools.hardware.memory import check_memory
@@ -27,12 +27,14 @@ def read_fasta(
     """Read all records of a FASTA or FASTQ file.
 
     A record's name is the first word of its header. Lower case and U are accepted; lines of FASTA
-    may have any length and may end in CR LF. Qualities of FASTQ are not looked at.
+    may have any length and any line end, hold blanks, and begin with positions, as in GenBank.
+    Qualities of FASTQ are not looked at. Records without symbols, and repeated ones of equal name
+    and sequence, are left out with a warning.
 
     Parameters
     ----------
     path : str or PathLike
-        Plain, gzip or bgzip file; ``-`` is standard input. A file that begins with ``@`` is FASTQ.
+        Plain or compressed file; ``-`` is standard input. A file that begins with ``@`` is FASTQ.
     encode : callable
         Turns symbols into codes, or raises `InputError` with the position of an illegal one;
         nucleotides by default.
@@ -45,8 +47,8 @@ def read_fasta(
     Raises
     ------
     InputError
-        If the file cannot be read, its compression is broken, it has no record or text before
-        the first, or a record has no name, no symbol, the name of an earlier one, or a symbol
+        If the file cannot be read, its compression is broken, it has no record with symbols or
+        text before the first, or a record has no name, the name of another sequence, or a symbol
         that is illegal.
     """
     _check_fits(path)
@@ -153,7 +155,7 @@ def _write_bgzip(path, sequences: Iterable[Sequence]) -> None:
     # the sequences get their final name before the indexes: no index is newer than the wrong file
     with replaced_when_complete(f"{path}.fai") as fai, replaced_when_complete(f"{path}.gzi") as gzi:
         with replaced_when_complete(path) as temporary:
-            with open_text(temporary, path) as stream:
+            with write_text(temporary, path) as stream:
                 stream.writelines(map(_to_text, sequences))
             try:
                 pysam.faidx(str(temporary), "--fai-idx", str(fai), "--gzi-idx", str(gzi))

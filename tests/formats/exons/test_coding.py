@@ -6,6 +6,7 @@ import pytest
 
 from gpu_tools.errors import InputError
 from gpu_tools.formats.exons.coding import read_coding
+from gpu_tools.formats.odd import odd_items
 from gpu_tools.model.annotation import CodingSegment, CodingSequence
 
 GTF = 'transcript_id "t 1"; gene_id "g";'
@@ -93,3 +94,21 @@ def test_a_file_without_coding_segments_names_its_features(tmp_path):
     lines = [("exon", 1, 4, "+", ".", GTF), ("gene", 1, 4, "+", ".", GTF)]
     with pytest.raises(InputError, match="x.gtf: no CDS among the features exon, gene; expected"):
         read_coding(written(tmp_path, *lines))
+
+
+def test_coding_sequences_without_a_strand_are_left_out(tmp_path, caplog):
+    """As those of trans-spliced genes, which lie on both."""
+    lines = [("CDS", 1, 4, "+", "0", "ID=rps12"), ("CDS", 11, 14, "-", ".", "ID=rps12")]
+    lines += [("CDS", 1, 4, "?", "0", "ID=x"), ("CDS", 1, 6, "+", "0", "ID=t 1")]
+    lines += [("CDS", 1, 4, "+", ".", "ID=y;partial=true")]
+    path = written(tmp_path, *lines)
+    assert read_coding(path) == coding("+", (0, 6, 0))
+    (warning,) = (record.message for record in caplog.records)
+    assert warning == (
+        "coding sequences without one strand or a first phase, left out: 3; the first: "
+        f"{path}, line 2: coding sequence 'rps12' is on both strands; expected one strand"
+    )
+    with odd_items(strict=True), pytest.raises(InputError, match="line 2: coding sequence 'rps12'"):
+        read_coding(path)
+    with pytest.raises(InputError, match="line 2: coding sequence 'rps12' is on both strands"):
+        read_coding(written(tmp_path, *lines[:3]))

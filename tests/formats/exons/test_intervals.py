@@ -144,7 +144,7 @@ TSV = "base\tstart\tend\tstrand\tscore\n"
                                                             "expected 0 to 1"),
         ("x.gff3", "c x exon\n", "1: 1 columns; expected 9 tab-separated columns"),
         ("x.gff3", feature().replace("c", "", 1), "1: the sequence's name is empty"),
-        ("x.gtf", feature() + feature().strip() + "\t\n", "2: 10 columns; expected 9 "
+        ("x.gtf", feature() + feature().strip() + "\tx\n", "2: 10 columns; expected 9 "
                                                          "tab-separated columns"),
         ("x.bed", "c\t1\n", "1: 2 columns; expected 3 to 12 columns"),
         ("x.bed", "c\t1\t2" + "\t0" * 10 + "\n", "1: 13 columns; expected 3 to 12 columns"),
