@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from gpu_tools.annotate.ends import aligned_codes
 from gpu_tools.annotate.options import Alignment
 from gpu_tools.model.protein_alignment import ProteinAlignment
 from gpu_tools.model.protein_scoring import ProteinScoring
 from gpu_tools.sites.api import SiteCase
+from gpu_tools.splicing.proteins.scored import aligned_codes
 from gpu_tools.splicing.shuffles import shuffled_laws
 
 BIASED = -0.4

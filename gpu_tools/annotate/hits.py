@@ -150,7 +150,7 @@ class HitSearch:
             again = list(wider.values())
             for k, alignment in zip(wider, self._best(again, self._cases(again)), strict=True):
                 found[k] = alignment
-            yield from zip(chunk, self._judged(chunk, found), strict=True)
+            yield from zip(chunk, self._supported(chunk, self._judged(chunk, found)), strict=True)
 
     def _prepared(self, windows: Iterable[SearchWindow]) -> Iterator[tuple[list, list, list]]:
         """Yield groups of windows, the parts that are tried first, and their cases."""
@@ -218,6 +218,20 @@ class HitSearch:
             one.with_evalue(max(one.evalue, own[k])) if k in own else one
             for k, one in enumerate(found)
         ]
+
+    def _supported(self, windows: list[SearchWindow], found: list[Alignment]) -> list[Alignment]:
+        """Return alignments; hits have no ends that are there only since all is aligned."""
+        cut = [
+            k for k, one in enumerate(found)
+            if self.options.accepts(one) and self.targets.has_unsupported_end(one)
+        ]  # fmt: skip
+        cases, own = self._cases([windows[k] for k in cut]), [found[k] for k in cut]
+        others = self.targets.supported(cases, own, self.device, self.threads) if cut else []
+        again = {
+            k: other.moved(self.genome.locus_of(windows[k]))
+            for k, other in zip(cut, others, strict=True) if other
+        }  # fmt: skip
+        return [again.get(k, one) for k, one in enumerate(found)]
 
     def _best(self, windows: list[SearchWindow], cases: list) -> list[Alignment]:
         """Return the best chain of each window, given the windows' cases."""

@@ -128,7 +128,7 @@ def summary_of(annotation: GenomeAnnotation, genome: GenomeRecords) -> dict:
     dict
         Numbers of targets and targets found by kind, genes, mRNAs, chimeras; and of the genes'
         best structures exons, introns by their outer dinucleotides, frameshifts, inner stops,
-        complete ones, and median lengths.
+        complete ones, and median lengths; and mRNAs whose proteins have unaligned ends.
     """
     best = [gene.transcripts[0].alignment for gene in annotation.genes]
     kinds = Counter(target.kind for target in annotation.targets)
@@ -147,6 +147,7 @@ def summary_of(annotation: GenomeAnnotation, genome: GenomeRecords) -> dict:
         "introns": dict(sorted(sites.items(), key=lambda item: (-item[1], item[0]))),
         "frameshifts": sum(shifts or 0 for shifts, _ in faults),
         "inner_stops": sum(stops or 0 for _, stops in faults),
+        "unaligned_ends": len(with_unaligned_ends(annotation)),
         "complete": sum(own.start_codon and own.stop_codon for own in best),
         "median_lengths": {
             "gene": _median([gene.end - gene.start for gene in annotation.genes]),
@@ -154,6 +155,15 @@ def summary_of(annotation: GenomeAnnotation, genome: GenomeRecords) -> dict:
             "intron": _median([length for _, length in introns]),
         },
     }
+
+
+def with_unaligned_ends(annotation: GenomeAnnotation) -> list[str]:
+    """Return the names of mRNAs whose proteins are not aligned up to both ends."""
+    return [
+        transcript.name for transcript in _transcripts(annotation)
+        if isinstance(own := transcript.alignment, ProteinAlignment)
+        and own.target_end - own.target_start < own.target_length
+    ]  # fmt: skip
 
 
 def _median(lengths: list[int]) -> float | None:

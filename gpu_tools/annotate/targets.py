@@ -18,6 +18,7 @@ from gpu_tools.formats.alignments.proteins import translated
 from gpu_tools.formats.values.matrices import load_matrix
 from gpu_tools.model.calibration import null_model, setting_of
 from gpu_tools.model.genetic_codes import STANDARD
+from gpu_tools.model.protein_alignment import ProteinAlignment
 from gpu_tools.model.protein_scoring import ProteinScoring
 from gpu_tools.model.scoring import GENE_SCORING, AffineScoring, SplicedScoring
 from gpu_tools.model.sequences import ProteinSequence, reverse_complement
@@ -26,6 +27,7 @@ from gpu_tools.model.significance import NullModel
 from gpu_tools.sites.api import SiteCase, site_align, tables_of
 from gpu_tools.sites.model import GeneSites, load_sites
 from gpu_tools.sites.proteins.api import ProteinCase, protein_align, protein_tables_of
+from gpu_tools.sites.proteins.ends import unsupported_ends, with_supported_ends
 from gpu_tools.sites.proteins.sites import protein_sites
 from gpu_tools.sites.table import SiteTable
 
@@ -62,6 +64,14 @@ class TargetSet(Protocol):
     def loose_ends(self, alignment: Alignment) -> tuple[LooseEnd, LooseEnd]:
         """Return what the ends of an alignment could win elsewhere, if `finds_loose_ends`."""
 
+    def has_unsupported_end(self, alignment: Alignment) -> bool:
+        """Return whether an end of an alignment is there only since all residues are aligned."""
+
+    def supported(
+        self, cases: list[SiteCase], found: list[Alignment], device: str, threads: int | None
+    ) -> list[Alignment | None]:
+        """Return alignments without their unsupported ends, on their cases' bases."""
+
     def is_biased(self, alignment: Alignment) -> bool:
         """Return whether an alignment may be credible by its composition alone."""
 
@@ -80,6 +90,7 @@ class ProteinTargets:
     sequences: tuple[ProteinSequence, ...]
     sites: GeneSites
     scoring: ProteinScoring
+    keeps_ends: bool = False
     kind: ClassVar[str] = PROTEIN
     finds_loose_ends: ClassVar[bool] = True
     clearly: ClassVar[int] = 15
@@ -104,7 +115,8 @@ class ProteinTargets:
 
     def setting(self) -> dict:
         """Return all that alignments depend on."""
-        return setting_of(self.scoring, sites=self.sites.fingerprint) | {"stop": self.scoring.stop}
+        own = {"stop": self.scoring.stop, "keeps_ends": self.keeps_ends}
+        return setting_of(self.scoring, sites=self.sites.fingerprint) | own
 
     def tables(self, base: Nucleotides, strand: str) -> dict[str, SiteTable]:
         """Return the sites of one strand of a base."""
@@ -123,6 +135,20 @@ class ProteinTargets:
         sites = self.sites
         codons = sites.start - sites.begin, sites.stop - sites.end
         return loose_ends(alignment, self.scoring, codons)
+
+    def has_unsupported_end(self, alignment: Alignment) -> bool:
+        """Return whether residues at an end have nothing that they are alike."""
+        return not self.keeps_ends and any(unsupported_ends(alignment, self.scoring))
+
+    def supported(
+        self, cases: list[ProteinCase], found: list[Alignment], device: str, threads: int | None
+    ):
+        """Return alignments without their unsupported ends."""
+
+        def align(cases: list[ProteinCase]) -> list[ProteinAlignment]:
+            return protein_align(cases, self.scoring, device=device, threads=threads)
+
+        return with_supported_ends(cases, found, self.scoring, align)
 
     def is_biased(self, alignment: Alignment) -> bool:
         """Return whether residues in any order would score well."""
@@ -177,6 +203,14 @@ class CdnaTargets:
         """Align cDNAs."""
         return site_align(cases, self.scoring, device=device, threads=threads, min_scores=least)
 
+    def has_unsupported_end(self, alignment: Alignment) -> bool:
+        """Return False: the ends of cDNAs stay unaligned where that scores more."""
+        return False
+
+    def supported(self, cases: list[SiteCase], found: list, device: str, threads: int | None):
+        """Return None for each alignment."""
+        return [None] * len(found)
+
     def is_biased(self, alignment: Alignment) -> bool:
         """Return False: the law of cDNAs counts how often their nucleotides agree."""
         return False
@@ -211,7 +245,10 @@ def _stand_in(null: NullModel | None, name: str) -> NullModel:
 
 
 def protein_targets(
-    sequences: Iterable[ProteinSequence], sites: GeneSites, scoring: ProteinScoring | None = None
+    sequences: Iterable[ProteinSequence],
+    sites: GeneSites,
+    scoring: ProteinScoring | None = None,
+    keeps_ends: bool = False,
 ) -> ProteinTargets:
     """Return proteins as targets of `annotate_genome`.
 
@@ -223,6 +260,8 @@ def protein_targets(
         See `load_sites`; it gets the weights for proteins.
     scoring : ProteinScoring, optional
         BLOSUM62 and the default costs by default.
+    keeps_ends : bool
+        Whether all residues are aligned, though those at an end are like nothing that is there.
 
     Returns
     -------
@@ -239,7 +278,7 @@ def protein_targets(
     for one in sequences:
         if not isinstance(one, ProteinSequence):
             raise InputError("nucleotides", record=one.name, expected="a ProteinSequence")
-    return ProteinTargets(sequences, protein_sites(sites), scoring)
+    return ProteinTargets(sequences, protein_sites(sites), scoring, keeps_ends)
 
 
 def cdna_targets(

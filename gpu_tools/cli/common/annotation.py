@@ -15,7 +15,7 @@ from gpu_tools.annotate.options import (
     longest_intron_of,
 )
 from gpu_tools.cli.common import options, summary
-from gpu_tools.cli.common.credibility import acceptance
+from gpu_tools.cli.common.credibility import acceptance, tell
 from gpu_tools.cli.common.proteins import ProteinOptions, protein_scores, read_proteins
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.formats.files import check_writable
@@ -23,7 +23,7 @@ from gpu_tools.formats.sequences.fasta import read_fasta
 
 _ENDS = ("global", "free-target")
 _DEFAULTS = AnnotationOptions()
-_SCORES = ("matrix", "gap_open", "gap_extend", "frameshift", "stop", "genetic_code")
+_SCORES = ("matrix", "gap_open", "gap_extend", "frameshift", "stop", "genetic_code", "keep_ends")
 _LIMITS = (
     "search", "max_intron", "longest_gene", "max_evalue", "min_identity", "min_coverage",
     "isoforms", "batch",
@@ -158,12 +158,22 @@ class GeneSetFiles:
             tables.write_coding_sequences(self.cds_sequences, found, genome)
         if self.summary:
             tables.write_summary(self.summary, found, genome)
+        _tell_ends(tables.with_unaligned_ends(found))
         with_hit = sum(target.loci > 0 for target in found.targets)
         mrnas = sum(len(gene.transcripts) for gene in found.genes)
         summary.note(
             summary.counted(len(found.genes), "gene"), summary.counted(mrnas, "mRNA"),
             f"{with_hit:,} of {summary.counted(len(found.targets), 'target')} found",
         )  # fmt: skip
+
+
+def _tell_ends(names: list[str]) -> None:
+    """Warn of mRNAs whose proteins are not aligned up to their ends."""
+    tell(
+        names, "mRNA",
+        "of proteins with an end that is aligned to nothing (coverage below 1): its exons may lie "
+        "beyond --max-intron or a contig's end, or be missing",
+    )  # fmt: skip
 
 
 def limits_of(values: dict) -> AnnotationOptions:
@@ -199,7 +209,9 @@ def read_targets(values: dict) -> list:
     own = ProteinOptions(None, **scores, protein_sequences=None, cds_sequences=None, show=None)
     if proteins:
         sequences = [one for path in proteins for one in read_proteins(path, "--cdnas").values()]
-        found.append(protein_targets(sequences, sites, own.scoring(ends or "global")))
+        found.append(
+            protein_targets(sequences, sites, own.scoring(ends or "global"), own.keep_ends)
+        )
     if cdnas:
         sequences = _read_cdnas(cdnas)
         scoring = SplicedScoring(ends=ends or GENE_SCORING.ends)

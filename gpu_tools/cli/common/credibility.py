@@ -11,6 +11,7 @@ import click
 
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.progress import progress
+from gpu_tools.cli.common.summary import counted
 from gpu_tools.model.calibration import null_laws, with_evalues
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.sequences import reverse_complement
@@ -173,6 +174,13 @@ def tell_codons(targets: Sequence, reading: str, ends: str) -> None:
         "do not begin with a start codon or do not end with a stop codon, as --coding expects (see "
         "--incomplete, --ends free-target)",
     )
+
+
+def tell(names: list[str], kind: str, what: str) -> None:
+    """Warn of things of a kind that have something in common, if there are any."""
+    if names:
+        shown = ", ".join(names[:3]) + (" ..." if len(names) > 3 else "")
+        _log.warning("%s %s: %s", counted(len(names), kind), what, shown)
 
 
 def _tell(names: list[str], what: str) -> None:
