@@ -27,6 +27,8 @@ _CERTAIN = 50
 """Points of a stretch that chance does not align in all sequence within reach of an exon."""
 _SHARE = 0.1
 """Of the points that an end's codons would have: chance hardly reaches more."""
+_CLEARLY_MORE = 10
+"""Points that the rest scores more; true ends that are like nothing cost about nothing."""
 _FEW = 3
 """An open frame that is no gene's end leaves out one residue of so many, or more."""
 
@@ -76,8 +78,8 @@ def with_supported_ends(
 ) -> list[ProteinAlignment | None]:
     """Return alignments without ends that support nothing, None for those that have no such end.
 
-    The rest of the protein is aligned from end to end anew, and judged again. It must score more
-    than before: what the end has of sites and of a start or stop codon may support it after all.
+    The rest of the protein is aligned from end to end anew, and judged again. It must score clearly
+    more than before: what the end has of sites and of a start or stop codon may support it after all.
 
     See `unsupported_ends`.
 
@@ -104,7 +106,7 @@ def with_supported_ends(
         aligned = align([parts[k].case for k in cut]) if cut else []
         left = {
             k: one for k, one in zip(cut, aligned, strict=True)
-            if one.chain and one.score > left[k].score
+            if one.chain and one.score >= left[k].score + _CLEARLY_MORE
         }  # fmt: skip
         results = [parts[k].whole(left[k], found[k]) if k in left else one
                    for k, one in enumerate(results)]  # fmt: skip
