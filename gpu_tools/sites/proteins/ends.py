@@ -79,7 +79,7 @@ def with_supported_ends(
     """Return alignments without ends that support nothing, None for those that have no such end.
 
     The rest of the protein is aligned from end to end anew, and judged again. It must score clearly
-    more than before: what the end has of sites and of a start or stop codon may support it after all.
+    more than all did: what an end has of sites and of a start or stop codon may support it.
 
     See `unsupported_ends`.
 
@@ -106,7 +106,7 @@ def with_supported_ends(
         aligned = align([parts[k].case for k in cut]) if cut else []
         left = {
             k: one for k, one in zip(cut, aligned, strict=True)
-            if one.chain and one.score >= left[k].score + _CLEARLY_MORE
+            if one.chain and one.score > max(left[k].score, found[k].score + _CLEARLY_MORE)
         }  # fmt: skip
         results = [parts[k].whole(left[k], found[k]) if k in left else one
                    for k, one in enumerate(results)]  # fmt: skip
