@@ -11,7 +11,7 @@ from gpu_tools.annotate.explained import Explanation
 from gpu_tools.annotate.gene_set import GenomeAnnotation, TargetNames, gene_set, target_results
 from gpu_tools.annotate.genes import cluster_hits, hits_of
 from gpu_tools.annotate.genome import GenomeRecords
-from gpu_tools.annotate.hits import HitSearch, results_of
+from gpu_tools.annotate.hits import HitSearch, in_one_direction, results_of
 from gpu_tools.annotate.options import AnnotationOptions
 from gpu_tools.annotate.runs import found_in_batches, laws_of, numbered
 from gpu_tools.annotate.structures import structures_of
@@ -118,8 +118,8 @@ def annotation_of(
     -------
     GenomeAnnotation
     """
-    found = results_of(found, options.accepts)
     laws = laws_of(genome.summary.composition, targets)
+    found = results_of(in_one_direction(found, laws, options.accepts), options.accepts)
     hits = hits_of([pair for pair in found if options.accepts(pair[1])], laws)
     clusters, chimeras = cluster_hits(hits)
     explanation = Explanation(genome, targets)

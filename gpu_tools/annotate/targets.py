@@ -72,6 +72,10 @@ class TargetSet(Protocol):
     ) -> list[Alignment | None]:
         """Return alignments without their unsupported ends, on their cases' bases."""
 
+    @property
+    def turned(self) -> TargetSet | None:
+        """The targets' reverse complements if these are to be tried."""
+
     def is_biased(self, alignment: Alignment) -> bool:
         """Return whether an alignment may be credible by its composition alone."""
 
@@ -150,6 +154,11 @@ class ProteinTargets:
 
         return with_supported_ends(cases, found, self.scoring, align)
 
+    @property
+    def turned(self) -> None:
+        """None: a protein has one direction."""
+        return None
+
     def is_biased(self, alignment: Alignment) -> bool:
         """Return whether residues in any order would score well."""
         return is_biased(alignment, self.scoring)
@@ -174,6 +183,7 @@ class CdnaTargets:
     sites: GeneSites
     scoring: SplicedScoring
     reading: str = "any"
+    stranded: bool = False
     kind: ClassVar[str] = CDNA
     finds_loose_ends: ClassVar[bool] = False
     genetic_code: ClassVar[int] = STANDARD
@@ -189,7 +199,8 @@ class CdnaTargets:
 
     def setting(self) -> dict:
         """Return all that alignments depend on."""
-        return setting_of(self.scoring, self.reading, self.sites.fingerprint)
+        own = {"stranded": self.stranded}
+        return setting_of(self.scoring, self.reading, self.sites.fingerprint) | own
 
     def tables(self, base: Nucleotides, strand: str) -> dict[str, SiteTable]:
         """Return the sites of one strand of a base."""
@@ -210,6 +221,14 @@ class CdnaTargets:
     def supported(self, cases: list[SiteCase], found: list, device: str, threads: int | None):
         """Return None for each alignment."""
         return [None] * len(found)
+
+    @property
+    def turned(self) -> CdnaTargets | None:
+        """The reverse complements, None if cDNAs are as they are given."""
+        if self.stranded:
+            return None
+        turned = (replace(one, codes=reverse_complement(one.codes)) for one in self.sequences)
+        return replace(self, sequences=tuple(turned), stranded=True)
 
     def is_biased(self, alignment: Alignment) -> bool:
         """Return False: the law of cDNAs counts how often their nucleotides agree."""
@@ -286,19 +305,22 @@ def cdna_targets(
     sites: GeneSites,
     scoring: SplicedScoring | None = None,
     reading: str = "any",
+    stranded: bool = False,
 ) -> CdnaTargets:
     """Return cDNAs as targets of `annotate_genome`.
 
     Parameters
     ----------
     sequences : iterable of Sequence
-        cDNAs of related genes, in reading direction.
+        cDNAs of related genes.
     sites : GeneSites
         See `load_sites`.
     scoring : SplicedScoring, optional
         Match 1, mismatch -1, gap -2 and free ends of the target by default.
     reading : {"any", "complete", "incomplete"}
         Whether genes must translate, see `tables_of`; without that they have no CDS.
+    stranded : bool
+        Whether all cDNAs are in reading direction; else both directions of each are tried.
 
     Returns
     -------
@@ -315,4 +337,4 @@ def cdna_targets(
     for one in sequences:
         if isinstance(one, ProteinSequence):
             raise InputError("a protein", record=one.name, expected="a Sequence of nucleotides")
-    return CdnaTargets(sequences, sites, scoring, reading)
+    return CdnaTargets(sequences, sites, scoring, reading, stranded)

@@ -40,7 +40,12 @@ search = options.added(
     ),
     click.option(
         "--cdnas", multiple=True, metavar="FASTA",
-        help="cDNAs of related genes, in reading direction. Repeatable.",
+        help="cDNAs of related genes. Repeatable.",
+    ),
+    click.option(
+        "--stranded", is_flag=True,
+        help="With --cdnas: all of them are in reading direction. Without this both directions of "
+        "each are tried, and one that fits clearly better reversed is taken so.",
     ),
     click.option(
         "--site-model", required=True, metavar="NAME|FILE",
@@ -158,6 +163,10 @@ class GeneSetFiles:
             tables.write_coding_sequences(self.cds_sequences, found, genome)
         if self.summary:
             tables.write_summary(self.summary, found, genome)
+        tell(
+            tables.reversed_targets(found), "cDNA",
+            "taken as the reverse complement, which fits clearly better",
+        )  # fmt: skip
         _tell_ends(tables.with_unaligned_ends(found))
         with_hit = sum(target.loci > 0 for target in found.targets)
         mrnas = sum(len(gene.transcripts) for gene in found.genes)
@@ -216,7 +225,7 @@ def read_targets(values: dict) -> list:
         sequences = _read_cdnas(cdnas)
         scoring = SplicedScoring(ends=ends or GENE_SCORING.ends)
         reading = "complete" if values["coding"] else "any"
-        found.append(cdna_targets(sequences, sites, scoring, reading))
+        found.append(cdna_targets(sequences, sites, scoring, reading, values["stranded"]))
     try:
         for some in found:
             some.null  # noqa: B018  (raises)
@@ -235,5 +244,6 @@ def _read_cdnas(paths) -> list:
 def _check_usage(values: dict) -> None:
     if not (values["proteins"] or values["cdnas"]):
         raise click.UsageError("give --proteins or --cdnas")
-    if values["coding"] and not values["cdnas"]:
-        raise click.UsageError("--coding needs --cdnas")
+    for name in ("coding", "stranded"):
+        if values[name] and not values["cdnas"]:
+            raise click.UsageError(f"--{name} needs --cdnas")

@@ -25,8 +25,6 @@ from gpu_tools.splicing.shuffles import (
 
 _log = logging.getLogger(__name__)
 _FRACTION = options.NumberRange(0, 1)
-_CLEARLY = 5.0
-"""Scales of the law by which a reverse complement scores higher if that is told."""
 
 acceptance = options.added(
     click.option(
@@ -146,7 +144,7 @@ class Run:
         names = dict.fromkeys(
             other.target for k, other in zip(chosen, found, strict=True)
             if wanted.accepts(other)
-            and other.score - results[k].score >= _CLEARLY * laws[k].scale
+            and laws[k].is_clearly_above(other.score, results[k].score)
         )  # fmt: skip
         _tell(list(names), "fit clearly better as their reverse complement")
 
