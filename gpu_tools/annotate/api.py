@@ -7,11 +7,12 @@ from functools import partial
 from os import PathLike
 
 from gpu_tools.annotate.batches import BatchStore, Found
+from gpu_tools.annotate.directions import in_one_direction
 from gpu_tools.annotate.explained import Explanation
 from gpu_tools.annotate.gene_set import GenomeAnnotation, TargetNames, gene_set, target_results
 from gpu_tools.annotate.genes import cluster_hits, hits_of
 from gpu_tools.annotate.genome import GenomeRecords
-from gpu_tools.annotate.hits import HitSearch, in_one_direction, results_of
+from gpu_tools.annotate.hits import HitSearch, results_of
 from gpu_tools.annotate.options import AnnotationOptions
 from gpu_tools.annotate.runs import found_in_batches, laws_of, numbered
 from gpu_tools.annotate.structures import structures_of
