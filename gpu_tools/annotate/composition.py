@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpu_tools.annotate.ends import aligned_codes
 from gpu_tools.model.protein_alignment import ProteinAlignment
 from gpu_tools.model.protein_scoring import ProteinScoring
+from gpu_tools.splicing.proteins.scored import aligned_codes
 
 BIASED = -0.4
 """Mean score of random pairs of an alignment's residues from which on its composition is biased.

@@ -152,7 +152,7 @@ class HitSearch:
             again = list(wider.values())
             for k, alignment in zip(wider, self._best(again, self._cases(again)), strict=True):
                 found[k] = alignment
-            yield from zip(chunk, self._judged(chunk, found), strict=True)
+            yield from zip(chunk, self._supported(chunk, self._judged(chunk, found)), strict=True)
 
     def _prepared(self, windows: Iterable[SearchWindow]) -> Iterator[tuple[list, list, list]]:
         """Yield groups of windows, the parts that are tried first, and their cases."""
@@ -244,6 +244,20 @@ class HitSearch:
     def _align_all(self, cases: list) -> list[Alignment]:
         """Align cases, whatever their scores; they need no chains."""
         return self.targets.align(cases, [NO_CHAIN] * len(cases), self.device, self.threads)
+
+    def _supported(self, windows: list[SearchWindow], found: list[Alignment]) -> list[Alignment]:
+        """Return alignments; hits have no ends that are there only since all is aligned."""
+        cut = [
+            k for k, one in enumerate(found)
+            if self.options.accepts(one) and self.targets.has_unsupported_end(one)
+        ]  # fmt: skip
+        cases, own = self._cases([windows[k] for k in cut]), [found[k] for k in cut]
+        others = self.targets.supported(cases, own, self.device, self.threads) if cut else []
+        again = {
+            k: other.moved(self.genome.locus_of(windows[k]))
+            for k, other in zip(cut, others, strict=True) if other
+        }  # fmt: skip
+        return [again.get(k, one) for k, one in enumerate(found)]
 
     def _best(self, windows: list[SearchWindow], cases: list) -> list[Alignment]:
         """Return the best chain of each window, given the windows' cases."""

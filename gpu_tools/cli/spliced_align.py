@@ -21,7 +21,7 @@ from gpu_tools.cli.common.cases import (
     read_protein_cases,
     read_site_cases,
 )
-from gpu_tools.cli.common.credibility import Acceptance, Run, credibility, tell_codons
+from gpu_tools.cli.common.credibility import Acceptance, Run, credibility, tell, tell_codons
 from gpu_tools.cli.common.progress import SECONDS_BETWEEN_LINES, progress, time_left
 from gpu_tools.cli.common.proteins import (
     ProteinOptions,
@@ -191,6 +191,8 @@ def command(
     if reading == "any" and not quiet and not (exons and scores["ends"] == "free"):
         _tell_expected(inputs.cases, device, threads)
     results = _aligned(run, wanted, quiet)
+    if targets is None and site_model is not None and not proteins.keep_ends:
+        results = _supported(inputs.cases, results, wanted, work.scoring, align)
     accepts = [*map(wanted.accepts, results)]
     _warn(work.warning([*compress(results, accepts)]))
     moved = [result.moved(placed[result.base]) for result in results]
@@ -216,6 +218,24 @@ def _aligned(run: Run, wanted: Acceptance, quiet: bool) -> list[SplicedAlignment
     results = run.judged(run.cases, results, laws, quiet)
     run.tell_reversed(results, laws, wanted, quiet)
     return results
+
+
+def _supported(
+    cases: list, results: list, wanted: Acceptance, scoring, align: Callable
+) -> list:  # fmt: skip
+    """Return results; accepted ones have no ends that are there only since all is aligned."""
+    from gpu_tools.sites.proteins.ends import unsupported_ends, with_supported_ends
+
+    cut = [k for k, one in enumerate(results)
+           if wanted.accepts(one) and any(unsupported_ends(one, scoring))]  # fmt: skip
+    own = [cases[k] for k in cut], [results[k] for k in cut]
+    again = dict(zip(cut, with_supported_ends(*own, scoring, align), strict=True))
+    tell(
+        [results[k].target for k in cut if again[k]], "protein",
+        "with an end that is like nothing beside the accepted exons and is left out (coverage "
+        "below 1; --keep-ends aligns it)",
+    )  # fmt: skip
+    return [again.get(k) or one for k, one in enumerate(results)]
 
 
 def _tell_expected(cases: list, device: str, threads: int | None) -> None:

@@ -18,6 +18,8 @@ SPREAD = math.pi / math.sqrt(6)
 LEAST_SCALE = 0.5
 """Scale of a law in points, at least: scores are whole numbers."""
 _USUAL_LENGTH = 400.0
+_CLEARLY = 5.0
+"""Scales by which a score is clearly above another one."""
 _ROUNDS, _STEPS = 30, 60
 _EVERY, _LEAST_EVALUE, _MOST_EXPONENT = 2.0**31, 1e-300, 700.0
 NO_SCORE = 2.0**28
@@ -54,6 +56,10 @@ class Gumbel(NamedTuple):
     def among(self, places: float) -> Gumbel:
         """Return the law of the best score in a number of independent places."""
         return self._replace(location=self.location + self.scale * math.log(places))
+
+    def is_clearly_above(self, score: float, other: float) -> bool:
+        """Return whether a score is so far above another one that chance does not explain it."""
+        return score - other >= _CLEARLY * self.scale
 
     def score_at(self, evalue: float) -> float:
         """Return the score that has an E-value; for 1 and more one that every score reaches.

@@ -1,5 +1,6 @@
 """Genes planted in small genomes are found, each once, whatever the batches and threads."""
 
+import re
 from dataclasses import replace
 from itertools import pairwise
 
@@ -7,9 +8,12 @@ import numpy as np
 import pytest
 
 from gpu_tools.annotate import batches
-from gpu_tools.annotate.targets import ProteinTargets
+from gpu_tools.annotate.tables import reversed_targets
+from gpu_tools.annotate.targets import ProteinTargets, cdna_targets
 from gpu_tools.errors import InputError, ScoringError
+from gpu_tools.formats.alignments.gene_model import target_attribute
 from tests.annotate.genomes import (
+    SITES,
     annotate,
     cdnas,
     gene,
@@ -49,6 +53,29 @@ def test_genes_of_both_strands_are_found_by_targets_that_agree(search):
     assert [(t.loci, t.gene) for t in found.targets] == [
         (1, "chr1:1"), (1, "chr1:1"), (1, "chr1:2"), (0, None)
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_a_reversed_cdna_gets_its_gene_on_the_right_strand(search):
+    rng = np.random.default_rng(8)
+    text = gene(rng, A)
+    spans = [m.span() for m in re.finditer("GTAAGT.{50}TACTAAC.*?TTTTTTCAG", text)]
+    whole = text[: spans[0][0]] + text[spans[0][1] : spans[1][0]] + text[spans[1][1] :]
+    record = genome(SPACE[0], text, SPACE[1])
+    plain = annotate([record], cdnas(a=whole), search=search)
+    turned = annotate([record], cdnas(a=reversed_text(whole)), search=search)
+    (one,), (other,) = ([t.alignment for g in each.genes for t in g.transcripts]
+                        for each in (plain, turned))  # fmt: skip
+    assert (one.strand, one.n_chain, one.target_reversed) == ("+", 3, False)
+    assert other == one.with_target_reversed()
+    assert reversed_targets(turned) == ["a"]
+    assert reversed_targets(plain) == []
+    low, high = len(whole) - other.target_end + 1, len(whole) - other.target_start
+    found = target_attribute(other, other.target_start, other.target_end)
+    assert found == f"Target=a {low} {high} -"
+    given = cdna_targets(cdnas(a=reversed_text(whole)).sequences, SITES, stranded=True)
+    (alone,) = annotate([record], given, search=search).genes
+    assert alone.strand == "-"
 
 
 @pytest.mark.parametrize("search", SEARCHES)

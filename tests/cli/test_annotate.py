@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from gpu_tools.annotate import batches
+from gpu_tools.annotate.tables import GENE_COLUMNS
 from gpu_tools.cli.main import main
 from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
 from gpu_tools.formats.tables import read_table
@@ -151,6 +152,37 @@ def test_the_summary_counts(folder):
     assert (figures["genes"], figures["mrnas"], figures["exons"]) == (3, 3, 9)
     assert figures["introns"] == {"GT-AG": 6}
     assert figures["complete"] == 3
+    assert figures["unaligned_ends"] == 0
+
+
+def genes_in(folder):
+    return [row for _, row in read_table(folder / "genes.tsv", GENE_COLUMNS)]
+
+
+@pytest.mark.parametrize("search", ["seeded", "exhaustive"])
+def test_exons_beyond_the_longest_intron_are_told_and_not_invented(tmp_path, capsys, search):
+    rng = np.random.default_rng(5)
+    protein = random_protein(rng, 240)
+    whole = gene(rng, protein)
+    at = whole.index("GTAAGT") + 40
+    far = whole[:at] + random_text(rng, 5000) + whole[at:]
+    base = random_text(rng, 500) + far + random_text(rng, 500)
+    write_fasta(tmp_path / "genome.fa", [genome(base)])
+    (tmp_path / "targets.fa").write_text(f">p\n{protein}\n")
+    words = ["--output", "genes.gff3", "--summary", "figures.json", "--table", "genes.tsv"]
+    words = [str(tmp_path / word) if "." in word else word for word in words]
+    limits = ["--max-intron", "3000", "--search", search]
+    assert run(tmp_path, *words, *limits) == 0
+    *_, best = sorted(genes_in(tmp_path), key=lambda row: float(row["coverage"]))
+    assert 0.6 < float(best["coverage"]) < 0.73
+    assert float(best["identity"]) > 0.95
+    assert (best["exons"], best["end"]) == ("2", str(len(base) - 500))
+    assert json.loads((tmp_path / "figures.json").read_text())["unaligned_ends"] >= 1
+    assert "with an end that is aligned to nothing" in capsys.readouterr().err
+    assert run(tmp_path, *words, *limits, "--keep-ends") == 0
+    assert json.loads((tmp_path / "figures.json").read_text())["unaligned_ends"] == 0
+    assert run(tmp_path, *words, "--search", search) == 0
+    assert [row["coverage"] for row in genes_in(tmp_path)] == ["1.0000"]
 
 
 def test_the_same_files_come_of_kept_batches_and_a_kept_index(folder, tmp_path):
@@ -231,6 +263,7 @@ def test_a_command_that_was_stopped_goes_on_to_the_same_files(folder, tmp_path, 
         (["--table", "{}/genome.fa"], 1, "named as input and as output"),
         (["--work", "{}/genome.fa"], 1, "cannot be made"),
         (["--proteins", "{}/targets.fa"], 1, "two targets of one name"),
+        (["--stranded"], 2, "--stranded needs --cdnas"),
         (["--proteins", "{}/genome.fa"], 1, "amino acids; nucleotides go to --cdnas"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -4,9 +4,12 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gpu_tools.cli.main import main
+from tests.annotate import genomes as genes
+from tests.annotate.genomes import random_protein, random_text
 from tests.sites.proteins.test_api import EXONS, INTRON, PROTEIN, gene
 
 COLUMNS = "strand", "n_chain", "chain", "identity", "coverage", "accepted"
@@ -137,6 +140,30 @@ def test_listed_candidates(files, capsys):
     assert run_listed(files, "--shuffles", "20", *weights) == 0
     assert float(rows()[0]["evalue"]) < 1e-3
     assert rows()[0]["score"] == str(int(row["score"]) + 20 - 2 * 2)
+
+
+def test_an_end_whose_exons_are_not_there_is_told_and_left_out(files, tmp_path, capsys):
+    rng = np.random.default_rng(5)
+    protein = random_protein(rng, 240)
+    base = genes.gene(rng, protein)
+    base = random_text(rng, 400) + base[base.index("GTAAGT") + 40 :] + random_text(rng, 400)
+    (tmp_path / "base.fa").write_text(f">chr\n{base}\n")
+    (tmp_path / "protein.fa").write_text(f">p\n{protein}\n")
+    assert run("--alignments", "out.paf") == 0
+    assert "1 protein with an end that is like nothing" in capsys.readouterr().err
+    (row,) = rows()
+    assert 0.6 < float(row["coverage"]) < 0.73
+    fields = text("out.paf").split("\t")
+    assert (fields[1], fields[3]) == ("240", "240")
+    assert 60 < int(fields[2]) < 90
+    assert f"AS:i:{row['score']}" in fields
+    forced = run("--keep-ends"), rows()[0]
+    assert forced[0] == 0
+    assert int(forced[1]["score"]) < int(row["score"])
+    assert forced[1]["evalue"] == row["evalue"]
+    assert run("--ends", "free-target") == 0
+    assert int(rows()[0]["score"]) >= int(row["score"])
+    assert capsys.readouterr().err == ""
 
 
 def test_region_gives_the_records_coordinates(files):

@@ -17,7 +17,7 @@ from gpu_tools.annotate.options import (
     longest_intron_of,
 )
 from gpu_tools.cli.common import options, summary
-from gpu_tools.cli.common.credibility import acceptance
+from gpu_tools.cli.common.credibility import acceptance, tell
 from gpu_tools.cli.common.proteins import ProteinOptions, protein_scores, read_proteins
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.formats.alignments.gtf import check_gtf_name
@@ -27,7 +27,7 @@ from gpu_tools.formats.sequences.fasta import read_fasta
 
 _ENDS = ("global", "free-target")
 _DEFAULTS = AnnotationOptions()
-_SCORES = ("matrix", "gap_open", "gap_extend", "frameshift", "stop", "genetic_code")
+_SCORES = ("matrix", "gap_open", "gap_extend", "frameshift", "stop", "genetic_code", "keep_ends")
 _LIMITS = (
     "search", "max_intron", "longest_gene", "max_evalue", "min_identity", "min_coverage",
     "isoforms", "batch",
@@ -44,7 +44,12 @@ search = options.added(
     ),
     click.option(
         "--cdnas", multiple=True, metavar="FASTA",
-        help="cDNAs of related genes, in reading direction. Repeatable.",
+        help="cDNAs of related genes. Repeatable.",
+    ),
+    click.option(
+        "--stranded", is_flag=True,
+        help="With --cdnas: all of them are in reading direction. Without this both directions of "
+        "each are tried, and one that fits clearly better reversed is taken so.",
     ),
     click.option(
         "--site-model", required=True, metavar="NAME|FILE",
@@ -172,12 +177,26 @@ class GeneSetFiles:
             tables.write_coding_sequences(self.cds_sequences, found, genome)
         if self.summary:
             tables.write_summary(self.summary, found, genome)
+        tell(
+            tables.reversed_targets(found), "cDNA",
+            "taken as the reverse complement, which fits clearly better",
+        )  # fmt: skip
+        _tell_ends(tables.with_unaligned_ends(found))
         with_hit = sum(target.loci > 0 for target in found.targets)
         mrnas = sum(len(gene.transcripts) for gene in found.genes)
         summary.note(
             summary.counted(len(found.genes), "gene"), summary.counted(mrnas, "mRNA"),
             f"{with_hit:,} of {summary.counted(len(found.targets), 'target')} found",
         )  # fmt: skip
+
+
+def _tell_ends(names: list[str]) -> None:
+    """Warn of mRNAs whose proteins are not aligned up to their ends."""
+    tell(
+        names, "mRNA",
+        "of proteins with an end that is aligned to nothing (coverage below 1): its exons may lie "
+        "beyond --max-intron or a contig's end, or be missing",
+    )  # fmt: skip
 
 
 def limits_of(values: dict) -> AnnotationOptions:
@@ -215,12 +234,13 @@ def read_targets(values: dict) -> list:
     if proteins:
         read = partial(read_proteins, nucleotides="--cdnas")
         sequences = [one for path in proteins for one in _named_once(path, read, names)]
-        found.append(protein_targets(sequences, sites, own.scoring(ends or "global")))
+        scoring = own.scoring(ends or "global")
+        found.append(protein_targets(sequences, sites, scoring, own.keep_ends))
     if cdnas:
         sequences = [one for path in cdnas for one in _named_once(path, _read_cdnas, names)]
         scoring = SplicedScoring(ends=ends or GENE_SCORING.ends)
         reading = "complete" if values["coding"] else "any"
-        found.append(cdna_targets(sequences, sites, scoring, reading))
+        found.append(cdna_targets(sequences, sites, scoring, reading, values["stranded"]))
     try:
         for some in found:
             some.null  # noqa: B018  (raises)
@@ -251,5 +271,6 @@ def _read_cdnas(path: str) -> dict:
 def _check_usage(values: dict) -> None:
     if not (values["proteins"] or values["cdnas"]):
         raise click.UsageError("give --proteins or --cdnas")
-    if values["coding"] and not values["cdnas"]:
-        raise click.UsageError("--coding needs --cdnas")
+    for name in ("coding", "stranded"):
+        if values[name] and not values["cdnas"]:
+            raise click.UsageError(f"--{name} needs --cdnas")

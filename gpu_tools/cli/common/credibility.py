@@ -11,6 +11,7 @@ import click
 
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.progress import progress
+from gpu_tools.cli.common.summary import counted
 from gpu_tools.errors import ScoringError
 from gpu_tools.model.calibration import least_evalues, null_laws, with_evalues
 from gpu_tools.model.results import SplicedAlignment
@@ -26,8 +27,6 @@ from gpu_tools.splicing.shuffles import (
 
 _log = logging.getLogger(__name__)
 _FRACTION = options.NumberRange(0, 1)
-_CLEARLY = 5.0
-"""Scales of the law by which a reverse complement scores higher if that is told."""
 
 acceptance = options.added(
     click.option(
@@ -166,7 +165,7 @@ class Run:
         names = dict.fromkeys(
             other.target for k, other in zip(chosen, found, strict=True)
             if wanted.accepts(other)
-            and other.score - results[k].score >= _CLEARLY * laws[k].scale
+            and laws[k].is_clearly_above(other.score, results[k].score)
         )  # fmt: skip
         _tell(list(names), "fit clearly better as their reverse complement")
 
@@ -194,6 +193,13 @@ def tell_codons(targets: Sequence, reading: str, ends: str) -> None:
         "do not begin with a start codon or do not end with a stop codon, as --coding expects (see "
         "--incomplete, --ends free-target)",
     )
+
+
+def tell(names: list[str], kind: str, what: str) -> None:
+    """Warn of things of a kind that have something in common, if there are any."""
+    if names:
+        shown = ", ".join(names[:3]) + (" ..." if len(names) > 3 else "")
+        _log.warning("%s %s: %s", counted(len(names), kind), what, shown)
 
 
 def _tell(names: list[str], what: str) -> None:

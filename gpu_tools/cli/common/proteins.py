@@ -61,6 +61,11 @@ protein_scores = added(
         "--genetic-code", type=int, default=STANDARD, show_default=True, metavar="N",
         help=f"With --proteins: NCBI's number of the code, {', '.join(map(str, GENETIC_CODES))}.",
     ),
+    click.option(
+        "--keep-ends", is_flag=True,
+        help="With --proteins: align all residues, though those at an end are like nothing that "
+        "is there.",
+    ),
 )  # fmt: skip
 """Adds the options of the scores of proteins to a command."""
 
@@ -98,6 +103,7 @@ class ProteinOptions:
     frameshift: int
     stop: int
     genetic_code: int
+    keep_ends: bool
     protein_sequences: str | None
     cds_sequences: str | None
     show: str | None
