@@ -18,7 +18,7 @@ LEAST_DOUBTFUL, MOST_DOUBTFUL = 1e-12, 0.1
 """E-values by a shipped law from which on, and up to which, chance in place is looked at."""
 LEAST_PLACE = 10_000
 """Nucleotides of a base, at least, whose scores tell of a genome's."""
-_FEW = 1.15
+_FEW_SCORES = 1.15
 """Factor of a scale that so few scores give: E-values of 0.001 are then as rare as they say."""
 
 
@@ -61,7 +61,7 @@ def evalues_in_place(
     laws = shuffled_laws(cases, align, SHUFFLES, codons)
     several = zip(laws, scores, places or [1.0] * len(laws), strict=True)
     return [
-        law._replace(scale=_FEW * law.scale).among(number).evalue(score) if law else 0.0
+        law._replace(scale=_FEW_SCORES * law.scale).among(number).evalue(score) if law else 0.0
         for law, score, number in several
     ]
 

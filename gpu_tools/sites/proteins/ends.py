@@ -29,7 +29,7 @@ _SHARE = 0.1
 """Of the points that an end's codons would have: chance hardly reaches more."""
 _CLEARLY_MORE = 10
 """Points that the rest scores more; true ends that are like nothing cost about nothing."""
-_FEW = 3
+_LEAST_LEFT_OUT = 3
 """An open frame that is no gene's end leaves out one residue of so many, or more."""
 
 
@@ -173,7 +173,7 @@ def _end(columns: _Columns, breaks: list[tuple[int, int]]) -> int:
         ((max(lacks[first], lacks[past]), past) for first, past in breaks if first < certain),
         key=lambda found: found[0], default=(0, 0),
     )  # fmt: skip
-    short = np.flatnonzero(_FEW * pairs[: begin + 1] <= residues[: begin + 1] * (_FEW - 1))
+    short = np.flatnonzero(_LEAST_LEFT_OUT * pairs[: begin + 1] <= residues[: begin + 1] * (_LEAST_LEFT_OUT - 1))
     inner = int(short[lacks[short].argmax()])
     # an exon's border is the better guess, unless much lacks inside of it
     if lacks[inner] >= most + SURE:
