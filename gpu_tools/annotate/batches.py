@@ -13,9 +13,8 @@ from zlib import crc32
 from gpu_tools.annotate.options import Alignment
 from gpu_tools.errors import InputError, OutputError
 from gpu_tools.formats.files import open_output
-from gpu_tools.model.protein_alignment import ProteinAlignment
 from gpu_tools.model.resources import installed_version
-from gpu_tools.model.results import SplicedAlignment
+from gpu_tools.model.results import ProteinAlignment, SplicedAlignment
 
 FORMAT = "gpu-tools annotation batch"
 _log = logging.getLogger(__name__)

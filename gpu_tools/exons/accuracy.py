@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.exons.transcripts import TranscriptExons
+from gpu_tools.formats.exons.annotation import TranscriptExons
 from gpu_tools.model.exon_set import ExonSet
 
 STRANDS = ("+", "-")

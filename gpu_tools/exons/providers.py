@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from gpu_tools.errors import ProgramError
 from gpu_tools.exons.model import ExonModel, load_model
 from gpu_tools.exons.predict import predict_exons
-from gpu_tools.formats.exons.augustus import parse_augustus
-from gpu_tools.formats.exons.genscan import parse_report
+from gpu_tools.formats.exons.predictors import parse_augustus, parse_report
 from gpu_tools.formats.sequences.fasta import write_fasta
 from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.sequences import Sequence as BaseSequence

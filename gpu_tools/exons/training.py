@@ -14,8 +14,7 @@ from gpu_tools.errors import InputError
 from gpu_tools.exons.features import gc_classes, words_before
 from gpu_tools.exons.lattice import FIRST_OF_PHASE, N_INTRONS
 from gpu_tools.exons.model import EXON_FORMAT, EXON_VERSION, GC_CLASSES
-from gpu_tools.model.annotated_strands import ReadingStrand, strands_of
-from gpu_tools.model.annotation import AnnotatedSequence, CodingSequence
+from gpu_tools.model.annotation import AnnotatedSequence, CodingSequence, ReadingStrand, strands_of
 from gpu_tools.model.exon_set import EXON_TYPES
 from gpu_tools.model.sequences import Sequence, decode, encode, reverse_complement
 from gpu_tools.model.translation import STOP_CODONS
@@ -226,7 +225,7 @@ def estimate_composition(
     Parameters
     ----------
     strands : list of ReadingStrand
-        See `gpu_tools.model.annotated_strands.strands_of`.
+        See `gpu_tools.model.annotation.strands_of`.
     design : Design
         Gives the order, the weights and the influence of G+C.
     usage : ndarray of float64, shape (64,), optional

@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 
-from gpu_tools.formats.values.matrices import load_matrix
+from gpu_tools.formats.scales import load_matrix
 from gpu_tools.local.problem import USUAL_SIZES, make_problem
 from gpu_tools.local.search.corridor import KnownEnd
 from gpu_tools.local.search.tiles import Tiles

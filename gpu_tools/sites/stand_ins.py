@@ -6,11 +6,9 @@ import logging
 from dataclasses import replace
 
 from gpu_tools.errors import ScoringError
-from gpu_tools.model.calibration import nearest_setting, null_model, setting_of
-from gpu_tools.model.genetic_codes import STANDARD
-from gpu_tools.model.protein_scoring import ProteinScoring
-from gpu_tools.model.scoring import SplicedScoring
-from gpu_tools.model.significance import NullModel
+from gpu_tools.model.scoring import ProteinScoring, SplicedScoring
+from gpu_tools.model.significance import NullModel, nearest_setting, null_model, setting_of
+from gpu_tools.model.translation import STANDARD
 from gpu_tools.sites.model import GeneSites, load_sites
 from gpu_tools.sites.proteins.sites import protein_sites
 

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.model.annotated_strands import ReadingStrand, strands_of
-from gpu_tools.model.annotation import AnnotatedSequence, CodingSequence
+from gpu_tools.model.annotation import AnnotatedSequence, CodingSequence, ReadingStrand, strands_of
 from gpu_tools.model.sequences import OTHER, decode, encode
 from gpu_tools.model.translation import STOP_CODONS
 from gpu_tools.sites.model import (

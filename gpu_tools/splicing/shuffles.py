@@ -9,11 +9,10 @@ from zlib import crc32
 
 import numpy as np
 
-from gpu_tools.model.calibration import least_evalues
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.sequences import encode
-from gpu_tools.model.significance import Gumbel, fit_gumbel
+from gpu_tools.model.significance import Gumbel, fit_gumbel, least_evalues
 from gpu_tools.splicing.codons import FRAMES, stop_words
 
 AnyCase = TypeVar("AnyCase")

@@ -10,7 +10,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from gpu_tools.model.annotated_strands import ReadingStrand
+from gpu_tools.model.annotation import ReadingStrand
 from gpu_tools.model.json_model import FORBIDDEN, ModelReader
 from gpu_tools.model.scoring import N_SYMBOLS
 from gpu_tools.model.sequences import OTHER, encode

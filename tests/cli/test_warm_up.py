@@ -58,7 +58,7 @@ MISSED = """
 import sys
 from importlib import import_module
 from gpu_tools.cli.main import main
-from gpu_tools.sites.proteins.cpu.chain import follow
+from gpu_tools.sites.proteins.cpu.traceback import follow
 
 family, *line = sys.argv[1:]
 assert main(line) == 0

@@ -16,7 +16,7 @@ from gpu_tools.model.sequences import Sequence
 from gpu_tools.spliced import Case
 
 if TYPE_CHECKING:
-    from gpu_tools.model.protein_scoring import ProteinScoring
+    from gpu_tools.model.scoring import ProteinScoring
     from gpu_tools.sites.api import SiteCase
     from gpu_tools.sites.model import GeneSites
 

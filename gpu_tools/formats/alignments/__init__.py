@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 
-from gpu_tools.formats.alignments.bed12 import write_bed12
-from gpu_tools.formats.alignments.gene_model import write_gene_models
-from gpu_tools.formats.alignments.gtf import check_gtf_name, write_gtf
-from gpu_tools.formats.alignments.paf import write_paf
+from gpu_tools.formats.alignments.gene_model import (
+    check_gtf_name,
+    write_bed12,
+    write_gene_models,
+    write_gtf,
+)
 from gpu_tools.formats.alignments.sam import (
     check_query_name,
     check_reference_names,
     write_bam,
+    write_paf,
     write_sam,
 )
 from gpu_tools.formats.names import suffix_of

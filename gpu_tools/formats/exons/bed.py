@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import TextIO
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.exons.collect import ExonCollector, exon_rows, exon_type_code
-from gpu_tools.formats.fields import Location, bed_fields, bed_line
+from gpu_tools.formats.exons.gff import ExonCollector, exon_rows, exon_type_code
 from gpu_tools.formats.files import read_lines
+from gpu_tools.formats.tables import Location, bed_fields, bed_line
 from gpu_tools.model.exon_set import ExonSet
 
 _MIN_COLUMNS, _MAX_COLUMNS = 3, 12

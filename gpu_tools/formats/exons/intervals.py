@@ -14,17 +14,18 @@ from typing import TextIO
 from gpu_tools.errors import InputError, OutputError
 from gpu_tools.formats.compression import without_compression
 from gpu_tools.formats.exons.bed import parse_bed, write_bed
-from gpu_tools.formats.exons.collect import ExonCollector, exon_rows, exon_type_code
-from gpu_tools.formats.exons.genscan import parse_genscan, write_genscan
 from gpu_tools.formats.exons.gff import (
     LINES_TO_RECOGNISE,
+    ExonCollector,
+    exon_rows,
+    exon_type_code,
     has_version,
     parse_features,
     write_gff3,
 )
-from gpu_tools.formats.fields import Location, fields_of
+from gpu_tools.formats.exons.predictors import parse_genscan, write_genscan
 from gpu_tools.formats.files import open_output, read_lines
-from gpu_tools.formats.tables import MISSING, parse_table
+from gpu_tools.formats.tables import MISSING, Location, fields_of, parse_table
 from gpu_tools.model.exon_set import EXON_TYPES, ExonSet
 
 AUTO = "auto"

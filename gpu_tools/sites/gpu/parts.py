@@ -19,7 +19,7 @@ from gpu_tools.sites.gpu.traceback import trace_packed_warp
 from gpu_tools.sites.model import load_sites
 from gpu_tools.sites.proteins.cpu import parts
 from gpu_tools.sites.proteins.gpu.plan import ProteinStrand
-from gpu_tools.sites.proteins.gpu.resumed import ResumedSweep
+from gpu_tools.sites.proteins.gpu.schedule import ResumedSweep
 from gpu_tools.sites.proteins.gpu.strips import ROWS_AGAIN, LaidOutProtein, ProteinJob
 from gpu_tools.sites.proteins.gpu.sweep import sweep_proteins_warp
 

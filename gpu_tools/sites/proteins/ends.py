@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.model.protein_alignment import ProteinAlignment
-from gpu_tools.model.protein_scoring import ProteinScoring
+from gpu_tools.model.results import ProteinAlignment
+from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.sites.proteins.api import ProteinCase
 from gpu_tools.sites.table import BoundaryScores
 from gpu_tools.splicing.proteins.scored import SURE, column_scores, sure_stretch
@@ -173,7 +173,9 @@ def _end(columns: _Columns, breaks: list[tuple[int, int]]) -> int:
         ((max(lacks[first], lacks[past]), past) for first, past in breaks if first < certain),
         key=lambda found: found[0], default=(0, 0),
     )  # fmt: skip
-    short = np.flatnonzero(_LEAST_LEFT_OUT * pairs[: begin + 1] <= residues[: begin + 1] * (_LEAST_LEFT_OUT - 1))
+    short = np.flatnonzero(
+        _LEAST_LEFT_OUT * pairs[: begin + 1] <= residues[: begin + 1] * (_LEAST_LEFT_OUT - 1)
+    )
     inner = int(short[lacks[short].argmax()])
     # an exon's border is the better guess, unless much lacks inside of it
     if lacks[inner] >= most + SURE:

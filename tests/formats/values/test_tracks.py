@@ -9,7 +9,7 @@ import pytest
 
 from gpu_tools import InputError, max_segment
 from gpu_tools.cli.main import main
-from gpu_tools.formats.values.tracks import is_track, read_tracks
+from gpu_tools.formats.numbers import is_track, read_tracks
 from gpu_tools.hardware import memory
 
 BEDGRAPH = """track type=bedGraph

@@ -9,14 +9,19 @@ from __future__ import annotations
 import numpy as np
 from numba import typeof
 
-from gpu_tools.formats.values.matrices import load_matrix
-from gpu_tools.model.protein_scoring import ProteinScoring
+from gpu_tools.formats.scales import load_matrix
+from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.sites.model import load_sites
-from gpu_tools.sites.proteins.cpu.chain import NUMBERS, follow
-from gpu_tools.sites.proteins.cpu.checkpoints import Checkpoints
-from gpu_tools.sites.proteins.cpu.question import StoredBlocks, question_of, trace_memory
-from gpu_tools.sites.proteins.cpu.state import fresh_state, states_of
-from gpu_tools.sites.proteins.cpu.strand import ProteinSweep
+from gpu_tools.sites.proteins.cpu.memory import (
+    Checkpoints,
+    StoredBlocks,
+    fresh_state,
+    question_of,
+    states_of,
+    trace_memory,
+)
+from gpu_tools.sites.proteins.cpu.sweep import ProteinSweep
+from gpu_tools.sites.proteins.cpu.traceback import NUMBERS, follow
 from gpu_tools.sites.proteins.sites import protein_sites, protein_table
 from gpu_tools.sites.table import SiteTable
 

@@ -17,7 +17,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
-from gpu_tools.model.protein_scoring import TGA_CODON, ProteinScoring
+from gpu_tools.model.scoring import TGA_CODON, ProteinScoring
 from gpu_tools.model.sequences import encode_protein
 from gpu_tools.sites.cpu.memory import lists_of, most_pending, power_of_two
 from gpu_tools.sites.gpu.packed_strip import WIDE

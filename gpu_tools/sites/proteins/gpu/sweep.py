@@ -38,8 +38,21 @@ from gpu_tools.sites.gpu.codon_rows import (
     peek_pair,
 )
 from gpu_tools.sites.gpu.packed_strip import WIDE, begin_strip
-from gpu_tools.sites.proteins.gpu.checkpoints import make_save
-from gpu_tools.sites.proteins.gpu.job_table import (
+from gpu_tools.sites.proteins.gpu.plan import (
+    FRAMES,
+    START,
+)
+from gpu_tools.sites.proteins.gpu.step import (
+    HOT_SLOTS,
+    PLAN_AT,
+    PROFILE_AT,
+    SHARED_WORDS,
+    make_ahead,
+    make_cross,
+    make_save,
+    make_slot_place,
+)
+from gpu_tools.sites.proteins.gpu.strips import (
     BORDERS,
     BOUNDARIES,
     CELL_STRIDE,
@@ -62,18 +75,6 @@ from gpu_tools.sites.proteins.gpu.job_table import (
     STRIPS,
     SYMBOLS,
 )
-from gpu_tools.sites.proteins.gpu.operations import (
-    HOT_SLOTS,
-    PLAN_AT,
-    PROFILE_AT,
-    SHARED_WORDS,
-    make_slot_place,
-)
-from gpu_tools.sites.proteins.gpu.plan import (
-    FRAMES,
-    START,
-)
-from gpu_tools.sites.proteins.gpu.step import make_ahead, make_cross
 
 _LOWEST = -(2**31)
 
@@ -227,7 +228,7 @@ def sweep_proteins_warp(
     Parameters
     ----------
     jobs : int64 array, shape (J, 21)
-        See `gpu_tools.sites.proteins.gpu.job_table`.
+        See `gpu_tools.sites.proteins.gpu.strips`.
     strips : int32 array, shape (S + 1, 2)
         Job and strip, in the order in which they are begun; how many are begun stands last.
     boundaries, operations : int32 array
