@@ -110,21 +110,7 @@ class PartRun(NamedTuple):
 
 
 def read_part(path: str | PathLike, share: Share, options: AnnotationOptions) -> PartOfGenome:
-    """Read a share of the tiles of a genome; the rest passes by record by record.
-
-    Parameters
-    ----------
-    path : path-like
-        FASTA.
-    share : Share
-        Of the tiles; all of the genome for the only one.
-    options : AnnotationOptions
-
-    Returns
-    -------
-    PartOfGenome
-        Without a nucleotide if the share has no tile.
-    """
+    """Read a share of the tiles of a genome; the rest passes by record by record."""
     if share.of == 1:
         try:
             genome = GenomeRecords(iterate_fasta(path))
@@ -164,24 +150,7 @@ def hits_of_part(
     share: Share,
     run: PartRun,
 ) -> Found:
-    """Return credible or best chains of a share of the targets in a part of a genome.
-
-    Parameters
-    ----------
-    searched : PartOfGenome
-        All of it for a seeded search, whose windows depend on the whole genome.
-    targets : sequence of TargetSet
-        All targets.
-    options : AnnotationOptions
-    share : Share
-        Of the targets, by their lengths.
-    run : PartRun
-
-    Returns
-    -------
-    list of (int, alignment)
-        Numbers of targets among all, and alignments.
-    """
+    """Return credible or best chains of a share of the targets in a part of a genome."""
     laws, store = laws_of(searched.whole.composition, targets), BatchStore(run.work)
     low, high = share.bounds(len(one) for some in targets for one in some.sequences)
     found: Found = []
@@ -216,28 +185,7 @@ def read_hits(
     paths: Sequence[str | PathLike], genome: GenomeRecords, targets: Sequence[TargetSet],
     options: AnnotationOptions, parts: Iterable[AnnotationPart],
 ) -> Found:  # fmt: skip
-    """Read the hits of all parts of an annotation.
-
-    Parameters
-    ----------
-    paths : sequence of path-like
-        Files of `write_hits`, in any order.
-    genome : GenomeRecords
-    targets : sequence of TargetSet
-    options : AnnotationOptions
-    parts : iterable of AnnotationPart
-        Those that there must be, each once.
-
-    Returns
-    -------
-    list of (int, alignment)
-
-    Raises
-    ------
-    InputError
-        If a file is no file of hits, or of another genome, other targets or options; if a part is
-        missing or there twice.
-    """
+    """Read the hits of all parts of an annotation."""
     key, missing, found = key_of_hits(genome.summary, targets, options), {*map(str, parts)}, []
     for path in paths:
         known, part, own = read_found(path)
@@ -277,22 +225,7 @@ def numbered(targets: Sequence[TargetSet]) -> Iterator[tuple[int, TargetSet]]:
 def found_in_batches(
     search: HitSearch, windows: Windows, store: BatchStore, done: Callable[[int], None]
 ) -> Iterator[tuple[int, object]]:
-    """Yield credible or best chains of the targets of a search, batch by batch.
-
-    Parameters
-    ----------
-    search : HitSearch
-    windows : callable
-        See `gpu_tools.annotate.targets.windows_by`.
-    store : BatchStore
-    done : callable
-        Called with the number of targets of each batch that is complete.
-
-    Yields
-    ------
-    (int, alignment)
-        See `gpu_tools.annotate.hits.credible_or_best`.
-    """
+    """Yield credible or best chains of the targets of a search, batch by batch."""
     sequences, size = search.targets.sequences, search.options.batch_on(search.device)
     for first in range(0, len(sequences), size):
         batch = list(sequences[first : first + size])
@@ -415,21 +348,7 @@ def annotation_of(
     genome: GenomeRecords, targets: Sequence[TargetSet], options: AnnotationOptions, found: Found,
     threads: int,
 ) -> GenomeAnnotation:  # fmt: skip
-    """Make genes of the chains of all targets.
-
-    Parameters
-    ----------
-    genome : GenomeRecords
-    targets : sequence of TargetSet
-    options : AnnotationOptions
-    found : list of (int, alignment)
-        Credible or best chains of all targets, in any order, by the targets' numbers.
-    threads : int
-
-    Returns
-    -------
-    GenomeAnnotation
-    """
+    """Make genes of the chains of all targets."""
     laws = laws_of(genome.summary.composition, targets)
     found = results_of(in_one_direction(found, laws, options.accepts), options.accepts)
     hits = hits_of([pair for pair in found if options.accepts(pair[1])], laws)

@@ -72,13 +72,7 @@ def write_found(path, key: str, found: Found, part: str = "") -> None:
 
 
 def read_found(path) -> tuple[str, str, Found]:
-    """Return key, part and content of a file that `write_found` wrote.
-
-    Raises
-    ------
-    InputError
-        If it is another file, cut short or changed.
-    """
+    """Return key, part and content of a file that `write_found` wrote."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
         if content["format"] != FORMAT or content.pop("crc32") != _checksum(content):

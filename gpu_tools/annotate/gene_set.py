@@ -64,23 +64,7 @@ def _reaches(hit: Hit, intron: Interval) -> bool:
 def structures_of(
     cluster: HitCluster, isoforms: bool, gain: Callable[[Hit, Hit], float]
 ) -> list[Structure]:
-    """Return the structures of a gene.
-
-    Parameters
-    ----------
-    cluster : HitCluster
-    isoforms : bool
-        Whether there may be more than one.
-    gain : callable
-        Tells how much better a hit's target is explained by its own structure than by that of
-        another hit: 1 and more is clearly better.
-
-    Returns
-    -------
-    list of Structure
-        The first has the best quality, see `quality`. Each other one, by falling quality, explains
-        its own target clearly better than every structure before it.
-    """
+    """Return the structures of a gene."""
     hits = cluster.hits
     having = Counter(intron for hit in hits for intron in set(hit.introns))
     ranked = sorted(hits, key=lambda hit: (-quality(hit, having, hits), hit.order))
@@ -211,20 +195,6 @@ class HitCluster:
 def cluster_hits(hits: Iterable[Hit]) -> tuple[list[HitCluster], list[Hit]]:
     """Group hits into genes.
 
-    Parameters
-    ----------
-    hits : iterable of Hit
-
-    Returns
-    -------
-    clusters : list of HitCluster
-        By strand of record in order of appearance of its best hit; see `gpu_tools.annotate.api`
-        for the order of genes.
-    chimeras : list of Hit
-        Hits that span two genes, and belong to none.
-
-    Notes
-    -----
     Hits are taken by falling evidence. One that shares no more than `SHARED` of coding nucleotides
     with any gene's first hit is the first one of a new gene; else it joins the gene with which it
     shares most. A hit is a chimera if complete hits that lie apart, and each share a gene with it,

@@ -115,22 +115,7 @@ TILE = 1 << 20
 
 
 def tiles(length: int, size: int, overlap: int) -> list[tuple[int, int]]:
-    """Return tiles of a record, 0-based half-open.
-
-    Parameters
-    ----------
-    length : int
-        Nucleotides of the record.
-    size : int
-        Nucleotides of a tile at most.
-    overlap : int
-        Nucleotides that neighbours share; less than `size`. So each interval of at most `overlap`
-        nucleotides lies in some tile.
-
-    Returns
-    -------
-    list of (int, int)
-    """
+    """Return tiles of a record, 0-based half-open."""
     starts = range(0, max(length - overlap, 1), size - overlap)
     return [(start, min(start + size, length)) for start in starts]
 
@@ -144,19 +129,7 @@ class GenomeTile(NamedTuple):
 
 
 def genome_tiles(lengths: Sequence[int], overlap: int) -> list[GenomeTile]:
-    """Return the tiles of all sequences of a genome, in its order.
-
-    Parameters
-    ----------
-    lengths : sequence of int
-        Nucleotides of each sequence.
-    overlap : int
-        See `tiles`.
-
-    Returns
-    -------
-    list of GenomeTile
-    """
+    """Return the tiles of all sequences of a genome, in its order."""
     size = max(TILE, 4 * overlap)
     return [
         GenomeTile(record, *bounds)

@@ -13,18 +13,6 @@ def write_gene_set(path, annotation: GenomeAnnotation) -> None:
 
     IDs are those of the gene set in GFF3, lines those of
     `gpu_tools.formats.alignments.gene_model.write_gtf`.
-
-    Parameters
-    ----------
-    path : str or PathLike
-    annotation : GenomeAnnotation
-
-    Raises
-    ------
-    InputError
-        If a target's name cannot stand in GTF.
-    OutputError
-        If the file cannot be written.
     """
     with open_output(path) as stream:
         for gene in annotation.genes:

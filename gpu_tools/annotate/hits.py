@@ -62,16 +62,7 @@ class WindowCore(NamedTuple):
 
 
 def cores_of(window: SearchWindow, residues: int, least: int) -> dict[SeedChain, WindowCore]:
-    """Return the cores of a window of weak chains, without chains that are tried as they are.
-
-    Parameters
-    ----------
-    window : SearchWindow
-    residues : int
-        Of the target.
-    least : int
-        Least score of a hit.
-    """
+    """Return the cores of a window of weak chains, without chains that are tried as they are."""
     if any(chain.score >= WEAK * least for chain in window.chains):
         return {}
     cores = {chain: _core(window, chain.seed, residues) for chain in window.chains}
@@ -230,15 +221,6 @@ class HitSearch:
         What is left of a window on both sides of an accepted chain is tried again, as long as
         chains are accepted. A window whose accepted chain has an intron that is too long is cut
         there, and both parts are tried instead.
-
-        Parameters
-        ----------
-        windows : iterable of SearchWindow
-
-        Yields
-        ------
-        (int, SplicedAlignment or ProteinAlignment)
-            A target's number, and a chain in its record's coordinates with its E-value.
         """
         tried = (window for window in windows if self._is_tried(window))
         waiting = list(tried) if self._knows_words else tried
@@ -508,18 +490,6 @@ def credible_or_best(
     """Return all hits of each target, or else the best chain of a target that has none.
 
     `results_of` of several such lists together is that of all that they were made from.
-
-    Parameters
-    ----------
-    found : iterable of (int, alignment)
-        Targets' numbers and chains, in any order; a chain may occur several times.
-    accepts : callable
-        Tells whether a chain is a hit.
-
-    Returns
-    -------
-    list of (int, alignment)
-        By target, then falling score, then place.
     """
     best: dict[int, Alignment] = {}
     hits: dict[int, dict[tuple, Alignment]] = {}
@@ -536,19 +506,7 @@ def credible_or_best(
 def results_of(
     found: Iterable[tuple[int, Alignment]], accepts: Callable[[Alignment], bool]
 ) -> list[tuple[int, Alignment]]:
-    """Return the hits of each target, or else the best chain of a target that has none.
-
-    Parameters
-    ----------
-    found, accepts
-        See `credible_or_best`.
-
-    Returns
-    -------
-    list of (int, alignment)
-        By target, then falling score, then place. Of chains of a target that overlap on one strand
-        the best one remains.
-    """
+    """Return the hits of each target, or else the best chain of a target that has none."""
     chosen = []
     for target, group in groupby(credible_or_best(found, accepts), key=lambda pair: pair[0]):
         several = [alignment for _, alignment in group]

@@ -45,16 +45,6 @@ def write_gene_set(path, annotation: GenomeAnnotation) -> None:
     order. Parts are those of
     `gpu_tools.formats.alignments.gene_model.write_gene_models`. IDs are those of the gene set, so
     they differ within a genome.
-
-    Parameters
-    ----------
-    path : str or PathLike
-    annotation : GenomeAnnotation
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be written.
     """
     with open_output(path) as stream:
         stream.writelines(gff3_head(annotation.record_lengths))
@@ -181,21 +171,7 @@ def _spliced(transcript: AnnotatedTranscript, genome: GenomeRecords) -> Nucleoti
 
 
 def summary_of(annotation: GenomeAnnotation, genome: GenomeRecords) -> dict:
-    """Return the figures of a gene set, as JSON holds them.
-
-    Parameters
-    ----------
-    annotation : GenomeAnnotation
-    genome : GenomeRecords
-
-    Returns
-    -------
-    dict
-        Numbers of targets and targets found by kind, of cDNAs found reversed, genes, mRNAs,
-        chimeras; of the genes' best structures exons, introns by their outer dinucleotides,
-        frameshifts, inner stops, complete ones, and median lengths; and of mRNAs whose proteins
-        have unaligned ends.
-    """
+    """Return the figures of a gene set, as JSON holds them."""
     best = [gene.transcripts[0].alignment for gene in annotation.genes]
     kinds = Counter(target.kind for target in annotation.targets)
     found = Counter(target.kind for target in annotation.targets if target.loci)

@@ -66,15 +66,7 @@ class LooseEnd(NamedTuple):
 def loose_ends(
     alignment: ProteinAlignment, scoring: ProteinScoring, codons: tuple[int, int]
 ) -> tuple[LooseEnd, LooseEnd]:
-    """Return both ends of a protein's alignment, in reading direction.
-
-    Parameters
-    ----------
-    alignment : ProteinAlignment
-    scoring : ProteinScoring
-    codons : (int, int)
-        Points of a start codon and of a stop codon.
-    """
+    """Return both ends of a protein's alignment, in reading direction."""
     scores, own = column_scores(alignment, scoring)
     expected = own * min(max(scores.sum() / max(own.sum(), 1), 0), 1)
     mean = expected.sum() / max(len(alignment.residues.replace("-", "")), 1)
@@ -100,23 +92,7 @@ def widened(
     window: SearchWindow, near: SearchWindow, chain: tuple[int, int],
     ends: tuple[LooseEnd, LooseEnd], max_intron: int,
 ) -> SearchWindow | None:  # fmt: skip
-    """Return the part of a window in which a better chain may lie than in a part that was tried.
-
-    Parameters
-    ----------
-    window, near : SearchWindow
-        The window, and the part that was tried.
-    chain : (int, int)
-        The interval of the chain that was found there.
-    ends : (LooseEnd, LooseEnd)
-        Of its alignment, in reading direction.
-    max_intron : int
-
-    Returns
-    -------
-    SearchWindow or None
-        None if there is no such part.
-    """
+    """Return the part of a window in which a better chain may lie than in a part that was tried."""
     below, above = (end.reach(max_intron) for end in (ends if window.strand == "+" else ends[::-1]))
     start = max(min(near.start, chain[0] - below), window.start)
     end = min(max(near.end, chain[1] + above), window.end)
@@ -137,14 +113,7 @@ Genes have -0.9, 98 of 100 of them less than -0.65."""
 
 
 def is_biased(alignment: ProteinAlignment, scoring: ProteinScoring) -> bool:
-    """Return whether residues of an alignment, paired at random, score too well.
-
-    Parameters
-    ----------
-    alignment : ProteinAlignment
-        Of a chain.
-    scoring : ProteinScoring
-    """
+    """Return whether residues of an alignment, paired at random, score too well."""
     table = scoring.matrix.table()
     acids, residues = (
         np.bincount(codes, minlength=len(table)) for codes in aligned_codes(alignment)
@@ -169,18 +138,7 @@ def windows_by(
     index: str | Path | None,
     threads: int,
 ) -> Windows:
-    """Return the function that finds the windows of some targets, see `SearchWindow`.
-
-    Parameters
-    ----------
-    genome : GenomeRecords
-    targets : TargetSet
-        Of the kind of those that it will receive.
-    options : AnnotationOptions
-    index : path-like, optional
-        Folder of the seeded search's index; it is made if it is missing.
-    threads : int
-    """
+    """Return the function that finds the windows of some targets, see `SearchWindow`."""
     if options.search == "exhaustive":
         tiles = genome_tiles(genome.lengths, options.longest_gene)
         return lambda some: tile_windows(tiles, len(some))
@@ -202,17 +160,7 @@ def _seeded(
 def index_of(
     genome: GenomeRecords, kind: str, genetic_code: int, folder: str | Path | None, threads: int
 ) -> GenomeIndex:
-    """Return the index of a genome for a kind of targets.
-
-    Parameters
-    ----------
-    genome : GenomeRecords
-    kind : {"protein", "cDNA"}
-    genetic_code : int
-    folder : path-like or None
-        Where it is read, or made if it is missing or damaged.
-    threads : int
-    """
+    """Return the index of a genome for a kind of targets."""
     from gpu_tools.search.api import SearchOptions, build_index, load_index
     from gpu_tools.search.index import UnusableIndexError
 

@@ -214,17 +214,7 @@ def limits_of(values: dict) -> AnnotationOptions:
 
 
 def read_targets(values: dict) -> list:
-    """Read the targets of each kind; scores without a law of E-values are wrong usage.
-
-    Parameters
-    ----------
-    values : dict
-        The options of `search` by name.
-
-    Returns
-    -------
-    list of TargetSet
-    """
+    """Read the targets of each kind; scores without a law of E-values are wrong usage."""
     from gpu_tools.annotate.targets import cdna_targets, protein_targets
     from gpu_tools.model.scoring import GENE_SCORING, SplicedScoring
     from gpu_tools.sites.model import load_sites

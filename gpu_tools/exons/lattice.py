@@ -75,25 +75,6 @@ class _Order(NamedTuple):
 def posteriors(lattice: Lattice, states: States, n: int) -> tuple[NDArray[np.float64], float]:
     """Sum over all parses of a sequence.
 
-    Parameters
-    ----------
-    lattice : Lattice
-        The exons.
-    states : States
-        Costs of the states.
-    n : int
-        Length of the sequence.
-
-    Returns
-    -------
-    logarithms : ndarray of float64, shape (B,)
-        Logarithm to base 2 of each exon's posterior probability: the share of the parses with it.
-        -inf for an exon that no parse can use.
-    total : float
-        Logarithm to base 2 of the sum of all parses' weights.
-
-    Notes
-    -----
     Forward-backward over exons instead of positions: time and memory are linear in the number of
     exons and do not depend on how long states last, because each nucleotide of a rest costs the
     same.
@@ -105,27 +86,7 @@ def posteriors(lattice: Lattice, states: States, n: int) -> tuple[NDArray[np.flo
 
 
 def best_path(lattice: Lattice, states: States, n: int) -> tuple[NDArray[np.int64], float]:
-    """Find the parse of the greatest weight.
-
-    Parameters
-    ----------
-    lattice : Lattice
-        The exons.
-    states : States
-        Costs of the states.
-    n : int
-        Length of the sequence.
-
-    Returns
-    -------
-    exons : ndarray of int64, shape (k,)
-        The parse's exons from left to right, as indices into the lattice. Of equal parses one is
-        chosen from right to left, at the sequence's end and before each exon: the state of the
-        lowest number, in it no exon, else the one that is complete first (its end and the
-        shortest stay after it), else the one that comes first in the lattice.
-    weight : float
-        The parse's bits.
-    """
+    """Find the parse of the greatest weight."""
     order = _ordered(lattice, states, n)
     previous, last, weight = _viterbi(lattice, states, order, n)
     path = []

@@ -33,24 +33,12 @@ class CaseRow(NamedTuple):
 
 
 def write_case_rows(path: PathLike, rows: Iterable[CaseRow]) -> None:
-    """Write a batch's table of cases; the locus is written as NAME:START-END.
-
-    Raises
-    ------
-    OutputError
-        As `tables.write_table`.
-    """
+    """Write a batch's table of cases; the locus is written as NAME:START-END."""
     write_table(path, CaseRow._fields, ((*row[:2], row.locus.name) for row in rows))
 
 
 def read_case_rows(path: PathLike) -> list[CaseRow]:
-    """Read a batch's table of cases.
-
-    Raises
-    ------
-    InputError
-        As `tables.read_table`, or if a locus is not NAME:START-END.
-    """
+    """Read a batch's table of cases."""
     rows = []
     for line, row in read_table(path, CaseRow._fields, comments=False):
         locus = Locus.parse(row["locus"])
@@ -65,28 +53,7 @@ def exons_of_batches(
     cases: Sequence[PathLike],
     read: Callable[[PathLike], Mapping[str, ExonSet]] = read_exons,
 ) -> dict[str, ExonSet]:
-    """Read the exons of the bases of batches.
-
-    Parameters
-    ----------
-    paths : sequence of path-like
-        Each batch's exons, under the names of its bases (see `Locus.exons_under`).
-    cases : sequence of path-like
-        Each batch's table of cases.
-    read : callable
-        Reads a file of exons.
-
-    Returns
-    -------
-    dict of str to ExonSet
-        Exons in the records' coordinates, by the name of the base. A base of several batches has
-        those of the first.
-
-    Raises
-    ------
-    InputError
-        As `read` and `read_case_rows`.
-    """
+    """Read the exons of the bases of batches."""
     found: dict[str, ExonSet] = {}
     for path, table in zip(paths, cases, strict=True):
         exons = read(path)
@@ -105,28 +72,14 @@ _REGION = re.compile(rf"{_SEQUENCE_REGION}\s+(\S+)\s+[0-9]+\s+([0-9]{{1,18}})\s*
 
 
 def concatenate(inputs: Sequence[PathLike], output: PathLike) -> None:
-    """Write text files that need no header one after another; see `open_output` for ``.gz``.
-
-    Raises
-    ------
-    InputError
-        If an input cannot be read.
-    OutputError
-        If the output cannot be written.
-    """
+    """Write text files that need no header one after another; see `open_output` for ``.gz``."""
     with open_output(output) as stream:
         for path in inputs:
             stream.writelines(f"{line}\n" for _, line in read_lines(path))
 
 
 def merge_tables(inputs: Sequence[PathLike], output: PathLike) -> None:
-    """Write the rows of tables of the same columns under one header line.
-
-    Raises
-    ------
-    InputError
-        If a table has no header or another one than the first.
-    """
+    """Write the rows of tables of the same columns under one header line."""
     with open_output(output) as stream:
         stream.writelines(f"{line}\n" for line in _rows(inputs))
 
@@ -147,24 +100,7 @@ def _rows(inputs: Sequence[PathLike]) -> Iterator[str]:
 def merge_methods(
     batches: Sequence[Mapping[str, PathLike]], cases: Sequence[PathLike], output: PathLike
 ) -> None:
-    """Write the rows of tables of the same cases side by side, by the names of the cases.
-
-    Parameters
-    ----------
-    batches : sequence of mapping of str to path-like
-        Each batch's tables by method, in the order to write: same header, and a row a case. The
-        first two columns are ``base``, the record's name, and ``target``.
-    cases : sequence of path-like
-        Each batch's cases, with the columns ``base``, ``target`` and ``locus``, NAME:START-END.
-    output : path-like
-        The methods of a case follow each other. The third and fourth column are ``method`` and
-        ``locus``, and ``base`` is the case's.
-
-    Raises
-    ------
-    InputError
-        If a table has no header or another one than the first, or other cases than its batch.
-    """
+    """Write the rows of tables of the same cases side by side, by the names of the cases."""
     paths = [path for tables in batches for path in tables.values()]
     header, *_ = _rows(paths)
     if header.count("\t") < 2:
@@ -204,11 +140,6 @@ def merge_gff3(inputs: Sequence[PathLike], output: PathLike) -> None:
 
     Isoforms of all files are grouped into genes; the IDs of their mRNAs and parts stay. Each
     sequence region is written once; of regions of one sequence the longest counts.
-
-    Raises
-    ------
-    InputError
-        If an input does not begin with GFF3's version line, or holds other features.
     """
     _write_models(inputs, output, lambda transcript: True)
 
@@ -216,21 +147,7 @@ def merge_gff3(inputs: Sequence[PathLike], output: PathLike) -> None:
 def select_gff3(
     path: PathLike, output: PathLike, chosen: Container[tuple[str, str, tuple[int, int]]]
 ) -> None:
-    """Write the gene models of a GFF3 file that are chosen, grouped into genes anew.
-
-    Parameters
-    ----------
-    path, output : path-like
-        A file that ``spliced-align`` or the workflow wrote, and the one to write.
-    chosen : container of (str, str, (int, int))
-        Names of base sequence and target of each model, and where it lies from its first to its
-        last nucleotide, 0-based half-open.
-
-    Raises
-    ------
-    InputError
-        As `merge_gff3`.
-    """
+    """Write the gene models of a GFF3 file that are chosen, grouped into genes anew."""
     _write_models([path], output, lambda t: (t.base, t.target, extent(t.exons)) in chosen)
 
 
@@ -276,11 +193,6 @@ def merge_bam(inputs: Sequence[PathLike], output: PathLike) -> None:
     Each query's alignment of the highest score (``AS``) stays primary, of equal scores the one on
     the reference that the headers name first; its others become secondary. Of a reference's lengths
     the greatest counts: it may be known in one file alone.
-
-    Raises
-    ------
-    InputError
-        If an input cannot be read as BAM.
     """
     lengths, texts = {}, []
     for path in inputs:

@@ -48,25 +48,7 @@ _ATTEMPTS = 100
 
 
 def new_file(target: Path, suffix: str | None = None) -> tuple[int, Path]:
-    """Make a hidden file beside an output, which no other process takes for its own.
-
-    Parameters
-    ----------
-    target : Path
-        The output.
-    suffix : str, optional
-        That of the file; by default the output's.
-
-    Returns
-    -------
-    (int, Path)
-        A descriptor, which holds the lock until it is closed, and the file.
-
-    Raises
-    ------
-    OSError
-        If there can be no such file.
-    """
+    """Make a hidden file beside an output, which no other process takes for its own."""
     clear_leftovers(target.parent)
     prefix = f".{target.name[:_NAME_PART]}.{_MARK}-{_machine()}-"
     for _ in range(_ATTEMPTS):
@@ -140,12 +122,6 @@ def open_binary(path: str | os.PathLike) -> Iterator[BinaryIO]:
     """Open a plain or compressed file, or standard input for ``-``, for reading bytes.
 
     Compressions are gzip, bgzip, bzip2 and xz, known by the first bytes.
-
-    Raises
-    ------
-    InputError
-        If the file is missing or unreadable, or its compression is broken or cut short,
-        also when that shows only while reading.
     """
     try:
         with open_raw(path) as raw:
@@ -172,11 +148,6 @@ def open_text(path: str | os.PathLike) -> Iterator[BinaryIO]:
     """Open a text as `open_binary` does, without what programs put around its lines.
 
     A byte order mark is left out, and line ends of a carriage return alone become line feeds.
-
-    Raises
-    ------
-    InputError
-        As `open_binary`.
     """
     with open_binary(path) as stream:
         if stream.peek(len(codecs.BOM_UTF8)).startswith(codecs.BOM_UTF8):
@@ -202,15 +173,7 @@ class _LineFeeds(io.RawIOBase):
 
 
 def open_raw(path: str | os.PathLike) -> AbstractContextManager[BinaryIO]:
-    """Open an input for reading its bytes as they lie there, with its checks (see `open_binary`).
-
-    Raises
-    ------
-    InputError
-        If it is a device, or a stream that has been read already.
-    OSError
-        If it cannot be opened.
-    """
+    """Open an input's bytes as they are on disk, with the checks of `open_binary`."""
     if str(path) != STANDARD_STREAM:
         state = Path(path).stat()
         _check_first(path, state)
@@ -251,11 +214,6 @@ def read_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
 
     Byte order mark and line ends are as in `open_text`. A comment, or a line of several fields
     whose first is UTF-8, may hold Latin-1, as remarks in annotations do.
-
-    Raises
-    ------
-    InputError
-        As `open_binary`, and for another line that is not UTF-8.
     """
     foreign = OddItems("lines that are not UTF-8, read as Latin-1")
     with open_text(path) as stream:
@@ -331,11 +289,6 @@ def replaced_when_complete(path: str | os.PathLike) -> Iterator[Path]:
     When the block raises, the temporary file is removed and `path` stays as it was. That of a
     process that is killed is removed by the next one that writes into the folder. A device or
     a pipe cannot be replaced: its own path is given. A symbolic link stays one.
-
-    Raises
-    ------
-    OutputError
-        If the folder or the file cannot be written.
     """
     if is_stream(path):
         with _written_errors(path):

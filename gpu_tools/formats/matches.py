@@ -57,19 +57,7 @@ def write_segments(
     annotation: Annotation,
     evalues: bool = False,
 ) -> None:
-    """Write segments row by row; the files appear only when complete.
-
-    Parameters
-    ----------
-    path : str or PathLike
-        Table with 1-based inclusive positions; ``-`` is standard output.
-    rows : iterable of SegmentRow
-    annotation : Annotation
-        BED has 5 columns, GFF3 the score in its own column; scores are not fitted to 0..1000.
-    evalues : bool
-        Whether the table has a column ``evalue``. GFF3 has an attribute of that name wherever a
-        row has one.
-    """
+    """Write segments row by row; the files appear only when complete."""
     with ExitStack() as files:
         bed = files.enter_context(open_output(annotation.bed)) if annotation.bed else None
         gff3 = files.enter_context(open_output(annotation.gff3)) if annotation.gff3 else None

@@ -24,24 +24,7 @@ BINARY_SUFFIX = ".npy"
 
 
 def read_values(path: str | os.PathLike) -> NDArray:
-    """Read a sequence of numbers.
-
-    Parameters
-    ----------
-    path : str or PathLike
-        One ending in ``.npy`` is mapped into memory, not read. Any other is a text of one number a
-        line, plain or compressed; ``-`` is standard input.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        Of a text int64, or float64 if a number is not an integer.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, has another shape, holds no number, or a line is no number.
-    """
+    """Read a sequence of numbers."""
     if str(path).endswith(BINARY_SUFFIX):
         return _map(path, 1, "one dimension")
     matrix = read_matrix(path)
@@ -51,17 +34,7 @@ def read_values(path: str | os.PathLike) -> NDArray:
 
 
 def read_matrix(path: str | os.PathLike) -> NDArray:
-    """Read a matrix of numbers from a file as for `read_values`; a text has tabs between columns.
-
-    Returns
-    -------
-    ndarray, shape (rows, columns)
-
-    Raises
-    ------
-    InputError
-        As `read_values`, or if rows differ in length; the text names row and column.
-    """
+    """Read a matrix of numbers as `read_values` does; a text has tabs between columns."""
     if str(path).endswith(BINARY_SUFFIX):
         return _map(path, 2, "two dimensions")
     rows: list[list[float | int]] = []
@@ -110,27 +83,7 @@ def is_track(path: str | os.PathLike) -> bool:
 
 
 def read_tracks(path: str | os.PathLike) -> Iterator[tuple[str, NDArray]]:
-    """Yield the tracks of a file, one a sequence.
-
-    Parameters
-    ----------
-    path : str or PathLike
-        bigWig (``.bw``, ``.bigWig``; needs the package pyBigWig), or bedGraph (``.bedGraph``,
-        ``.bdg``, ``.bg``), plain or compressed.
-
-    Yields
-    ------
-    (str, ndarray of shape (n,))
-        Name and values; 0 where the file has none. Of bigWig float32, in the order of its header.
-        Of bedGraph int64, or float64 if a number is not an integer; a sequence ends with its last
-        interval.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read or has no data, a line is bad, intervals overlap, or pyBigWig is
-        not installed.
-    """
+    """Yield the tracks of a file, one a sequence."""
     return _read_bigwig(path) if _is_bigwig(path) else _read_bedgraph(path)
 
 

@@ -27,18 +27,7 @@ SHIPPED = (
 
 
 def load_matrix(name: str | os.PathLike) -> SubstitutionMatrix:
-    """Return a shipped matrix by its name, in either case, or read one from a file.
-
-    Parameters
-    ----------
-    name : str or PathLike
-        One of `SHIPPED`, or a file in NCBI's format.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read or is no matrix.
-    """
+    """Return a shipped matrix by its name, in either case, or read one from a file."""
     known = str(name).upper()
     if known not in SHIPPED:
         if str(name) != STANDARD_STREAM and not os.path.exists(name):  # noqa: PTH110  (any text)
@@ -51,14 +40,7 @@ def load_matrix(name: str | os.PathLike) -> SubstitutionMatrix:
 
 
 def read_matrix(path: str | os.PathLike) -> SubstitutionMatrix:
-    """Read a matrix in NCBI's format; lines that begin with ``#`` are comments.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, a letter is unknown or stands twice, a row is missing or has
-        another number of scores than the first line has letters, or a score is no integer.
-    """
+    """Read a matrix in NCBI's format; lines that begin with ``#`` are comments."""
     lines = (
         (number, line.split())
         for number, line in read_lines(path)
@@ -112,11 +94,6 @@ def load_scale(name: str | os.PathLike) -> Scale:
     """Return a shipped scale by its name, or read one from a table with columns symbol and score.
 
     The symbols are single letters, or all of them pairs.
-
-    Raises
-    ------
-    InputError
-        If there is neither such a scale nor such a file, or a line is bad.
     """
     if str(name) in known_scales():
         return read_scale(resource_path("scales", f"{name}{SUFFIX}"), str(name))
@@ -163,24 +140,7 @@ N_CODONS = 64
 
 
 def read_codon_usage(path: str | os.PathLike) -> NDArray[np.float64]:
-    """Read how often codons are used.
-
-    Parameters
-    ----------
-    path : str or PathLike
-        Plain or compressed table with the columns ``codon``, in letters of DNA or RNA, and
-        ``frequency``, a count or a share of any scale, not negative.
-
-    Returns
-    -------
-    ndarray of float64, shape (64,)
-        Frequencies in the order AAA, AAC, AAG, AAT, ... TTT; 0 for a codon that the table lacks.
-
-    Raises
-    ------
-    InputError
-        If a line is no codon and its frequency, a codon occurs twice, or all frequencies are 0.
-    """
+    """Read how often codons are used."""
     usage = np.full(N_CODONS, np.nan)
     for line, row in read_table(path, ("codon", "frequency")):
         location = Location(path, line)

@@ -119,13 +119,7 @@ def _unquoted(field: str) -> str:
 
 
 def bed_line(*fields: object) -> str:
-    """Return a line of BED.
-
-    Raises
-    ------
-    OutputError
-        If readers would not take a line that begins with that name for data.
-    """
+    """Return a line of BED."""
     if not BED_NAME.fullmatch(str(fields[0])):
         raise OutputError(f"the name {fields[0]!r} cannot stand in BED")
     return "\t".join(map(str, fields)) + "\n"
@@ -146,24 +140,7 @@ MISSING = "."
 def write_table(
     path: str | os.PathLike, columns: Sequence[str], rows: Iterable[Sequence[object]]
 ) -> None:
-    """Write a table; the file appears only when complete.
-
-    Parameters
-    ----------
-    path : str or PathLike
-        File to write; ``-`` is standard output.
-    columns : sequence of str
-        Names for the header line.
-    rows : iterable of sequences
-        One value a column: None is written as ``.``, everything else as its text.
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be written, or a value holds a tab or a line end.
-    ValueError
-        If a row has not one value a column.
-    """
+    """Write a table; the file appears only when complete."""
     with open_output(path) as stream:
         table = csv.writer(
             stream, delimiter="\t", lineterminator="\n", quoting=csv.QUOTE_NONE, quotechar=None
@@ -188,28 +165,6 @@ def read_table(
 
     Blank lines are skipped, other columns are ignored. Of a table that another program may
     have written, blanks and quotes around fields, and tabs behind the last column, are left out.
-
-    Parameters
-    ----------
-    path : str or PathLike
-        Plain or compressed file; ``-`` is standard input.
-    required_columns, optional_columns : sequence of str
-        Columns to take, in any order in the file.
-    comments : bool
-        Whether others may have written it: skip lines that begin with ``#``. A table of this
-        package's has none, but may have a row whose first name begins so.
-
-    Yields
-    ------
-    (int, dict)
-        1-based line number and text by column. An optional column is None where the file lacks
-        it, the field is empty or is ``.``.
-
-    Raises
-    ------
-    InputError
-        For a file without a header line, a required column that is missing or empty, a column
-        that occurs twice, or a line whose number of fields differs from the header's.
     """
     yield from parse_table(path, read_lines(path), required_columns, optional_columns, comments)
 

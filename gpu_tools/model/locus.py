@@ -77,11 +77,6 @@ class Locus(NamedTuple):
         That is what ``locus=NAME:START-END`` in the description says, else what a name of the form
         NAME:START-END says, each only if `length` is END - START + 1. Any other sequence is a
         record of its own. ``record_length=N`` in the description is the record's length.
-
-        Raises
-        ------
-        InputError
-            If the locus ends behind its record.
         """
         for locus in _stated(name, description):
             if locus.end - locus.start == length:

@@ -281,19 +281,6 @@ def fit_null_model(
 ) -> NullModel:
     """Fit mean and variance to simulated best scores, by weighted least squares.
 
-    Parameters
-    ----------
-    circumstances : Circumstances
-    scores : array_like of float, shape (n,)
-    usual_space : float
-        Where the mean's rise with the space's logarithm may change its slope.
-
-    Returns
-    -------
-    NullModel
-
-    Notes
-    -----
     Residuals weighted by the variance give the mean; a gamma regression with a logarithmic link of
     the squared residuals gives the variance; both in turn. Fits by maximum likelihood of Gumbel's
     law follow its light lower tail too closely: their scale is too large.
@@ -349,22 +336,7 @@ class Question(Protocol):
 def setting_of(
     scoring: SplicedScoring | ProteinScoring, reading: str = "any", sites: str | None = None
 ) -> dict[str, Any]:
-    """Return all that the law of best scores depends on, except lengths and composition.
-
-    Parameters
-    ----------
-    scoring : SplicedScoring or ProteinScoring
-    reading : {"any", "complete", "incomplete"}
-        Of nucleotides; proteins have none.
-    sites : str, optional
-        Fingerprint of the site model; none in list mode.
-
-    Returns
-    -------
-    dict
-        Values that JSON holds unchanged. In site mode exon weight and intron penalty are 0, for
-        they are parts of the model.
-    """
+    """Return all that the law of best scores depends on, except lengths and composition."""
     if isinstance(scoring, ProteinScoring):
         costs = {name: getattr(scoring, name) for name in ("gap_open", "gap_extend", "frameshift")}
         pairs = sha256(scoring.substitution.tobytes() + scoring.codons.tobytes()).hexdigest()[:16]
@@ -494,18 +466,7 @@ class Composition(NamedTuple):
 
 
 def genome_circumstances(genome: Composition, targets: Iterable[Nucleotides]) -> Circumstances:
-    """Return lengths, space and agreements of targets, both strands of a genome being searched.
-
-    Parameters
-    ----------
-    genome : Composition
-    targets : iterable of Sequence
-
-    Returns
-    -------
-    Circumstances
-        One for each target.
-    """
+    """Return lengths, space and agreements of targets, both strands of a genome being searched."""
     counts = np.array(genome.counts)
     base = counts / max(counts.sum(), 1)
     space = 2 * genome.length
@@ -548,18 +509,7 @@ def _columns(rows: list[tuple]) -> Circumstances:
 
 
 def repetition_of(target: Nucleotides) -> float:
-    """Return how often nucleotides a multiple of three apart are equal, all pairs counted.
-
-    Parameters
-    ----------
-    target : Sequence
-        N is left out. The reading frame does not matter.
-
-    Returns
-    -------
-    float
-        The mean of the three frames; 1/4 for a frame without two nucleotides.
-    """
+    """Return how often nucleotides a multiple of three apart are equal, all pairs counted."""
     return float(np.mean([_equal_pairs(_counts(target.codes[k::_CODON])) for k in range(_CODON)]))
 
 

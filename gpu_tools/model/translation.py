@@ -21,18 +21,7 @@ _STOP, _START = encode_protein(b"*M")
 
 
 def translate(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Translate a sequence from its first nucleotide on.
-
-    Parameters
-    ----------
-    codes : ndarray of uint8, shape (n,)
-        Encoded nucleotides; those behind the last whole codon are left out.
-
-    Returns
-    -------
-    ndarray of uint8, shape (n // 3,)
-        Encoded amino acids, ``*`` for a stop, X for a codon with an ambiguity code.
-    """
+    """Translate a sequence from its first nucleotide on."""
     codons = codes[: len(codes) // 3 * 3].reshape(-1, 3).astype(np.int64)
     numbers = codons @ np.array([16, 4, 1])
     numbers[(codons == OTHER).any(axis=1)] = _UNKNOWN_CODON
@@ -43,17 +32,6 @@ def longest_frame(codes: NDArray[np.uint8]) -> tuple[int, int]:
     """Return where the longest open reading frame of the forward strand lies.
 
     A frame runs from an ATG to the next stop, or to the last whole codon if there is none.
-
-    Parameters
-    ----------
-    codes : ndarray of uint8, shape (n,)
-        Encoded nucleotides.
-
-    Returns
-    -------
-    start, end : int
-        The frame is ``codes[start:end]``, its stop codon included; equal if there is no ATG.
-        Ties: of the most amino acids, the frame that begins first.
     """
     frames = (
         (end - start, -(3 * start + frame))
@@ -68,18 +46,7 @@ def longest_frame(codes: NDArray[np.uint8]) -> tuple[int, int]:
 
 
 def longest_protein(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return the protein of the longest open reading frame, see `longest_frame`.
-
-    Parameters
-    ----------
-    codes : ndarray of uint8, shape (n,)
-        Encoded nucleotides.
-
-    Returns
-    -------
-    ndarray of uint8, shape (k,)
-        Encoded amino acids without the stop, empty if there is no ATG.
-    """
+    """Return the protein of the longest open reading frame, see `longest_frame`."""
     start, end = longest_frame(codes)
     acids = translate(codes[start:end])
     return acids[:-1] if acids.size and acids[-1] == _STOP else acids
@@ -137,24 +104,7 @@ _X = encode_protein(b"X")[0]
 
 @cache
 def amino_acids(code: int = STANDARD) -> NDArray[np.uint8]:
-    """Return the amino acid of each word of three nucleotide codes.
-
-    Parameters
-    ----------
-    code : int
-        Number of a genetic code, one of `GENETIC_CODES`.
-
-    Returns
-    -------
-    ndarray of uint8, shape (5, 5, 5)
-        Encoded amino acids, ``*`` for a stop. All ambiguity codes are N. A codon with N has the
-        amino acid that all codons it may be have, X if these differ; in no code is it a stop.
-
-    Raises
-    ------
-    ScoringError
-        If there is no such code.
-    """
+    """Return the amino acid of each word of three nucleotide codes."""
     if code not in _DIFFERENCES:
         raise ScoringError(f"genetic code {code}; expected one of {GENETIC_CODES}")
     table = np.full((OTHER + 1,) * 3, _X, dtype=np.uint8)

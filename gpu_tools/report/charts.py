@@ -44,18 +44,7 @@ _LEAST_EVALUE = 1e-300
 
 
 def overview(loci: list[DrawnLocus]) -> dict | None:
-    """Return the picture of the best gene model of each locus, None without an accepted chain.
-
-    Parameters
-    ----------
-    loci : list of DrawnLocus
-
-    Returns
-    -------
-    dict or None
-        Vega-Lite: exons to one scale, introns as short lines, colour by identity. At most
-        `MOST_MODELS` loci, those of the lowest E-values.
-    """
+    """Return the picture of the best gene model of each locus, None without an accepted chain."""
     chosen = [locus for locus in loci if locus.accepted]
     if not chosen:
         return None
@@ -134,20 +123,7 @@ def _specification(chart) -> dict:
 
 
 def heat_map(findings: Findings, links: dict[str, str]) -> dict | None:
-    """Return the picture of targets by bases, None if either is only one.
-
-    Parameters
-    ----------
-    findings : Findings
-    links : dict of str to str
-        The page's part that shows a base.
-
-    Returns
-    -------
-    dict or None
-        Vega-Lite: a square for each accepted chain, coloured by identity, a dot for other cases.
-        With more than `MOST_CELLS` targets or bases only those with an accepted chain are there.
-    """
+    """Return the picture of targets by bases, None if either is only one."""
     rows = findings.rows
     if _too_many(rows):
         bases, targets = map(set, _names(findings.accepted))
@@ -203,17 +179,7 @@ def _heat_map_chart(values, bases, targets, methods):
 
 
 def score_points(findings: Findings) -> dict | None:
-    """Return identity and E-value against score, side by side, None without any chain.
-
-    Parameters
-    ----------
-    findings : Findings
-
-    Returns
-    -------
-    dict or None
-        Vega-Lite, of at most `MOST_POINTS` chains: accepted ones first.
-    """
+    """Return identity and E-value against score, side by side, None without any chain."""
     rows = [row for row in findings.rows if row.alignment.chain]
     rows = sorted(rows, key=lambda row: not is_accepted(row))[:MOST_POINTS]
     if not rows:
@@ -243,17 +209,7 @@ def _point(row: ScoredRow) -> dict:
 
 
 def accuracy_bars(findings: Findings) -> dict | None:
-    """Return sensitivity and precision over all annotated loci, None without annotation.
-
-    Parameters
-    ----------
-    findings : Findings
-
-    Returns
-    -------
-    dict or None
-        Vega-Lite: a panel each for nucleotides and exons.
-    """
+    """Return sensitivity and precision over all annotated loci, None without annotation."""
     values = _ratios(findings)
     return _specification(_accuracy_chart(values)) if values else None
 
@@ -307,18 +263,7 @@ _CHEVRONS = {"+": "M-0.5,-0.8L0.4,0L-0.5,0.8", "-": "M0.5,-0.8L-0.4,0L0.5,0.8"}
 
 
 def template(candidates: bool) -> dict:
-    """Return the specification of a locus's figure without its data.
-
-    Parameters
-    ----------
-    candidates : bool
-        Whether there is a panel of candidates below.
-
-    Returns
-    -------
-    dict
-        Vega-Lite. Positions of its data are pixels.
-    """
+    """Return the specification of a locus's figure without its data."""
     layers = [_bands(), *_axis(), _introns(), _signs(), _exons(), _numbers(), *_texts()]
     models = alt.layer(*layers).properties(width=AXIS_WIDTH, height=100)
     parts = [models, _candidates()] if candidates else [models]
@@ -326,21 +271,7 @@ def template(candidates: bool) -> dict:
 
 
 def filled(specification: dict, figure: ModelFigure, title: str = "") -> dict:
-    """Return a template with the data of a locus, and a title.
-
-    Parameters
-    ----------
-    specification : dict
-        What `template` returns.
-    figure : ModelFigure
-    title : str
-        Without one there is none.
-
-    Returns
-    -------
-    dict
-        Vega-Lite that needs nothing else.
-    """
+    """Return a template with the data of a locus, and a title."""
     found = copy.deepcopy(specification)
     found["vconcat"][0]["height"] = figure.height
     found["datasets"] = figure.datasets
@@ -454,36 +385,13 @@ _OUTERMOST = ("$schema", "config", "datasets")
 
 
 def locus_figure(locus: DrawnLocus, findings: Findings) -> dict:
-    """Return the figure of a locus with its title.
-
-    Parameters
-    ----------
-    locus : DrawnLocus
-    findings : Findings
-
-    Returns
-    -------
-    dict
-        Vega-Lite that needs nothing else.
-    """
+    """Return the figure of a locus with its title."""
     figure = model_figure(locus, findings)
     return filled(template(bool(figure.datasets["candidates"])), figure, title_of(locus))
 
 
 def structures(findings: Findings, loci: list[DrawnLocus]) -> dict:
-    """Return the figures of loci as one.
-
-    Parameters
-    ----------
-    findings : Findings
-    loci : list of DrawnLocus
-        From top to bottom.
-
-    Returns
-    -------
-    dict
-        Vega-Lite that needs nothing else.
-    """
+    """Return the figures of loci as one."""
     figures = [locus_figure(locus, findings) for locus in loci]
     parts = [_inlined(figure, figure["datasets"]) for figure in figures]
     inner = [{k: v for k, v in part.items() if k not in _OUTERMOST} for part in parts]
@@ -510,16 +418,7 @@ _LEAST_SECONDS = 1e-6
 
 
 def charts_of(findings: Findings) -> dict[str, dict]:
-    """Return Vega-Lite by name, of what there is to draw.
-
-    Parameters
-    ----------
-    findings : Findings
-
-    Returns
-    -------
-    dict of str to dict
-    """
+    """Return Vega-Lite by name, of what there is to draw."""
     own = findings.parallelism
     found = {
         "job_times": _job_times(findings.jobs), "case_times": _case_times(own.cases),

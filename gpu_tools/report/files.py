@@ -35,25 +35,7 @@ def write_session(
     tracks: Iterable[Path],
     locus: str = "",
 ) -> None:
-    """Write a session for IGV; it names files relative to itself.
-
-    Parameters
-    ----------
-    path : path-like
-        File to write, ``.xml``.
-    genome : path-like or None
-        FASTA with its index beside it. Without one IGV shows the tracks on the genome that is
-        loaded.
-    tracks : iterable of Path
-        Files to show, from top to bottom.
-    locus : str
-        What to show first, ``RECORD:START-END``.
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be written.
-    """
+    """Write a session for IGV; it names files relative to itself."""
     folder = Path(path).resolve().parent
     attributes = {"version": SESSION_VERSION, "locus": locus or "All"}
     if genome is not None:
@@ -94,20 +76,7 @@ _PNG_SCALE = 2
 
 
 def write_figures(folder: str | Path, figures: dict[str, dict]) -> None:
-    """Write each figure as SVG, PNG and Vega-Lite's JSON.
-
-    Parameters
-    ----------
-    folder : path-like
-        Where to write; it is made if it is missing.
-    figures : dict of str to dict
-        Vega-Lite specifications by name; symbols that file names should not hold become ``_``.
-
-    Raises
-    ------
-    OutputError
-        If a file cannot be written.
-    """
+    """Write each figure as SVG, PNG and Vega-Lite's JSON."""
     folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -138,20 +107,7 @@ def _write(stem: Path, specification: dict) -> None:
 
 
 def write_svg(path: str | Path, specification: dict) -> None:
-    """Write a figure as SVG.
-
-    Parameters
-    ----------
-    path : path-like
-        File to write; ``-`` is standard output.
-    specification : dict
-        Vega-Lite.
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be written.
-    """
+    """Write a figure as SVG."""
     with open_output(path) as stream:
         stream.write(vl_convert.vegalite_to_svg(specification))
 
@@ -203,22 +159,7 @@ class Picture(NamedTuple):
 
 
 def linked_files(folder: Path, others: Iterable[Path], page: Path) -> list[LinkedFile]:
-    """Return the files that a page links to.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the results.
-    others : iterable of Path
-        Further files.
-    page : Path
-        The page; addresses are relative to its folder.
-
-    Returns
-    -------
-    list of LinkedFile
-        Those that exist.
-    """
+    """Return the files that a page links to."""
     known = [folder / name for name in _MEANINGS]
     known += [path for name in _FOLDERS for path in sorted((folder / name).glob("*.*"))]
     paths = dict.fromkeys(path for path in (*known, *others) if path.is_file())
@@ -246,18 +187,7 @@ def _size(path: Path) -> str:
 
 
 def pictures(folder: Path) -> list[Picture]:
-    """Return the figures of segments and local alignments.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the results.
-
-    Returns
-    -------
-    list of Picture
-        The first `_MOST_PICTURES` that are not too large for a page.
-    """
+    """Return the figures of segments and local alignments."""
     paths = [path for name in _FOLDERS for path in sorted((folder / name).glob("*.svg"))]
     small = [path for path in paths if path.stat().st_size <= _LARGEST_PICTURE]
     return [

@@ -45,26 +45,7 @@ class SequenceFile(NamedTuple):
 def splice_sites(
     file: SequenceFile, introns: Iterable[tuple[Interval, str]]
 ) -> dict[tuple[Interval, str], str]:
-    """Return donor and acceptor of introns.
-
-    Parameters
-    ----------
-    file : SequenceFile
-        Where the base lies.
-    introns : iterable of ((int, int), str)
-        Each intron, 0-based half-open in the base's record, and its strand.
-
-    Returns
-    -------
-    dict of ((int, int), str) to str
-        Two nucleotides each, on the intron's strand, such as ``GT-AG``. Introns of less than four
-        nucleotides are left out.
-
-    Raises
-    ------
-    InputError
-        If the file or its record cannot be read.
-    """
+    """Return donor and acceptor of introns."""
     wanted = [(i, s) for i, s in dict.fromkeys(introns) if i[1] - i[0] >= 4]
     loci = [
         Locus(file.record, a - file.start, b - file.start)
@@ -127,22 +108,7 @@ class Parallelism(NamedTuple):
 
 
 def read_parallelism(folders: Iterable[Path]) -> Parallelism:
-    """Read the tables of spliced-estimate that lie in some folders.
-
-    Parameters
-    ----------
-    folders : iterable of Path
-
-    Returns
-    -------
-    Parallelism
-        Without cases if there are no tables.
-
-    Raises
-    ------
-    InputError
-        If a table is broken.
-    """
+    """Read the tables of spliced-estimate that lie in some folders."""
     folders = list(folders)
     cases = [case for folder in folders for case in _read_cases(folder / ESTIMATE)]
     return Parallelism(cases, _read_histograms(folder / HISTOGRAMS for folder in folders))
@@ -179,13 +145,7 @@ def _read_histograms(paths: Iterable[Path]) -> dict[str, list[Bar]]:
 
 
 def read_calls(path: Path) -> dict[tuple[str, str], float]:
-    """Return the seconds of one call with all cases by mode and kind of device, if they are there.
-
-    Raises
-    ------
-    InputError
-        If the table is broken.
-    """
+    """Return the seconds of one call with all cases by mode and kind of device, if known."""
     if not path.exists():
         return {}
     rows = read_checked(path, ("mode", "kind", "seconds"), key=("mode", "kind"))
@@ -241,23 +201,7 @@ def read_checked(
     checks: Mapping[str, Check] | None = None,
     key: Sequence[str] = (),
 ) -> list[tuple[Location, dict]]:
-    """Return the rows of a table and their places.
-
-    Parameters
-    ----------
-    path : Path
-    required, optional : sequence of str
-        Columns, see `read_table`.
-    checks : mapping of str to callable
-        By column: raises for a text that it cannot hold. None is not looked at.
-    key : sequence of str
-        Columns that together differ between rows.
-
-    Raises
-    ------
-    InputError
-        As `read_table`, for a wrong text, and for two rows of one key.
-    """
+    """Return the rows of a table and their places."""
     found, places = [], {}
     for line, row in read_table(path, required, optional, comments=False):
         place = Location(path, line)
@@ -387,25 +331,7 @@ def is_accepted(row: ScoredRow) -> bool:
 
 
 def read_findings(results: PathLike, extra: Extra = NO_FILES) -> Findings:
-    """Read the results of the workflow, or of single commands.
-
-    Parameters
-    ----------
-    results : path-like
-        A folder with ``scores.tsv``, or a table of scores. What the workflow writes beside the
-        table is taken if it is there.
-    extra : Extra
-        Further files.
-
-    Returns
-    -------
-    Findings
-
-    Raises
-    ------
-    InputError
-        If there is no table of scores, or a file is broken.
-    """
+    """Read the results of the workflow, or of single commands."""
     scores = _scores_of(Path(results))
     columns, rows = read_scores(scores)
     _check_numbers(scores, rows)
@@ -430,19 +356,7 @@ def read_findings(results: PathLike, extra: Extra = NO_FILES) -> Findings:
 def findings_of(
     rows: list[ScoredRow], candidates: Mapping[str, ExonSet], annotation: Mapping[str, ExonSet]
 ) -> Findings:
-    """Return findings of rows alone.
-
-    Parameters
-    ----------
-    rows : list of ScoredRow
-    candidates, annotation : mapping of str to ExonSet
-        Exons by the name of the base, in the coordinates of its record.
-
-    Returns
-    -------
-    Findings
-        Without sequences, phases, accuracy and jobs.
-    """
+    """Return findings of rows alone."""
     records = {row.fields["base"]: row.alignment.base for row in rows}
     sets = (_joined(records, exons, ()) for exons in (candidates, annotation))
     return Findings(Path(), [], rows, *sets, {}, {}, [], [])

@@ -91,25 +91,7 @@ def _folder(path: str | os.PathLike) -> Path:
 
 
 def read_gene_set(path: str | os.PathLike, conserved: str | os.PathLike | None = None):
-    """Read a gene set.
-
-    Parameters
-    ----------
-    path : path-like
-        Folder of the files, under the names `MODELS`, `GENES`, `TARGETS` and `SUMMARY`; or the
-        first of them.
-    conserved : path-like, optional
-        Names of targets, one a line, or families and targets, separated by a tab.
-
-    Returns
-    -------
-    GeneSetFindings
-
-    Raises
-    ------
-    InputError
-        If a file is no such file, or a name of the conserved set is no target.
-    """
+    """Read a gene set."""
     folder = _folder(path)
     lengths, exons = _read_models(folder / MODELS)
     genes = []
@@ -193,13 +175,6 @@ def completeness(families: dict[str, list[str]], targets: list[dict]) -> dict[st
 
     A family is complete if `COMPLETE` of one of its targets are aligned, and a fragment if less.
     It has several genes if that target has several loci.
-
-    Parameters
-    ----------
-    families : dict of str to list of str
-        Names of targets by family.
-    targets : list of dict
-        Rows of the table of targets.
     """
     rows = {row["target"]: row for row in targets}
     states = Counter(dict.fromkeys(STATES, 0))
@@ -227,16 +202,7 @@ _STRANDS = {"+": COLOURS["candidates"], "-": COLOURS["sites"]}
 
 
 def charts_of(findings: GeneSetFindings) -> dict[str, dict]:
-    """Return Vega-Lite by name, of what there is to draw.
-
-    Parameters
-    ----------
-    findings : GeneSetFindings
-
-    Returns
-    -------
-    dict of str to dict
-    """
+    """Return Vega-Lite by name, of what there is to draw."""
     found = {
         "genes": _genes(findings), "targets_by_identity": _targets(findings),
         "intron_sites": _introns(findings.summary.get("introns", {})),
@@ -361,19 +327,7 @@ _FILES = ("*.gff3", "*.tsv", "*.fa", "*.json")
 
 
 def write_gene_page(path: str | Path, title: str, findings: GeneSetFindings) -> None:
-    """Write the page of a gene set.
-
-    Parameters
-    ----------
-    path : path-like
-    title : str
-    findings : GeneSetFindings
-
-    Raises
-    ------
-    OutputError
-        If the page cannot be written.
-    """
+    """Write the page of a gene set."""
     page = page_template("gene_set.html")
     text = page.render(_content(Path(path), title, findings))
     with open_output(path) as stream:

@@ -211,19 +211,7 @@ class ModelFigure(NamedTuple):
 
 
 def model_figure(locus: DrawnLocus, findings: Findings) -> ModelFigure:
-    """Return what is drawn of a locus.
-
-    Parameters
-    ----------
-    locus : DrawnLocus
-    findings : Findings
-
-    Returns
-    -------
-    ModelFigure
-        Lanes of the annotation on each strand and of each chain, an axis on which introns are
-        shortened, and the best candidates by score.
-    """
+    """Return what is drawn of a locus."""
     groups = [("annotation", _annotated(locus.within(findings.annotation)))]
     methods = dict.fromkeys(map(method_of, locus.rows))
     groups += [(method, _chains(locus, method)) for method in methods]

@@ -110,21 +110,7 @@ class Report:
 
 
 def write_page(report: Report, around: Surroundings) -> None:
-    """Write the page of a report.
-
-    Parameters
-    ----------
-    report : Report
-    around : Surroundings
-        Title, path, and links.
-
-    Raises
-    ------
-    InputError
-        If sequences that figures need cannot be read.
-    OutputError
-        If the page cannot be written.
-    """
+    """Write the page of a report."""
     page = page_template("page.html")
     text = page.render(_content(report, around))
     with open_output(around.path) as stream:
@@ -231,15 +217,5 @@ def facts(locus: DrawnLocus) -> str:
 
 
 def locus_figures(report: Report) -> dict[str, dict]:
-    """Return the figures of loci by name, as Vega-Lite that needs nothing else.
-
-    Parameters
-    ----------
-    report : Report
-
-    Returns
-    -------
-    dict of str to dict
-        ``locus_NAME`` for each locus that has a figure.
-    """
+    """Return the figures of loci by name, as Vega-Lite that needs nothing else."""
     return {f"locus_{x.name}": locus_figure(x, report.findings) for x in report.drawn}

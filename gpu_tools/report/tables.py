@@ -80,17 +80,7 @@ def _number(text: str | None) -> float | None:
 
 
 def loci_table(loci: list[DrawnLocus]) -> Table:
-    """Return a row a locus and method: its best chain there.
-
-    Parameters
-    ----------
-    loci : list of DrawnLocus
-
-    Returns
-    -------
-    Table
-        Accepted chains alone.
-    """
+    """Return a row a locus and method: its best chain there."""
     found = [
         (locus, min(rows, key=rank), len(rows))
         for locus in loci
@@ -110,19 +100,7 @@ def _by(rows: Iterable[ScoredRow], key: Callable) -> dict[str, list[ScoredRow]]:
 
 
 def targets_table(findings: Findings, link: Callable[[ScoredRow], str]) -> Table:
-    """Return a row a target: at how many loci it was accepted, and its best chain.
-
-    Parameters
-    ----------
-    findings : Findings
-    link : callable
-        Names the part of the page for a row of scores.
-
-    Returns
-    -------
-    Table
-        In the order of the table of scores.
-    """
+    """Return a row a target: at how many loci it was accepted, and its best chain."""
     columns = (
         Column("target"), Column("length", True), Column("tried on", True),
         Column("accepted", True), Column("best locus"), *_OF_CHAIN[1:],
@@ -140,19 +118,7 @@ def targets_table(findings: Findings, link: Callable[[ScoredRow], str]) -> Table
 
 
 def cases_table(findings: Findings, link: Callable[[ScoredRow], str]) -> Table:
-    """Return a row a case and method, as the table of scores has them.
-
-    Parameters
-    ----------
-    findings : Findings
-    link : callable
-        Names the part of the page for a row of scores.
-
-    Returns
-    -------
-    Table
-        Of more than `MOST_ROWS` rows those of accepted chains, then others.
-    """
+    """Return a row a case and method, as the table of scores has them."""
     rows = findings.rows
     if len(rows) > MOST_ROWS:
         rows = sorted(rows, key=lambda row: not is_accepted(row))[:MOST_ROWS]
@@ -165,16 +131,7 @@ def cases_table(findings: Findings, link: Callable[[ScoredRow], str]) -> Table:
 
 
 def accuracy_table(findings: Findings) -> Table:
-    """Return the table of accuracy, all loci together first.
-
-    Parameters
-    ----------
-    findings : Findings
-
-    Returns
-    -------
-    Table
-    """
+    """Return the table of accuracy, all loci together first."""
     columns = (
         Column("locus"), Column("method"), Column("exons"), Column("level"),
         Column("annotated", True), Column("predicted", True), Column("true", True),
@@ -192,16 +149,7 @@ def accuracy_table(findings: Findings) -> Table:
 
 
 def jobs_table(findings: Findings) -> Table:
-    """Return a row an alignment job of the workflow.
-
-    Parameters
-    ----------
-    findings : Findings
-
-    Returns
-    -------
-    Table
-    """
+    """Return a row an alignment job of the workflow."""
     columns = (
         Column("rule"), Column("batch"), Column("device"), Column("cases", True),
         Column("billion cells", True, 2),
@@ -217,16 +165,7 @@ def jobs_table(findings: Findings) -> Table:
 
 
 def parallelism_table(found: Parallelism) -> Table:
-    """Return a row a case: its candidates, what can run side by side, and how long it takes.
-
-    Parameters
-    ----------
-    found : Parallelism
-
-    Returns
-    -------
-    Table
-    """
+    """Return a row a case: its candidates, what can run side by side, and how long it takes."""
     columns = (
         Column("locus"), Column("target"), Column("candidates", True),
         Column("million cells", True, 2), Column("computed", True, 0, "%"), Column("groups", True),
@@ -262,18 +201,7 @@ class Card(NamedTuple):
 
 
 def cards(findings: Findings, loci: list[DrawnLocus]) -> list[Card]:
-    """Return the numbers of the first page.
-
-    Parameters
-    ----------
-    findings : Findings
-    loci : list of DrawnLocus
-        Those of these findings.
-
-    Returns
-    -------
-    list of Card
-    """
+    """Return the numbers of the first page."""
     accepted = findings.accepted
     bases = {row.fields["base"] for row in findings.rows}
     targets = {row.alignment.target for row in findings.rows}
@@ -333,17 +261,7 @@ def _large(number: int) -> str:
 
 
 def times(findings: Findings) -> str:
-    """Return what the time model expects of the cases and jobs, in a sentence or two.
-
-    Parameters
-    ----------
-    findings : Findings
-
-    Returns
-    -------
-    str
-        Empty without a table of spliced-estimate.
-    """
+    """Return what the time model expects of the cases and jobs, in a sentence or two."""
     cases = findings.parallelism.cases
     if not cases:
         return ""

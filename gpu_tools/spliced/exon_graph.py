@@ -125,23 +125,7 @@ class ExonGraph:
 def build_exon_graph(
     codes: NDArray[np.uint8], exons: ExonSet, scoring: SplicedScoring, reverse: bool
 ) -> ExonGraph:
-    """Work out the stream of one strand.
-
-    Parameters
-    ----------
-    codes : ndarray of uint8, shape (m,)
-        Forward strand of the base sequence.
-    exons : ExonSet
-        Unique candidate exons of the strand, within the sequence.
-    scoring : SplicedScoring
-        For the exons' bonuses.
-    reverse : bool
-        Whether to work on the reverse strand.
-
-    Returns
-    -------
-    ExonGraph
-    """
+    """Work out the stream of one strand."""
     order, stream, tracks = _laid_out(codes, exons.starts, exons.ends, reverse)
     *arrays, by_end, first_by_end = tracks
     scores = exons.scores[order]
@@ -160,23 +144,7 @@ def _laid_out(codes, exon_starts, exon_ends, reverse):
 
 @njit(cache=True, nogil=True)
 def lay_out(length, exon_starts, exon_ends, backwards):
-    """Lay out the tracks of one strand.
-
-    Parameters
-    ----------
-    length : int
-        Symbols of the base, fewer than 2^31.
-    exon_starts, exon_ends : ndarray of int64, shape (B,)
-        Distinct exons on the forward strand.
-    backwards : bool
-        Whether positions count from the end of the base.
-
-    Returns
-    -------
-    order : ndarray of int64, shape (B,)
-        The exons by start and end in the direction of the positions.
-    tracks : Tracks
-    """
+    """Lay out the tracks of one strand."""
     # loops, for numba takes long to compile operations on arrays
     n, keys = len(exon_starts), np.empty(len(exon_starts), np.int64)
     left, right = np.empty(n, np.int64), np.empty(n, np.int64)

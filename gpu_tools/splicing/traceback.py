@@ -133,27 +133,7 @@ def _entered_at(entry, gain, first, missing):
 
 @njit(cache=True, nogil=True)
 def find_entry(rows, entries, gains, checkpoints, first, left, until):
-    """Go back through an exon until one of its entries explains the value at its end.
-
-    Parameters
-    ----------
-    rows : ExonRows
-    entries : Entries
-        Those of more than `left` nucleotides, or of `left` if none was looked for there.
-    gains : ndarray of int32, shape (R, n + 1)
-        W of `left` nucleotides in row ``left % R``. Updated: holds W of the latest R numbers.
-    checkpoints : ndarray of int32, shape (C, n + 1)
-        Takes W at multiples of `ROWS_BETWEEN_CHECKPOINTS` below `until`, unless it is empty.
-    first : int
-        No exon is entered at a smaller column.
-    left, until : int
-        Nucleotides of the exon that are done, and most of them to look at.
-
-    Returns
-    -------
-    entry, column, left : int
-        The number of the entry, or -1 if there is none; the column; the exon's nucleotides so far.
-    """
+    """Go back through an exon until one of its entries explains the value at its end."""
     # local names: an array read out of a tuple inside the loop costs an atomic reference count
     base, profile, lengths, numbers = rows.base, rows.profile, entries.lengths, entries.rows
     columns, gap, k, every = len(rows.target), np.int32(rows.gap), 0, ROWS_BETWEEN_CHECKPOINTS
@@ -426,24 +406,7 @@ def trace_back(
 
 
 def align_chain(codes, target, exons: NDArray[np.int32], scoring: SplicedScoring) -> TracedChain:
-    """Align a chain whose exons and their columns are known.
-
-    Parameters
-    ----------
-    codes : ndarray of uint8, shape (m,)
-        The strand's nucleotides in reading direction.
-    target : ndarray of uint8, shape (n,)
-        Encoded target.
-    exons : ndarray of int32, shape (E, 4)
-        Start, end, first and last target column of each exon, in reading direction; an exon's first
-        column is the last one of the exon before.
-    scoring : SplicedScoring
-
-    Returns
-    -------
-    TracedChain
-        Its alignment is that of `trace_back`.
-    """
+    """Align a chain whose exons and their columns are known."""
     lifted, free = lifted_scores(scoring), scoring.ends != "global"
     return chain_of(exons, *align_exons(codes, target, exons, lifted, scoring.gap, free), scoring)
 

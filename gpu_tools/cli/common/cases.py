@@ -47,14 +47,7 @@ class CaseInputs(NamedTuple):
 
 
 def read_cases(files: CaseFiles) -> CaseInputs:
-    """Read the cases of spliced alignment.
-
-    Raises
-    ------
-    InputError
-        If a file is bad, an exon lies on an unknown base or outside of it, or a pair names an
-        unknown sequence.
-    """
+    """Read the cases of spliced alignment."""
     return _with_candidates(files, Case)
 
 

@@ -42,15 +42,7 @@ matching = added(
 
 
 def read_patterns(path: str, alphabet: str, both_strands: bool) -> PatternSet:
-    """Read a pattern file.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, or a pattern is empty or holds an illegal symbol.
-    click.UsageError
-        For both strands of something that has but one.
-    """
+    """Read a pattern file."""
     if both_strands and ALPHABETS[alphabet].complement is None:
         raise click.UsageError(f"--both-strands has no meaning with --alphabet {alphabet}")
     read = _read_lines if alphabet == "bytes" else _read_records

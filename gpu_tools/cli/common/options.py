@@ -52,15 +52,7 @@ def note(*texts: str) -> None:
 
 @contextmanager
 def summed_up(context: click.Context, options: dict) -> Iterator[None]:
-    """Write a line to standard error when a command that has noted something ends well.
-
-    Parameters
-    ----------
-    context : click.Context
-        The command's.
-    options : dict
-        What the command receives; with ``quiet`` nothing is written.
-    """
+    """Write a line to standard error when a command that has noted something ends well."""
     start = time.monotonic()
     yield
     notes = context.meta.pop(_NOTES, None)
@@ -134,15 +126,7 @@ def lines(
 
 
 def time_left(seconds: float, done: int, total: int) -> str:
-    """Return how long the rest takes if it goes on as before, or nothing if that is unknown.
-
-    Parameters
-    ----------
-    seconds : float
-        Since the beginning.
-    done, total : int
-        Units of work.
-    """
+    """Return how long the rest takes if it goes on as before, or nothing if that is unknown."""
     if not 0 < done < total:
         return ""
     left = round(seconds * (total - done) / done)

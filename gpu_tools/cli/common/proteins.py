@@ -148,20 +148,7 @@ def check_protein_usage(context: click.Context, alignments: Iterable[str]) -> No
 
 
 def read_proteins(path: str, nucleotides: str = "--targets") -> dict[str, ProteinSequence]:
-    """Read proteins by name, a stop at the end, ``*`` or ``.``, left out.
-
-    Parameters
-    ----------
-    path : str
-        FASTA file.
-    nucleotides : str
-        The option that nucleotides are for.
-
-    Raises
-    ------
-    InputError
-        As `read_fasta`, or if no record has a residue, or one looks like nucleotides.
-    """
+    """Read proteins by name, a stop at the end, ``*`` or ``.``, left out."""
     found, odd = {}, OddItems("records without a residue, left out")
     for record in read_fasta(path, _encode_target):
         letters = decode_protein(record.codes)

@@ -94,15 +94,6 @@ def genes_of(transcripts: Sequence[Transcript]) -> list[LocusGene]:
 
     Two transcripts of one base and strand that share a nucleotide of an exon are isoforms of one
     gene; so are the isoforms of isoforms.
-
-    Parameters
-    ----------
-    transcripts : sequence of Transcript
-
-    Returns
-    -------
-    list of LocusGene
-        In the order of their first transcripts.
     """
     isoforms = defaultdict(list)
     for transcript, first in zip(transcripts, _first_isoforms(transcripts), strict=True):
@@ -181,11 +172,6 @@ def write_gtf(path, alignments, bases, targets) -> None:
     ``gene_id`` and ``transcript_id`` are the IDs of ``gene`` and ``mRNA`` in GFF3; isoforms share
     the first. A chain that translates also has ``CDS`` parts with frame, without the stop codon as
     GTF wants it, and ``start_codon`` and ``stop_codon`` where it has them.
-
-    Raises
-    ------
-    InputError
-        If a target's name holds a quotation mark, for which GTF has no escape.
     """
     with open_output(path) as stream:
         stream.writelines(_transcripts(alignments))
@@ -303,13 +289,7 @@ class _Model:
 
 
 def read_models(features: Iterable[Feature]) -> Iterator[_Model]:
-    """Yield the gene models of features that `write_gene_models` wrote, for `gene_lines`.
-
-    Raises
-    ------
-    InputError
-        For a feature that is not of such a file.
-    """
+    """Yield the gene models of features that `write_gene_models` wrote, for `gene_lines`."""
     lines: list[Feature] = []
     for feature in features:
         if feature.type in ("gene", "mRNA") and lines:

@@ -133,22 +133,7 @@ def write_shown(
     found: Iterable[tuple[ProteinAlignment, ProteinAlignment, Nucleotides]],
     scoring: ProteinScoring,
 ) -> None:
-    """Write alignments as text, a paragraph a line of symbols; the file appears when complete.
-
-    Parameters
-    ----------
-    path : str or PathLike
-    found : iterable of (ProteinAlignment, ProteinAlignment, Sequence)
-        Alignments with a chain, as they are, and in the coordinates that are to be shown, and the
-        base sequence of the former.
-    scoring : ProteinScoring
-        Its pairs above 0 are marked.
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be written.
-    """
+    """Write alignments as text, a paragraph a line of symbols; the file appears when complete."""
     with open_output(path) as stream:
         for own, moved, base in found:
             stream.write("\n".join([_head(moved), *shown_lines(own, moved, base, scoring), "", ""]))

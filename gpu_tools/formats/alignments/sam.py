@@ -93,13 +93,7 @@ def sorted_records(records, last_is_primary: bool = False) -> Iterator[pysam.Ali
 
 
 def header(bases: Mapping[str, int]) -> pysam.AlignmentHeader:
-    """Return the header of a file sorted by coordinate, with the references' lengths by name.
-
-    Raises
-    ------
-    InputError
-        If a name cannot stand in SAM.
-    """
+    """Return the header of a file sorted by coordinate, with the references' lengths by name."""
     check_reference_names(bases)
     return pysam.AlignmentHeader.from_dict({
         "HD": {"VN": "1.6", "SO": "coordinate"},

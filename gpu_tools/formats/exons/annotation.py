@@ -37,11 +37,6 @@ def read_annotated_exons(path: str | os.PathLike) -> dict[str, ExonSet]:
 
     That is, of a file in any format that `read_exons` knows, what `read_coding_segments` reads if
     there are features CDS, else all exons; parts of one exon, of a transcript, are joined.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read.
     """
     lines = list(read_lines(path))
     # any format but GFF3 and GTF lacks the columns, and has no feature CDS
@@ -58,22 +53,6 @@ def read_coding_segments(path: str | os.PathLike) -> dict[str, ExonSet]:
     GTF leaves the stop codon out of CDS and lists it as ``stop_codon``; it is joined to the
     segment of its transcript that it touches, so that segments mean the same in both formats.
     Segments of a transcript that abut are one, and repeated ones count once.
-
-    Parameters
-    ----------
-    path : str or PathLike
-        GFF3 or GTF, plain or compressed.
-
-    Returns
-    -------
-    dict of str to ExonSet
-        Segments by sequence name, 0-based half-open; equal ones as often as transcripts have
-        them.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, is neither format, or has no CDS.
     """
     return _segments(path, list(read_lines(path)), CODING)
 
@@ -148,22 +127,6 @@ def read_coding(path: str | os.PathLike) -> dict[str, tuple[CodingSequence, ...]
 
     A phase ``.`` follows from the segment before; that of a first segment is 0. Segments that abut,
     in one reading frame, are one, and a repeated line counts once.
-
-    Parameters
-    ----------
-    path : str or PathLike
-        Plain or compressed file; ``-`` is standard input.
-
-    Returns
-    -------
-    dict of str to tuple of CodingSequence
-        Coding sequences by sequence name.
-
-    Raises
-    ------
-    InputError
-        For a file without a coding sequence that can be read, a line that is neither format, or a
-        coding segment without transcript.
     """
     parts: dict[tuple[str, str], list[_CodingLine]] = defaultdict(list)
     stops: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
@@ -211,14 +174,7 @@ def _part(feature: Feature) -> _CodingLine:
 
 
 def _sequence(name: str, lines: list[_CodingLine], stops: list[tuple[int, int]]) -> CodingSequence:
-    """Join the lines of a coding sequence and its stop codon.
-
-    Raises
-    ------
-    InputError
-        If they lie on both strands, as those of trans-spliced genes do, or on none, or no phase is
-        known.
-    """
+    """Join the lines of a coding sequence and its stop codon."""
     first = lines[0]
     for line in lines:
         if line.strand not in _STRANDS:
@@ -288,21 +244,6 @@ def read_transcripts(path: str | os.PathLike) -> list[TranscriptExons]:
     A transcript without features ``exon`` has those that its CDS and stop codon make. Exons of a
     transcript that abut are one, and repeated ones count once. A transcript on both strands, as of
     trans-spliced genes, is left out with a warning.
-
-    Parameters
-    ----------
-    path : path-like
-        GFF3, where exons name transcripts by ``Parent``, or GTF with ``transcript_id``.
-
-    Returns
-    -------
-    list of TranscriptExons
-        In the order of their first exons.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, an exon names no transcript, or there is no exon.
     """
     found, seen = defaultdict(lambda: {EXON: [], CODING: [], STOP: []}), {}
     strands, odd = {}, {}

@@ -27,13 +27,7 @@ def parse_bed(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) -> dict
 
 
 def read_intervals(path: str | os.PathLike) -> list[tuple[str, int, int]]:
-    """Read the name, start and end (0-based half-open) of each line of a BED file.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, holds no interval, or a line is not BED.
-    """
+    """Read the name, start and end (0-based half-open) of each line of a BED file."""
     intervals = []
     for location, fields in bed_fields(path, read_lines(path)):
         _check_columns(location, fields)

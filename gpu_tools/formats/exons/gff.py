@@ -200,13 +200,7 @@ def _unquoted(text: str) -> str:
 
 
 def features(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) -> Iterator[Feature]:
-    """Yield the features of numbered lines of GFF3 or GTF, up to the sequences of GFF3.
-
-    Raises
-    ------
-    InputError
-        For a line that has not nine columns, or no name of a sequence.
-    """
+    """Yield the features of numbered lines of GFF3 or GTF, up to the sequences of GFF3."""
     for number, line in lines:
         if line.startswith((">", "##FASTA")):
             return
@@ -247,13 +241,7 @@ def parse_features(
     lines: Iterable[tuple[int, str]],
     unescape: Callable[[str], str] = unquote,
 ) -> dict[str, ExonSet]:
-    """Return exons and coding features of GFF3 or GTF by sequence, whose names are unescaped.
-
-    Raises
-    ------
-    InputError
-        If there are features, but none of these.
-    """
+    """Return exons and coding features of GFF3 or GTF by sequence, whose names are unescaped."""
     exons, seen = ExonCollector(), {}
     for feature in features(path, lines):
         seen[feature.type] = None

@@ -113,23 +113,12 @@ def parse_genscan(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) -> 
     """Return the exons of all reports in a file, predicted before suboptimal ones, by sequence.
 
     A sequence without any exon has an empty set. If no sequence has an exon, the result is empty.
-
-    Raises
-    ------
-    InputError
-        For a line that has no meaning in its section, and for a report that is cut short.
     """
     return _read(path, lines).exons.sets()
 
 
 def parse_report(path: str | os.PathLike, lines: Iterable[tuple[int, str]], length: int) -> ExonSet:
-    """Return the exons of a report on one sequence of a known length, whatever its name.
-
-    Raises
-    ------
-    InputError
-        As `parse_genscan`, and for a report on another number of sequences or bases.
-    """
+    """Return the exons of a report on one sequence of a known length, whatever its name."""
     reader = _read(path, lines)
     if reader.n_sequences != 1 or reader.length != length:
         raise InputError(
@@ -262,11 +251,6 @@ def parse_augustus(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) ->
     AUGUSTUS prints an exon in every transcript that has it, each time with the same probability;
     here it is returned once. The probabilities of its reading frames, which exclude each other,
     are added. Exons are sorted by strand (+ first), start, end and type; scores are 0.
-
-    Raises
-    ------
-    InputError
-        For a line that is neither a gene, a transcript nor an exon with a probability.
     """
     by_frame = {}
     for feature in features(path, lines):

@@ -244,29 +244,6 @@ def cut_locus(
     The index beside a plain or bgzip file (``.fai``, for bgzip also ``.gzi``) is used. A missing
     or unfit one is made first, and stays beside the file if the folder can be written. A file that
     cannot have an index is read through, one record at a time.
-
-    Parameters
-    ----------
-    path : str or PathLike
-        Plain or compressed file, FASTQ among them; ``-`` is standard input.
-    record : str
-        Name of the record.
-    start, end : int
-        The locus, 0-based half-open; it must lie within the record.
-    flank : int
-        Symbols to add on either side, as far as the record goes.
-
-    Returns
-    -------
-    Sequence
-        Named ``record:first-last`` with 1-based inclusive bounds of what was cut, the record's
-        length in the description (see `Locus.of_header`). If the record is itself named as a
-        locus, the name is that of the part of its record.
-
-    Raises
-    ------
-    InputError
-        If the record is unknown, the locus does not lie within it, or the file is bad.
     """
     return cut_loci(path, [Locus(record, start, end)], flank)[0]
 
@@ -277,27 +254,7 @@ def cut_loci(
     flank: int = 0,
     encode: Callable[[bytes], NDArray[np.uint8]] = encode,
 ) -> list[Sequence]:
-    """Cut several loci out of a FASTA file as `cut_locus` does one.
-
-    Parameters
-    ----------
-    path : str or PathLike
-    loci : iterable of Locus
-        Parts of the file's records; their records' lengths are not looked at.
-    flank : int
-    encode : callable
-        Turns symbols into codes; nucleotides by default.
-
-    Returns
-    -------
-    list of Sequence
-        In the order of the loci.
-
-    Raises
-    ------
-    InputError
-        As `cut_locus`.
-    """
+    """Cut several loci out of a FASTA file as `cut_locus` does one."""
     wanted = [RecordRegion(*locus[:3]) for locus in loci]
     return _cut(path, wanted, partial(_bounds, path, flank=flank), encode)
 
@@ -310,11 +267,6 @@ def cut_regions(
     """Cut regions out of a FASTA file as `cut_loci` cuts loci.
 
     A region that ends behind its record is clipped, with a warning.
-
-    Raises
-    ------
-    InputError
-        If a region names no record of the file, or begins behind its record, or the file is bad.
     """
     return _cut(path, list(regions), partial(_clipped, path), encode)
 
@@ -375,18 +327,7 @@ def read_record(path: str | os.PathLike, name: str) -> Sequence:
 
 
 def read_records(path: str | os.PathLike, names: Iterable[str]) -> list[Sequence]:
-    """Read some records of a FASTA or FASTQ file, which is read to its end once.
-
-    Returns
-    -------
-    list of Sequence
-        In the order of the names.
-
-    Raises
-    ------
-    InputError
-        If a record is unknown, or the file is bad; symbols of other records are not looked at.
-    """
+    """Read some records of a FASTA or FASTQ file, which is read to its end once."""
     names = list(names)
     wanted, found, known = set(names), {}, []
     for record in whole_records(path):  # to the end: a name may stand twice
@@ -407,11 +348,6 @@ def record_lengths(path: str | os.PathLike) -> dict[str, int]:
     """Return the number of symbols of each record by name, in the order of the file.
 
     An index is used and made as by `cut_locus`; the symbols need not be legal.
-
-    Raises
-    ------
-    InputError
-        As `fasta.read_fasta`, except for illegal symbols.
     """
     with closing(indexed_files(path)) as files:
         for file in files:

@@ -266,16 +266,6 @@ def stream_fasta(
     """Yield the records of a FASTA or FASTQ file in chunks; a thread reads and encodes the next.
 
     Files and errors are those of `fasta.read_fasta`.
-
-    Parameters
-    ----------
-    path : str or PathLike
-    table : ndarray of uint8, shape (256,)
-        Code of each byte, or 255 for one that is illegal.
-    expected : str
-        The legal symbols, in words for an error.
-    size : int
-        Most symbols of a chunk.
     """
     with closing(prefetch(_encoded(path, table, expected, size), _PREFETCHED)) as chunks:
         yield from chunks

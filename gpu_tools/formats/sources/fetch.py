@@ -179,38 +179,6 @@ class Provenance:
 def fetch(text: str, output: str | os.PathLike, settings: Settings | None = None) -> Provenance:
     """Get the sequences of a source and write them as FASTA.
 
-    Parameters
-    ----------
-    text : str
-        A file, an http or https address, ``ncbi:ACCESSION[:START-END]``,
-        ``ensembl:region:SPECIES:NAME:START-END[:STRAND]``, ``ensembl:gene:ID`` (on the gene's own
-        strand, with flanks), ``ensembl:cdna:ID`` (of a transcript, or a gene's canonical one) or
-        ``ensembl:homologue:ID:SPECIES`` (the canonical cDNA of a gene's orthologue). Positions
-        are 1-based and inclusive. ``#sha256=SUM`` or ``#md5=SUM`` behind it is checked against
-        the bytes that the source gives.
-    output : str or PathLike
-        File to write; it appears when complete. One that ends in ``.gz`` is compressed with
-        bgzip and indexed. A download that was stopped lies beside it in a hidden file, and a
-        second call goes on with it if the server can.
-    settings : Settings, optional
-        Addresses of the services, flanks of a gene, patience.
-
-    Returns
-    -------
-    Provenance
-
-    Raises
-    ------
-    InputError
-        If the text is no source, or what was got is no FASTA of nucleotides.
-    FetchError
-        If the source cannot be reached after all attempts, does not exist, or gives something
-        other than the requested sequence: an HTML page, an error text, another length or checksum.
-    OutputError
-        If the output cannot be written.
-
-    Notes
-    -----
     Of several orthologues in the species the one with the highest identity is fetched; on equal
     identity the one whose identifier comes first. Wait times are in `Patience`; NCBI gets
     three requests a second at most, ten with a key in ``NCBI_API_KEY``.
@@ -227,15 +195,7 @@ def fetch(text: str, output: str | os.PathLike, settings: Settings | None = None
 
 
 def check(path: Path, source: Source, request: Request) -> None:
-    """Raise an error unless the file is the source's complete answer to a request.
-
-    Raises
-    ------
-    TemporaryError
-        If a service's answer is no FASTA, and its text does not say that this is for good.
-    FetchError
-        If an address's answer is no FASTA.
-    """
+    """Raise an error unless the file is the source's complete answer to a request."""
     problem = _no_fasta(path, request)
     if problem:
         permanent = source.kind in _MANY or is_permanent(problem)

@@ -96,11 +96,6 @@ def partial_file(output: str | os.PathLike) -> Iterator[PartialFile]:
     It lies beside the output under a name that the next run knows, which goes on with it. A name
     that another process downloads into, or that is not a file of this user alone, is left as it
     is: then the file has a name of its own, which no other run goes on with.
-
-    Raises
-    ------
-    OutputError
-        If there can be no such file.
     """
     target = Path(output).absolute()
     shared = None if is_stream(output) else _open_shared(target.with_name(f".{target.name}.part"))
@@ -348,13 +343,6 @@ class Client:
         What an earlier call left in the file is continued if the server says that it is a part of
         the same answer. `check` gets the complete file; it raises `TemporaryError` for what is to
         be repeated, `FetchError` for what is not.
-
-        Raises
-        ------
-        FetchError
-            If there is no such answer, after as many attempts as patience allows.
-        OutputError
-            If the file cannot be written.
         """
 
         def attempt() -> None:

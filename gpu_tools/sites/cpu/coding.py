@@ -166,16 +166,7 @@ def _settle(rows, slot, carry, lanes):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def sweep_coding_block(lists, sizes, target, memory, weights, bounds, again):
-    """Sweep the boundaries ``bounds[0]`` to ``bounds[1] - 1``.
-
-    Parameters
-    ----------
-    lists : SiteLists
-        With stop codons.
-    sizes, target, memory, weights, again
-        As in `gpu_tools.sites.cpu.block`; one strip has all target columns.
-    bounds : tuple of (int, int)
-    """
+    """Sweep the boundaries ``bounds[0]`` to ``bounds[1] - 1``."""
     # local names: an array read out of a tuple inside the loop costs an atomic reference count
     codes, rising, stops = lists.codes, lists.rising, lists.stops
     first_usual, firsts, first_scores = lists.first

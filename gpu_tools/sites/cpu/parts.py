@@ -32,15 +32,7 @@ def inputs_for(reading: str) -> SweepInputs:
 
 
 def compile_part(name: str, reading: str = "any") -> None:
-    """Compile a function, with what it calls, for the types that it is called with.
-
-    Parameters
-    ----------
-    name : str
-        ``follow`` or ``sweep``.
-    reading : str
-        Whether chains translate, see `gpu_tools.tables_of`.
-    """
+    """Compile a function, with what it calls, for the types that it is called with."""
     lists, introns, sizes, target, memory, weights = inputs_for(reading)
     path, integers = np.empty(NUMBERS, np.int64), np.empty((0, 0), np.int32)
     chain = ChainLists(lists.codes, lists.first, lists.acceptors, lists.donors, introns)

@@ -26,23 +26,6 @@ def align_on_cpu(
 
     A case is large if one strand of it is more than a thread's share of all cases. Of the others
     each thread sweeps strands, of the largest first, so that all threads end at about one time.
-
-    Parameters
-    ----------
-    cases : list of SiteCase
-        Checked cases.
-    scoring : SplicedScoring
-    threads : int
-    finish : callable
-        Makes a case's result of the case, the strand of its best chain, and that strand's sweep;
-        of the case and twice None if it has no chain.
-    done : callable, optional
-        Called with the number of nominal cells that are done since its last call.
-
-    Returns
-    -------
-    list
-        The results, in the order of `cases`.
     """
     strands = SweptStrands(scoring)
     swept = [SweptCase(case, strands, finish, done or (lambda cells: None)) for case in cases]

@@ -260,28 +260,7 @@ def compile_for_memory(sites: Sites) -> RowPlan:
 
 @njit(cache=True, nogil=True)
 def write_plan(sites, before, row, ends):
-    """Compile a table whose chains need not translate.
-
-    Parameters
-    ----------
-    sites : Sites
-    before : int
-        First slot of the maxima before entries; groups follow, and then stored rows.
-    row : int
-        Slot of the current row, or `IN_REGISTERS`; the empty chain's row follows it.
-    ends : bool
-        Whether first entries and last exits have operations.
-
-    Returns
-    -------
-    boundaries, operations : ndarray of int32
-        See `RowPlan`.
-    layout : tuple of int
-        The first slot of a group, and the first stored one.
-    stored : tuple of int
-        See `StoredRows`.
-    n_hot : int
-    """
+    """Compile a table whose chains need not translate."""
     flags, kinds = sites.flags, sites.intron_kinds
     exits, entries, parts = count(flags, INNER_EXIT), count(flags, INNER_ENTRY), 1
     for kind in kinds:

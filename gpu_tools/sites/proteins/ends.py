@@ -82,21 +82,6 @@ def with_supported_ends(
     more than all did: what an end has of sites and of a start or stop codon may support it.
 
     See `unsupported_ends`.
-
-    Parameters
-    ----------
-    cases : list of ProteinCase
-    found : list of ProteinAlignment
-        Their results, anywhere. E-values stay: they are those of the alignments from end to end.
-    scoring : ProteinScoring
-        If the targets' ends are free, nothing is aligned for being an end.
-    align : callable
-        Aligns cases by the same scoring.
-
-    Returns
-    -------
-    list of ProteinAlignment or None
-        In positions of the cases' bases.
     """
     parts, results = dict(enumerate(map(_Part, cases))), [None] * len(cases)
     left = dict(enumerate(found))

@@ -55,23 +55,7 @@ def pair_bounds(target: NDArray[np.uint8], scoring: ProteinScoring) -> PairBound
 def protein_limits(
     table: SiteTable, pairs: PairBounds, scoring: ProteinScoring, width: int
 ) -> ProteinLimits:
-    """Work out the limits of a sweep.
-
-    Parameters
-    ----------
-    table : SiteTable
-        In which a chain may begin and end at every boundary.
-    pairs : PairBounds
-        Of the protein.
-    scoring : ProteinScoring
-    width : int
-        Columns of the sweep.
-
-    Raises
-    ------
-    ScoringError
-        If 32 bits could overflow, or a chain may not begin or end everywhere.
-    """
+    """Work out the limits of a sweep."""
     if CLOSED in (table.first.usual, table.last.usual):
         raise ScoringError("a table that is closed somewhere; expected chains to begin anywhere")
     step, pair = _largest_step(table), pairs.largest

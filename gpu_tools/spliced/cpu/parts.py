@@ -22,15 +22,7 @@ from gpu_tools.splicing.traceback import pair_scores
 
 
 def compile_part(name: str, dtype: type = np.int16) -> None:
-    """Compile a function, with what it calls, for the types that it is called with.
-
-    Parameters
-    ----------
-    name : str
-        ``trace`` or ``sweep``.
-    dtype : type
-        Of cells: int16 or int32.
-    """
+    """Compile a function, with what it calls, for the types that it is called with."""
     numbers, symbols = np.empty(0, np.int64), np.empty(0, np.uint8)
     cells, rows = np.empty(0, dtype), np.empty((0, 0), dtype)
     graph = GraphArrays(symbols, numbers, Tracks(*[numbers] * len(Tracks._fields)))

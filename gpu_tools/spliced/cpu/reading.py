@@ -84,21 +84,7 @@ class ReadingSweep(NamedTuple):
 
 
 def framed_tracks(graph: ExonGraph, codes: NDArray[np.uint8], complete: bool) -> FramedTracks:
-    """Find the framed tracks that can be part of a chain that translates.
-
-    Parameters
-    ----------
-    graph : ExonGraph
-    codes : ndarray of uint8, shape (m,)
-        The strand's nucleotides, in reading direction.
-    complete : bool
-        Whether chains begin with ATG and end with a stop codon; else they begin and end at any
-        codon.
-
-    Returns
-    -------
-    FramedTracks
-    """
+    """Find the framed tracks that can be part of a chain that translates."""
     ends = graph.ends[graph.exit_ends]
     found, first_exons, (exons, at, kinds) = _find_exits(
         codes, stop_words(), graph.starts, ends, graph.exit_tracks, complete
@@ -216,24 +202,7 @@ def reading_sweep(
     scoring: SplicedScoring,
     complete: bool,
 ) -> ReadingSweep:
-    """Sweep one strand of one case.
-
-    Parameters
-    ----------
-    graph : ExonGraph
-        With at least one exon.
-    codes : ndarray of uint8, shape (m,)
-        The strand's nucleotides, in reading direction.
-    target : ndarray of uint8, shape (n,)
-        Encoded target.
-    scoring : SplicedScoring
-    complete : bool
-        See `framed_tracks`.
-
-    Returns
-    -------
-    ReadingSweep
-    """
+    """Sweep one strand of one case."""
     dtype = np.dtype(np.int32)
     width = padded(len(target) + 1, 1, dtype.itemsize)
     check_cells(_magnitude(graph, 2 * width, scoring))

@@ -189,17 +189,7 @@ def _extended(values, used, more):
 
 @njit(cache=True, nogil=True)
 def score_cases(cases, terms, numbers, scores):
-    """Write the scores of some cases' best chains.
-
-    Parameters
-    ----------
-    cases : AllCases
-    terms : Terms
-    numbers : ndarray of int64
-        Cases with candidates; the strands of neighbours are laid out once if they are the same.
-    scores : ndarray of int64, shape (C,)
-        Of all cases; less than any score before.
-    """
+    """Write the scores of some cases' best chains."""
     buffer, laid = np.empty(0, terms.weights.dtype), np.full(2, -1)
     strands = [_lay_out_strand(cases, np.int64(0), terms.weights) for _ in range(0)]
     for case in numbers:
@@ -213,26 +203,7 @@ def score_cases(cases, terms, numbers, scores):
 
 @njit(cache=True, nogil=True)
 def align_cases(cases, terms, lifted, numbers):
-    """Find the best chains and alignments of some cases.
-
-    Parameters
-    ----------
-    cases : AllCases
-    terms : Terms
-    lifted : ndarray of int32
-        See `traceback.pair_scores`.
-    numbers : ndarray of int64
-        As for `score_cases`.
-
-    Returns
-    -------
-    table : ndarray of int64, shape (N, FIELDS)
-        A row a case: the job that has the chain, and how much it has in the arrays that follow.
-    exons : ndarray of int64
-        Numbers of exons among those of all strands, in transcript order.
-    letters : ndarray of uint8
-    run_lengths : ndarray of int64
-    """
+    """Find the best chains and alignments of some cases."""
     dtype, laid = terms.weights.dtype, np.full(2, -1)
     buffer, other_buffer = np.empty(0, dtype), np.empty(0, dtype)
     strands = [_lay_out_strand(cases, np.int64(0), terms.weights) for _ in range(0)]
@@ -304,21 +275,7 @@ def align_on_cpu(
     done: Callable[[int], None],
     sizes: WorkSizes = SIZES,
 ) -> Alignments:
-    """Align all cases on the CPU.
-
-    Parameters
-    ----------
-    columns : CaseColumns
-    scoring : SplicedScoring
-    threads : int
-    done : callable
-        Called with the nominal cells of cases that are done, by one thread at a time.
-    sizes : WorkSizes
-
-    Returns
-    -------
-    Alignments
-    """
+    """Align all cases on the CPU."""
     found, lifted, reporting = Alignments(columns), lifted_scores(scoring), Lock()
 
     def report(cells: int) -> None:

@@ -110,29 +110,7 @@ class Swept:
 
 @njit(cache=True, nogil=True)
 def trace_chain(graph, sweep, target, pairs, costs, end, column):
-    """Walk the best chain backwards.
-
-    Parameters
-    ----------
-    graph : GraphArrays
-    sweep : Sweep
-    target : ndarray of uint8, shape (n,)
-    pairs : tuple of ndarray
-        See `pair_scores`.
-    costs : tuple of (int, int, bool)
-        Gap score, intron penalty, and whether the target's ends are free.
-    end, column : int
-        See `BestEnd`.
-
-    Returns
-    -------
-    exons : ndarray of int64
-        In transcript order.
-    start : int
-        Target symbols before the alignment.
-    letters, lengths : ndarray
-        Runs of the operations.
-    """
+    """Walk the best chain backwards."""
     tracks, (lifted, profile), (gap, penalty, free) = graph.tracks, pairs, costs
     empty = np.empty(column + 1, dtype=np.int32)
     for c in range(column + 1):

@@ -368,18 +368,6 @@ def fill_warps(tiles, capacity):
 
     A part goes into the fullest of the last few tiles that have space for it and come no earlier
     than any tile that it reads from, else into a new one. So a tile reads from earlier ones only.
-
-    Parameters
-    ----------
-    tiles : WarpTiles
-    capacity : Capacity
-
-    Returns
-    -------
-    order : ndarray of int32, shape (G,)
-        The parts of all tiles, tile after tile.
-    first_parts : ndarray of int32, shape (P + 1,)
-        Where each tile begins in them, and last, their number.
     """
     parts, order = tiles.parts, tiles.order
     own_lanes, first_sources, ticks = parts.lanes, parts.first_sources, parts.ticks
@@ -437,25 +425,7 @@ def _by_tile(order, tile_of, held):
 
 @njit(cache=True, nogil=True)
 def arrange(tiles, filled, capacity, bonuses, tables):
-    """Write the tiles as tables in the tiles' order, see `sweep.sweep_warp_tiles`.
-
-    Parameters
-    ----------
-    tiles : WarpTiles
-    filled : tuple of ndarray
-        The parts by tile, and where each tile begins, see `fill_warps`.
-    capacity : Capacity
-    bonuses : ndarray of int64, shape (B,)
-        What an exon's last row adds to what follows it.
-    tables : TileTables
-        The tiles' numbers, 2 P + G + 3 S + 2 of them, their parts, 4 G, and their sources, 2 Q,
-        at least.
-
-    Returns
-    -------
-    int
-        Sources written; the empty chain's row is none.
-    """
+    """Write the tiles as tables in the tiles' order, see `sweep.sweep_warp_tiles`."""
     spans, parts = tiles.spans, tiles.parts
     numbers, own_parts, own_sources = tables
     order, first_parts = filled

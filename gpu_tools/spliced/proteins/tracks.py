@@ -77,16 +77,6 @@ def candidates_of(
 
     Of equal intervals with one phase the one of the best score stays. An interval that is listed
     with several phases is a candidate for each of them, and one for all if it is listed without.
-
-    Parameters
-    ----------
-    codes : ndarray of uint8, shape (m,)
-        The strand's nucleotides in reading direction.
-    exons : ExonSet
-        At least one candidate, all of the strand.
-    scoring : ProteinScoring
-    reverse : bool
-        Whether the strand is ``-``.
     """
     size = len(codes)
     left, right = (
@@ -134,19 +124,6 @@ def protein_limits(
     of which stands `no chain`, by one frameshift. Padding behind the last residue reaches no chain.
 
     No row has less than `no chain` and a gap opened; a codon left out opens one more.
-
-    Parameters
-    ----------
-    tracks : ProteinTracks
-        Of which one at least may be a chain's first.
-    target : ndarray of uint8, shape (m,)
-        Encoded residues.
-    scoring : ProteinScoring
-
-    Raises
-    ------
-    ScoringError
-        If 32 bits could overflow.
     """
     pairs = lifted_pairs(target, scoring)
     exons = np.repeat(np.arange(len(tracks.starts)), np.diff(tracks.first_exons))

@@ -240,13 +240,7 @@ def with_stop(intervals: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def shown(traced: TracedProtein, question: StrandAndProtein, stop: bool) -> dict:
-    """Return what a result shows of a chain; `stop` tells whether a stop codon is its end.
-
-    Returns
-    -------
-    dict
-        Fields of `gpu_tools.model.results.ProteinAlignment`.
-    """
+    """Return what a result shows of a chain; `stop` tells whether a stop codon is its end."""
     codons, residues, phases, positives = _columns(traced, question)
     return {
         "target_start": traced.first, "target_end": traced.last, "cigar": tuple(traced.runs),
@@ -324,18 +318,7 @@ Align = Callable[[Any, int, CaseProgress], ProteinAlignment]
 def align_largest_first(
     cases: list, align: Align, threads: int, done: Callable[[int], None]
 ) -> list[ProteinAlignment]:
-    """Align cases side by side, and return the results in their order.
-
-    Parameters
-    ----------
-    cases : list
-        They tell how many cells they have.
-    align : callable
-    threads : int
-        What cases leave of them is for each case's strands.
-    done : callable
-        Called with the number of cells that are done since its last call.
-    """
+    """Align cases side by side, and return the results in their order."""
     own_threads = max(threads // max(len(cases), 1), 1)
 
     def aligned(k: int) -> ProteinAlignment:

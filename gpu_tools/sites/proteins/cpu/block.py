@@ -98,28 +98,7 @@ def _take_exits(
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def sweep_protein_blocks(lists, columns, codons, state, saved, ends, record, blocks):
-    """Sweep blocks of boundaries one behind the other, in one call: calls wait for Python's lock.
-
-    Parameters
-    ----------
-    lists : SiteLists
-    columns : ProteinColumns
-    codons : ndarray of uint8, shape (5, 5, 5)
-        Rows of the profile.
-    state : ProteinState
-        Carried on; its rows are settled before and behind each block.
-    saved : ProteinState
-        Of arrays with one dimension more in front: filled in with the state before each block, if
-        there is room for it.
-    ends : ndarray, shape (B, 2, W)
-        Raised: the best ends of each block, the usual points left out, and its best exits.
-    record : tuple of ndarray
-        Three arrays of rows that are filled in, without rows if none are stored: H before exons may
-        be entered at a boundary, H behind, and chains that leave out the codon that ends there. Row
-        k is that of the boundary ``k - 3`` of the block; the first three are not filled in.
-    blocks : ndarray of int64, shape (B, 2)
-        The first boundary of each block, and the one behind it.
-    """
+    """Sweep blocks of boundaries in one call, because each call waits for Python's lock."""
     for number in range(len(blocks)):
         if len(saved.counts):
             _save(saved, number, state, columns.lanes)

@@ -180,30 +180,7 @@ DONE, LOST = -1, -2
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def follow(question, stored, checkpoints, memory, path, runs, exons):
-    """Follow the best chain back to its begin, or to where a checkpoint is needed.
-
-    Parameters
-    ----------
-    question : ProteinQuestion
-    stored : StoredBlocks
-        Of all blocks, or of none.
-    checkpoints : Checkpoints or None
-        None if all blocks are stored: then what sweeps between checkpoints need not be compiled.
-    memory : TraceMemory
-    path : ndarray of int64, shape (NUMBERS,)
-        Where to begin, and where the path has come to.
-    runs : ndarray of int64, shape (R, 2)
-        Letters, as numbers, and lengths so far, from the last one on.
-    exons : ndarray of int64, shape (E, 2)
-        Exons so far, from the last one on.
-
-    Returns
-    -------
-    int
-        `DONE`; `LOST` if nothing explains a cell; or the part before which a state is needed.
-    runs, exons : ndarray
-        As above, perhaps with more space.
-    """
+    """Follow the best chain back to its begin, or to where a checkpoint is needed."""
     length = stored.length
     usual, firsts, first_scores = question.lists.first
     while path[STAGE] >= 0:

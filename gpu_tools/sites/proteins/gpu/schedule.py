@@ -264,22 +264,7 @@ def align_on_gpus(
     on_cpu: Callable[[list], list],
     options: ProteinGpuOptions | None = None,
 ) -> list:
-    """Align all cases: sweeps on GPUs, chains and alignments on the CPU from their checkpoints.
-
-    Parameters
-    ----------
-    call : ProteinCall
-    ordinals : tuple of int
-        GPUs; each gets about the same number of cells.
-    on_cpu : callable
-        Aligns cases that the kernel does not take, or that the GPU's memory does not hold.
-    options : ProteinGpuOptions, optional
-
-    Returns
-    -------
-    list
-        The results, in the order of the cases.
-    """
+    """Align all cases: sweeps on GPUs, chains and alignments on the CPU from their checkpoints."""
     cases, options, left = call.cases, options or ProteinGpuOptions(), []
     results, jobs = [None] * len(cases), _jobs(call, options.block)
 

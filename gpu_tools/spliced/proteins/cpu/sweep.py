@@ -46,30 +46,7 @@ BEFORE_STOP = PHASES
 
 @njit(cache=True, nogil=True)
 def sweep_tracks(codes, tracks, part, columns, codons, penalty, exits, entries, work, record):
-    """Sweep tracks of a strand behind those before them, or one again to record its rows.
-
-    Parameters
-    ----------
-    codes : ndarray of uint8, shape (n,)
-        The strand's nucleotides in reading direction.
-    tracks : ProteinTracks
-    part : tuple of (int, int)
-        The first track, and the one behind the last.
-    columns : ProteinColumns
-    codons : ndarray of uint8, shape (5, 5, 5)
-        Rows of the profile.
-    penalty : int
-        Of an intron.
-    exits : ndarray, shape (EXITS * D, W)
-        The rows of the ends: raised by the sweep, `none` before.
-    entries : ndarray, shape (3 * T, W)
-        The rows with which tracks begin: raised by the sweep, `none` before.
-    work : ndarray, shape (SPLITS + RECENT + PHASES, W)
-        Of the type of cells: all `none`, or as the part before has left it.
-    record : tuple of ndarray
-        Empty, or filled in for one track: rows of H and of chains that leave a codon out, from the
-        fourth on the row of the track's first boundary.
-    """
+    """Sweep tracks of a strand behind those before them, or one again to record its rows."""
     before, rows, gaps = work[:SPLITS], work[SPLITS : SPLITS + RECENT], work[SPLITS + RECENT :]
     first, past = part
     again, taken = len(record[0]) > 0, tracks.before[first - 1] if first else 0
