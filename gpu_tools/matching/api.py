@@ -297,11 +297,7 @@ def _find(finder: Finder, errors: int | None, where: Device) -> Find:
     finder.numbers = chosen.others
     text = "of %d patterns and strands %d are looked up by parts, the others searched by recurrence"
     _log.info(text, len(finder.probes), len(finder.probes) - len(chosen.others))
-    find = (
-        _find_by_recurrence(finder, where)
-        if chosen.others
-        else lambda text_block: text_blocks.NO_HITS
-    )
+    find = _find_by_recurrence(finder, where) if chosen.others else _find_nothing
     if not chosen.probes:
         return find
     find_seeds = _search(library(chosen.probes, finder.matches), where, finder.threads)
