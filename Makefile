@@ -18,7 +18,7 @@ help:
 	@echo "make kills  kill commands and the workflow at random moments: KILLS=300 WORKFLOW_KILLS=30"
 	@echo "make slurm  run the tests that need SLURM (as root, tests/slurm/one_node.sh start)"
 	@echo "make lint   check style, docstrings and workflow"
-	@echo "make bench  run the benchmarks"
+	@echo "make bench  run the benchmarks that need no data of their own"
 	@echo "make tables write the tables of pages from the benchmarks' records"
 	@echo "make reproduce  write one page of the sources' tables and figures: FRESH=1 measures the time model here"
 	@echo "make docs   write the site of all pages to site/; a broken link is an error"
@@ -61,7 +61,7 @@ lint: $(VENV)/.lint
 	$(BIN)/snakemake --lint
 
 bench: $(VENV)/.tests
-	@for program in benchmarks/*/bench_*.py; do echo "$$program"; name=$${program%.py}; $(BIN)/python -m "$$(echo "$$name" | tr / .)" || exit 1; done
+	@for program in $$(grep -L needs_folder=True benchmarks/*/bench_*.py); do echo "$$program"; name=$${program%.py}; $(BIN)/python -m "$$(echo "$$name" | tr / .)" || exit 1; done
 
 tables: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.tables

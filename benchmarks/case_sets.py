@@ -40,7 +40,7 @@ from gpu_tools.model.resources import resource_path
 SHARED_START, SHARED_END = 0.38, 0.22
 """Probability that a candidate takes over the start, or the end, of an earlier one."""
 PARENTS = 8
-"""An exon that shares takes the most alike in length of so many."""
+"""An exon that shares an end takes the most alike in length of eight earlier exons."""
 EXONS_FOLLOW_BASE, TARGET_FOLLOWS_BASE = 0.9, 0.6
 """Correlation of the normal scores behind the ranks."""
 EXON_LENGTH_SIGMA, MEAN_LENGTH_SIGMA = 0.65, 0.2
@@ -90,39 +90,20 @@ class Shape:
 
 
 PUBLISHED = Shape(
-    bases=240,
-    cases=1010,
-    base_length=Spread(2_848, 42_181, 575_746),
-    exons=Spread(2, 55.08, 622),
-    exon_length=(1, 4_778),
-    exon_sum=Spread(442, 7_711.73, 71_873),
-    target_length=Spread(189, 1_460.48, 8_652),
-    targets_per_base=(1, 5),
-)
+    240, 1010, base_length=Spread(2_848, 42_181, 575_746), exons=Spread(2, 55.08, 622),
+    exon_length=(1, 4_778), exon_sum=Spread(442, 7_711.73, 71_873),
+    target_length=Spread(189, 1_460.48, 8_652), targets_per_base=(1, 5),
+)  # fmt: skip
 """Nolasco 2014; a mean of 4.2 targets a base follows from the numbers of cases and bases."""
-
 SMALL = Shape(
-    bases=12,
-    cases=50,
-    base_length=Spread(400, 1_400, 6_000),
-    exons=Spread(2, 9, 30),
-    exon_length=(1, 300),
-    exon_sum=Spread(60, 400, 1_500),
-    target_length=Spread(20, 150, 700),
-    targets_per_base=(1, 5),
-)
+    12, 50, base_length=Spread(400, 1_400, 6_000), exons=Spread(2, 9, 30), exon_length=(1, 300),
+    exon_sum=Spread(60, 400, 1_500), target_length=Spread(20, 150, 700), targets_per_base=(1, 5),
+)  # fmt: skip
 """The same at a size for tests."""
-
 TINY = Shape(
-    bases=2,
-    cases=3,
-    base_length=Spread(60, 80, 100),
-    exons=Spread(2, 3, 4),
-    exon_length=(1, 29),
-    exon_sum=Spread(30, 45, 60),
-    target_length=Spread(6, 8, 10),
-    targets_per_base=(1, 2),
-)
+    2, 3, base_length=Spread(60, 80, 100), exons=Spread(2, 3, 4), exon_length=(1, 29),
+    exon_sum=Spread(30, 45, 60), target_length=Spread(6, 8, 10), targets_per_base=(1, 2),
+)  # fmt: skip
 """The same at a size for a simulated GPU."""
 
 
@@ -137,17 +118,8 @@ class Gene:
 def case_set(shape: Shape = PUBLISHED, seed: int = 2014) -> list[Case]:
     """Return a set of cases of a shape.
 
-    Parameters
-    ----------
-    shape : Shape
-        The figures to meet.
-    seed : int
-        Of everything random; a seed always gives the same cases.
-
-    Returns
-    -------
-    list of Case
-        Ordered by base; cases of a base share its sequence and its candidates.
+    A seed always gives the same cases. They are ordered by base, and cases of a base share its
+    sequence and its candidates.
     """
     rng = np.random.default_rng(seed)
     size = rng.normal(size=shape.bases)
@@ -186,19 +158,7 @@ def demo_cases() -> list[Case]:
 def many_cases(cases: list[Case], count: int = 40_000, seed: int = 2014) -> list[Case]:
     """Return distinct pairs of the bases and targets of a set, for several GPUs.
 
-    Parameters
-    ----------
-    cases : list of Case
-        Where bases, with their candidates, and targets come from; no sequence is copied.
-    count : int
-        How many pairs, at most the number of bases times the number of targets.
-    seed : int
-        Chooses the pairs.
-
-    Returns
-    -------
-    list of Case
-        In random order; most targets have nothing to do with their base.
+    Most targets have nothing to do with their base. No sequence is copied.
     """
     genes = list({case.base.name: Gene(case.base, case.exons) for case in cases}.values())
     pairs = list(product(genes, [case.target for case in cases]))
@@ -213,7 +173,7 @@ def _follow(rng, leader, correlation: float):
 
 
 def _by_rank(spread: Spread, scores) -> NDArray[np.int64]:
-    """Deal out the values of a spread so that their ranks are those of the scores."""
+    """Assign the values of a spread so that their ranks are those of the scores."""
     ranks = np.argsort(np.argsort(scores, kind="stable"), kind="stable")
     return spread.values(len(scores))[ranks]
 

@@ -16,31 +16,27 @@ from gpu_tools.errors import DeviceError
 from gpu_tools.hardware.device import list_gpus, simulated
 
 _ROOT = Path(__file__).parent.parent
+LINE = 800
+"""Characters of a line of a record, at most, if what it holds has parts."""
 _PACKAGES = ("gpu-tools", "numba", "numba-cuda", "numpy", "parasail")
 
 
 Measured = Iterable[tuple[str, object]]
-"""Names and figures, each measured when it is asked for."""
+"""Names and figures; each is measured when the iterator reaches it."""
 
 
 def main(
     measure: Callable[..., Measured],
     needs_folder: bool = False,
+    needs_gpu: bool = False,
     arguments: list[str] | None = None,
     **parts: Callable[..., Measured],
 ) -> None:
     """Run a program: print its figures as they come and write them to a record, if one is named.
 
-    Parameters
-    ----------
-    measure : callable
-        Takes ``tiny``, and before it a folder if `needs_folder`.
-    needs_folder : bool
-        The program works on files of a folder, its first argument.
-    arguments : list of str, optional
-        Those of the command line by default.
-    **parts : callable
-        What ``--part NAME`` measures instead; they take ``tiny``.
+    `measure` and the parts, which ``--part NAME`` measures instead, take ``tiny``. Where
+    `needs_folder` says so they take a folder before it, the program's first argument. A program
+    that `needs_gpu` ends with a word where there is none.
     """
     parser = argparse.ArgumentParser()
     if needs_folder:
@@ -50,6 +46,8 @@ def main(
     if parts:
         parser.add_argument("--part", choices=parts, help="measure something else")
     options = parser.parse_args(arguments)
+    if needs_gpu and (missing := no_gpu()):
+        return print(missing)
     chosen = parts.get(getattr(options, "part", None), measure)
     inputs = [options.folder] if needs_folder else []
     write_each(chosen(*inputs, tiny=options.tiny), options.record)
@@ -66,19 +64,43 @@ def no_gpu() -> str | None:
 
 def write(path: str | Path, figures: dict) -> None:
     """Write `figures` and where they come from as JSON."""
-    text = json.dumps({**environment(), "figures": figures}, indent=2)
-    Path(path).write_text(f"{text}\n", encoding="utf-8")
+    Path(path).write_text(text_of({**environment(), "figures": figures}), encoding="utf-8")
+
+
+def text_of(recorded: dict) -> str:
+    """Return a record as JSON: each field, each figure and each row of a list on a line."""
+    head = {name: value for name, value in recorded.items() if name != "figures"}
+    lines = [f"  {json.dumps(name)}: {json.dumps(value)}" for name, value in head.items()]
+    lines.append(f'  "figures": {_expanded(recorded["figures"], 2)}')
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _expanded(value: dict | list, indent: int) -> str:
+    """Return a dict or list with an entry on each line."""
+    space = " " * (indent + 2)
+    if isinstance(value, dict):
+        items = value.items()
+        lines = [f"{space}{json.dumps(key)}: {_text(each, indent + 2)}" for key, each in items]
+        return "{\n" + ",\n".join(lines) + f"\n{' ' * indent}}}"
+    return "[\n" + ",\n".join(space + json.dumps(row) for row in value) + f"\n{' ' * indent}]"
+
+
+def _text(value, indent: int) -> str:
+    """Return JSON on one line, but lists of rows, and what is long and has parts, expanded."""
+    line, inner = json.dumps(value), value.values() if isinstance(value, dict) else value
+    parts = isinstance(value, dict | list) and any(isinstance(each, dict | list) for each in inner)
+    return _expanded(value, indent) if parts and (_has_rows(value) or len(line) > LINE) else line
+
+
+def _has_rows(value) -> bool:
+    """Return whether there is a list of dicts in a value."""
+    if isinstance(value, list):
+        return any(isinstance(each, dict) for each in value)
+    return isinstance(value, dict) and any(map(_has_rows, value.values()))
 
 
 def write_each(measured: Measured, path: str | Path | None = None) -> None:
-    """Print figures as they come; write the record after each, so that a run cut short leaves one.
-
-    Parameters
-    ----------
-    measured : iterable of (str, object)
-    path : path, optional
-        Of the record; none is written by default.
-    """
+    """Print figures as they come, and write the record after each: a run cut short leaves one."""
     figures = {}
     for name, figure in measured:
         print(f"{name}: {figure}", flush=True)

@@ -16,9 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import case_sets, record, tables
+from benchmarks import case_sets, figures, record, rows, tables
 from benchmarks.case_sets import PUBLISHED, SMALL, Spread
-from benchmarks.estimate import bench_estimate, figures, rows
+from benchmarks.estimate import bench_estimate
+from benchmarks.formatting import Row
 from gpu_tools import Case, exon_histograms
 
 RECORDS = {"cpu": "estimate-cpu", "gpu": "estimate-h200"}
@@ -88,8 +89,6 @@ tables and figures for cases generated with the same shape. Times of this packag
 and recorded tables of the other problems.</p>
 """
 
-Row = tuple[str, ...]
-
 
 def part(name: str) -> str:
     """Return the heading of a part of the page, with its first sentences."""
@@ -122,13 +121,8 @@ def figure(svg: str, caption: str) -> str:
 
 def recorded_table(name: str) -> str:
     """Return a table of the documents as HTML."""
-    own = tables.TABLES[name]
-    path = tables.RESULTS / f"{own.record}.json"
-    if not path.exists():
-        return note(f"no record {own.record}.json")
-    recorded = json.loads(path.read_text(encoding="utf-8"))
-    lines = [own.titles, *own.rows(recorded["figures"])]
-    return table(lines, tables.source_of(own.record, recorded))
+    record_name = tables.TABLES[name].record
+    return table(tables.lines_of(name), tables.source_of(record_name, tables.read(record_name)))
 
 
 def shape_rows(cases: list[Case]) -> Iterator[Row]:
@@ -169,7 +163,7 @@ def shape_section(cases: list[Case]) -> Iterator[str]:
     }
     yield part("parallelism")
     for histogram in exon_histograms(cases):
-        drawn = figures.histogram_figure(histogram, labels[histogram.name])
+        drawn = figures.histogram(histogram, labels[histogram.name])
         yield figure(drawn, captions[histogram.name])
 
 
@@ -177,22 +171,21 @@ def model_section(kind: str, recorded: dict, source: str) -> Iterator[str]:
     """Yield errors of the time model on a device, and estimated against measured times."""
     own = recorded["figures"]
     yield part(kind) + note(source)
-    yield table([rows.ERRORS, *rows.errors(own)])
+    yield table([tuple(rows.ERRORS.split(" | ")), *rows.model_errors(own)])
     for name in filter(own.__contains__, MEASURED):
         caption = f"Estimated and measured time of each case, {FIGURES[name]}."
-        yield figure(figures.estimate_figure(own[name]), caption)
+        yield figure(figures.estimates(own[name]), caption)
         if fit := own.get("fitted", {}).get(name):
-            drawn = figures.estimate_figure(fit | {"cells": own[name]["cells"]})
+            drawn = figures.estimates(fit | {"cells": own[name]["cells"]})
             yield figure(drawn, "The same, with figures fitted on the other half of the cases.")
     modes = {mode: own[mode] for mode in ("list", "site") if mode in own}
     if modes:
-        yield figure(figures.size_figure(modes), "Time against m x n, base by target length.")
+        yield figure(figures.sizes(modes), "Time against m x n, base by target length.")
 
 
 def published_section() -> Iterator[str]:
     """Yield throughput of the published designs, and their time of the largest case."""
-    path = tables.RESULTS / "published-h200.json"
-    own = json.loads(path.read_text(encoding="utf-8"))["figures"]
+    own = tables.read("published-h200")["figures"]
     shape, large = own["published_shape"], own["il1rapl1_like"]
     names = {
         "sequential": "sequential",
@@ -222,14 +215,9 @@ def other_sections() -> Iterator[str]:
 
 
 def stored_records() -> dict[str, tuple[dict, str]]:
-    """Return the records of the time model that are there, by kind of device, and what they are."""
-    found = {}
-    for kind, name in RECORDS.items():
-        path = tables.RESULTS / f"{name}.json"
-        if path.exists():
-            recorded = json.loads(path.read_text(encoding="utf-8"))
-            found[kind] = recorded, tables.source_of(name, recorded)
-    return found
+    """Return the records of the time model, by kind of device, and what they are."""
+    found = ((kind, name, tables.read(name)) for kind, name in RECORDS.items())
+    return {kind: (own, tables.source_of(name, own)) for kind, name, own in found}
 
 
 def fresh_records(folder: Path, tiny: bool) -> dict[str, tuple[dict, str]]:

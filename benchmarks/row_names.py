@@ -56,6 +56,7 @@ LOCAL_CPU = {
     "one_core_large_related_k_1": "related 500,000 x 500,000, k = 1",
     "one_core_small_k_100": "10,000 x 10,000, k = 100",
     "memory_double_k_1": "1,000,000 x 1,000,000, k = 1",
+    "one_core_double_k_1": "1,000,000 x 1,000,000, k = 1",
 }
 
 CODING = {

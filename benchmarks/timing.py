@@ -48,15 +48,7 @@ def kernel_ms(
     that no launch waits for the host. On the simulator, where work is done when it is started, the
     host's clock is read, and once.
 
-    Parameters
-    ----------
-    start : callable
-        Starts kernels and does not wait for them. A first call is not counted.
-    repeats : int
-    before : callable, optional
-        Called before each start, and not timed.
-    stream : stream of numba, optional
-        Where `start` works, the default stream by default.
+    A first call of `start` is not counted. `before` is called before each start, and not timed.
     """
     from numba import cuda
 
@@ -64,34 +56,22 @@ def kernel_ms(
     prepare()
     start()
     cuda.synchronize()
-    if not simulated():
-        _sleep_thread()[1, 1, stream]()
-    pairs = []
-    for _ in range(1 if simulated() else repeats):
+    if simulated():
         prepare()
-        begin, end = _event(), _event()
+        begin = time.perf_counter()
+        start()
+        return round(1e3 * (time.perf_counter() - begin), 4)
+    _sleep_thread()[1, 1, stream]()
+    pairs = []
+    for _ in range(repeats):
+        prepare()
+        begin, end = cuda.event(), cuda.event()
         begin.record(stream)
         start()
         end.record(stream)
         pairs.append((begin, end))
     cuda.synchronize()
     return round(statistics.median(begin.elapsed_time(end) for begin, end in pairs), 4)
-
-
-class _HostEvent:
-    """An event of the simulator, which has none with a time."""
-
-    def record(self, stream=0) -> None:
-        self.milliseconds = 1e3 * time.perf_counter()
-
-    def elapsed_time(self, later: _HostEvent) -> float:
-        return later.milliseconds - self.milliseconds
-
-
-def _event():
-    from numba import cuda
-
-    return _HostEvent() if simulated() else cuda.event()
 
 
 @cache

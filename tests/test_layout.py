@@ -140,9 +140,9 @@ def test_a_function_has_at_most_60_lines():
         ("sites/cpu/block.py", "sweep_block"),
         ("sites/cpu/coding.py", "sweep_coding_block"),
         ("sites/proteins/cpu/sweep.py", "sweep_block"),
-        ("sites/gpu/codon_operations.py", "make_operate"),
+        ("sites/gpu/codon_rows.py", "make_operate"),
         ("sites/gpu/codon_sweep.py", "_make_sweep"),
-        ("sites/gpu/exon_search.py", "make_find_exon"),
+        ("sites/gpu/traceback.py", "make_find_exon"),
         ("sites/gpu/sweep.py", "_make_sweep"),
         ("sites/gpu/sweep32.py", "sweep32_warp"),
     }

@@ -1,18 +1,18 @@
 """Accuracy of gene structures from diverged targets: site mode beside other programs.
 
-Run ``python -m benchmarks.accuracy.bench_accuracy [RECORD.json]``; `benchmarks.accuracy.figure`
-draws a record. Genes are the complete ones of resources/training with 3 kb on both sides. Each is
-scored by a site model of which neither the matrices nor the weights (results/accuracy-choice.json,
-by `choice`) saw its record. A target is the gene's own coding sequence, mutated; programs for
-proteins get the translation of the substituted sequence without indels, which would break their
-frame. The other programs get a sample of the genes, for they are slow; site mode is also counted on
-that sample. Seconds are of a processor, not of a clock.
+Run ``python -m benchmarks.accuracy.bench_accuracy [RECORD.json]``; `benchmarks.figures` draws the
+record. The other programs are spaln, exonerate, genewise, minimap2 and gmap. Genes are the complete
+ones of resources/training with 3 kb on both sides. Each is scored by a site model of which neither
+the matrices nor the weights (results/accuracy-choice.json, by `choice`) saw its record. A target is
+the gene's own coding sequence, mutated; programs for proteins get the translation of the
+substituted sequence without indels, which would break their frame. The other programs get a sample
+of the genes, for they are slow; site mode is also counted on that sample. Seconds are of a
+processor, not of a clock.
 """
 
 from __future__ import annotations
 
 import json
-import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import record
+from benchmarks.accuracy import programs
 from benchmarks.accuracy.cases import (
     Counts,
     Gene,
@@ -33,14 +34,13 @@ from benchmarks.accuracy.cases import (
     with_indels,
 )
 from benchmarks.accuracy.choice import held_out_models, weighted
-from benchmarks.accuracy.peers import Inputs, exons_of, installed
 from gpu_tools import Sequence, SiteCase, SplicedScoring, site_align, tables_of
 from gpu_tools.model.sequences import decode
 
 DIVERGENCES = tuple(range(5, 55, 5))
 BIASED_DIVERGENCES = (15, 25, 35, 45)
 SAMPLE = 3
-"""Every so manieth gene goes to the other programs."""
+"""One gene in three goes to the other programs."""
 SEED = 2027
 OURS = "gpu-tools site mode"
 OURS_BY = {"": ("global", "any"), ", coding": ("global", "complete")}
@@ -62,14 +62,7 @@ class Trial(NamedTuple):
 
 
 class Aligner:
-    """Site mode on one core, with models that have not seen the gene's record.
-
-    Parameters
-    ----------
-    records : list of AnnotatedSequence
-    ends, reading : str
-        See `gpu_tools.tables_of`.
-    """
+    """Site mode on one core, with models that have not seen the gene's record."""
 
     def __init__(self, records, ends: str = "global", reading: str = "any"):
         choices = json.loads(CHOICE.read_text(encoding="utf-8"))["figures"]["choices"]
@@ -91,13 +84,11 @@ class Aligner:
 
 
 def peer_exons(name: str, trial: Trial) -> tuple[list[tuple[int, int]], float]:
-    """Return the exons that another program finds, and its seconds."""
-    texts = decode(trial.gene.codes), decode(trial.target), trial.protein
-    with tempfile.TemporaryDirectory() as folder:
-        files = [Path(folder) / f"{part}.fa" for part in ("locus", "target", "protein")]
-        for path, text in zip(files, texts, strict=True):
-            path.write_text(f">{path.stem}\n{text}\n", encoding="ascii")
-        return exons_of(name, Inputs(*files, texts[0]))
+    """Return the exons on the forward strand that another program finds, and its seconds."""
+    program = programs.OF_LOCI[name]
+    target = trial.protein if program.protein else decode(trial.target)
+    (exons,), seconds = programs.run(program, [(trial.gene.codes, target)])
+    return [(start, end) for strand, start, end in exons if strand == "+"], seconds
 
 
 def row(method: str, trials: list[Trial], find, threads: int = 1) -> dict:
@@ -129,7 +120,7 @@ def our_rows(trials: list[Trial], aligners: dict[str, Aligner]) -> list[dict]:
 def peer_rows(trials: list[Trial], tiny: bool = False) -> list[dict]:
     """Return a row for each program that is here; tiny: for one of them."""
     found = []
-    for peer in installed()[: 1 if tiny else None]:
+    for peer in programs.installed(programs.OF_LOCI)[: 1 if tiny else None]:
         find = lambda trial, peer=peer: peer_exons(peer, trial)  # noqa: E731
         found.append(row(peer, trials, find, threads=2))
     return found

@@ -1,13 +1,15 @@
 """E-values of shuffled and of true targets, on genomic sequence that the calibration never saw.
 
-Run ``python -m benchmarks.accuracy.bench_credibility FOLDER [RECORD.json]``. FOLDER holds
-``genome.fa.gz``, ``cds.fa.gz`` and ``truth.gtf.gz``, whose CDS features say where each coding
-sequence lies. A true target is a coding sequence with 35 % of its nucleotides substituted, its
-first and last codon excepted; its unrelated ones are shuffles of the sequence. The
-base is a piece of the genome that holds the gene. Pieces begin at a grid, so that genes share them.
-A folder that `OWN_MODELS` names has rows with its species' site model.
-GENES and PIECE in the environment are the number of coding sequences, each shuffled four times, and
-the length of a base; SETTINGS are the numbers of the settings to measure, by commas, in this order.
+Run ``python -m benchmarks.accuracy.bench_credibility FOLDER [RECORD.json] [--part proteins]``.
+FOLDER holds ``genome.fa.gz``, ``cds.fa.gz`` and ``truth.gtf.gz``, whose CDS features say where each
+coding sequence lies; with ``--part proteins`` it holds such folders, by default ``fly2L`` and
+``at``: DATA in the environment names others, by commas. A true target is a coding sequence with
+35 % of its nucleotides substituted, its first and last codon excepted, or a protein with 60 % of
+its residues left, at BLOSUM62's rates; its unrelated ones are shuffles of the sequence. The base is
+a piece of the genome that holds the gene. Pieces begin at a grid, so that genes share them. A
+folder that `OWN_MODELS` names has rows with its species' site model. GENES and PIECE in the
+environment are the number of coding sequences, each shuffled four times, and the length of a base;
+SETTINGS are the numbers of the settings to measure, by commas, in this order.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -23,6 +25,9 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks import record
+from benchmarks.accuracy.cases import translated
+from benchmarks.accuracy.proteins import MATRIX
+from benchmarks.accuracy.proteins import diverged as diverged_protein
 from gpu_tools import (
     Case,
     Sequence,
@@ -40,16 +45,22 @@ from gpu_tools.exons.model import load_model
 from gpu_tools.exons.predict import predict_exons
 from gpu_tools.formats.files import read_lines
 from gpu_tools.formats.sequences.fasta import read_fasta
+from gpu_tools.model.protein_scoring import CANDIDATE_WEIGHTS, ProteinScoring
 from gpu_tools.model.scoring import ENDS
+from gpu_tools.model.sequences import ProteinSequence
+from gpu_tools.sites.proteins.api import ProteinCase, protein_align, protein_tables_of
+from gpu_tools.sites.proteins.sites import protein_sites
+from gpu_tools.spliced.proteins.api import ListedProteinCase, protein_spliced_align
 from gpu_tools.splicing.shuffles import shuffled
 
-SEED, SHUFFLES, DIVERGENCE = 5, 4, 0.35
-GENES = int(os.environ.get("GENES", "500"))
+SEED, SHUFFLES, DIVERGENCE, IDENTITY = 5, 4, 0.35, 60
+GENES, PROTEINS = (int(os.environ.get("GENES", most)) for most in ("500", "250"))
 PIECE = int(os.environ.get("PIECE", "50000"))
 NUMBERS = os.environ.get("SETTINGS", "")
 LENGTHS = range(150, 2001)
 LIMITS = (0.1, 0.01, 0.001)
 CODON = 3
+OWN_MODELS = {"fly2L": "fly", "at": "arabidopsis"}
 
 
 class Setting(NamedTuple):
@@ -57,27 +68,26 @@ class Setting(NamedTuple):
 
     sites: str | None
     reading: str
-    scoring: SplicedScoring
+    scoring: SplicedScoring | ProteinScoring
 
 
-LISTED = SplicedScoring(exon_weight=0.5, intron_penalty=10, ends="free-target")
-FREE_TARGET = SplicedScoring(ends="free-target")
+def _listed(reading: str, ends: str) -> Setting:
+    return Setting(None, reading, SplicedScoring(exon_weight=0.5, intron_penalty=10, ends=ends))
+
+
 SETTINGS = (
-    Setting("vertebrate", "any", FREE_TARGET),
-    Setting("vertebrate", "complete", FREE_TARGET),
+    Setting("vertebrate", "any", SplicedScoring(ends="free-target")),
+    Setting("vertebrate", "complete", SplicedScoring(ends="free-target")),
     Setting(None, "any", SplicedScoring()),
-    Setting(None, "any", LISTED),
-    Setting(None, "complete", LISTED),
+    _listed("any", "free-target"),
+    _listed("complete", "free-target"),
 )
 """Defaults of the command, and list mode's pure score."""
-LISTED_CODING = tuple(
-    Setting(None, reading, SplicedScoring(exon_weight=0.5, intron_penalty=10, ends=ends))
-    for reading, ends in (
-        ("complete", "global"), ("incomplete", "free-target"), ("incomplete", "global")
-    )
+LISTED_CODING = (
+    _listed("complete", "global"), _listed("incomplete", "free-target"),
+    _listed("incomplete", "global"),
 )  # fmt: skip
 """Other chains of listed candidates that translate."""
-OWN_MODELS = {"fly2L": "fly", "at": "arabidopsis"}
 
 
 def settings_of(folder: Path) -> list[Setting]:
@@ -86,6 +96,16 @@ def settings_of(folder: Path) -> list[Setting]:
     every = (*product(("any", "complete"), ENDS), ("incomplete", "free-target")) if own else ()
     models = (Setting(own, r, SplicedScoring(ends=ends)) for r, ends in every)
     return [*SETTINGS, *models, *LISTED_CODING]
+
+
+def protein_settings_of(name: str) -> list[Setting]:
+    """Return list mode's settings, and those of the species' site model."""
+    every = product((None, OWN_MODELS.get(name, "vertebrate")), ("global", "free-target"))
+    weights = {None: CANDIDATE_WEIGHTS}
+    return [
+        Setting(sites, "any", ProteinScoring(MATRIX, ends=ends, **weights.get(sites, {})))
+        for sites, ends in every
+    ]
 
 
 def spans(path: Path) -> dict[str, tuple[str, int, int]]:
@@ -100,8 +120,13 @@ def spans(path: Path) -> dict[str, tuple[str, int, int]]:
     return found
 
 
-def genes_by_piece(folder: Path, count: int) -> dict[tuple[str, int], list[Sequence]]:
-    """Return coding sequences by record and start of a piece of it that holds them."""
+Pieces = list[tuple[Sequence, list[Sequence]]]
+"""Pieces of a genome with the coding sequences that lie there."""
+
+
+def pieces_of(folder: Path, count: int) -> Pieces:
+    """Return pieces of a genome that hold some of its coding sequences."""
+    genome = {sequence.name: sequence.codes for sequence in read_fasta(folder / "genome.fa.gz")}
     where, pieces = spans(folder / "truth.gtf.gz"), defaultdict(list)
     known = [s for s in read_fasta(folder / "cds.fa.gz") if s.name in where and len(s) in LENGTHS]
     order = np.random.default_rng(SEED).permutation(len(known))
@@ -110,7 +135,10 @@ def genes_by_piece(folder: Path, count: int) -> dict[tuple[str, int], list[Seque
         first = start // (PIECE // 4) * (PIECE // 4)
         if end <= first + PIECE:
             pieces[name, first].append(coding)
-    return pieces
+    return [
+        (Sequence(name, genome[name][first : first + PIECE]), own)
+        for (name, first), own in pieces.items()
+    ]
 
 
 def diverged(coding: Sequence, random: np.random.Generator) -> Sequence:
@@ -122,38 +150,60 @@ def diverged(coding: Sequence, random: np.random.Generator) -> Sequence:
     return Sequence(coding.name, codes)
 
 
-def evalues(setting: Setting, base: Sequence, targets: list[Sequence]) -> list[float]:
-    """Return the shipped E-values of some targets on one base."""
+def targets_of(genes: list[Sequence], setting: Setting, random) -> tuple[list, list]:
+    """Return the shuffles of some genes, and the diverged genes."""
+    numbers, codons = range(SHUFFLES), setting.reading != "any"
+    unrelated = [shuffled(gene, k, codons) for gene in genes for k in numbers]
+    return unrelated, [diverged(gene, random) for gene in genes]
+
+
+def proteins_of(genes: list[Sequence], setting: Setting, random) -> tuple[list, list]:
+    """Return the shuffles of some genes' proteins, and the diverged proteins."""
+    texts = [translated(gene.codes) for gene in genes]
+    proteins = [ProteinSequence.from_text(g.name, t) for g, t in zip(genes, texts, strict=True)]
+    true = [
+        ProteinSequence.from_text(g.name, diverged_protein(random, text, IDENTITY))
+        for g, text in zip(genes, texts, strict=True)
+    ]
+    return [shuffled(protein, k) for protein in proteins for k in range(SHUFFLES)], true
+
+
+def evalues(setting: Setting, base: Sequence, targets: list) -> list[float]:
+    """Return the shipped E-values of some targets on one base; 1 of those without a chain."""
+    scoring, reading = setting.scoring, setting.reading
+    protein = isinstance(scoring, ProteinScoring)
     model = load_sites(setting.sites) if setting.sites else None
-    if model:
-        tables = tables_of(base, model, "+-", setting.scoring.ends, setting.reading)
+    if model and protein:
+        model = protein_sites(model)
+        tables = protein_tables_of(base, model, scoring)
+        cases = [ProteinCase(base, target, tables) for target in targets]
+        results = protein_align(cases, scoring, device="cpu")
+    elif model:
+        tables = tables_of(base, model, "+-", scoring.ends, reading)
         cases = [SiteCase(base, target, tables) for target in targets]
-        results = site_align(cases, setting.scoring)
+        results = site_align(cases, scoring)
     else:
         exons = predict_exons(base.codes, load_model("vertebrate"))
-        cases = [Case(base, target, exons) for target in targets]
-        results = spliced_align(cases, setting.scoring, reading=setting.reading)
-    laws = null_laws(null_model(setting.scoring, setting.reading, model), cases)
-    return [a.evalue for a in with_evalues(results, laws)]
+        cases = [(ListedProteinCase if protein else Case)(base, t, exons) for t in targets]
+        results = (
+            protein_spliced_align(cases, scoring, device="cpu") if protein
+            else spliced_align(cases, scoring, reading=reading)
+        )  # fmt: skip
+    law = null_model(scoring, sites=model) if protein else null_model(scoring, reading, model)
+    found = with_evalues(results, null_laws(law, cases))
+    return [1.0 if a.evalue is None else a.evalue for a in found]
 
 
-def row(setting: Setting, genome: dict[str, Sequence], pieces) -> dict:
-    """Return which parts of the shuffled and of the true targets reach some E-values."""
+def row(setting: Setting, pieces: Pieces, make: Callable) -> dict:
+    """Return how many of the shuffled and of the true targets reach some E-values."""
     random, found = np.random.default_rng(SEED), {"shuffled": [], "true": []}
-    for (name, first), genes in pieces.items():
-        base = Sequence(name, genome[name].codes[first : first + PIECE])
-        numbers = range(SHUFFLES)
-        unrelated = [shuffled(g, k, setting.reading != "any") for g in genes for k in numbers]
-        values = evalues(setting, base, unrelated + [diverged(gene, random) for gene in genes])
+    for base, genes in pieces:
+        unrelated, true = make(genes, setting, random)
+        values = evalues(setting, base, unrelated + true)
         found["shuffled"] += values[: len(unrelated)]
         found["true"] += values[len(unrelated) :]
-    return reached(found, setting.sites, setting.reading, setting.scoring)
-
-
-def reached(found: dict[str, list[float]], sites: str | None, reading: str, scoring) -> dict:
-    """Return what a row is about, and how many E-values of each kind are at most each limit."""
-    about = {"sites": sites, "reading": reading, "ends": scoring.ends,
-             "exon_weight": scoring.exon_weight}  # fmt: skip
+    about = {"sites": setting.sites, "reading": setting.reading, "ends": setting.scoring.ends,
+             "exon_weight": setting.scoring.exon_weight}  # fmt: skip
     for kind, each in found.items():
         about[kind] = len(each)
         about |= {f"{kind} at {x}": sum(e <= x for e in each) for x in LIMITS}
@@ -161,13 +211,19 @@ def reached(found: dict[str, list[float]], sites: str | None, reading: str, scor
 
 
 def measure(folder: Path, tiny: bool = False) -> Iterator[tuple[str, list[dict]]]:
-    """Yield the rows of all settings."""
-    genome = {sequence.name: sequence for sequence in read_fasta(folder / "genome.fa.gz")}
-    pieces = genes_by_piece(folder, 8 if tiny else GENES)
-    settings = settings_of(folder)
+    """Yield the rows of all settings for cDNAs."""
+    pieces, settings = pieces_of(folder, 8 if tiny else GENES), settings_of(folder)
     for number in map(int, NUMBERS.split(",")) if NUMBERS else range(len(settings)):
-        yield f"{folder.name} {number}", [row(settings[number], genome, pieces)]
+        yield f"{folder.name} {number}", [row(settings[number], pieces, targets_of)]
+
+
+def measure_proteins(folder: Path, tiny: bool = False) -> Iterator[tuple[str, list[dict]]]:
+    """Yield the rows of all data sets and settings for proteins."""
+    for name in ["."] if tiny else os.environ.get("DATA", "fly2L,at").split(","):
+        pieces = pieces_of(folder / name, 4 if tiny else PROTEINS)
+        for number, setting in enumerate(protein_settings_of(name)[:: 2 if tiny else 1]):
+            yield f"{name} {number}", [{"data": name} | row(setting, pieces, proteins_of)]
 
 
 if __name__ == "__main__":
-    record.main(measure, needs_folder=True)
+    record.main(measure, proteins=measure_proteins, needs_folder=True)

@@ -115,14 +115,8 @@ def _gene(number: int, record: AnnotatedSequence, coding: CodingSequence, span) 
 def mutated(rng, coding: NDArray[np.uint8], rate: float, biased: bool) -> NDArray[np.uint8]:
     """Return a coding sequence with random substitutions, and with `INDELS` indels a base.
 
-    Parameters
-    ----------
-    rng : numpy Generator
-    coding : ndarray of uint8, shape (n,)
-    rate : float
-        Mean share of substituted bases.
-    biased : bool
-        Whether substitutions prefer third codon positions and transitions.
+    `rate` is the mean share of substituted bases; biased substitutions prefer third codon positions
+    and transitions.
     """
     return with_indels(rng, substituted(rng, coding, rate, biased))
 

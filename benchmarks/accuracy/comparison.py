@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from statistics import mean, median
 
-Row = tuple[str, ...]
+from benchmarks.formatting import Row
 
 OWN = {
     "gpu-tools site mode, free target ends, sample": "gpu-tools",

@@ -3,13 +3,13 @@
 Run ``python -m benchmarks.accuracy.genome FOLDER [RECORD.json]``; METHODS, DATA, BASES and
 DIVERGENCES in the environment choose programs, data sets, bases and per cents, by commas,
 TRANSCRIPTS and TARGETS how many transcripts, the same ones for all programs, and how many targets
-of each. DEVICE is for ours; PROCESSES of other programs run at a time. FOLDER holds
-folders with ``genome.fa.gz`` and ``truth.gtf.gz``: ``fly2L`` (*D. melanogaster* 2L:1-3,000,000,
-FlyBase r6.44) and ``at`` (1.2 Mb of *A. thaliana*, TAIR10), and ``sim4_hs_mm`` of Debian's sim4
-with more human sequence. ``human`` are the genes of resources/training, each in its record, and in
-all human sequence one after the other. Targets are the transcripts' coding sequences, mutated; the
-base is the whole piece, or the gene with flanks. Models are trained on the other half of the
-windows of 200 kb, human ones on the other records.
+of each. DEVICE is for gpu-tools; PROCESSES of other programs run at a time. FOLDER holds folders
+with ``genome.fa.gz`` and ``truth.gtf.gz``: ``fly2L`` (*D. melanogaster* 2L:1-3,000,000, FlyBase
+r6.44) and ``at`` (1.2 Mb of *A. thaliana*, TAIR10), and ``sim4_hs_mm`` of Debian's sim4 with more
+human sequence. ``human`` are the genes of resources/training, each in its record, and in all human
+sequence one after the other. Targets are the transcripts' coding sequences, mutated; the base is
+the whole piece, or the gene with flanks. Models are trained on the other half of the windows of 200
+kb, human ones on the other records.
 """
 
 from __future__ import annotations
@@ -17,12 +17,9 @@ from __future__ import annotations
 import gzip
 import os
 import shutil
-import subprocess
-import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -31,10 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import record
+from benchmarks.accuracy import programs
 from benchmarks.accuracy.cases import Counts, annotated_records, substituted, with_indels
 from benchmarks.accuracy.choice import held_out_models
-from benchmarks.accuracy.peers import exons_of_gff, exons_of_sam
-from benchmarks.accuracy.protein_peers import exons_by_target
 from gpu_tools import Sequence, SiteCase, site_align, tables_of
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.annotation import AnnotatedSequence, CodingSegment, CodingSequence
@@ -54,12 +50,9 @@ SEED = 2028
 LONGEST_TARGET = 6_000
 LONG_BASE = 6_000
 """Bases from this length on are indexed for spaln, as it wants them."""
-PROCESSES = int(os.environ.get("PROCESSES", "2"))
 BATCH = 200
 BASES = os.environ.get("BASES", ",".join([WHOLE, *FLANKS, MORE])).split(",")
 DEVICE = os.environ.get("DEVICE", "auto")
-SPALN_SPECIES = {"fly2L": "InsectDm", "at": "Magnolio", "held out": "Tetrapod"}
-"""spaln's parameters by the name of our model."""
 
 
 class Transcript(NamedTuple):
@@ -108,12 +101,13 @@ def transcripts(folder: Path, name: str) -> list[Transcript]:
             t for r, m in zip(records, held_out_models(records), strict=True) for t in _of(r, m)
         ]
     every = pieces(folder / name)
-    halves = [[_half(piece, k) for piece in every] for k in (0, 1)]
+    halves = [[half_of(piece, k) for piece in every] for k in (0, 1)]
     models = [sites_from_dict(train_sites(half, name, name)) for half in halves]
     return [t for k in (0, 1) for half in halves[1 - k] for t in _of(half, models[k])]
 
 
-def _half(piece: AnnotatedSequence, k: int) -> AnnotatedSequence:
+def half_of(piece: AnnotatedSequence, k: int) -> AnnotatedSequence:
+    """Return a piece with the transcripts that begin in every second window."""
     coding = [c for c in piece.coding if min(s.start for s in c.segments) // WINDOW % 2 == k]
     return AnnotatedSequence(piece.sequence, tuple(coding))
 
@@ -187,81 +181,29 @@ def ours(trials: list[Trial]) -> Found:
             if key not in tables:
                 tables[key] = tables_of(trial.base, trial.transcript.model)
             cases.append(SiteCase(trial.base, Sequence("t", trial.target), tables[key]))
-        found += [_exons(result) for result in site_align(cases, device=DEVICE)]
+        for result in site_align(cases, device=DEVICE):
+            found.append(sorted((result.strand, *exon) for exon in result.chain or ()))
         if len(tables) > BATCH:
             tables.clear()
     return found
 
 
-def _exons(result) -> list[tuple[str, int, int]]:
-    """Return strand and exons of a chain."""
-    return sorted((result.strand, start, end) for start, end in result.chain or ())
-
-
-def minimap2(trials: list[Trial]) -> Found:
-    """Return the exons of minimap2's primary alignments; one process a base."""
-    command = ("minimap2", "-a", "-x", "splice", "-t1", "{base}", "{targets}")
-    return _run(_by_base(trials), trials, (command,), exons_of_sam)
-
-
-def spaln(trials: list[Trial]) -> Found:
-    """Return the exons that spaln finds, in long bases by its index."""
-    options = ("-O0", "-S3", "-M1", f"-T{SPALN_SPECIES[trials[0].transcript.model.name]}")
-    short = [k for k in _singly(trials) if len(trials[k[0]].base) < LONG_BASE]
-    long = [g for g in _by_base(trials) if len(trials[g[0]].base) >= LONG_BASE]
-    command = ("spaln", "-Q0", *options, "{base}", "{targets}")
-    found = _run(short, trials, (command,), partial(exons_of_gff, feature="exon"))
-    commands = (
-        ("spaln", "-W", "-KD", "{base}"), ("spaln", "-Q7", "-t1", *options, "-d./base", "{targets}")
-    )  # fmt: skip
-    more = _run(long, trials, commands, lambda lines, name: exons_by_target(lines, "exon"))
-    return [a or b for a, b in zip(found, more, strict=True)]
-
-
-def exonerate(trials: list[Trial]) -> Found:
-    """Return the exons that exonerate's model of spliced cDNAs finds."""
-    command = (
-        "exonerate", "--showalignment", "no", "--showvulgar", "no", "--showtargetgff", "yes",
-        "--bestn", "1", "--model", "est2genome", "{targets}", "{base}",
-    )  # fmt: skip
-    return _run(_singly(trials), trials, (command,), partial(exons_of_gff, feature="exon"))
-
-
-def _singly(trials: list[Trial]) -> list[list[int]]:
-    """Return each trial's number by itself."""
-    return [[k] for k in range(len(trials))]
-
-
-def _by_base(trials: list[Trial]) -> list[list[int]]:
-    """Return the numbers of the trials of each base."""
-    groups = defaultdict(list)
-    for k, trial in enumerate(trials):
-        groups[id(trial.base)].append(k)
-    return list(groups.values())
-
-
-def _run(groups: list[list[int]], trials: list[Trial], commands, parse: Callable) -> Found:
-    """Run a program once a group; `parse` makes exons of the last command's lines by target."""
-    found = [[] for _ in trials]
-
-    def one(members: list[int]) -> dict:
-        with tempfile.TemporaryDirectory() as folder:
-            base, targets = Path(folder, "base.fa"), Path(folder, "targets.fa")
-            base.write_text(f">base\n{decode(trials[members[0]].base.codes)}\n")
-            targets.write_text("".join(f">{k}\n{decode(trials[k].target)}\n" for k in members))
-            for command in commands:
-                words = [word.format(base=base, targets=targets) for word in command]
-                run = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
-        return parse([line.split("\t") for line in run.stdout.splitlines()], str(members[0]))
-
-    with ThreadPoolExecutor(PROCESSES) as pool:
-        for exons in pool.map(one, groups):
-            for k, own in exons.items():
-                found[int(k)] = own
+def peer(name: str, trials: list[Trial]) -> Found:
+    """Return the exons that another program finds; spaln wants an index of long bases."""
+    pairs = [(trial.base.codes, decode(trial.target)) for trial in trials]
+    species = trials[0].transcript.model.name
+    long = [name != "spaln" or len(codes) >= LONG_BASE for codes, _ in pairs]
+    found: Found = [[] for _ in pairs]
+    for kind, program in ((True, name), (False, "spaln, short base")):
+        own = [k for k, each in enumerate(long) if each == kind]
+        exons, _ = programs.run(programs.OF_CDNAS[program], [pairs[k] for k in own], species)
+        for k, chain in zip(own, exons, strict=True):
+            found[k] = chain
     return found
 
 
-METHODS = {"gpu-tools": ours, "minimap2": minimap2, "spaln": spaln, "exonerate": exonerate}
+PEERS = "minimap2", "spaln", "exonerate"
+METHODS = {"gpu-tools": ours} | {name: partial(peer, name) for name in PEERS}
 
 
 def row(method: str, trials: list[Trial]) -> dict:
@@ -285,7 +227,7 @@ def row(method: str, trials: list[Trial]) -> dict:
 
 
 def sample(chosen: list, size: int) -> list:
-    """Return so many transcripts, evenly spread."""
+    """Return `size` of the transcripts, evenly spread."""
     return chosen[:: max(len(chosen) // size, 1)][:size]
 
 

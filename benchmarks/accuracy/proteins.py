@@ -29,11 +29,11 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks import record
-from benchmarks.accuracy import protein_peers
+from benchmarks.accuracy import programs
 from benchmarks.accuracy.cases import Counts, annotated_records, genes, translated
 from benchmarks.accuracy.choice import held_out_models
 from benchmarks.accuracy.genome import Transcript, sample, transcripts
-from benchmarks.accuracy.protein_peers import PROGRAMS, Exons
+from benchmarks.accuracy.programs import Exons
 from benchmarks.accuracy.species import ANNOTATIONS, annotated_region, orthologues
 from gpu_tools import Sequence
 from gpu_tools.formats.values.matrices import load_matrix
@@ -51,8 +51,6 @@ SIZES = {"fly2L": 40, "at": 120, "human": 100}
 SLOW = 12
 """Transcripts that slow programs get of each data set."""
 SHORT = 15
-CLASSES = {"to 15": 15, "to 30": 30, "to 60": 60, "longer": 10**9}
-"""Length classes of exons by their longest, in nucleotides."""
 INDELS = 0.05
 """Gaps for each substituted residue, in the setting with gaps; their mean length is two."""
 MATRIX = load_matrix("BLOSUM62")
@@ -86,7 +84,7 @@ def substitution_rates() -> np.ndarray:
 
 
 def diverged(rng, protein: str, identity: int, gaps: bool = False) -> str:
-    """Return a protein with so many percent of its residues left, and with gaps if asked for."""
+    """Return a protein with `identity` per cent of its residues left, and with gaps on request."""
     rates, letters = substitution_rates(), []
     for letter in protein:
         if letter in RESIDUES and rng.random() >= identity / 100:
@@ -126,7 +124,7 @@ def with_flanks(trial: ProteinTrial) -> ProteinTrial:
 
 
 def ours(trials: list[ProteinTrial]) -> tuple[list[Exons], float]:
-    """Return the exons that we find, both strands tried, and seconds of a processor."""
+    """Return the exons that gpu-tools finds on both strands, and seconds of a processor."""
     scoring, begin = ProteinScoring(MATRIX), time.process_time()
     tables, models, cases = {}, {}, []
     for trial in trials:
@@ -141,33 +139,32 @@ def ours(trials: list[ProteinTrial]) -> tuple[list[Exons], float]:
     return exons, time.process_time() - begin
 
 
+def theirs(name: str, trials: list[ProteinTrial], data: str) -> tuple[list[Exons], float]:
+    """Return the exons that another program finds, and seconds of a processor."""
+    pairs = [(trial.base.codes, trial.protein) for trial in trials]
+    return programs.run(programs.OF_PROTEINS[name], pairs, data)
+
+
 def row(method: str, trials: list[ProteinTrial], data: str) -> dict:
-    """Return exon F1, whole structures and exons by place and length of a method."""
+    """Return exon F1, whole structures and short exons by place of a method."""
     if method == OURS:
         chains, seconds = ours(trials)
     else:
-        chains, seconds = protein_peers.run(PROGRAMS[method], trials, data)
+        chains, seconds = theirs(method, trials, data)
     counts, whole, lengths = np.zeros(3, int), 0, {}
     for trial, chain in zip(trials, chains, strict=True):
         counts += len(set(chain) & set(trial.truth)), len(set(chain)), len(trial.truth)
         whole += set(chain) == set(trial.truth)
-        for name, right in lengths_of(trial.truth, chain):
-            pair = lengths.setdefault(name, [0, 0])
-            pair[0] += right
-            pair[1] += 1
+        for place, exon in zip(places(trial.truth), trial.truth, strict=True):
+            if exon[2] - exon[1] <= SHORT:
+                pair = lengths.setdefault(f"{place}, to {SHORT}", [0, 0])
+                pair[0] += exon in set(chain)
+                pair[1] += 1
     return {
         "method": method, "proteins": len(trials), "exons": int(counts[2]),
         "exon_f1": round(Counts.f1(counts), 4), "whole": int(whole), "lengths": lengths,
         "processor_seconds": round(seconds, 3),
     }  # fmt: skip
-
-
-def lengths_of(truth, chain: Exons) -> Iterator[tuple[str, bool]]:
-    """Yield place and length class of each true exon, and whether it was found."""
-    found = set(chain)
-    for place, exon in zip(places(truth), truth, strict=True):
-        size = next(name for name, most in CLASSES.items() if exon[2] - exon[1] <= most)
-        yield f"{place}, {size}", exon in found
 
 
 def places(truth) -> list[str]:
@@ -179,15 +176,15 @@ def places(truth) -> list[str]:
 
 
 def methods() -> list[str]:
-    """Return the programs to be run: ours, and the others that are installed."""
-    here = [OURS, *protein_peers.installed()]
+    """Return gpu-tools and the other programs that are installed and chosen."""
+    here = [OURS, *programs.installed(programs.OF_PROTEINS)]
     return [m for m in here if m in os.environ.get("METHODS", ",".join(here)).split(",")]
 
 
 def method_rows(trials: list[ProteinTrial], data: str, slow: int = SLOW) -> Iterator[dict]:
-    """Yield a row a method; slow programs, and we beside them, get a sample with flanks."""
+    """Yield a row a method; slow programs get a sample with flanks, and gpu-tools also gets it."""
     here = methods()
-    fast = [m for m in here if m == OURS or not PROGRAMS[m].gene_only]
+    fast = [m for m in here if m == OURS or not programs.OF_PROTEINS[m].singly]
     for method in fast:
         yield {"base": "whole piece"} | row(method, trials, data)
     if slow:
@@ -293,7 +290,7 @@ def _kogs(path: Path) -> dict[str, str]:
 
 
 def speed_rows(tiny: bool = False) -> Iterator[dict]:
-    """Yield processor seconds and GCUPS of us and genewise on genes.
+    """Yield processor seconds and GCUPS of gpu-tools and genewise on genes.
 
     Both strands are tried by all of them and count. A first call of ours compiles, and is not
     counted. exonerate's exact model is left out: ``--exhaustive`` of Debian's 2.4.0 gives no
@@ -312,7 +309,7 @@ def speed_rows(tiny: bool = False) -> Iterator[dict]:
             repeats = 1 if tiny else 20
             seconds = sum(ours(trials)[1] for _ in range(repeats)) / repeats
         else:
-            seconds = protein_peers.run(PROGRAMS[name], trials, "human")[1]
+            seconds = theirs(name, trials, "human")[1]
         yield {
             "method": name, "genes": sizes, "processor_seconds": round(seconds, 4),
             "gcups": float(f"{cells / max(seconds, 1e-4) / 1e9:.4g}"),
@@ -326,7 +323,7 @@ def measure(folder: Path, tiny: bool = False) -> Iterator[tuple[str, object]]:
         "kogs": () if tiny else kog_rows(folder), "short": () if tiny else short_rows(folder),
         "identity": identity_rows(folder, tiny),
     }  # fmt: skip
-    yield "versions", protein_peers.versions()
+    yield "versions", programs.versions()
     for name in os.environ.get("PARTS", ",".join(parts)).split(","):
         for k, figures in enumerate(parts[name]):
             yield f"{name} {k}", figures

@@ -2,44 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 
 from benchmarks.accuracy.comparison import genome_rows
+from benchmarks.formatting import Row
 
-Row = tuple[str, ...]
 FLANKS = "gene", "1 kb", "3 kb", "100 kb", "whole piece"
+
+
+def _groups(rows: list[dict], *names: str) -> dict[tuple, list[dict]]:
+    """Return the rows by the values of some entries, in their order."""
+    found = defaultdict(list)
+    for row in rows:
+        found[tuple(row[name] for name in names)].append(row)
+    return found
+
+
+def _f1(rows: list[dict], name: str, columns: Iterable) -> Iterator[str]:
+    """Yield exon F1 by the value of an entry, nothing where it was not measured."""
+    own = {row[name]: f"{row['exon_f1']:.3f}" for row in rows}
+    return (own.get(column, "") for column in columns)
 
 
 def accuracy(figures: dict) -> Iterator[Row]:
     """Yield a row a method: exon F1 by divergence."""
     rows = [row for row in figures["accuracy"] if row["mutations"] == "uniform"]
-    for method in dict.fromkeys(row["method"] for row in rows):
-        own = {row["divergence"]: row for row in rows if row["method"] == method}
-        values = (f"{own[d]['exon_f1']:.3f}" for d in (5, 15, 25, 35, 45, 50))
-        yield f"{method} ({own[5]['genes']} genes)", *values
+    for (method,), own in _groups(rows, "method").items():
+        values = _f1(own, "divergence", (5, 15, 25, 35, 45, 50))
+        yield f"{method} ({own[0]['genes']} genes)", *values
 
 
 def accuracy_genome(figures: dict, left_out: Row = ("gene", "1 kb")) -> Iterator[Row]:
     """Yield a row a data set, base and method: exon F1 by divergence, whole genes at 5 %."""
-    rows, divergences = genome_rows(figures), (0, 5, 15, 25, 35, 45)
-    for data, base, method in sorted({(r["data"], r["base"], r["method"]) for r in rows}):
-        own = {r["divergence"]: r for r in rows if (r["data"], r["base"]) == (data, base)
-               and r["method"] == method}  # fmt: skip
-        if base in left_out or not own:
-            continue
-        values = (f"{own[d]['exon_f1']:.3f}" if d in own else "" for d in divergences)
-        whole = f"{own[5]['whole']} of {own[5]['transcripts']}" if 5 in own else ""
-        yield f"{data}, {base}: {method}", *values, whole
+    groups = _groups(genome_rows(figures), "data", "base", "method")
+    for (data, base, method), own in sorted(groups.items(), key=lambda group: group[0]):
+        if base not in left_out:
+            whole = {r["divergence"]: f"{r['whole']} of {r['transcripts']}" for r in own}
+            values = _f1(own, "divergence", (0, 5, 15, 25, 35, 45))
+            yield f"{data}, {base}: {method}", *values, whole.get(5, "")
 
 
 def accuracy_flanks(figures: dict) -> Iterator[Row]:
     """Yield a row a data set: targets, and exon F1 by base."""
-    rows = genome_rows(figures)
-    for data in dict.fromkeys(row["data"] for row in rows):
-        own = {row["base"]: row for row in rows if row["data"] == data}
-        values = (f"{own[base]['exon_f1']:.4f}" for base in FLANKS)
-        first = own[FLANKS[0]]
-        yield f"{data}, {first['divergence']} %", f"{first['transcripts']:,}", *values
+    for (data,), rows in _groups(genome_rows(figures), "data").items():
+        own = {row["base"]: f"{row['exon_f1']:.4f}" for row in rows}
+        name = f"{data}, {rows[0]['divergence']} %"
+        yield name, f"{rows[0]['transcripts']:,}", *(own[base] for base in FLANKS)
 
 
 def accuracy_species(figures: dict) -> Iterator[Row]:
@@ -59,8 +68,7 @@ def accuracy_species(figures: dict) -> Iterator[Row]:
 def accuracy_vertebrates(figures: dict) -> Iterator[Row]:
     """Yield a row a species and reading: exon F1 by divergence."""
     rows = [row for row in figures["vertebrates"] if row["mutations"] == "uniform"]
-    for species, method in dict.fromkeys((row["species"], row["method"]) for row in rows):
-        own = [r for r in rows if (r["species"], r["method"]) == (species, method)]
+    for (species, method), own in _groups(rows, "species", "method").items():
         name = f"{species}, coding" if method.endswith("coding") else species
         counts = f"{own[0]['genes']}, {own[0]['exons']}"
         yield name, counts, *(f"{row['exon_f1']:.3f}" for row in own)
@@ -68,24 +76,20 @@ def accuracy_vertebrates(figures: dict) -> Iterator[Row]:
 
 def accuracy_fragments(figures: dict) -> Iterator[Row]:
     """Yield three rows for each treatment of ends: inner edges, outer ends, by divergence."""
-    rows = figures["fragments"]
     kinds = {
-        "acceptors and donors": "inner_f1",
-        "outer ends, exact": "outer_within_0",
+        "acceptors and donors": "inner_f1", "outer ends, exact": "outer_within_0",
         "outer ends, within 10": "outer_within_10",
-    }
-    for ends in dict.fromkeys(row["ends"] for row in rows):
+    }  # fmt: skip
+    for (ends,), own in _groups(figures["fragments"], "ends").items():
         for name, key in kinds.items():
-            yield f"`{ends}`", name, *(f"{r[key]:.3f}" for r in rows if r["ends"] == ends)
+            yield f"`{ends}`", name, *(f"{row[key]:.3f}" for row in own)
 
 
 def chains(figures: dict) -> Iterator[Row]:
     """Yield a row a method: exon F1 by divergence, seconds a gene at 25 %."""
-    rows = figures["chains"]
-    for method in dict.fromkeys(row["method"] for row in rows):
-        own = {row["divergence"]: row for row in rows if row["method"] == method}
-        values = (f"{own[d]['exon_f1']:.3f}" for d in (15, 25, 35))
-        yield method, *values, f"{own[25]['seconds_a_gene']:.3f}"
+    for (method,), rows in _groups(figures["chains"], "method").items():
+        (slow,) = (row["seconds_a_gene"] for row in rows if row["divergence"] == 25)
+        yield method, *_f1(rows, "divergence", (15, 25, 35)), f"{slow:.3f}"
 
 
 def credibility(figures: dict) -> Iterator[Row]:
@@ -110,37 +114,23 @@ def protein_credibility(figures: dict) -> Iterator[Row]:
             yield f"{names.get(found['data'], found['data'])}: {setting}", *counts
 
 
-def _protein_methods(rows: list[dict], column, columns: tuple) -> Iterator[Row]:
-    """Yield a row a method and base: exon F1 by column, empty where it was not measured."""
-    for base, method in sorted({(r["base"], r["method"]) for r in rows}, reverse=True):
-        own = {column(r): r for r in rows if (r["base"], r["method"]) == (base, method)}
-        yield (
-            f"{base}: {method}",
-            *(f"{own[c]['exon_f1']:.3f}" if c in own else "" for c in columns),
-        )
-
-
 def proteins_identity(figures: dict) -> Iterator[Row]:
     """Yield a row a data set, setting, base and method: exon F1 by identity."""
     every = [row for name, row in figures.items() if name.startswith("identity")]
-    for data, gaps in dict.fromkeys((row["data"], row["gaps"]) for row in every):
-        rows = [row for row in every if (row["data"], row["gaps"]) == (data, gaps)]
+    for (data, gaps), rows in _groups(every, "data", "gaps").items():
         title = f"{data}, with gaps" if gaps else data
-        for name, *values in _protein_methods(rows, lambda r: r["identity"], (100, 80, 60, 40, 30)):
-            yield f"{title}, {name}", *values
+        groups = _groups(rows, "base", "method").items()
+        for (base, method), own in sorted(groups, key=lambda group: group[0], reverse=True):
+            yield f"{title}, {base}: {method}", *_f1(own, "identity", (100, 80, 60, 40, 30))
 
 
 def proteins_homologs(figures: dict) -> Iterator[Row]:
     """Yield a row a pair of genome and protein's source: exon F1 by method."""
     methods = "gpu-tools", "spaln", "miniprot", "exonerate", "genewise"
     every = [r for name, r in figures.items() if name.startswith(("species", "kogs"))]
-    for base, locus, target in dict.fromkeys((r["base"], r["locus"], r["target"]) for r in every):
-        own = {r["method"]: r for r in every
-               if (r["base"], r["locus"], r["target"]) == (base, locus, target)}  # fmt: skip
-        first = next(iter(own.values()))
-        values = (f"{own[m]['exon_f1']:.3f}" if m in own else "" for m in methods)
-        name = f"{target} on {locus}, {base}"
-        yield name, f"{first['proteins']}, {first['exons']}", *values
+    for (base, locus, target), own in _groups(every, "base", "locus", "target").items():
+        counts = f"{own[0]['proteins']}, {own[0]['exons']}"
+        yield f"{target} on {locus}, {base}", counts, *_f1(own, "method", methods)
 
 
 def proteins_short(figures: dict) -> Iterator[Row]:
@@ -152,9 +142,3 @@ def proteins_short(figures: dict) -> Iterator[Row]:
 
 
 PLACES = "first", "internal", "last"
-
-
-def proteins_speed(figures: dict) -> Iterator[Row]:
-    """Yield a row a method: processor seconds and GCUPS on some genes."""
-    for row in (row for name, row in figures.items() if name.startswith("speed")):
-        yield row["method"], f"{row['processor_seconds']:.3f} s", f"{row['gcups']:.3g}"

@@ -1,10 +1,11 @@
 """Accuracy of gene structures between species: real divergence instead of mutations.
 
-Run ``python -m benchmarks.accuracy.species FOLDER [RECORD.json]``, FOLDER holding the examples of
-comparative gene prediction of Debian's package augustus-doc: ENCODE region ENm008 of five species,
-RefSeq transcripts of the human one, AUGUSTUS's predictions for the others. Genes of two species
-are paired if each one's protein is the other's best; human loci are compared with RefSeq, the
-others with the predictions, which are no annotation. Site mode's model saw nothing of the region.
+Run ``python -m benchmarks.accuracy.species FOLDER [RECORD.json] [--part vertebrates]``, FOLDER
+holding the examples of comparative gene prediction of Debian's package augustus-doc: ENCODE region
+ENm008 of five species, RefSeq transcripts of the human one, AUGUSTUS's predictions for the others.
+Genes of two species are paired if each one's protein is the other's best; human loci are compared
+with RefSeq, the others with the predictions, which are no annotation. Site mode's model saw nothing
+of the region. The targets of ``vertebrates`` are the species' own coding sequences, mutated.
 """
 
 from __future__ import annotations
@@ -12,10 +13,19 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 from benchmarks import record
-from benchmarks.accuracy.bench_accuracy import OURS, Aligner, Trial, peer_rows, row
+from benchmarks.accuracy.bench_accuracy import (
+    OURS,
+    Aligner,
+    Trial,
+    peer_rows,
+    row,
+    trials_of,
+)
+from benchmarks.accuracy.bench_accuracy import OURS_BY as MUTATED_BY
 from benchmarks.accuracy.cases import Gene, annotated_records, genes, translated
 from gpu_tools import Sequence
 from gpu_tools.formats.sequences.fasta import read_fasta
@@ -26,6 +36,7 @@ from gpu_tools.model.scoring import AffineScoring
 from gpu_tools.model.sequences import ProteinSequence
 
 HUMAN = "human"
+DIVERGENCES = (5, 15, 25, 35, 45)
 ANNOTATIONS = {
     HUMAN: ("hg38", "refseq.hg38.gtf"),
     "mouse": ("mm10", "augustus_cgp_joined_mm10.gff"),
@@ -112,10 +123,27 @@ def rows(folder: Path, tiny: bool = False) -> Iterator[dict]:
             yield from (level | line for line in (*ours, *peer_rows(trials, tiny)))
 
 
+def mutated_rows(folder: Path, tiny: bool = False) -> Iterator[dict]:
+    """Yield a row a species, mutation model, divergence and reading; tiny: only the first ones."""
+    records, first = annotated_records(), slice(1 if tiny else None)
+    aligners = {f"{OURS}{name}": Aligner(records, *how) for name, how in MUTATED_BY.items()}
+    for species in [name for name in ANNOTATIONS if name != HUMAN][first]:
+        every = genes([annotated_region(folder, species)])
+        for mutations, divergence in [*product(("uniform", "biased"), DIVERGENCES)][first]:
+            trials = trials_of(every, divergence, mutations == "biased")
+            level = {"species": species, "mutations": mutations, "divergence": divergence}
+            yield from (level | row(name, trials, of) for name, of in aligners.items())
+
+
 def measure(folder: Path, tiny: bool = False) -> Iterator[tuple[str, list[dict]]]:
-    """Yield all rows."""
+    """Yield the rows of targets of other species."""
     yield "species", list(rows(folder, tiny))
 
 
+def measure_mutated(folder: Path, tiny: bool = False) -> Iterator[tuple[str, list[dict]]]:
+    """Yield the rows of the vertebrates' own coding sequences."""
+    yield "vertebrates", list(mutated_rows(folder, tiny))
+
+
 if __name__ == "__main__":
-    record.main(measure, needs_folder=True)
+    record.main(measure, vertebrates=measure_mutated, needs_folder=True)

@@ -1,10 +1,9 @@
 """Gene sets by ``gpu-tools annotate`` beside spaln's and miniprot's, from the same proteins.
 
 Run ``python -m benchmarks.annotate.bench_annotation FOLDER [RECORD.json]``. FOLDER holds ``fly2L``
-and ``at`` of `benchmarks.accuracy.genome` and ``kogs`` of `benchmarks.accuracy.proteins`. PARTS
-and DATA in the environment choose parts and data sets, by commas, SEARCH our search, and WORK a
-folder that keeps our results of each batch, and then our rows have no seconds; NUCLEOTIDES limits
-the genome to its first ones; IDENTITIES and PEERS choose further; MINIPROT names that program.
+and ``at`` of `benchmarks.accuracy.genome` and ``kogs`` of `benchmarks.accuracy.proteins`. PARTS,
+DATA and IDENTITIES in the environment choose parts, data sets and identities, by commas; SEARCH
+names our search, MINIPROT that program.
 
 Parts: ``identity``: proteins of all annotated transcripts with residues substituted, at several
 identities; ``kogs``: conserved proteins of other kingdoms; ``shuffled``: the annotated proteins,
@@ -17,6 +16,7 @@ not seen. Of other programs, which have seen these genomes, genes count in both 
 from __future__ import annotations
 
 import os
+import tempfile
 import time
 from collections.abc import Iterator
 from functools import cache
@@ -25,18 +25,17 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import record
-from benchmarks.accuracy.genome import WINDOW, pieces
-from benchmarks.accuracy.protein_peers import versions
+from benchmarks.accuracy.genome import WINDOW, half_of, pieces
+from benchmarks.accuracy.programs import versions, with_stop_codon
 from benchmarks.accuracy.proteins import _kogs, diverged
 from benchmarks.annotate import peers
-from benchmarks.annotate.gene_sets import CodingModel, levels, loci
+from benchmarks.annotate.gene_sets import CodingModel, levels, loci, models_of_gff
 from gpu_tools import ProteinSequence
 from gpu_tools.annotate.api import annotate_genome
 from gpu_tools.annotate.gene_set import GenomeAnnotation
 from gpu_tools.annotate.options import AnnotationOptions
 from gpu_tools.annotate.targets import protein_targets
-from gpu_tools.model.annotation import AnnotatedSequence
-from gpu_tools.model.sequences import decode_protein, reverse_complement
+from gpu_tools.model.sequences import decode, decode_protein, reverse_complement
 from gpu_tools.model.translation import translate
 from gpu_tools.sites.model import GeneSites, load_sites, sites_from_dict
 from gpu_tools.sites.training import train_sites
@@ -45,9 +44,7 @@ SEED = 2031
 IDENTITIES = tuple(map(int, os.environ.get("IDENTITIES", "80,60").split(",")))
 OURS = "gpu-tools"
 SHUFFLED_EVALUE = 0.01
-MOST = int(os.environ.get("NUCLEOTIDES", 10**9))
 SEARCH = os.environ.get("SEARCH", "seeded")
-WORK = os.environ.get("WORK")
 DATA = {"fly2L": ("human", "arabidopsis"), "at": ("human", "fly")}
 """Data sets, and the kingdoms whose conserved proteins are tried on each."""
 
@@ -55,12 +52,10 @@ DATA = {"fly2L": ("human", "arabidopsis"), "at": ("human", "fly")}
 class GenomeData:
     """A genome with its true transcripts, and a site model for each half of its windows."""
 
-    def __init__(self, folder: Path, name: str, most: int, sites: GeneSites | None = None):
-        every = pieces(folder)
-        self.name = name
-        self.annotated = [_first(piece, most) for piece in every]
+    def __init__(self, folder: Path, name: str, sites: GeneSites | None = None):
+        self.name, self.annotated = name, pieces(folder)
         self.genome = [piece.sequence for piece in self.annotated]
-        halves = [[_half(piece, k) for piece in every] for k in (1, 0)]
+        halves = [[half_of(piece, k) for piece in self.annotated] for k in (1, 0)]
         self.models = [sites or sites_from_dict(train_sites(h, name, name)) for h in halves]
         """The model for the genes of each half, trained on the other one."""
 
@@ -85,18 +80,6 @@ class GenomeData:
         return {name: protein for protein, name in found.items() if protein}
 
 
-def _first(piece: AnnotatedSequence, most: int) -> AnnotatedSequence:
-    """Return the first nucleotides of a piece, with the transcripts that lie there."""
-    coding = tuple(c for c in piece.coding if max(s.end for s in c.segments) <= most)
-    sequence = type(piece.sequence)(piece.sequence.name, piece.sequence.codes[:most])
-    return AnnotatedSequence(sequence, coding)
-
-
-def _half(piece: AnnotatedSequence, k: int) -> AnnotatedSequence:
-    coding = [c for c in piece.coding if min(s.start for s in c.segments) // WINDOW % 2 == k]
-    return AnnotatedSequence(piece.sequence, tuple(coding))
-
-
 def in_half(models, k: int) -> set[CodingModel]:
     """Return the transcripts that begin in windows of a half."""
     return {model for model in models if model.exons[0][0] // WINDOW % 2 == k}
@@ -108,9 +91,7 @@ def annotated(
     """Annotate a genome with a site model."""
     targets = [ProteinSequence.from_text(name, text) for name, text in proteins.items()]
     options = AnnotationOptions(search=SEARCH, max_evalue=evalue)
-    return annotate_genome(
-        data.genome, [protein_targets(targets, sites)], options, work=WORK, device="cpu"
-    )
+    return annotate_genome(data.genome, [protein_targets(targets, sites)], options, device="cpu")
 
 
 def models_of(annotation: GenomeAnnotation) -> set[CodingModel]:
@@ -130,32 +111,32 @@ def ours(data: GenomeData, proteins: dict[str, str]):
     return found, wall / len(data.models), processor / len(data.models)
 
 
+def theirs(name: str, data: GenomeData, proteins: dict[str, str]):
+    """Return the transcripts that another program finds, and its times."""
+    with tempfile.TemporaryDirectory() as folder:
+        genome, targets = Path(folder, "genome.fa"), Path(folder, "proteins.fa")
+        genome.write_text("".join(f">{s.name}\n{decode(s.codes)}\n" for s in data.genome))
+        targets.write_text("".join(f">{n}\n{p}\n" for n, p in proteins.items()))
+        times, lines = peers.run(name, genome, targets, data.name)
+    records = {sequence.name: sequence for sequence in data.genome}
+    found = models_of_gff(lines, peers.PEERS[name].feature, records, with_stop_codon)
+    return found, times["seconds"], times["processor_seconds"]
+
+
 def rows(data: GenomeData, proteins: dict[str, str]) -> Iterator[dict]:
     """Yield a row a program: exons, intron chains, loci, and times."""
-    for name in [OURS, *_chosen_peers()]:
-        call = ours(data, proteins) if name == OURS else peers.run(
-            name, data.genome, proteins, data.name
-        )  # fmt: skip
+    for name in [OURS, *peers.installed()]:
+        call = ours(data, proteins) if name == OURS else theirs(name, data, proteins)
         found, wall, processor = call
         yield {
             "method": name, "proteins": len(proteins), **levels(found, data.truth),
-            "seconds": _known(name, wall), "processor_seconds": _known(name, processor),
+            "seconds": round(wall, 1), "processor_seconds": round(processor, 1),
             "nucleotides": sum(map(len, data.genome)),
         }  # fmt: skip
 
 
-def _chosen_peers() -> list[str]:
-    here = peers.installed()
-    return [name for name in os.environ.get("PEERS", ",".join(here)).split(",") if name in here]
-
-
-def _known(name: str, seconds: float) -> float | None:
-    """Return seconds, None where kept results may have saved some."""
-    return None if WORK and name == OURS else round(seconds, 1)
-
-
 def identity_rows(folder: Path, tiny: bool) -> Iterator[dict]:
-    """Yield rows of proteins with so many percent of their residues left."""
+    """Yield rows of proteins of each identity."""
     for name in _chosen(tiny):
         data = _data(folder, name, tiny)
         for identity in IDENTITIES[:1] if tiny else IDENTITIES:
@@ -225,7 +206,7 @@ def _references(
 
 
 def _substituted(data: GenomeData, identity: int, seed: int = SEED) -> dict[str, str]:
-    """Return the annotated proteins with so many percent of their residues left."""
+    """Return the annotated proteins with `identity` per cent of their residues left."""
     return {
         n: diverged(np.random.default_rng([seed, identity, k]), p, identity, True)
         for k, (n, p) in enumerate(data.proteins().items())
@@ -244,8 +225,8 @@ def _outside(found: set[CodingModel], truth: set[CodingModel]) -> int:
 @cache
 def _data(folder: Path, name: str, tiny: bool) -> GenomeData:
     if tiny:
-        return GenomeData(folder, name, MOST, load_sites("vertebrate"))
-    return GenomeData(folder / name, name, MOST)
+        return GenomeData(folder, name, load_sites("vertebrate"))
+    return GenomeData(folder / name, name)
 
 
 def _chosen(tiny: bool) -> list[str]:

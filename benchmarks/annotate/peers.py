@@ -1,26 +1,37 @@
-"""Programs that find genes of a genome by proteins: commands, and the transcripts they write."""
+"""Programs that find genes of a genome by proteins: processes, and the GFF3 they write."""
 
 from __future__ import annotations
 
-import resource
+import json
 import shutil
 import subprocess
+import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.accuracy.protein_peers import MINIPROT, SPALN_SPECIES, with_stop_codon
-from benchmarks.annotate.gene_sets import models_of_gff
-from gpu_tools.model.sequences import Sequence, decode
+from benchmarks.accuracy.programs import MINIPROT, SPALN_SPECIES
 
 THREADS = "2"
+# a process begins with the memory of the one that starts it as its peak: a small one starts it
+LAUNCHER = """
+import json, resource, subprocess, sys, time
+begin = time.perf_counter()
+with open(sys.argv[1], "wb") as stream:
+    subprocess.run(sys.argv[2:], check=True, stdout=stream, stderr=subprocess.DEVNULL)
+usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps({
+    "seconds": time.perf_counter() - begin, "processor": usage.ru_utime + usage.ru_stime,
+    "megabytes": usage.ru_maxrss / 1024,
+}))
+"""
 
 
 class GenomeProgram(NamedTuple):
-    """Commands in order; the last one writes GFF3 with coding exons of a type.
+    """Commands in order; all but the last one make an index. The last one writes GFF3.
 
-    Words may name the files ``genome`` and ``proteins``, ``species``, and ``folder``.
+    Words may name the files ``genome``, ``proteins`` and ``output``, and ``species``. Coding exons
+    are features of one type.
     """
 
     commands: tuple[tuple[str, ...], ...]
@@ -38,7 +49,13 @@ def _spaln(most: str) -> GenomeProgram:
     )  # fmt: skip
 
 
-PROGRAMS = {
+OURS = "gpu-tools"
+COMMAND = (
+    sys.executable, "-m", "gpu_tools", "annotate", "--genome", "{genome}", "--proteins",
+    "{proteins}", "--site-model", "fly", "--device", "cpu", "--threads", THREADS, "--quiet",
+    "--output", "{output}",
+)  # fmt: skip
+PEERS = {
     "spaln": _spaln("1"),
     "spaln 4 loci": _spaln("4"),
     "miniprot": GenomeProgram(
@@ -46,32 +63,31 @@ PROGRAMS = {
     ),
 }
 """By default spaln writes one locus a protein; miniprot up to 30."""
+PROGRAMS = {OURS: GenomeProgram((COMMAND,), "CDS")} | PEERS
 
 
 def installed() -> list[str]:
-    """Return the programs that are here."""
-    return [name for name, own in PROGRAMS.items() if shutil.which(own.commands[-1][0])]
+    """Return the other programs that are here."""
+    return [name for name, own in PEERS.items() if shutil.which(own.commands[-1][0])]
 
 
-def run(name: str, genome: list[Sequence], proteins: dict[str, str], data: str):
-    """Return the transcripts that a program finds, wall seconds, and seconds of a processor."""
-    program = PROGRAMS[name]
+def run(name: str, genome: Path, proteins: Path, data: str) -> tuple[dict, list[str]]:
+    """Return times and memory of a program's commands, and the lines of its GFF3."""
     with tempfile.TemporaryDirectory() as folder:
-        files = {"genome": Path(folder, "genome.fa"), "proteins": Path(folder, "proteins.fa")}
-        text = "".join(f">{s.name}\n{decode(s.codes)}\n" for s in genome)
-        files["genome"].write_text(text)
-        files["proteins"].write_text("".join(f">{n}\n{p}\n" for n, p in proteins.items()))
-        species = SPALN_SPECIES.get(data, "Tetrapod")
-        begin, spent = time.perf_counter(), _children()
-        for command in program.commands:
-            words = [word.format(**files, species=species, folder=folder) for word in command]
-            done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
-        wall, processor = time.perf_counter() - begin, _children() - spent
-    by_name = {sequence.name: sequence for sequence in genome}
-    lines = done.stdout.splitlines()
-    return models_of_gff(lines, program.feature, by_name, with_stop_codon), wall, processor
-
-
-def _children() -> float:
-    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return usage.ru_utime + usage.ru_stime
+        # spaln writes its index beside the genome
+        words = {"genome": shutil.copy(genome, folder), "proteins": shutil.copy(proteins, folder)}
+        output, figures = Path(folder, "output.gff3"), []
+        printed = Path(folder, "printed") if name == OURS else output
+        words |= {"output": str(output), "species": SPALN_SPECIES[data]}
+        for command in PROGRAMS[name].commands:
+            program = [word.format(**words) for word in command]
+            launcher = [sys.executable, "-c", LAUNCHER, str(printed), *program]
+            done = subprocess.run(launcher, cwd=folder, check=True, stdout=subprocess.PIPE)
+            figures.append(json.loads(done.stdout))
+        times = {
+            "seconds": round(sum(f["seconds"] for f in figures), 1),
+            "index_seconds": round(sum(f["seconds"] for f in figures[:-1]), 1),
+            "processor_seconds": round(sum(f["processor"] for f in figures), 1),
+            "peak_megabytes": round(max(f["megabytes"] for f in figures)),
+        }
+        return times, output.read_text("utf-8").splitlines()

@@ -1,22 +1,35 @@
 """The time model against measured times, case by case, on the CPU or on one GPU.
 
-Run ``python -m benchmarks.estimate.bench_estimate [RECORD.json] [--part gpu] [--tiny]``. The device
-is calibrated, then cases of the case set are run alone and together. The published designs have
-their own equations. Times of a CPU are the processor's.
+Run ``python -m benchmarks.estimate.bench_estimate [RECORD.json] [--part gpu|start] [--tiny]``. The
+device is calibrated, then cases of the case set are run alone and together. The published designs
+have their own equations. Times of a CPU are the processor's. ``start`` times a first call on a GPU
+in new processes, and later calls there.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
 from functools import partial
+from multiprocessing import get_context
+from statistics import median
 
 import numpy as np
 
-from benchmarks import record
-from benchmarks.estimate.fitted import chosen_cases, fitted
+from benchmarks import case_sets, record
+from benchmarks.case_sets import PUBLISHED
+from benchmarks.estimate.fitted import chosen_cases, fitted, rounded
 from benchmarks.published import model, sequential
-from gpu_tools import Case, DeviceFigures, estimated_seconds, spliced_estimate
+from gpu_tools import (
+    Case,
+    DeviceFigures,
+    case_columns,
+    estimated_seconds,
+    spliced_estimate,
+    spliced_scores,
+)
 from gpu_tools.estimate.calibrate import (
     SAMPLES,
     TINY,
@@ -30,10 +43,6 @@ from gpu_tools.estimate.calibrate import (
 from gpu_tools.estimate.model import CPU, MODES
 
 ROUNDS = {CPU: 5, "gpu": 3}
-
-
-def _rounded(values) -> list[float]:
-    return [float(f"{value:.5g}") for value in values]
 
 
 def measure_model(figures: DeviceFigures, device: str, mode: str, tiny: bool) -> dict:
@@ -57,8 +66,8 @@ def measure_model(figures: DeviceFigures, device: str, mode: str, tiny: bool) ->
         "sequential": [each.sequential for each in estimates],
         "intra_exon": [each.intra_exon for each in estimates],
         "inter_exon": [each.inter_exon for each in estimates],
-        "estimated": _rounded(estimated),
-        "measured": _rounded(measured),
+        "estimated": rounded(estimated),
+        "measured": rounded(measured),
     }
 
 
@@ -68,15 +77,15 @@ def measure_design(design: str, seconds: list[float], cases: list[Case]) -> dict
     fits = [model.fit_design(features, np.array(seconds), parts) for parts in (1, 3)]
     names = "equation", "extended"
     found = {
-        name: {**fit.errors._asdict(), "seconds_of_each": _rounded(fit.weights)}
+        name: {**fit.errors._asdict(), "seconds_of_each": rounded(fit.weights)}
         for name, fit in zip(names, fits, strict=True)
     }
     return {
         **found,
         "cells": [case.cells for case in cases],
-        "estimated": _rounded(fits[0].estimated),
-        "estimated_extended": _rounded(fits[1].estimated),
-        "measured": _rounded(seconds),
+        "estimated": rounded(fits[0].estimated),
+        "estimated_extended": rounded(fits[1].estimated),
+        "measured": rounded(seconds),
     }
 
 
@@ -95,7 +104,7 @@ def measure_device(device: str, tiny: bool) -> Iterator[tuple[str, dict]]:
 
 
 def _listed(own: TimedCalls) -> dict:
-    return {"features": own.features.tolist(), "seconds": _rounded(own.seconds)}
+    return {"features": own.features.tolist(), "seconds": rounded(own.seconds)}
 
 
 def measure(tiny: bool = False) -> Iterator[tuple[str, dict]]:
@@ -116,10 +125,30 @@ def measure_gpu(tiny: bool = False) -> Iterator[tuple[str, dict]]:
         yield name, measure_design(name, _kernel_seconds(design.kernel_milliseconds, cases), cases)
 
 
+def first_and_later(tiny: bool = False) -> tuple[float, float]:
+    """Return the milliseconds of a first call on a GPU, and the median of later ones."""
+    cases, times = case_columns(case_sets.case_set(case_sets.TINY if tiny else PUBLISHED)), []
+    for _ in range(2 if tiny else 8):
+        begin = time.perf_counter()
+        spliced_scores(cases, device="cuda")
+        times.append(1e3 * (time.perf_counter() - begin))
+    return times[0], median(times[1:])
+
+
+def measure_start(tiny: bool = False) -> Iterator[tuple[str, dict]]:
+    """Yield the times of first calls in new processes; one before them compiles."""
+    found = []
+    for _ in range(2 if tiny else 5):
+        with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+            found.append(pool.submit(first_and_later, tiny).result())
+    first, later = zip(*found[1:], strict=True)
+    yield "spliced_scores", {"first_ms": rounded(first), "later_ms": median(later)}
+
+
 def _kernel_seconds(milliseconds: Callable[[Case], float], cases: list[Case]) -> list[float]:
     milliseconds(cases[0])
     return [min(milliseconds(case) for _ in range(2)) / 1e3 for case in cases]
 
 
 if __name__ == "__main__":
-    record.main(measure, gpu=measure_gpu)
+    record.main(measure, gpu=measure_gpu, start=measure_start)

@@ -7,23 +7,20 @@ figures of the last fit have all cases.
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import case_sets
+from benchmarks import case_sets, tables
 from gpu_tools import Case
 from gpu_tools.estimate.calibrate import call_features, fit_seconds, relative_errors
 from gpu_tools.estimate.model import CALL, FEATURES, GPU, LIST, MODES, SITE, case_work
 
-_RESULTS = Path(__file__).parents[1] / "results"
 _TOGETHER = 5
-"""The call of all cases counts as much as so many cases."""
+"""Weight of the call of all cases, that of a case being 1."""
 EVERY = {LIST: 5, SITE: 20, "published": 20}
-"""One case in so many of the set is run alone."""
+"""One case in this number of the set is run alone."""
 
 
 class MeasuredCases(NamedTuple):
@@ -33,6 +30,11 @@ class MeasuredCases(NamedTuple):
     seconds: NDArray[np.float64]
     all_features: NDArray[np.float64]
     all_seconds: float
+
+
+def rounded(values) -> list[float]:
+    """Return numbers with five digits."""
+    return [float(f"{value:.5g}") for value in values]
 
 
 def chosen_cases(what: str, tiny: bool = False) -> list[Case]:
@@ -55,8 +57,7 @@ def fixed_seconds(mode: str, kind: str, calibrated: dict[str, float]) -> dict[st
 
 
 def _seconds_of_a_cell() -> float:
-    recorded = json.loads((_RESULTS / "sites-h200.json").read_text(encoding="utf-8"))
-    return 1e-9 / recorded["figures"]["case_set_kernel"]["gcups"]
+    return 1e-9 / tables.read("sites-h200")["figures"]["case_set_kernel"]["gcups"]
 
 
 def fit_fixed(features, seconds, names: tuple[str, ...], fixed: dict[str, float]):
@@ -95,7 +96,7 @@ def judged(mode: str, kind: str, known: MeasuredCases, calibrated: dict[str, flo
         "fixed": sorted(fixed),
         "together_estimated": float(known.all_features @ weights),
         "together_measured": known.all_seconds,
-        "estimated": [float(f"{value:.5g}") for value in estimated],
+        "estimated": rounded(estimated),
         "measured": known.seconds.tolist(),
     }
 

@@ -6,21 +6,19 @@ Run ``python -m benchmarks.estimate.shipped``.
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from statistics import median
 
-from benchmarks import case_sets
+from benchmarks import case_sets, tables
 from gpu_tools import DeviceFigures
 from gpu_tools.estimate.model import CPU, LIST, MODES, SITE, case_work
 from gpu_tools.model.resources import installed_version
 
-ROOT = Path(__file__).parents[2]
-RECORDS = {"cpu": ("estimate-cpu.json", ()), "gpu": ("estimate-h200.json", ("site",))}
+RECORDS = {"cpu": ("estimate-cpu", ()), "gpu": ("estimate-h200", ("site",))}
 """The record of each kind of device, and the modes whose figures are fitted on its cases.
 
 On a GPU a calibration's small calls do not tell what a cell costs."""
-START = "layout-h200.json", "cuda: spliced_scores"
-"""The record of first calls in new processes, and the call."""
+START = "start-h200"
+"""The record of first calls in new processes: `bench_estimate` with ``--part start``."""
 
 
 def shipped_text(record: dict, modes: tuple[str, ...] = ()) -> str:
@@ -28,11 +26,7 @@ def shipped_text(record: dict, modes: tuple[str, ...] = ()) -> str:
 
     The version is that of the package which ships them.
 
-    Parameters
-    ----------
-    record : dict
-    modes : tuple of str
-        Those whose figures are the fitted ones.
+    The version is that of the package which ships them. In `modes` the figures are the fitted ones.
     """
     found = record["figures"]
     figures = found["figures"] | {"version": installed_version()}
@@ -47,17 +41,12 @@ def shipped_text(record: dict, modes: tuple[str, ...] = ()) -> str:
 def small_inputs_text(figures: dict, start: dict) -> str:
     """Return the file by which a device is chosen for small inputs.
 
-    Parameters
-    ----------
-    figures : dict
-        Of a CPU: what `shipped_text` gives.
-    start : dict
-        Of `benchmarks.compare`, of a call on a GPU: milliseconds of first calls in new processes,
-        and of later ones.
+    `figures` are those of `shipped_text` for a CPU, `start` the milliseconds of
+    first calls on a GPU in new processes, and of later ones.
     """
     cases, of_cpu = case_sets.case_set(), DeviceFigures(**figures)
     work = case_work(cases)
-    found = {"start": (median(start["new_first_ms"]) - start["new_ms"]) / 1e3}
+    found = {"start": (median(start["first_ms"]) - start["later_ms"]) / 1e3}
     cells = {LIST: sum(case.cells for case in cases)}
     cells[SITE] = sum(2 * len(case.base) * len(case.target) for case in cases)
     for mode in MODES:
@@ -73,17 +62,11 @@ def _rounded(value):
     return float(f"{value:.3g}")
 
 
-def read_record(name: str) -> dict:
-    """Return a record."""
-    return json.loads((ROOT / "benchmarks" / "results" / name).read_text(encoding="utf-8"))
-
-
 if __name__ == "__main__":
+    folder = tables.ROOT / "resources" / "estimate"
     for kind, (name, modes) in RECORDS.items():
-        out = ROOT / "resources" / "estimate" / f"{kind}.json"
-        out.write_text(shipped_text(read_record(name), modes), encoding="utf-8")
-    groups = [own for own in read_record(START[0])["figures"].values() if START[1] in own]
-    (start,) = (own[START[1]] for own in groups if "new_first_ms" in own[START[1]])
-    folder = ROOT / "resources" / "estimate"
+        text = shipped_text(tables.read(name), modes)
+        (folder / f"{kind}.json").write_text(text, encoding="utf-8")
     of_cpu = json.loads((folder / "cpu.json").read_text(encoding="utf-8"))
+    (start,) = tables.read(START)["figures"].values()
     (folder / "small.json").write_text(small_inputs_text(of_cpu, start), encoding="utf-8")

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.exons.model import ExonModel, model_from_dict
 from gpu_tools.exons.parse import parse
-from gpu_tools.exons.training import train
-from gpu_tools.exons.training.design import Design
+from gpu_tools.exons.training import Design, train
 from gpu_tools.model.annotation import AnnotatedSequence
 from gpu_tools.model.exon_set import EXON_TYPES, ExonSet
 
@@ -40,17 +39,7 @@ def trained_on(
 class Ranking:
     """The annotated segments of sequences and all intervals that could be candidates.
 
-    Attributes
-    ----------
-    segments : ndarray of float64, shape (s,)
-        Rank of each distinct annotated segment, partial ones included; -inf for one that is no
-        interval of the model's.
-    internal : ndarray of bool, shape (s,)
-        Whether it is a transcript's internal segment.
-    intervals : ndarray of float64, shape (B,)
-        Ranks of all distinct intervals of both strands, high first.
-    bases : int
-        Length of the sequences.
+    Ranks are values by which intervals are ordered, high first.
     """
 
     segments: NDArray[np.float64]
@@ -78,7 +67,7 @@ class Ranking:
         return float((self.intervals >= cutoff).sum()) / self.bases * 500
 
     def cutoff_at(self, density: float) -> float:
-        """Return the cut-off that so many intervals a kilobase and strand reach."""
+        """Return the cut-off that `density` intervals a kilobase and strand reach."""
         n = min(int(density * self.bases / 500), len(self.intervals))
         return float(self.intervals[n - 1]) if n else np.inf
 
@@ -86,15 +75,8 @@ class Ranking:
 def segment_types(record: AnnotatedSequence) -> dict[tuple[bool, int, int], int]:
     """Return the distinct annotated segments of a record.
 
-    Parameters
-    ----------
-    record : AnnotatedSequence
-        Sequence with its coding sequences.
-
-    Returns
-    -------
-    dict of (reverse, start, end) to int
-        Index into `EXON_TYPES`, internal if it is so in any transcript; 0 for a partial one.
+    Keys are reverse, start and end. Values are indexes into `EXON_TYPES`: internal if it is
+    so in any transcript, 0 for a partial one.
     """
     types: dict[tuple[bool, int, int], int] = {}
     for coding in record.coding:
@@ -132,15 +114,6 @@ def rank(record: AnnotatedSequence, exons: ExonSet, values: NDArray[np.float64])
         np.sort(np.array(list(best.values())))[::-1],
         len(record.sequence),
     )
-
-
-def parse_accuracy(record: AnnotatedSequence, model: ExonModel) -> tuple[int, int, int]:
-    """Return how many exons are annotated, in the best parse, and both."""
-    parsed = parse(record.sequence.codes, model)
-    best = parsed.exons.take(parsed.chosen)
-    keys = set(zip(best.reverse.tolist(), best.starts.tolist(), best.ends.tolist(), strict=True))
-    truth = segment_types(record).keys()
-    return len(truth), len(keys), len(keys & truth)
 
 
 def sensitivity_curve(ranking: Ranking, densities: Sequence[float]) -> list[dict[str, float]]:

@@ -9,9 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
-from pathlib import Path
 
 import numpy as np
 
@@ -77,29 +74,6 @@ def parasail_one_core(length: int) -> dict:
     return {"length": length, "gcups": gcups}
 
 
-def more_memory(length: int, k: int, device: str, related: bool = False) -> dict:
-    """Return by how many megabytes a call raises a fresh process's peak."""
-    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        seconds, megabytes = pool.submit(_peak, length, k, device, related).result()
-    return {**rates(seconds, length), "k": k, "megabytes": megabytes}
-
-
-def _peak(length: int, k: int, device: str, related: bool) -> tuple[float, int]:
-    first, pair = (random_pair(n, related=related) for n in (SMALL // 10, length))
-    options = options_of(device)
-    local_align([first], k=k, **options)
-    Path("/proc/self/clear_refs").write_text("5")  # forgets the peak so far
-    before = _kilobytes("VmHWM")
-    (seconds,) = call_seconds(lambda: local_align([pair], k=k, **options), 1)
-    return seconds, (_kilobytes("VmHWM") - before) // 1024
-
-
-def _kilobytes(name: str) -> int:
-    """Return what Linux says of this process."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return int(next(line.split()[1] for line in lines if line.startswith(name)))
-
-
 def many_pairs(count: int, length: int) -> dict:
     """Time one call for many pairs on a GPU."""
     pairs, options = [random_pair(length, seed) for seed in range(count)], options_of("cuda")
@@ -147,8 +121,7 @@ def measure(tiny: bool = False) -> Iterator[tuple[str, dict]]:
     for k in (10, 100):
         yield f"one_core_large_k_{k}", whole_call(large, k, "cpu", repeats=1)
     yield "one_core_large_related_k_1", whole_call(large, 1, "cpu", related=True, repeats=1)
-    yield "memory_k_10", more_memory(large, 10, "cpu")
-    yield "memory_double_k_1", more_memory(2 * large, 1, "cpu")
+    yield "one_core_double_k_1", whole_call(2 * large, 1, "cpu", repeats=1)
 
 
 def measure_gpu(tiny: bool = False) -> Iterator[tuple[str, dict]]:
@@ -170,8 +143,6 @@ def measure_gpu(tiny: bool = False) -> Iterator[tuple[str, dict]]:
     yield "published_forward", published_forward(small)
     if (count := len(list_gpus())) > 1:
         yield "several_gpus_call", several_gpus(4 * large, count)
-    yield "memory_double_k_10", more_memory(2 * large, 10, "cuda")
-    yield "memory_related_k_1", more_memory(2 * large, 1, "cuda", related=True)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.timing import kernel_ms, median_ms
+from benchmarks.timing import kernel_ms
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.buffer_pool import Buffers
 from gpu_tools.matching import Pattern, PatternSet, match_approximate
@@ -23,15 +23,7 @@ def parts_of(n: int, length: int):
 
 
 class Approximate:
-    """One pattern and one text on the device.
-
-    Parameters
-    ----------
-    text : Sequence
-    m : int
-        Rows of a random pattern.
-    costs : EditCosts
-    """
+    """One pattern and one text on the device."""
 
     def __init__(self, rng, text: Sequence, m: int, costs: EditCosts):
         from gpu_tools.matching.approximate import longest_match
@@ -50,27 +42,18 @@ class Approximate:
         self.bound = match_approximate(patterns, [sample], costs=costs, device="cpu")[0].distance
         self.warm = -(-longest_match(m, self.bound, costs.insertion) // 8) * 8
 
-    def ready(self, resident, parts, size: int):
-        """Return a function that starts the kernel on the current device, and its limits there."""
-        from numba import cuda
-
-        table = self.kernels.table([0], [self.symbols], size, self.warm)
-        lift = int(self.kernels.lifts([self.symbols])[0])
-        limits = cuda.to_device(np.array([[self.bound - lift, -lift]], dtype=np.int32))
-        hits, count = (
-            cuda.device_array((HITS, 3), np.int64),
-            cuda.to_device(np.zeros(1, np.int32)),
-        )
-        return self.kernels.prepared(resident, parts, table, (limits, hits, count)), limits
-
     def measured(self, resident, size: int, length: int) -> tuple[float, int]:
         """Return a kernel's milliseconds, and the best distance that it finds."""
         from numba import cuda
 
-        start, limits = self.ready(resident, parts_of(len(self.codes), length), size)
-        first = cuda.to_device(limits.copy_to_host())
-        milliseconds = kernel_ms(start, before=lambda: limits.copy_to_device(first))
+        table = self.kernels.table([0], [self.symbols], size, self.warm)
         lift = int(self.kernels.lifts([self.symbols])[0])
+        first = cuda.to_device(np.array([[self.bound - lift, -lift]], dtype=np.int32))
+        limits, hits = cuda.device_array_like(first), cuda.device_array((HITS, 3), np.int64)
+        outputs = limits, hits, cuda.to_device(np.zeros(1, np.int32))
+        parts = parts_of(len(self.codes), length)
+        start = self.kernels.prepared(resident, parts, table, outputs)
+        milliseconds = kernel_ms(start, before=lambda: limits.copy_to_device(first))
         return milliseconds, int(limits.copy_to_host()[0, 0]) + lift
 
     def time(self, resident, plans) -> dict:
@@ -167,54 +150,3 @@ def exact_gpu(rng, n: int, count: int, symbols: int, published: bool) -> dict:
                 raise AssertionError(f"{name} finds {len(found)} matches instead of {total}")
             figures["published"][name] = kernel_ms(lambda name=name: problem.launch(name), 3)
     return figures
-
-
-def together_milliseconds(starts: dict) -> float:
-    """Return the median time until all GPUs are done; each has a function that starts a kernel."""
-    from numba import cuda
-
-    def all_at_once():
-        for ordinal, start in starts.items():
-            with cuda.gpus[ordinal]:
-                start()
-        for ordinal in starts:
-            with cuda.gpus[ordinal]:
-                cuda.synchronize()
-
-    return median_ms(all_at_once)
-
-
-def approximate_on_gpus(rng, text: Sequence, m: int, costs: EditCosts, ordinals) -> float:
-    """Time the kernel on GPUs that share the parts of a text, which all of them hold."""
-    from numba import cuda as numba_cuda
-
-    from gpu_tools.matching.gpu import approximate as cuda
-
-    problem, n, starts = Approximate(rng, text, m, costs), len(text), {}
-    at_once = cuda.multiprocessors() * problem.kernels.warps * len(ordinals)
-    size, length = cuda.plan(problem.kernels, m, problem.warm, -(-n // at_once))
-    shares = np.array_split(parts_of(n, length), len(ordinals))
-    for ordinal, own in zip(ordinals, shares, strict=True):
-        with numba_cuda.gpus[ordinal]:
-            own = np.ascontiguousarray(own)
-            starts[ordinal], _ = problem.ready(cuda.resident(text.codes), own, size)
-    return together_milliseconds(starts)
-
-
-def exact_on_gpus(patterns: PatternSet, text: Sequence, ordinals) -> float:
-    """Time the kernel on GPUs, each of which holds a share of a text."""
-    from numba import cuda as numba_cuda
-
-    from gpu_tools.matching.cpu.exact import Searcher
-    from gpu_tools.matching.gpu import approximate as cuda
-    from gpu_tools.matching.gpu import exact as exact_cuda
-    from gpu_tools.matching.index import library
-
-    searcher, starts = Searcher(library(patterns.probes(), patterns.matches), 1), {}
-    for ordinal, own in zip(ordinals, np.array_split(text.codes, len(ordinals)), strict=True):
-        with numba_cuda.gpus[ordinal]:
-            (index,) = exact_cuda.on_device(searcher)
-            hits = numba_cuda.device_array((HITS, 2), np.int64)
-            resident = cuda.resident(own, 16)
-            starts[ordinal] = exact_cuda.prepared(resident, index, hits, exact_cuda.counters())
-    return together_milliseconds(starts)

@@ -151,12 +151,8 @@ def _upload(problem: Problem, staged: tuple, stream) -> Resident:
 class Accelerator:
     """A published accelerator.
 
-    Parameters
-    ----------
-    launch : callable
-        Given a `Resident` and a stream, launches all exons.
-    allocate : callable
-        Given shape and type, makes a host buffer for transfers.
+    `launch` starts all exons of a `Resident` on a stream; `allocate` makes a host buffer of a shape
+    and type.
     """
 
     launch: Callable

@@ -1,4 +1,4 @@
-"""The published designs on the case set, on the IL1RAPL1-like case and on the demo, in one run.
+"""The published designs on the case set, and on the IL1RAPL1-like case, in one run.
 
 Run ``python -m benchmarks.published.measure [RECORD.json] [--tiny]`` on a machine with a GPU. Every
 score is compared with the library's. Rates are nominal cells a second; `mean` and `best` are over
@@ -16,23 +16,13 @@ from benchmarks.published import accelerator1, accelerator2, sequential
 from gpu_tools import Case, ExonSet, Sequence, spliced_align
 
 SEQUENTIAL_SHARE = 20
-"""One case in so many is timed sequentially."""
+"""One case in 20 is timed sequentially."""
 
 
 def measure_set(cases: list[Case], repeats: int) -> Iterator[tuple[str, dict]]:
     """Measure all three designs on a set of cases, all of which have candidates.
 
-    Parameters
-    ----------
-    cases : list of Case
-        Each design's scores are checked against the library's, which also warms up.
-    repeats : int
-        Runs of each case, of which the median counts.
-
-    Yields
-    ------
-    tuple of (str, dict)
-        A design and what was measured, and its rates.
+    All of them have candidates. Each design's scores are checked, which also warms up.
     """
     expected = [result.score for result in spliced_align(cases, device="cpu")]
     some = cases[::SEQUENTIAL_SHARE]
@@ -77,10 +67,9 @@ def measure(tiny: bool = False) -> Iterator[tuple[str, dict]]:
     for title, cases in (
         ("published_shape", case_sets.case_set()[::5]),
         ("il1rapl1_like", [case_sets.il1rapl1_like()]),
-        ("demo", case_sets.demo_cases()),
     ):
         yield title, dict(measure_set(cases, 1))
 
 
 if __name__ == "__main__":
-    record.main(measure)
+    record.main(measure, needs_gpu=True)

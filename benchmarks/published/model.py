@@ -29,17 +29,7 @@ ESTIMATES = {
 
 
 def design_features(design: str, case: Case) -> NDArray[np.float64]:
-    """Return the published estimate of a case, launches, and steps of maxima over earlier rows.
-
-    Parameters
-    ----------
-    design : {"sequential", "accelerator1", "accelerator2"}
-    case : Case
-
-    Returns
-    -------
-    ndarray of float64, shape (3,)
-    """
+    """Return the published estimate of a case, launches, and steps of maxima over earlier rows."""
     scoring = SplicedScoring()
     cells = published_cells(len(case.target), case_strands(case, scoring))[ESTIMATES[design]]
     parts = problems(case, scoring)
@@ -80,14 +70,8 @@ def fit_design(
 ) -> DesignErrors:
     """Fit the figures of a design on every second case, and find the errors on the others.
 
-    Parameters
-    ----------
-    features : ndarray of float64, shape (C, 3)
-        See `design_features`.
-    seconds : ndarray of float64, shape (C,)
-        Measured.
-    parts : int
-        1 for the published equation, 3 for the extended model.
+    `features` are those of `design_features`, a row a case. With one part the published equation is
+    fitted, with three the extended model.
     """
     used = features[:, :parts]
     weights = fit_seconds(used[::2], seconds[::2])

@@ -18,14 +18,8 @@ from gpu_tools.model.sequences import reverse_complement
 class Problem:
     """One strand of one case.
 
-    Parameters
-    ----------
-    base, target : ndarray of uint8
-        Codes; the base in transcript direction.
-    exons : ndarray of int32, shape (B, 2)
-        Distinct starts and ends on `base`, 0-based and half-open, ordered by start then end.
-    match, mismatch, gap : int32
-        Scores.
+    Exons are distinct, 0-based and half-open on the base in transcript direction, ordered by start
+    then end; int32 of shape (B, 2).
     """
 
     base: NDArray[np.uint8]
@@ -44,10 +38,8 @@ class Problem:
 def problems(case: Case, scoring: SplicedScoring) -> list[Problem]:
     """Return the problems of the strands that have candidates, ``+`` first.
 
-    Raises
-    ------
-    ScoringError
-        If `scoring` asks for more than match, mismatch and gap, or 32 bits could overflow.
+    A scoring with more than match, mismatch and gap is an error, and so are scores that might
+    overflow 32 bits.
     """
     case.check()
     _check(case, scoring)
@@ -83,16 +75,6 @@ def groups(exons: NDArray[np.int32]) -> Iterator[tuple[int, int]]:
     """Yield groups of exons of which none can precede another, one at a time.
 
     A group is closed by the first exon, in order, that starts past the smallest end in the group.
-
-    Parameters
-    ----------
-    exons : ndarray of int32, shape (B, 2)
-        At least one, ordered by start.
-
-    Yields
-    ------
-    tuple of (int, int)
-        First exon of the group and first exon after it.
     """
     first, smallest = 0, exons[0, 1]
     for k, (start, end) in enumerate(exons):

@@ -38,7 +38,8 @@ from gpu_tools.sites.proteins.api import ProteinCase, protein_align, protein_tab
 from gpu_tools.sites.proteins.sites import protein_sites
 
 IDENTITIES = {"protein": (100, 80, 60, 40), "cdna": (100, 90, 80, 70)}
-DATA = {"fly2L": SearchOptions(), "at": SearchOptions()}
+DATA = "fly2L", "at"
+OPTIONS = SearchOptions()
 MODELS = {"fly2L": "fly", "at": "arabidopsis"}
 SAMPLES = {name: int(os.environ.get("SAMPLE", most)) for name, most in (("fly2L", 20), ("at", 150))}
 """Proteins that are aligned to the whole piece."""
@@ -71,15 +72,10 @@ def genes_of(folder: Path, name: str, kind: str, tiny: bool = False) -> Genes:
     every = transcripts(folder, name)
     records = list({id(t.piece): t.piece for t in every}.values())
     begin = time.perf_counter()
-    index = build_index(records, kind=kind, options=options_of(name))
+    index = build_index(records, kind=kind, options=OPTIONS)
     seconds = time.perf_counter() - begin
     most = 2 if tiny else int(os.environ.get("TARGETS", 10**6))
     return Genes(sample(every, min(len(every), most)), records, index, seconds)
-
-
-def options_of(name: str) -> SearchOptions:
-    """Return the options for a data set, the usual ones."""
-    return DATA.get(name, SearchOptions())
 
 
 def protein_of(transcript: Transcript, k: int, identity: int) -> ProteinSequence:
@@ -102,9 +98,9 @@ def recall_rows(folder: Path, kind: str, target_of: Callable, tiny: bool = False
         genes = genes_of(folder, name, kind, tiny)
         for identity in IDENTITIES[kind][:1] if tiny else IDENTITIES[kind]:
             targets = [target_of(t, k, identity) for k, t in enumerate(genes.chosen)]
-            find_windows(genes.index, targets[:1], options_of(name))  # compiled
+            find_windows(genes.index, targets[:1], OPTIONS)  # compiled
             begin = time.perf_counter(), time.process_time()
-            found = find_windows(genes.index, targets, options_of(name))
+            found = find_windows(genes.index, targets, OPTIONS)
             took = time.perf_counter() - begin[0], time.process_time() - begin[1]
             yield {
                 "data": name, "identity": identity, **recall(genes, found),
@@ -114,14 +110,13 @@ def recall_rows(folder: Path, kind: str, target_of: Callable, tiny: bool = False
 
 
 def data_sets(tiny: bool) -> list[str]:
-    """Return the data sets that are asked for; a tiny run has one without a folder of its own."""
+    """Return the chosen data sets; a tiny run has one without a folder of its own."""
     return ["."] if tiny else os.environ.get("DATA", ",".join(DATA)).split(",")
 
 
 def recall(genes: Genes, found: list[SearchWindow]) -> dict:
-    """Count genes: wholly inside a window, partly, and wholly inside their target's best one."""
-    whole, part, best = set(), set(), set()
-    first = {w.target: w for w in reversed(found)}
+    """Count genes that lie inside a window of their target, and those that lie there in part."""
+    whole, part = set(), set()
     for window in found:
         gene = genes.chosen[window.target]
         if (window.record, window.strand) != (genes.record_of(gene), gene.strand):
@@ -131,9 +126,7 @@ def recall(genes: Genes, found: list[SearchWindow]) -> dict:
             part.add(window.target)
         if window.start <= low and high <= window.end:
             whole.add(window.target)
-            if window is first[window.target]:
-                best.add(window.target)
-    return {"genes": len(genes.chosen), "whole": len(whole), "part": len(part), "best": len(best)}
+    return {"genes": len(genes.chosen), "whole": len(whole), "part": len(part)}
 
 
 def sizes(genes: Genes, targets: list, found: list[SearchWindow]) -> dict:
@@ -156,7 +149,7 @@ def exhaustive_rows(folder: Path, tiny: bool = False) -> Iterator[dict]:
         few = sample(short, min(SAMPLES.get(name, 1), int(os.environ.get("TARGETS", 10**6))))
         for identity in IDENTITIES["protein"][:1] if tiny else IDENTITIES["protein"]:
             targets = [protein_of(t, k, identity) for k, t in enumerate(few)]
-            found = find_windows(genes.index, targets, options_of(name))
+            found = find_windows(genes.index, targets, OPTIONS)
             counts = compared(genes, few, targets, found, model)
             yield {"data": name, "identity": identity, **counts}
 
@@ -173,7 +166,7 @@ def compared(genes: Genes, few, targets, found, model) -> dict:
     begin = time.process_time()
     every = protein_align(cases, scoring, device="cpu")
     between = time.process_time()
-    credible, same, scores, losses = 0, 0, 0, []
+    credible, same, scores = 0, 0, 0
     for k, (t, law, whole) in enumerate(zip(few, laws, every, strict=True)):
         if whole.score is None or law.evalue(whole.score) > MAX_EVALUE:
             continue
@@ -182,12 +175,9 @@ def compared(genes: Genes, few, targets, found, model) -> dict:
         credible += 1
         scores += any(score == whole.score for score, _ in chains)
         same += (whole.score, whole.chain) in chains
-        if (whole.score, whole.chain) not in chains:
-            best = max((score for score, _ in chains), default=0)
-            losses.append([t.name, len(targets[k]), whole.score, best])
     return {
         "targets": len(few), "credible": credible, "same_score": scores, "same_structure": same,
-        "lost": losses, "processor_seconds": round(between - begin, 1),
+        "processor_seconds": round(between - begin, 1),
         "processor_seconds_in_windows": round(time.process_time() - between, 1),
     }  # fmt: skip
 

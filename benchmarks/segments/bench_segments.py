@@ -2,14 +2,12 @@
 
 Run ``python -m benchmarks.segments.bench_segments [RECORD.json] [--part gpu] [--tiny]``.
 Calls take values of the host's memory. Kernels, and the designs of the sources, work on values that
-are on the GPU already. Every result is compared with another way to find it. Where there are
-several GPUs, calls are measured on all of them too.
+are on the GPU already. Every result is compared with another way to find it.
 """
 
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -17,7 +15,6 @@ import numpy as np
 from benchmarks import record
 from benchmarks.timing import kernel_ms, median_ms
 from gpu_tools import max_segment, max_segments, max_submatrix
-from gpu_tools.hardware.device import list_gpus
 
 KINDS = {"even": -100, "falling": -130}
 """Smallest value of each kind of random values; the largest is 100."""
@@ -44,17 +41,6 @@ def submatrix_by_rows(matrix) -> int:
     return int(best.max())
 
 
-def submatrix_by_columns(matrix) -> int:
-    """Return the largest sum by numpy: for each left column all right ones, by running minima."""
-    prefix = np.zeros((matrix.shape[0] + 1, matrix.shape[1] + 1), np.int32)
-    prefix[1:, 1:] = matrix.cumsum(0).cumsum(1)
-    best = 0
-    for left in range(matrix.shape[1]):
-        sums = prefix[:, left + 1 :] - prefix[:, left : left + 1]
-        best = max(best, int((sums - np.minimum.accumulate(sums, axis=0)).max()))
-    return best
-
-
 def calls(values, matrix, device: str) -> dict:
     """Time the three public functions."""
     return {
@@ -63,16 +49,6 @@ def calls(values, matrix, device: str) -> dict:
         "all_segments": len(max_segments(values, device=device)),
         "submatrix_ms": median_ms(lambda: max_submatrix(matrix, device=device), 3),
     }
-
-
-def by_numpy(matrix, score: int) -> float:
-    """Return the time of the faster of two searches in numpy; raise if one finds another sum."""
-    times = []
-    for search in (submatrix_by_rows, submatrix_by_columns):
-        begin = time.perf_counter()
-        _expect(search(matrix), score)
-        times.append(1e3 * (time.perf_counter() - begin))
-    return round(min(times), 4)
 
 
 def _expect(found, expected) -> None:
@@ -85,7 +61,8 @@ def measure(tiny: bool = False) -> Iterator[tuple[str, dict]]:
     n, size = (10**5, 48) if tiny else (10**8, 1024)
     threads = len(os.sched_getaffinity(0))
     matrix = random_values("even", size, size)
-    numpy_ms = by_numpy(matrix, max_submatrix(matrix, device="cpu").score)
+    _expect(submatrix_by_rows(matrix), max_submatrix(matrix, device="cpu").score)
+    numpy_ms = median_ms(lambda: submatrix_by_rows(matrix), 1)
     for kind in KINDS:
         figures = {"threads": threads, "values": n, "submatrix_size": size}
         figures |= calls(random_values(kind, n), matrix, "cpu")
@@ -99,11 +76,6 @@ def measure_gpu(tiny: bool = False) -> Iterator[tuple[str, dict]]:
         yield f"segments, {kind}", segments_on_gpu(random_values(kind, n))
     for size in sizes:
         yield f"submatrix {size}", submatrix_on_gpu(random_values("even", size, size))
-    if (count := len(list_gpus())) > 1:
-        values, matrix = random_values("even", n), random_values("even", sizes[-1], sizes[-1])
-        for gpus in (1, count):
-            device = f"cuda:{','.join(map(str, range(gpus)))}"
-            yield f"{gpus} GPUs", calls(values, matrix, device)
 
 
 def segments_on_gpu(values) -> dict:

@@ -86,4 +86,4 @@ def measure(tiny: bool = False) -> Iterator[tuple[str, dict]]:
 
 
 if __name__ == "__main__":
-    record.main(measure)
+    record.main(measure, needs_gpu=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from benchmarks.timing import call_seconds
 from gpu_tools import SiteCase, SplicedScoring
 from gpu_tools.model.protein_scoring import ProteinScoring
 from gpu_tools.sites.proteins.api import ProteinCase
@@ -9,13 +10,9 @@ from gpu_tools.sites.proteins.api import ProteinCase
 
 def coding_kernel(cases: list[SiteCase], scoring: SplicedScoring, repeats: int = 3) -> dict:
     """Time the packed kernel of chains that translate; its memory is cleared in the time, too."""
-    from numba import cuda
-
-    from benchmarks.timing import call_seconds
     from gpu_tools.sites.gpu.codon_strips import codon_strips
-    from gpu_tools.sites.gpu.job import SiteJob, SiteStrand
+    from gpu_tools.sites.gpu.job import SiteJob, SiteStrand, sizes_of
     from gpu_tools.sites.gpu.launch import SiteCodonLaunch
-    from gpu_tools.sites.gpu.packed_strips import sizes_of
 
     tables = {id(t): (case.codes(s), t) for case in cases for s, t in case.tables.items()}
     strands = {key: SiteStrand(*each, scoring) for key, each in tables.items()}
@@ -23,25 +20,16 @@ def coding_kernel(cases: list[SiteCase], scoring: SplicedScoring, repeats: int =
     packed = [job for job in jobs if job.fits_packed]
     sizes = sizes_of(packed)
     launch = SiteCodonLaunch(list(map(codon_strips, packed, sizes)), scoring)
-
-    def call() -> None:
-        launch.run()
-        cuda.synchronize()
-
-    least = min(call_seconds(call, repeats))
     cells = sum(len(job.codes) * len(job.target) for job in packed)
     return {
-        "seconds": round(least, 6), "gcups": round(cells / least / 1e9, 3),
-        "jobs": len(packed), "other_jobs": len(jobs) - len(packed), "strips": launch.n_strips,
+        **_timed(launch, cells, repeats), "jobs": len(packed),
+        "other_jobs": len(jobs) - len(packed), "strips": launch.n_strips,
         "registers": sorted(set(sizes)),
     }  # fmt: skip
 
 
 def protein_kernel(cases: list[ProteinCase], scoring: ProteinScoring, repeats: int = 3) -> dict:
     """Time the packed kernel of proteins; its memory is cleared in the time, too."""
-    from numba import cuda
-
-    from benchmarks.timing import call_seconds
     from gpu_tools.sites.proteins.gpu.launch import ProteinLaunch
     from gpu_tools.sites.proteins.gpu.plan import ProteinStrand
     from gpu_tools.sites.proteins.gpu.strips import ROWS_AGAIN, LaidOutProtein, ProteinJob
@@ -54,15 +42,20 @@ def protein_kernel(cases: list[ProteinCase], scoring: ProteinScoring, repeats: i
         for case in cases for table in case.tables.values()
     ]  # fmt: skip
     launch = ProteinLaunch([job for job in jobs if job.fits], scoring)
+    cells = sum(len(job.strand.codes) * len(job.target) for job in launch.jobs)
+    return {
+        **_timed(launch, cells, repeats), "jobs": len(launch.jobs),
+        "other_jobs": len(jobs) - len(launch.jobs),
+        "strips": sum(job.strips for job in launch.jobs),
+    }  # fmt: skip
+
+
+def _timed(launch, cells: int, repeats: int) -> dict:
+    from numba import cuda
 
     def call() -> None:
         launch.run()
         cuda.synchronize()
 
     least = min(call_seconds(call, repeats))
-    cells = sum(len(job.strand.codes) * len(job.target) for job in launch.jobs)
-    return {
-        "seconds": round(least, 6), "gcups": round(cells / least / 1e9, 3),
-        "jobs": len(launch.jobs), "other_jobs": len(jobs) - len(launch.jobs),
-        "strips": sum(job.strips for job in launch.jobs),
-    }  # fmt: skip
+    return {"seconds": round(least, 6), "gcups": round(cells / least / 1e9, 3)}

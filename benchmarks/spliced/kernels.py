@@ -27,9 +27,8 @@ def kernels(cases: list[Case]) -> dict:
 def _launch(cases: list[Case], pool):
     """Lay cases out in the memory of the GPU."""
     from gpu_tools.spliced.gpu import schedule
-    from gpu_tools.spliced.gpu.job_table import scoring_table
-    from gpu_tools.spliced.gpu.launch import ListLaunch, Resident
-    from gpu_tools.spliced.gpu.layout import lay_out
+    from gpu_tools.spliced.gpu.launch import ListLaunch, Resident, lay_out
+    from gpu_tools.spliced.gpu.sweep import scoring_table
 
     columns, scoring, options = case_columns(cases), SplicedScoring(), schedule.GpuOptions()
     empty, gpus = pool.resident.pinned, (0,)

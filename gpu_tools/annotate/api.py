@@ -7,6 +7,7 @@ from functools import partial
 from os import PathLike
 
 from gpu_tools.annotate.batches import BatchStore, Found
+from gpu_tools.annotate.directions import in_one_direction
 from gpu_tools.annotate.explained import Explanation
 from gpu_tools.annotate.gene_set import GenomeAnnotation, TargetNames, gene_set, target_results
 from gpu_tools.annotate.genes import cluster_hits, hits_of
@@ -118,8 +119,8 @@ def annotation_of(
     -------
     GenomeAnnotation
     """
-    found = results_of(found, options.accepts)
     laws = laws_of(genome.summary.composition, targets)
+    found = results_of(in_one_direction(found, laws, options.accepts), options.accepts)
     hits = hits_of([pair for pair in found if options.accepts(pair[1])], laws)
     clusters, chimeras = cluster_hits(hits)
     explanation = Explanation(genome, targets)

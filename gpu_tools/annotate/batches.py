@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields
 from hashlib import sha256
 from pathlib import Path
+from zlib import crc32
 
 from gpu_tools.annotate.options import Alignment
 from gpu_tools.errors import InputError, OutputError
@@ -66,9 +67,9 @@ class BatchStore:
 
 def write_found(path, key: str, found: Found, part: str = "") -> None:
     """Write numbers of targets and alignments, which hold for a key, in JSON."""
+    content = {"format": FORMAT, "key": key, "part": part, "found": list(_to_json(found))}
     with open_output(path) as stream:
-        content = {"format": FORMAT, "key": key, "part": part, "found": list(_to_json(found))}
-        json.dump(content, stream)
+        json.dump({**content, "crc32": _checksum(content)}, stream)
 
 
 def read_found(path) -> tuple[str, str, Found]:
@@ -77,11 +78,11 @@ def read_found(path) -> tuple[str, str, Found]:
     Raises
     ------
     InputError
-        If it is another file, or cut short.
+        If it is another file, cut short or changed.
     """
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
-        if content["format"] != FORMAT:
+        if content["format"] != FORMAT or content.pop("crc32") != _checksum(content):
             raise ValueError
         found = [(number, _from_json(kind, values)) for number, kind, values in content["found"]]
         return content["key"], content["part"], found
@@ -89,6 +90,11 @@ def read_found(path) -> tuple[str, str, Found]:
         raise InputError(f"cannot be read ({error.strerror})", path=path) from None
     except (ValueError, LookupError, TypeError):
         raise InputError("no hits", path=path, expected="a whole file of hits") from None
+
+
+def _checksum(content: dict) -> int:
+    """Return a number that a changed file does not have; JSON gives numbers and texts back."""
+    return crc32(json.dumps(content).encode())
 
 
 def _to_json(found: Found) -> Iterator[list]:
@@ -114,7 +120,7 @@ def _kept(path: Path, key: str) -> Found | None:
     except InputError:
         known, found = "", []
     if known != key:
-        _log.warning("%s: no results of a batch; they are computed again", path)
+        _log.warning("%s: damaged, or no results of a batch; they are computed again", path)
         return None
     return found
 

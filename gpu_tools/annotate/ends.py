@@ -9,16 +9,11 @@ from numpy.typing import NDArray
 
 from gpu_tools.model.protein_alignment import ProteinAlignment
 from gpu_tools.model.protein_scoring import ProteinScoring
-from gpu_tools.model.sequences import AMINO_ACIDS
 from gpu_tools.model.windows import SearchWindow
 from gpu_tools.search.windows import CONTEXT, USUAL, longest_intron
+from gpu_tools.splicing.proteins.scored import column_scores, sure_stretch
 
-SURE = 30
-"""Points of a stretch that chance does not align; so many have hits of the search."""
 _CODON = 3
-_GAP = len(AMINO_ACIDS)
-_CODES = np.full(256, _GAP, np.uint8)
-_CODES[np.frombuffer(AMINO_ACIDS.encode(), np.uint8)] = np.arange(_GAP)
 
 
 class LooseEnd(NamedTuple):
@@ -52,7 +47,7 @@ def loose_ends(
     codons : (int, int)
         Points of a start codon and of a stop codon.
     """
-    scores, own = _columns(alignment, scoring)
+    scores, own = column_scores(alignment, scoring)
     expected = own * min(max(scores.sum() / max(own.sum(), 1), 0), 1)
     mean = expected.sum() / max(len(alignment.residues.replace("-", "")), 1)
     before, behind = alignment.target_start, alignment.target_length - alignment.target_end
@@ -63,38 +58,11 @@ def loose_ends(
     )  # fmt: skip
 
 
-def aligned_codes(alignment: ProteinAlignment) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """Return the codes of amino acids and of residues in columns that have both."""
-    acids, residues = _lines(alignment)
-    both = (acids < _GAP) & (residues < _GAP)
-    return acids[both], residues[both]
-
-
-def _lines(alignment: ProteinAlignment) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """Return the codes of both lines of an alignment."""
-    lines = alignment.translation, alignment.residues
-    acids, residues = (_CODES[np.frombuffer(line.encode(), np.uint8)] for line in lines)
-    return acids, residues
-
-
-def _columns(alignment: ProteinAlignment, scoring: ProteinScoring) -> tuple[NDArray, NDArray]:
-    """Return the score of each column, and of its residue with itself."""
-    table = np.full((_GAP + 1, _GAP + 1), -scoring.gap_extend, np.int64)
-    table[:_GAP, :_GAP] = scoring.matrix.table()
-    acids, residues = _lines(alignment)
-    gaps = (acids == _GAP) | (residues == _GAP)
-    opens = gaps & ~np.append(False, gaps[:-1])
-    own = np.where(residues == _GAP, 0, table[residues, residues])
-    return table[acids, residues] - scoring.gap_open * opens, np.maximum(own, 0)
-
-
 def _loose(
     scores: NDArray, expected: NDArray, left_out: int, mean: float, codon: int
 ) -> LooseEnd:  # fmt: skip
     """Return the end of columns that lacks most; outside of them so many residues are left out."""
-    sums = np.append(0, np.cumsum(scores))
-    sure = sums - np.minimum.accumulate(sums) >= SURE
-    columns = int(sure.argmax()) if sure.any() else len(scores)
+    _, columns = sure_stretch(scores)
     lacks = np.append(0, np.cumsum(expected - scores))[: columns + 1]
     most = int(lacks.argmax())
     return LooseEnd(float(lacks[most]) + mean * left_out + codon, most + left_out)

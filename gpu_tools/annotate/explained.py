@@ -14,6 +14,7 @@ from gpu_tools.annotate.targets import TargetSet
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.model.scoring import AffineScoring
 from gpu_tools.model.sequences import Sequence as Nucleotides
+from gpu_tools.model.sequences import reverse_complement
 
 _IMPOSSIBLE = -(1 << 30)
 
@@ -58,7 +59,10 @@ class Explanation:
         key = hit.target, low, high, product.letters()
         if key not in self._scores:
             own, target = self._targets[hit.target]
-            self._scores[key] = global_score(product.codes, target.codes[low:high], own.pairwise)
+            codes = target.codes
+            if getattr(hit.alignment, "target_reversed", False):
+                codes = reverse_complement(codes)
+            self._scores[key] = global_score(product.codes, codes[low:high], own.pairwise)
         return self._scores[key]
 
 

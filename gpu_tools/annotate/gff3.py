@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu_tools.annotate.gene_set import AnnotatedGene, AnnotatedTranscript, GenomeAnnotation
-from gpu_tools.formats.alignments.gene_model import alignment_attributes, part_lines
+from gpu_tools.formats.alignments.gene_model import (
+    alignment_attributes,
+    part_lines,
+    target_attribute,
+)
 from gpu_tools.formats.exons.gff import escape_attribute, escape_seqid, feature_line, gff3_head
 from gpu_tools.formats.files import open_output
 from gpu_tools.model.loci import interval_of
@@ -15,8 +19,9 @@ def write_gene_set(path, annotation: GenomeAnnotation) -> None:
     """Write ``gene``, ``mRNA`` and its parts of each gene.
 
     An ``mRNA`` has ``Target``, and as attributes identity, coverage and E-value of its alignment,
-    ``support``, the targets that have the same introns, and ``intron_support``, the targets that
-    have each intron, in transcript order. Parts are those of
+    ``target_reversed`` if that is of a cDNA's reverse complement, ``support``, the targets that
+    have the same introns, and ``intron_support``, the targets that have each intron, in transcript
+    order. Parts are those of
     `gpu_tools.formats.alignments.gene_model.write_gene_models`. IDs are those of the gene set, so
     they differ within a genome.
 
@@ -53,7 +58,7 @@ def _transcript_line(transcript: AnnotatedTranscript, seqid: str, gene: str) -> 
     support = ",".join(map(str, transcript.intron_support))
     attributes = [
         f"ID=mRNA:{_escaped(transcript.name)}", f"Parent={gene}", f"Name={target}",
-        f"Target={target} {own.target_start + 1} {own.target_end}",
+        target_attribute(own, own.target_start, own.target_end),
         *alignment_attributes(own), f"support={len(transcript.targets)}",
         *([f"intron_support={support}"] if support else []),
     ]  # fmt: skip

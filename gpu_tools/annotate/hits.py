@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import groupby, pairwise
 
-from gpu_tools.annotate.composition import evalues_here
 from gpu_tools.annotate.cores import LEAST, NO_CHAIN, cores_of
 from gpu_tools.annotate.ends import widened
 from gpu_tools.annotate.genome import GenomeRecords
@@ -19,6 +17,7 @@ from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.loci import interval_of
 from gpu_tools.model.significance import Gumbel
 from gpu_tools.model.windows import SearchWindow
+from gpu_tools.splicing.chance import evalues_in_place, lengthened
 
 LEAST_REST = 60
 """Nucleotides beside a chain that are tried again, at least."""
@@ -45,6 +44,8 @@ class HitSearch:
     options : AnnotationOptions
     device : str
     threads : int
+    space : int, optional
+        Nucleotides of both strands of the whole genome, of which `genome` may be a part.
     """
 
     genome: GenomeRecords
@@ -53,6 +54,7 @@ class HitSearch:
     options: AnnotationOptions
     device: str
     threads: int
+    space: int | None = None
 
     def of_part(self, first: int, last: int) -> HitSearch:
         """Return the search of a part of the targets, which are counted from its first one."""
@@ -129,7 +131,7 @@ class HitSearch:
         }  # fmt: skip
         whole = self._cases([core.window for core in cores.values()])
         cases = [core.case(case) for core, case in zip(cores.values(), whole, strict=True)]
-        found = self.targets.align(cases, [NO_CHAIN] * len(cases), self.device, self.threads)
+        found = self._align_all(cases)
         scores = dict(zip(cores, (one.score for one in found), strict=True))
         refused = {key for key, score in scores.items() if score is None or score < LEAST}
         return [left for k, w in enumerate(windows) for left in _without(w, k, refused)]
@@ -150,7 +152,7 @@ class HitSearch:
             again = list(wider.values())
             for k, alignment in zip(wider, self._best(again, self._cases(again)), strict=True):
                 found[k] = alignment
-            yield from zip(chunk, self._judged(chunk, found), strict=True)
+            yield from zip(chunk, self._supported(chunk, self._judged(chunk, found)), strict=True)
 
     def _prepared(self, windows: Iterable[SearchWindow]) -> Iterator[tuple[list, list, list]]:
         """Yield groups of windows, the parts that are tried first, and their cases."""
@@ -200,24 +202,62 @@ class HitSearch:
         return start - first, end - first
 
     def _judged(self, windows: list[SearchWindow], found: list[Alignment]) -> list[Alignment]:
-        """Return alignments; hits of biased composition have the E-value of their own place.
+        """Return alignments; hits that the law may not hold for have the E-value of their place.
 
-        That place is a chain's interval, so that it is the same in every window that holds it.
+        These are hits of biased composition, and all of a target that is not composed like those
+        to which the law was fitted; then the genome counts as many such places. A place is made of
+        a chain's interval, so that it is the same in every window that holds it.
         """
         doubtful = [
             k for k, one in enumerate(found)
-            if self.options.accepts(one) and self.targets.is_biased(one)
+            if self.options.accepts(one)
+            and (not self.laws[windows[k].target].known or self.targets.is_biased(one))
         ]  # fmt: skip
         if not doubtful:
             return found
-        places = [windows[k].part(*self._interval(windows[k], found[k])) for k in doubtful]
-        align = partial(self.targets.align, device=self.device, threads=self.threads)
-        scores = [found[k].score for k in doubtful]
-        own = dict(zip(doubtful, evalues_here(self._cases(places), scores, align), strict=True))
-        return [
-            one.with_evalue(max(one.evalue, own[k])) if k in own else one
-            for k, one in enumerate(found)
-        ]
+        cases = map_on_threads(
+            self.threads, lambda k: self._case_of(windows[k], found[k]), doubtful
+        )
+        numbers = [self._places(windows[k], case) for k, case in zip(doubtful, cases, strict=True)]
+        scores, codons = [found[k].score for k in doubtful], self.targets.shuffles_codons
+        own = evalues_in_place(cases, scores, self._align_all, codons, numbers)
+        for k, evalue in zip(doubtful, own, strict=True):
+            found[k] = found[k].with_evalue(max(found[k].evalue, evalue))
+        return found
+
+    def _case_of(self, window: SearchWindow, alignment: Alignment):
+        """Return the question how well a target fits at the place of its chain."""
+        place = window.part(*self._interval(window, alignment))
+        base = self.genome.cut(place)
+        if not self.laws[window.target].known:
+            base = lengthened(base)
+        tables = self.targets.tables(base, window.strand)
+        return self.targets.case(base, self.targets.sequences[window.target], tables)
+
+    def _places(self, window: SearchWindow, case) -> float:
+        """Return how many places like that of a case there are, if no law has counted them."""
+        if self.laws[window.target].known:
+            return 1.0
+        space = self.space or 2 * self.genome.summary.composition.length
+        return max(space / len(case.base), 1.0)
+
+    def _align_all(self, cases: list) -> list[Alignment]:
+        """Align cases, whatever their scores; they need no chains."""
+        return self.targets.align(cases, [NO_CHAIN] * len(cases), self.device, self.threads)
+
+    def _supported(self, windows: list[SearchWindow], found: list[Alignment]) -> list[Alignment]:
+        """Return alignments; hits have no ends that are there only since all is aligned."""
+        cut = [
+            k for k, one in enumerate(found)
+            if self.options.accepts(one) and self.targets.has_unsupported_end(one)
+        ]  # fmt: skip
+        cases, own = self._cases([windows[k] for k in cut]), [found[k] for k in cut]
+        others = self.targets.supported(cases, own, self.device, self.threads) if cut else []
+        again = {
+            k: other.moved(self.genome.locus_of(windows[k]))
+            for k, other in zip(cut, others, strict=True) if other
+        }  # fmt: skip
+        return [again.get(k, one) for k, one in enumerate(found)]
 
     def _best(self, windows: list[SearchWindow], cases: list) -> list[Alignment]:
         """Return the best chain of each window, given the windows' cases."""

@@ -107,7 +107,10 @@ def read_part(path: str | PathLike, share: Share, options: AnnotationOptions) ->
         Without a nucleotide if the share has no tile.
     """
     if share.of == 1:
-        genome = GenomeRecords(iterate_fasta(path))
+        try:
+            genome = GenomeRecords(iterate_fasta(path))
+        except InputError as error:
+            raise error.located(path=path) from None
         return PartOfGenome(genome, None, genome.summary)
     whole = summarized(iterate_fasta(path))
     lengths = [locus.end - locus.start for locus in whole.loci]
@@ -168,7 +171,8 @@ def hits_of_part(
         if a == b or searched.tiles == []:
             continue
         own = laws[first : first + len(some.sequences)]
-        search = HitSearch(searched.genome, some, own, options, run.device, run.threads)
+        space = 2 * searched.whole.composition.length
+        search = HitSearch(searched.genome, some, own, options, run.device, run.threads, space)
         search = search.of_part(a, b)
         windows = _windows(searched, search.targets, options, run)
         for number, alignment in found_in_batches(search, windows, store, run.progress):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 from gpu_tools.annotate.batches import BatchStore, Found, key_of
@@ -62,7 +63,14 @@ def found_in_batches(
 
 
 def _batch(search: HitSearch, windows: Windows, batch: list[Nucleotides]) -> Found:
-    return credible_or_best(search.alignments(windows(batch)), search.options.accepts)
+    """Return the hits of a batch, and behind them those of its reverse complements."""
+    accepts, turned = search.options.accepts, search.targets.turned
+    found = credible_or_best(search.alignments(windows(batch)), accepts)
+    if turned is None:
+        return found
+    again = replace(search, targets=turned).alignments(windows([*turned.sequences]))
+    others = credible_or_best(again, accepts)
+    return found + [(number, one.with_target_reversed()) for number, one in others]
 
 
 def _key(search: HitSearch, batch: list[Nucleotides]) -> str:

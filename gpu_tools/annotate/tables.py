@@ -126,9 +126,10 @@ def summary_of(annotation: GenomeAnnotation, genome: GenomeRecords) -> dict:
     Returns
     -------
     dict
-        Numbers of targets and targets found by kind, genes, mRNAs, chimeras; and of the genes'
-        best structures exons, introns by their outer dinucleotides, frameshifts, inner stops,
-        complete ones, and median lengths.
+        Numbers of targets and targets found by kind, of cDNAs found reversed, genes, mRNAs,
+        chimeras; of the genes' best structures exons, introns by their outer dinucleotides,
+        frameshifts, inner stops, complete ones, and median lengths; and of mRNAs whose proteins
+        have unaligned ends.
     """
     best = [gene.transcripts[0].alignment for gene in annotation.genes]
     kinds = Counter(target.kind for target in annotation.targets)
@@ -140,6 +141,7 @@ def summary_of(annotation: GenomeAnnotation, genome: GenomeRecords) -> dict:
         "records": len(annotation.record_lengths),
         "nucleotides": sum(annotation.record_lengths.values()),
         "targets": {kind: {"given": n, "found": found[kind]} for kind, n in kinds.items()},
+        "reversed_cdnas": len(reversed_targets(annotation)),
         "genes": len(annotation.genes),
         "mrnas": sum(len(gene.transcripts) for gene in annotation.genes),
         "chimeric_hits": annotation.chimeras,
@@ -147,6 +149,7 @@ def summary_of(annotation: GenomeAnnotation, genome: GenomeRecords) -> dict:
         "introns": dict(sorted(sites.items(), key=lambda item: (-item[1], item[0]))),
         "frameshifts": sum(shifts or 0 for shifts, _ in faults),
         "inner_stops": sum(stops or 0 for _, stops in faults),
+        "unaligned_ends": len(with_unaligned_ends(annotation)),
         "complete": sum(own.start_codon and own.stop_codon for own in best),
         "median_lengths": {
             "gene": _median([gene.end - gene.start for gene in annotation.genes]),
@@ -154,6 +157,23 @@ def summary_of(annotation: GenomeAnnotation, genome: GenomeRecords) -> dict:
             "intron": _median([length for _, length in introns]),
         },
     }
+
+
+def with_unaligned_ends(annotation: GenomeAnnotation) -> list[str]:
+    """Return the names of mRNAs whose proteins are not aligned up to both ends."""
+    return [
+        transcript.name for transcript in _transcripts(annotation)
+        if isinstance(own := transcript.alignment, ProteinAlignment)
+        and own.target_end - own.target_start < own.target_length
+    ]  # fmt: skip
+
+
+def reversed_targets(annotation: GenomeAnnotation) -> list[str]:
+    """Return the names of cDNAs that were found as their reverse complement."""
+    return [
+        target.name for target in annotation.targets
+        if target.loci and getattr(target.best, "target_reversed", False)
+    ]  # fmt: skip
 
 
 def _median(lengths: list[int]) -> float | None:

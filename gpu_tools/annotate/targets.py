@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,25 +12,25 @@ import numpy as np
 from gpu_tools.annotate.composition import is_biased
 from gpu_tools.annotate.ends import LooseEnd, loose_ends
 from gpu_tools.annotate.options import Alignment
-from gpu_tools.errors import InputError, ScoringError
+from gpu_tools.errors import InputError
 from gpu_tools.formats.alignments.proteins import translated
 from gpu_tools.formats.values.matrices import load_matrix
-from gpu_tools.model.calibration import null_model, setting_of
+from gpu_tools.model.calibration import setting_of
 from gpu_tools.model.genetic_codes import STANDARD
+from gpu_tools.model.protein_alignment import ProteinAlignment
 from gpu_tools.model.protein_scoring import ProteinScoring
 from gpu_tools.model.scoring import GENE_SCORING, AffineScoring, SplicedScoring
 from gpu_tools.model.sequences import ProteinSequence, reverse_complement
 from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.significance import NullModel
 from gpu_tools.sites.api import SiteCase, site_align, tables_of
-from gpu_tools.sites.model import GeneSites, load_sites
+from gpu_tools.sites.model import GeneSites
 from gpu_tools.sites.proteins.api import ProteinCase, protein_align, protein_tables_of
+from gpu_tools.sites.proteins.ends import unsupported_ends, with_supported_ends
 from gpu_tools.sites.proteins.sites import protein_sites
+from gpu_tools.sites.stand_ins import null_model_or_stand_in
 from gpu_tools.sites.table import SiteTable
 
-_log = logging.getLogger(__name__)
-_STANDS_IN = "vertebrate"
-"""The site model whose laws are taken for a model that has none."""
 PROTEIN, CDNA = "protein", "cDNA"
 
 
@@ -44,6 +43,7 @@ class TargetSet(Protocol):
     clearly: int
     genetic_code: int
     finds_loose_ends: bool
+    shuffles_codons: bool
 
     def setting(self) -> dict:
         """Return all that alignments depend on besides base, target and device."""
@@ -61,6 +61,18 @@ class TargetSet(Protocol):
 
     def loose_ends(self, alignment: Alignment) -> tuple[LooseEnd, LooseEnd]:
         """Return what the ends of an alignment could win elsewhere, if `finds_loose_ends`."""
+
+    def has_unsupported_end(self, alignment: Alignment) -> bool:
+        """Return whether an end of an alignment is there only since all residues are aligned."""
+
+    def supported(
+        self, cases: list[SiteCase], found: list[Alignment], device: str, threads: int | None
+    ) -> list[Alignment | None]:
+        """Return alignments without their unsupported ends, on their cases' bases."""
+
+    @property
+    def turned(self) -> TargetSet | None:
+        """The targets' reverse complements if these are to be tried."""
 
     def is_biased(self, alignment: Alignment) -> bool:
         """Return whether an alignment may be credible by its composition alone."""
@@ -80,8 +92,10 @@ class ProteinTargets:
     sequences: tuple[ProteinSequence, ...]
     sites: GeneSites
     scoring: ProteinScoring
+    keeps_ends: bool = False
     kind: ClassVar[str] = PROTEIN
     finds_loose_ends: ClassVar[bool] = True
+    shuffles_codons: ClassVar[bool] = False
     clearly: ClassVar[int] = 15
     """Points by which an isoform explains its target better than other structures."""
 
@@ -93,18 +107,12 @@ class ProteinTargets:
     @cached_property
     def null(self) -> NullModel:
         """The law of unrelated proteins' best scores."""
-        own = null_model(self.scoring, sites=self.sites)
-        return own or _stand_in(
-            null_model(
-                replace(self.scoring, genetic_code=STANDARD),
-                sites=protein_sites(load_sites(_STANDS_IN)),
-            ),
-            self.sites.name,
-        )
+        return null_model_or_stand_in(self.scoring, sites=self.sites)
 
     def setting(self) -> dict:
         """Return all that alignments depend on."""
-        return setting_of(self.scoring, sites=self.sites.fingerprint) | {"stop": self.scoring.stop}
+        own = {"stop": self.scoring.stop, "keeps_ends": self.keeps_ends}
+        return setting_of(self.scoring, sites=self.sites.fingerprint) | own
 
     def tables(self, base: Nucleotides, strand: str) -> dict[str, SiteTable]:
         """Return the sites of one strand of a base."""
@@ -123,6 +131,25 @@ class ProteinTargets:
         sites = self.sites
         codons = sites.start - sites.begin, sites.stop - sites.end
         return loose_ends(alignment, self.scoring, codons)
+
+    def has_unsupported_end(self, alignment: Alignment) -> bool:
+        """Return whether residues at an end have nothing that they are alike."""
+        return not self.keeps_ends and any(unsupported_ends(alignment, self.scoring))
+
+    def supported(
+        self, cases: list[ProteinCase], found: list[Alignment], device: str, threads: int | None
+    ):
+        """Return alignments without their unsupported ends."""
+
+        def align(cases: list[ProteinCase]) -> list[ProteinAlignment]:
+            return protein_align(cases, self.scoring, device=device, threads=threads)
+
+        return with_supported_ends(cases, found, self.scoring, align)
+
+    @property
+    def turned(self) -> None:
+        """None: a protein has one direction."""
+        return None
 
     def is_biased(self, alignment: Alignment) -> bool:
         """Return whether residues in any order would score well."""
@@ -148,22 +175,27 @@ class CdnaTargets:
     sites: GeneSites
     scoring: SplicedScoring
     reading: str = "any"
+    stranded: bool = False
     kind: ClassVar[str] = CDNA
     finds_loose_ends: ClassVar[bool] = False
     genetic_code: ClassVar[int] = STANDARD
     clearly: ClassVar[int] = 20
     """Points by which an isoform explains its target better than other structures."""
 
+    @property
+    def shuffles_codons(self) -> bool:
+        """Whether unrelated targets are made of whole codons in random order."""
+        return self.reading != "any"
+
     @cached_property
     def null(self) -> NullModel:
         """The law of unrelated cDNAs' best scores."""
-        own = null_model(self.scoring, self.reading, self.sites)
-        other = null_model(self.scoring, self.reading, load_sites(_STANDS_IN))
-        return own or _stand_in(other, self.sites.name)
+        return null_model_or_stand_in(self.scoring, self.reading, self.sites)
 
     def setting(self) -> dict:
         """Return all that alignments depend on."""
-        return setting_of(self.scoring, self.reading, self.sites.fingerprint)
+        own = {"stranded": self.stranded}
+        return setting_of(self.scoring, self.reading, self.sites.fingerprint) | own
 
     def tables(self, base: Nucleotides, strand: str) -> dict[str, SiteTable]:
         """Return the sites of one strand of a base."""
@@ -176,6 +208,22 @@ class CdnaTargets:
     def align(self, cases: list[SiteCase], least: list[int], device: str, threads: int | None):
         """Align cDNAs."""
         return site_align(cases, self.scoring, device=device, threads=threads, min_scores=least)
+
+    def has_unsupported_end(self, alignment: Alignment) -> bool:
+        """Return False: the ends of cDNAs stay unaligned where that scores more."""
+        return False
+
+    def supported(self, cases: list[SiteCase], found: list, device: str, threads: int | None):
+        """Return None for each alignment."""
+        return [None] * len(found)
+
+    @property
+    def turned(self) -> CdnaTargets | None:
+        """The reverse complements, None if cDNAs are as they are given."""
+        if self.stranded:
+            return None
+        turned = (replace(one, codes=reverse_complement(one.codes)) for one in self.sequences)
+        return replace(self, sequences=tuple(turned), stranded=True)
 
     def is_biased(self, alignment: Alignment) -> bool:
         """Return False: the law of cDNAs counts how often their nucleotides agree."""
@@ -200,18 +248,11 @@ def spliced(alignment: Alignment, record: Nucleotides, first: int = 0) -> Nucleo
     return Nucleotides(alignment.target, codes)
 
 
-def _stand_in(null: NullModel | None, name: str) -> NullModel:
-    if null is None:
-        raise ScoringError("no E-values are known for these scores; expected the default ones")
-    _log.warning(
-        "no parameters of E-values are shipped for the site model %s; those of %s stand in", name,
-        _STANDS_IN,
-    )  # fmt: skip
-    return null
-
-
 def protein_targets(
-    sequences: Iterable[ProteinSequence], sites: GeneSites, scoring: ProteinScoring | None = None
+    sequences: Iterable[ProteinSequence],
+    sites: GeneSites,
+    scoring: ProteinScoring | None = None,
+    keeps_ends: bool = False,
 ) -> ProteinTargets:
     """Return proteins as targets of `annotate_genome`.
 
@@ -223,6 +264,8 @@ def protein_targets(
         See `load_sites`; it gets the weights for proteins.
     scoring : ProteinScoring, optional
         BLOSUM62 and the default costs by default.
+    keeps_ends : bool
+        Whether all residues are aligned, though those at an end are like nothing that is there.
 
     Returns
     -------
@@ -239,7 +282,7 @@ def protein_targets(
     for one in sequences:
         if not isinstance(one, ProteinSequence):
             raise InputError("nucleotides", record=one.name, expected="a ProteinSequence")
-    return ProteinTargets(sequences, protein_sites(sites), scoring)
+    return ProteinTargets(sequences, protein_sites(sites), scoring, keeps_ends)
 
 
 def cdna_targets(
@@ -247,19 +290,22 @@ def cdna_targets(
     sites: GeneSites,
     scoring: SplicedScoring | None = None,
     reading: str = "any",
+    stranded: bool = False,
 ) -> CdnaTargets:
     """Return cDNAs as targets of `annotate_genome`.
 
     Parameters
     ----------
     sequences : iterable of Sequence
-        cDNAs of related genes, in reading direction.
+        cDNAs of related genes.
     sites : GeneSites
         See `load_sites`.
     scoring : SplicedScoring, optional
         Match 1, mismatch -1, gap -2 and free ends of the target by default.
     reading : {"any", "complete", "incomplete"}
         Whether genes must translate, see `tables_of`; without that they have no CDS.
+    stranded : bool
+        Whether all cDNAs are in reading direction; else both directions of each are tried.
 
     Returns
     -------
@@ -276,4 +322,4 @@ def cdna_targets(
     for one in sequences:
         if isinstance(one, ProteinSequence):
             raise InputError("a protein", record=one.name, expected="a Sequence of nucleotides")
-    return CdnaTargets(sequences, sites, scoring, reading)
+    return CdnaTargets(sequences, sites, scoring, reading, stranded)

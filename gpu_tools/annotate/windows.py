@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from gpu_tools.model.sequences import Sequence as Nucleotides
     from gpu_tools.search.api import GenomeIndex
 
+_log = logging.getLogger(__name__)
 BY_CHANCE = 10
 """Windows of chance that a protein may have: their cores tell them from genes, and cost little."""
 Windows = Callable[[list["Nucleotides"]], Iterable[SearchWindow]]
@@ -70,15 +72,19 @@ def index_of(
     kind : {"protein", "cDNA"}
     genetic_code : int
     folder : path-like or None
-        Where it is read, or made if it is missing.
+        Where it is read, or made if it is missing or damaged.
     threads : int
     """
     from gpu_tools.search.api import SearchOptions, build_index, load_index
+    from gpu_tools.search.index import UnusableIndexError
 
     search = SearchOptions(genetic_code=genetic_code)
     own = None if folder is None else Path(folder, kind.lower())
     if own is not None and own.exists():
-        return load_index(own, genome.records, options=search)
+        try:
+            return load_index(own, genome.records, options=search)
+        except UnusableIndexError as error:
+            _log.warning("%s; the index is made again", error)
     made = build_index(genome.records, kind=kind.lower(), options=search, threads=threads)
     if own is not None:
         made.save(own)

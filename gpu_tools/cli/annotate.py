@@ -30,7 +30,10 @@ def command(genome, regions, index, work, device, threads, quiet, **more) -> Non
 
     files = annotation.GeneSetFiles.taken(more)
     targets = annotation.read_targets(more)
-    records = GenomeRecords(loci.read_loci(genome, regions))
+    files.check_names(targets)
+    found = loci.read_loci(genome, regions)
+    with loci.errors_of(genome):
+        records = GenomeRecords(loci.joined(found) if regions else found)
     total = sum(len(some.sequences) for some in targets)
     with progress("annotating", total, quiet) as done:
         found = annotate_genome(

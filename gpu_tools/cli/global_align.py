@@ -6,6 +6,7 @@ import click
 
 from gpu_tools import global_align
 from gpu_tools.cli.common import options, pairwise
+from gpu_tools.cli.common.loci import errors_of_records
 from gpu_tools.cli.common.progress import progress
 from gpu_tools.cli.common.summary import counted, note
 from gpu_tools.formats import tables
@@ -19,8 +20,9 @@ from gpu_tools.formats.files import check_writable
 @options.device_unless(lambda requested: "alignments of whole sequences")
 @options.common
 def command(
-    query, subject, alignments, coordinates, output, device, threads, quiet, **scores
-) -> None:
+    query, subject, alignments, alignments_format, coordinates, output, device, threads, quiet,
+    **scores,
+) -> None:  # fmt: skip
     """Align the whole of each query with the whole of each subject, exactly.
 
     A gap of n symbols costs open + (n - 1) * extend. The table has one row a pair. The CPU does
@@ -28,10 +30,11 @@ def command(
     """
     check_writable(output, *alignments)
     scoring = pairwise.scoring_of(**scores)
-    pairs, placed = pairwise.read_pairs(query, subject, scoring, coordinates)
-    with progress("aligning", sum(len(q) * len(s) for q, s in pairs), quiet) as done:
+    pairs, placed, names = pairwise.read_pairs(query, subject, scoring, coordinates)
+    cells = sum(len(q) * len(s) for q, s in pairs)
+    with progress("aligning", cells, quiet) as done, errors_of_records(names):
         found = global_align(pairs, scoring, device=device, threads=threads, progress=done)
     for path in alignments:
-        write_alignments(path, found, pairs, placed)
+        write_alignments(path, found, pairs, placed, alignments_format)
     tables.write_table(output, pairwise.COLUMNS, pairwise.rows(found, placed))
     note(counted(len(pairs), "pair"))

@@ -55,8 +55,8 @@ _log = logging.getLogger(__name__)
 @options.device
 @options.common
 def command(
-    query, subject, regions, k, min_score, both_strands, statistics, alignments, coordinates,
-    dot_plot, output, device, threads, quiet, **scores,
+    query, subject, regions, k, min_score, both_strands, statistics, alignments, alignments_format,
+    coordinates, dot_plot, output, device, threads, quiet, **scores,
 ) -> None:  # fmt: skip
     """Find the k best local alignments that share no aligned pair, exactly.
 
@@ -71,18 +71,18 @@ def command(
     if both_strands and scoring.matrix is not None:
         raise click.UsageError("--both-strands is for nucleotides; proteins have one strand")
     known = _known_statistics(scoring) if statistics else None
-    pairs, placed = pairwise.read_pairs(query, subject, scoring, coordinates, regions)
+    pairs, placed, names = pairwise.read_pairs(query, subject, scoring, coordinates, regions)
     if dot_plot:
         check_dot_plot(dot_plot, len(pairs))
     cells = sum(len(q) * len(s) for q, s in pairs)
-    with progress("aligning", cells, quiet) as done:
+    with progress("aligning", cells, quiet) as done, loci.errors_of_records(names):
         results = local_align(
             pairs, scoring, k=k, min_score=min_score, both_strands=both_strands, device=device,
             threads=threads, progress=done,
         )  # fmt: skip
     found = [alignment for of_pair in results for alignment in of_pair]
     for path in alignments:
-        write_alignments(path, found, pairs, placed)
+        write_alignments(path, found, pairs, placed, alignments_format)
     if dot_plot:
         names = [(query.name, subject.name) for query, subject in pairs]
         write_dot_plot(dot_plot, found, names, placed)

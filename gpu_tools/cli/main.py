@@ -90,7 +90,7 @@ def _reason(error: Exception) -> str | None:
     if isinstance(error, MemoryError):
         return "out of memory"
     if isinstance(error, UnicodeEncodeError):
-        return f"{error.object[:_SHOWN]!r} cannot be written as text in UTF-8"
+        return f"{error.object[:_SHOWN]!r} cannot be written in the encoding {error.encoding}"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return None

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 import click
 
 from gpu_tools.cli.common import options
+from gpu_tools.cli.common.loci import errors_of_records
 from gpu_tools.cli.common.matching import (
     matching,
     read_patterns,
@@ -46,7 +47,7 @@ def _cost(name: str, least: int, text: str):
 @_cost("deletion", 1, "Cost of a pattern symbol that the text lacks (I).")
 @_cost("substitution", 0, "Cost of a pattern symbol that does not match its text symbol (X).")
 @click.option(
-    "--substitution-table", "table", metavar="FILE",
+    "--substitution-table", metavar="FILE",
     help="Costs of pairs of letters in NCBI's format: a row for each of the pattern's letters, a "
     "column for each of the text's; --substitution is for the others.",
 )  # fmt: skip
@@ -54,8 +55,8 @@ def _cost(name: str, least: int, text: str):
 @options.device
 @options.common
 def command(
-    patterns_path, texts, alphabet, both_strands, max_distance, best, table, output, bed,
-    coordinates, device, threads, quiet, **weights,
+    patterns_path, texts, alphabet, both_strands, max_distance, best, substitution_table, output,
+    bed, coordinates, device, threads, quiet, **weights,
 ) -> None:  # fmt: skip
     """Find where patterns occur with errors, exactly.
 
@@ -68,10 +69,11 @@ def command(
     if best == (max_distance is not None):
         raise click.UsageError("give either --max-distance D or --best")
     check_writable(output, bed)
-    costs = _costs(table, alphabet, weights)
+    costs = _costs(substitution_table, alphabet, weights)
     patterns = read_patterns(patterns_path, alphabet, both_strands)
     passing = stream_texts(texts, alphabet, coordinates)
-    with progress("searching", size(texts), quiet) as done:
+    names = {patterns_path: [pattern.name for pattern in patterns.patterns]}
+    with progress("searching", size(texts), quiet) as done, errors_of_records(names):
         found = scan_approximate(
             patterns, passing, max_distance=max_distance,
             costs=costs, device=device, threads=threads, progress=done,

@@ -21,7 +21,7 @@ from gpu_tools.cli.common.cases import (
     read_protein_cases,
     read_site_cases,
 )
-from gpu_tools.cli.common.credibility import Acceptance, Run, credibility, tell_codons
+from gpu_tools.cli.common.credibility import Acceptance, Run, credibility, tell, tell_codons
 from gpu_tools.cli.common.progress import SECONDS_BETWEEN_LINES, progress, time_left
 from gpu_tools.cli.common.proteins import (
     ProteinOptions,
@@ -33,7 +33,6 @@ from gpu_tools.formats import tables
 from gpu_tools.formats.alignments import SUFFIXES, check_names, write_alignments
 from gpu_tools.formats.files import check_writable
 from gpu_tools.hardware.device import cpu_threads
-from gpu_tools.model.calibration import null_model, with_evalues
 from gpu_tools.model.protein_scoring import CANDIDATE_WEIGHTS
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import ENDS, GENE_SCORING, SplicedScoring
@@ -128,11 +127,7 @@ def _runs_on_cpu(requested: dict) -> str | None:
     "enter its first exon and leave its last one anywhere. Proteins are aligned from end to end "
     "by default.",
 )  # fmt: skip
-@click.option(
-    "--alignments", multiple=True, metavar="FILE", callback=options.one_of_suffixes(SUFFIXES),
-    help=f"Also write the alignments; the suffix ({', '.join(SUFFIXES)}) chooses the format. "
-    "May be given several times.",
-)  # fmt: skip
+@options.alignments_of(SUFFIXES)
 @loci.coordinates
 @credibility
 @options.output
@@ -142,7 +137,8 @@ def _runs_on_cpu(requested: dict) -> str | None:
 def command(
     context, base, regions, exons, targets, pairs, exons_format, site_model, strand, min_intron,
     max_intron, coding, incomplete, max_evalue, min_identity, min_coverage, shuffles,
-    all_alignments, alignments, coordinates, output, device, threads, quiet, **scores,
+    all_alignments, alignments, alignments_format, coordinates, output, device, threads, quiet,
+    **scores,
 ) -> None:  # fmt: skip
     """Find the chain of candidate exons that aligns best to each target, exactly.
 
@@ -186,7 +182,8 @@ def command(
         work = _with_candidates(files, scores, reading)
     inputs, wanted = work.inputs, Acceptance(max_evalue, min_identity, min_coverage)
     placed = loci.place(base, inputs.bases.values(), coordinates)
-    check_names(alignments, placed.record_lengths, inputs.targets)
+    with loci.errors_of_records({base: placed.record_lengths, targets_file: inputs.targets}):
+        check_names(alignments, placed.record_lengths, inputs.targets, alignments_format)
     tell_codons(list(inputs.targets.values()), reading, scores["ends"])
     align = partial(work.align, scoring=work.scoring, device=device, threads=threads)
     nucleotides = targets is not None
@@ -194,12 +191,14 @@ def command(
     if reading == "any" and not quiet and not (exons and scores["ends"] == "free"):
         _tell_expected(inputs.cases, device, threads)
     results = _aligned(run, wanted, quiet)
+    if targets is None and site_model is not None and not proteins.keep_ends:
+        results = _supported(inputs.cases, results, wanted, work.scoring, align)
     accepts = [*map(wanted.accepts, results)]
     _warn(work.warning([*compress(results, accepts)]))
     moved = [result.moved(placed[result.base]) for result in results]
     written = moved if all_alignments else [*compress(moved, accepts)]
     for path in alignments:
-        write_alignments(path, written, placed.record_lengths, inputs.targets)
+        write_alignments(path, written, placed.record_lengths, inputs.targets, alignments_format)
     found = [
         pair for *pair, accepted in zip(results, moved, accepts, strict=True)
         if pair[1].chain and (all_alignments or accepted)
@@ -215,10 +214,28 @@ def _aligned(run: Run, wanted: Acceptance, quiet: bool) -> list[SplicedAlignment
     with progress("aligning", total, quiet) as done:
         results = run.align(run.cases, progress=done)
     with progress("shuffling", total * (run.shuffles or 0), quiet) as done:
-        laws = run.laws(done)
-    results = with_evalues(results, laws)
+        laws = run.laws(done, wanted.max_evalue)
+    results = run.judged(run.cases, results, laws, quiet)
     run.tell_reversed(results, laws, wanted, quiet)
     return results
+
+
+def _supported(
+    cases: list, results: list, wanted: Acceptance, scoring, align: Callable
+) -> list:  # fmt: skip
+    """Return results; accepted ones have no ends that are there only since all is aligned."""
+    from gpu_tools.sites.proteins.ends import unsupported_ends, with_supported_ends
+
+    cut = [k for k, one in enumerate(results)
+           if wanted.accepts(one) and any(unsupported_ends(one, scoring))]  # fmt: skip
+    own = [cases[k] for k in cut], [results[k] for k in cut]
+    again = dict(zip(cut, with_supported_ends(*own, scoring, align), strict=True))
+    tell(
+        [results[k].target for k in cut if again[k]], "protein",
+        "with an end that is like nothing beside the accepted exons and is left out (coverage "
+        "below 1; --keep-ends aligns it)",
+    )  # fmt: skip
+    return [again.get(k) or one for k, one in enumerate(results)]
 
 
 def _tell_expected(cases: list, device: str, threads: int | None) -> None:
@@ -233,7 +250,7 @@ def _tell_expected(cases: list, device: str, threads: int | None) -> None:
 
 
 class _Work(NamedTuple):
-    """Cases, scoring, function, and the model of unrelated targets' scores if one is shipped.
+    """Cases, scoring, function, and what gives the model of unrelated targets' scores.
 
     `warning` tells what is wrong with accepted chains, None if nothing is; `doubtful` is for `Run`.
     """
@@ -241,7 +258,7 @@ class _Work(NamedTuple):
     inputs: CaseInputs
     scoring: SplicedScoring
     align: Callable
-    null: NullModel | None
+    null: Callable[[], NullModel]
     warning: Callable[[list[SplicedAlignment]], str | None]
     doubtful: Callable[..., bool] = Run.doubtful
 
@@ -262,7 +279,7 @@ def _with_candidates(files: CaseFiles, scores: dict, reading: str) -> _Work:
     """Return the work on listed candidates."""
     scoring = replace(GENE_SCORING, **{name: n for name, n in scores.items() if n is not None})
     align = partial(spliced_align, reading=reading)
-    null = null_model(scoring, reading)
+    null = partial(_null_model, scoring, reading)
     return _Work(read_cases(files), scoring, align, null, lambda results: None)
 
 
@@ -272,7 +289,7 @@ def _with_listed_proteins(files: CaseFiles, scores: dict, proteins: ProteinOptio
 
     weights = CANDIDATE_WEIGHTS | {name: n for name, n in scores.items() if n is not None}
     scoring = proteins.scoring(**{name: weights[name] for name in ("ends", *CANDIDATE_WEIGHTS)})
-    inputs, null = read_listed_protein_cases(files), null_model(scoring)
+    inputs, null = read_listed_protein_cases(files), partial(_null_model, scoring)
     return _Work(inputs, scoring, protein_spliced_align, null, lambda results: None)
 
 
@@ -286,15 +303,25 @@ def _with_sites(files: CaseFiles, site_model: str, sites: dict, scores: dict) ->
         unusual_site_counts,
     )
 
-    model = _adjusted(load_sites(site_model), sites["min_intron"], scores)
+    loaded = load_sites(site_model)
+    model = _adjusted(loaded, sites["min_intron"], scores)
+    own_weights = model.fingerprint != loaded.fingerprint
     if sites["max_intron"] is not None:
         model = model.with_longest_intron(sites["max_intron"])
     scoring, reading = SplicedScoring(**scores), sites["reading"]
     strands = sites["strand"] or "+-"
     inputs = read_site_cases(files, model, strands, scoring.ends, reading, sites["threads"])
     _warn(unusual_site_counts(model, inputs.cases))
-    null, warning = null_model(scoring, reading, model), partial(many_shortest_introns, model)
+    null = partial(_null_model, scoring, reading, model, own_weights)
+    warning = partial(many_shortest_introns, model)
     return _Work(inputs, scoring, site_align, null, warning, has_weak_sites)
+
+
+def _null_model(*setting, **more) -> NullModel:
+    """Return the model of unrelated targets' scores that is shipped, or stands in."""
+    from gpu_tools.sites.stand_ins import null_model_or_stand_in
+
+    return null_model_or_stand_in(*setting, **more)
 
 
 def _adjusted(model, min_intron: int | None, scores: dict):
@@ -320,7 +347,9 @@ def _with_proteins(
     model = _adjusted(weighted, sites["min_intron"], scores)
     scoring = proteins.scoring(scores["ends"])
     inputs = read_protein_cases(files, model, scoring, sites["strand"] or "+-", sites["threads"])
-    null, warning = null_model(scoring, sites=model), partial(many_shortest_introns, model)
+    own_weights = model.fingerprint != weighted.fingerprint
+    null = partial(_null_model, scoring, sites=model, own_weights=own_weights)
+    warning = partial(many_shortest_introns, model)
     return _Work(inputs, scoring, protein_align, null, warning)
 
 

@@ -12,7 +12,7 @@ from gpu_tools.estimate.figures import DeviceFigures, device_figures
 from gpu_tools.estimate.model import CPU, GPU, LIST, MODES, SITE, CaseWork
 from gpu_tools.sites.api import SiteCase
 from gpu_tools.spliced.case import Case
-from gpu_tools.splicing.strip import padded
+from gpu_tools.splicing.rows import padded
 
 ROWS_OF_A_WARP = 512
 

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.cpu.simd import VECTOR_BYTES
 from gpu_tools.model.scoring import GENE_SCORING, SplicedScoring
 from gpu_tools.sites.cpu.schedule import COLUMNS_PER_STRIP
-from gpu_tools.spliced.bounds import Extent, bound_cells
 from gpu_tools.spliced.case import Case, check_cases
 from gpu_tools.spliced.cpu.schedule import SIZES
+from gpu_tools.spliced.exon_graph import Extent, bound_cells
 from gpu_tools.splicing.bounds import costs_of, fit_int16
-from gpu_tools.splicing.strip import padded
+from gpu_tools.splicing.rows import padded
 
 LIST, SITE = "list", "site"
 MODES = LIST, SITE
@@ -119,7 +119,7 @@ def _key(case: Case) -> tuple[int, int]:
 
 
 def _bytes_a_cell(cases, strands, scoring: SplicedScoring) -> NDArray[np.int64]:
-    """Return the bytes of the cells of list mode, 2 or 4; see `gpu_tools.spliced.bounds`."""
+    """Return the bytes of the cells of list mode, 2 or 4; see `gpu_tools.spliced.exon_graph`."""
     costs, largest = costs_of(scoring), np.zeros(len(cases), dtype=np.int64)
     for k, case in enumerate(cases):
         for own in strands[k]:

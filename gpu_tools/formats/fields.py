@@ -94,6 +94,25 @@ class Location:
         return first, after
 
 
+def fields_of(line: str, most: int | None = None) -> list[str]:
+    """Return the tab-separated fields of a line that another program may have written.
+
+    Spreadsheets put blanks and quotes around fields, and tabs behind the last one: the quotes of a
+    field, and empty fields behind the first `most`, are left out.
+    """
+    fields = [field.strip() for field in line.split("\t")]
+    if '"' in line:
+        fields = [_unquoted(field) for field in fields]
+    while most is not None and len(fields) > most and not fields[-1]:
+        fields.pop()
+    return fields
+
+
+def _unquoted(field: str) -> str:
+    quoted = len(field) > 1 and field[0] == field[-1] == '"'
+    return field[1:-1].replace('""', '"').strip() if quoted else field
+
+
 def bed_line(*fields: object) -> str:
     """Return a line of BED.
 
@@ -113,4 +132,4 @@ def bed_fields(
     """Yield the fields of numbered lines of BED or bedGraph, between tabs or else blanks."""
     for number, line in lines:
         if not _NOT_DATA_OF_BED.match(line):
-            yield Location(path, number), line.split("\t") if "\t" in line else line.split()
+            yield Location(path, number), fields_of(line, 3) if "\t" in line else line.split()

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import codecs
-import gzip
 import io
 import os
 import stat
 import sys
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from gpu_tools.errors import InputError, OutputError
+from gpu_tools.formats.compression import (
+    BROKEN,
+    KNOWN,
+    check_bgzip_end,
+    compression_of,
+    decompressed,
+)
+from gpu_tools.formats.names import is_gzip_name
+from gpu_tools.formats.odd import OddItems
 from gpu_tools.formats.unfinished import new_file
 from gpu_tools.hardware.memory import free_disk
 
 STANDARD_STREAM = "-"
+_STANDARD_OUTPUT = (STANDARD_STREAM, "/dev/stdout")
 _OPEN_STREAMS = ("/dev/stdout", "/dev/stderr", "/dev/fd/")
 _BLOCK = 1 << 17
-_HARMLESS, _LARGEST_RATIO = 1 << 28, 200
-"""So many bytes any file may become; a larger one at most so many times as large as it is."""
-_GZIP_MAGIC = b"\x1f\x8b"
-_BGZIP_HEAD = 18
-_BGZIP_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 
 
 class _ReadOnce:
@@ -46,7 +49,9 @@ def streams_read_once() -> Iterator[None]:
 
 @contextmanager
 def open_binary(path: str | os.PathLike) -> Iterator[BinaryIO]:
-    """Open a plain, gzip or bgzip file, or standard input for ``-``, for reading bytes.
+    """Open a plain or compressed file, or standard input for ``-``, for reading bytes.
+
+    Compressions are gzip, bgzip, bzip2 and xz, known by the first bytes.
 
     Raises
     ------
@@ -57,72 +62,55 @@ def open_binary(path: str | os.PathLike) -> Iterator[BinaryIO]:
     try:
         with open_raw(path) as raw:
             compression = compression_of(raw)
+            if compression in ("zstd", "zip"):
+                raise InputError(f"it is compressed by {compression}", path=path, expected=KNOWN)
             if compression == "bgzip" and raw.seekable():
-                _check_bgzip_end(raw)
-            with nullcontext(raw) if compression == "none" else _decompressed(raw) as stream:
+                check_bgzip_end(raw)
+            if compression == "none":
+                yield raw
+                return
+            with decompressed(raw, compression) as stream:
                 yield stream
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+    except BROKEN as error:
         raise InputError(
-            f"broken compression ({error})", path=path, expected="a complete gzip or bgzip file"
+            f"broken compression ({error})", path=path, expected="a complete compressed file"
         ) from None
     except OSError as error:
         raise InputError(f"cannot be read ({error.strerror or error})", path=path) from None
 
 
-def _decompressed(raw: BinaryIO) -> io.BufferedReader:
-    return io.BufferedReader(_Decompressed(raw), _BLOCK)
+@contextmanager
+def open_text(path: str | os.PathLike) -> Iterator[BinaryIO]:
+    """Open a text as `open_binary` does, without what programs put around its lines.
+
+    A byte order mark is left out, and line ends of a carriage return alone become line feeds.
+
+    Raises
+    ------
+    InputError
+        As `open_binary`.
+    """
+    with open_binary(path) as stream:
+        if stream.peek(len(codecs.BOM_UTF8)).startswith(codecs.BOM_UTF8):
+            stream.read(len(codecs.BOM_UTF8))
+        head = stream.peek(_BLOCK)
+        carriage_returns = b"\r" in head and b"\n" not in head
+        yield io.BufferedReader(_LineFeeds(stream), _BLOCK) if carriage_returns else stream
 
 
-class _Counted:
-    """What is read of a stream, a pipe among them, counted."""
+class _LineFeeds(io.RawIOBase):
+    """The bytes of a stream, a line feed for each carriage return."""
 
-    def __init__(self, raw: BinaryIO):
-        self._raw, self.size = raw, 0
-
-    def read(self, size: int = -1) -> bytes:
-        text = self._raw.read(size)
-        self.size += len(text)
-        return text
-
-
-class _Decompressed(io.RawIOBase):
-    """The bytes of a gzip file; one that explodes is a `gzip.BadGzipFile`."""
-
-    def __init__(self, raw: BinaryIO):
-        self._raw, self._size = _Counted(raw), 0
-        self._stream = gzip.GzipFile(fileobj=self._raw)
+    def __init__(self, stream: BinaryIO):
+        self._stream = stream
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer) -> int:
-        size = self._stream.readinto(buffer)
-        self._size += size
-        if self._size > _HARMLESS and self._size > _LARGEST_RATIO * self._raw.size:
-            raise gzip.BadGzipFile(f"it becomes more than {_LARGEST_RATIO} times as large")
-        return size
-
-    def close(self) -> None:
-        self._stream.close()
-        super().close()
-
-
-def compression_of(stream: BinaryIO) -> str:
-    """Return none, gzip or bgzip by the first bytes of a stream, which stay to be read."""
-    head = stream.peek(_BGZIP_HEAD)[:_BGZIP_HEAD]
-    if head[:2] != _GZIP_MAGIC:
-        return "none"
-    is_bgzip = len(head) == _BGZIP_HEAD and head[3] & 4 and head[12:14] == b"BC"
-    return "bgzip" if is_bgzip else "gzip"
-
-
-def _check_bgzip_end(raw: BinaryIO) -> None:
-    """Raise EOFError for bgzip cut between two blocks, which is no error to the module gzip."""
-    raw.seek(-len(_BGZIP_END), os.SEEK_END)
-    end = raw.read()
-    raw.seek(0)
-    if end != _BGZIP_END:
-        raise EOFError("bgzip's end-of-file block is missing")
+        text = self._stream.read(len(buffer)).replace(b"\r", b"\n")
+        buffer[: len(text)] = text
+        return len(text)
 
 
 def open_raw(path: str | os.PathLike) -> AbstractContextManager[BinaryIO]:
@@ -173,21 +161,27 @@ def _is_null(state: os.stat_result) -> bool:
 def read_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
     """Yield (1-based line number, line without its end) of a text file in UTF-8.
 
-    A byte order mark at the start, as spreadsheets write it, is left out.
+    Byte order mark and line ends are as in `open_text`. A comment, or a line of several fields
+    whose first is UTF-8, may hold Latin-1, as remarks in annotations do.
 
     Raises
     ------
     InputError
-        As `open_binary`, and for a line that is not UTF-8.
+        As `open_binary`, and for another line that is not UTF-8.
     """
-    with open_binary(path) as stream:
+    foreign = OddItems("lines that are not UTF-8, read as Latin-1")
+    with open_text(path) as stream:
         for number, line in enumerate(stream, start=1):
-            if number == 1:
-                line = line.removeprefix(codecs.BOM_UTF8)
             try:
                 yield number, line.decode("utf-8").rstrip("\r\n")
-            except UnicodeDecodeError:
-                raise InputError("not UTF-8 text", path=path, line=number) from None
+            except UnicodeDecodeError as error:
+                problem = InputError("not UTF-8 text", path=path, line=number)
+                # so no name of a sequence is guessed, and no other file is taken for text
+                if b"\0" in line or not (line[:1] == b"#" or b"\t" in line[: error.start]):
+                    raise problem from None
+                foreign.add(problem)
+                yield number, line.decode("latin-1").rstrip("\r\n")
+    foreign.tell()
 
 
 def check_writable(*paths: str | os.PathLike | None) -> None:
@@ -281,6 +275,12 @@ def _written_errors(path: str | os.PathLike) -> Iterator[None]:
         raise  # the reader has had enough
     except OSError as error:
         raise OutputError(f"{path}: cannot be written ({error.strerror or error})") from None
+    except UnicodeEncodeError as error:
+        text = error.object[error.start : error.end]
+        raise OutputError(
+            f"{path}: cannot be written (the encoding {error.encoding} lacks {text!r}); "
+            "expected names that it has, or PYTHONIOENCODING=utf-8 for standard output"
+        ) from None
 
 
 def is_stream(path: str | os.PathLike) -> bool:
@@ -306,26 +306,32 @@ def _mode_of(path: Path) -> int:
     return 0o666 & ~mask
 
 
-def suffix_of(path: str | os.PathLike, suffixes: tuple[str, ...], kind: str) -> str:
-    """Return the suffix of `path`, or raise `InputError` if no format of a kind has it."""
-    suffix = Path(path).suffix.lower()
-    if suffix not in suffixes:
-        raise InputError(
-            f"the suffix is that of no {kind} format", path=path,
-            expected=f"a name that ends in one of {', '.join(suffixes)}",
-        )  # fmt: skip
-    return suffix
-
-
 @contextmanager
 def open_output(path: str | os.PathLike) -> Iterator[TextIO]:
-    """Open a text output that appears only when complete; ``-`` is standard output."""
-    if str(path) == STANDARD_STREAM:
+    """Open a text output that appears only when complete; ``-`` is standard output.
+
+    One whose name ends in ``.gz`` or ``.bgz`` is compressed with bgzip.
+    """
+    if str(path) in _STANDARD_OUTPUT:
         with _standard_output() as stream:
             yield stream
         return
     with replaced_when_complete(path) as temporary:
-        with open(temporary, "w", encoding="utf-8", newline="\n") as stream:
+        with write_text(temporary, path) as stream:
+            yield stream
+
+
+@contextmanager
+def write_text(path: Path, name: str | os.PathLike) -> Iterator[TextIO]:
+    """Open a temporary file for the text of an output, compressed if the output's name says so."""
+    if not is_gzip_name(name):
+        with open(path, "w", encoding="utf-8", newline="\n") as stream:
+            yield stream
+        return
+    import pysam
+
+    with quiet_htslib(), pysam.BGZFile(str(path), "wb") as raw:
+        with io.TextIOWrapper(raw, encoding="utf-8", newline="\n") as stream:
             yield stream
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -17,7 +16,7 @@ from gpu_tools.formats.alignments.genes import Transcript, extent
 from gpu_tools.formats.alignments.sam import header, write_indexed
 from gpu_tools.formats.batch import CaseRow, read_case_rows
 from gpu_tools.formats.exons.gff import features
-from gpu_tools.formats.files import open_output, quiet_htslib, read_lines, replaced_when_complete
+from gpu_tools.formats.files import open_output, quiet_htslib, read_lines
 
 PathLike = str | os.PathLike
 GFF3_VERSION = "##gff-version 3"
@@ -26,7 +25,7 @@ _REGION = re.compile(rf"{_SEQUENCE_REGION}\s+(\S+)\s+[0-9]+\s+([0-9]{{1,18}})\s*
 
 
 def concatenate(inputs: Sequence[PathLike], output: PathLike) -> None:
-    """Write files that need no header one after another; bgzip files make a bgzip file.
+    """Write text files that need no header one after another; see `open_output` for ``.gz``.
 
     Raises
     ------
@@ -35,18 +34,9 @@ def concatenate(inputs: Sequence[PathLike], output: PathLike) -> None:
     OutputError
         If the output cannot be written.
     """
-    with replaced_when_complete(output) as temporary:
-        with open(temporary, "wb") as target:
-            for path in inputs:
-                with _opened(path) as source:
-                    shutil.copyfileobj(source, target)
-
-
-def _opened(path: PathLike):
-    try:
-        return open(path, "rb")
-    except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror})", path=path) from None
+    with open_output(output) as stream:
+        for path in inputs:
+            stream.writelines(f"{line}\n" for _, line in read_lines(path))
 
 
 def merge_tables(inputs: Sequence[PathLike], output: PathLike) -> None:
@@ -173,7 +163,7 @@ def _write_models(
     for path, body in zip(inputs, bodies, strict=True):
         for number, line in body:
             if line.startswith(_SEQUENCE_REGION):
-                seqid, end = _region(path, number, line)
+                seqid, end = sequence_region(path, number, line)
                 if end > ends.get(seqid, 0):
                     regions[seqid], ends[seqid] = line, end
     files = zip(inputs, bodies, strict=True)
@@ -184,8 +174,8 @@ def _write_models(
         stream.writelines(gene_lines(models))
 
 
-def _region(path: PathLike, number: int, line: str) -> tuple[str, int]:
-    """Return the name and the end of a sequence region."""
+def sequence_region(path: PathLike, number: int, line: str) -> tuple[str, int]:
+    """Return the name and the end of a sequence region; a broken line raises `InputError`."""
     match = _REGION.fullmatch(line)
     if not match:
         expected = f"{_SEQUENCE_REGION} NAME START END"

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 
 from gpu_tools.errors import InputError, OutputError
+from gpu_tools.formats.fields import fields_of
 from gpu_tools.formats.files import open_output, read_lines
 
 MISSING = "."
@@ -55,7 +56,8 @@ def read_table(
 ) -> Iterator[tuple[int, dict[str, str | None]]]:
     """Yield the rows of a table with a header line.
 
-    Blank lines are skipped, other columns are ignored.
+    Blank lines are skipped, other columns are ignored. Of a table that another program may
+    have written, blanks and quotes around fields, and tabs behind the last column, are left out.
 
     Parameters
     ----------
@@ -64,8 +66,8 @@ def read_table(
     required_columns, optional_columns : sequence of str
         Columns to take, in any order in the file.
     comments : bool
-        Skip lines that begin with ``#``. A table of this package's has none, but may have a row
-        whose first name begins so.
+        Whether others may have written it: skip lines that begin with ``#``. A table of this
+        package's has none, but may have a row whose first name begins so.
 
     Yields
     ------
@@ -97,10 +99,10 @@ def parse_table(
         raise InputError(
             "no header line", path=path, expected=f"columns {', '.join(required_columns)}"
         )
-    names = header.split("\t")
+    names = fields_of(header, 1) if comments else header.split("\t")
     _check_header(names, required_columns, path, number)
     for number, line in filled:
-        fields = line.split("\t")
+        fields = fields_of(line, len(names)) if comments else line.split("\t")
         if len(fields) != len(names):
             raise InputError(
                 f"{len(fields)} fields", path=path, line=number,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Sequence
 from functools import cache
 from hashlib import sha256
@@ -23,6 +24,9 @@ from gpu_tools.model.significance import Circumstances, Gumbel, NullModel, Repet
 SIGNIFICANCE_FORMAT = "gpu-tools significance"
 _CODON = 3
 _N_NUCLEOTIDES = 4
+_STRANDS = 2
+_SIMILAR = 2
+"""Residues that score nearly alike, itself counted; so chance copies of proteins are more."""
 _RANDOM = 1 / _N_NUCLEOTIDES
 """Chance that two random nucleotides are equal."""
 _NUCLEOTIDES_AT_ONCE = 1 << 20
@@ -103,6 +107,12 @@ def null_model(
     return next((model for known, model in _shipped() if known == setting), None)
 
 
+def nearest_setting(setting: dict[str, Any]) -> dict[str, Any]:
+    """Return the setting with a shipped model that differs from another one in the least values."""
+    alike = (known for known, _ in _shipped() if known.keys() == setting.keys())
+    return min(alike, key=lambda known: sum(known[name] != setting[name] for name in known))
+
+
 @cache
 def _shipped() -> tuple[tuple[dict[str, Any], NullModel], ...]:
     folder = resource_path("models", "significance")
@@ -116,7 +126,8 @@ def _null_model_of(law: dict[str, Any]) -> NullModel:
     limits = law["usual_space"], law["least_space"], law.get("least_agreement", 0.0)
     margin, shift = law.get("margin", 1.0), law.get("repetition")
     terms = tuple(law["mean"]), tuple(law["variance"])
-    return NullModel(*terms, *limits, margin, RepetitionShift(**shift) if shift else None)
+    largest = law["largest_agreement"]
+    return NullModel(*terms, *limits, largest, margin, RepetitionShift(**shift) if shift else None)
 
 
 def null_laws(model: NullModel, cases: Iterable[Question]) -> list[Gumbel]:
@@ -149,8 +160,17 @@ def circumstances_of(cases: Iterable[Question]) -> Circumstances:
             own[id(target)] = _own(target)
         if key not in expected:
             expected[key] = _expected(_frequencies(base), target)
-        rows.append(_row(expected[key], target, own[id(target)], case.space))
+        rows.append(_row(expected[key], target, own[id(target)], case.space, len(base)))
     return _columns(rows)
+
+
+def least_evalues(cases: Iterable[Question]) -> list[float]:
+    """Return the least E-value of each case: the chance of a copy of its whole target.
+
+    A short target's copy lies in a long base by chance. So no chain of it is credible, whatever
+    its score.
+    """
+    return circumstances_of(cases).least_evalues()
 
 
 class Composition(NamedTuple):
@@ -188,7 +208,8 @@ def genome_circumstances(genome: Composition, targets: Iterable[Nucleotides]) ->
     base = counts / max(counts.sum(), 1)
     space = 2 * genome.length
     return _columns([
-        _row(_expected(base, target), target, _own(target), space) for target in targets
+        _row(_expected(base, target), target, _own(target), space, genome.length)
+        for target in targets
     ])  # fmt: skip
 
 
@@ -200,18 +221,23 @@ def _expected(base: NDArray[np.float64], target: Nucleotides) -> NDArray[np.floa
 class _Own(NamedTuple):
     """What of a target's composition counts, whatever it is aligned to."""
 
-    frequencies: NDArray[np.float64]
+    counts: NDArray[np.int64]
     repetition: float
 
 
 def _own(target: Nucleotides) -> _Own:
     repetition = _RANDOM if isinstance(target, ProteinSequence) else repetition_of(target)
-    return _Own(_frequencies(target), repetition)
+    return _Own(_symbols(target), repetition)
 
 
-def _row(expected: NDArray[np.float64], target: Nucleotides, own: _Own, space: int):
-    """Return length, space, agreement and repetition of a target."""
-    return max(len(target), 1), max(space, 1), float(own.frequencies @ expected), own.repetition
+def _row(expected: NDArray[np.float64], target: Nucleotides, own: _Own, space: int, length: int):
+    """Return length, space, agreement, repetition and chance copies of a target."""
+    agreement = float(_shares(own.counts) @ expected)
+    similar = _SIMILAR if isinstance(target, ProteinSequence) else 1
+    # a symbol whose frequency is not known, such as X, may be any
+    chances = np.log(np.where(expected > 0, np.minimum(similar * expected, 1), 1))
+    copies = math.log(max(_STRANDS * length, 1)) + float(own.counts @ chances)
+    return max(len(target), 1), max(space, 1), agreement, own.repetition, copies
 
 
 def _columns(rows: list[tuple]) -> Circumstances:
@@ -242,9 +268,17 @@ def _equal_pairs(counts: NDArray[np.int64]) -> float:
 
 def _frequencies(sequence: Nucleotides) -> NDArray[np.float64]:
     """Return the frequencies of amino acids, or of A, C, G and T, complements opposite."""
+    return _shares(_symbols(sequence))
+
+
+def _symbols(sequence: Nucleotides) -> NDArray[np.int64]:
+    """Return how many there are of each amino acid, or of A, C, G and T."""
     if isinstance(sequence, ProteinSequence):
-        return np.bincount(sequence.codes, minlength=len(AMINO_ACIDS)) / max(len(sequence), 1)
-    counts = _counts(sequence.codes)
+        return np.bincount(sequence.codes, minlength=len(AMINO_ACIDS))
+    return _counts(sequence.codes)
+
+
+def _shares(counts: NDArray[np.int64]) -> NDArray[np.float64]:
     return counts / max(counts.sum(), 1)
 
 

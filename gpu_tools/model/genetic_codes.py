@@ -59,8 +59,8 @@ def amino_acids(code: int = STANDARD) -> NDArray[np.uint8]:
     Returns
     -------
     ndarray of uint8, shape (5, 5, 5)
-        Encoded amino acids, ``*`` for a stop. A codon with an ambiguity code has the amino acid
-        that all codons it may be have, X if these differ.
+        Encoded amino acids, ``*`` for a stop. All ambiguity codes are N. A codon with N has the
+        amino acid that all codons it may be have, X if these differ; in no code is it a stop.
 
     Raises
     ------

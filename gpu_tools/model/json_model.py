@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
+import zlib
 from collections.abc import Callable
 from functools import partial
 from itertools import islice
@@ -24,6 +26,7 @@ FORBIDDEN = -(2**40)
 """Hundredths of a bit for a symbol that no site has; no sum with one reaches a cut-off."""
 
 LARGEST_SCORE = 1_000_000
+_GZIP = b"\x1f\x8b"
 _MOST_MIB = 64
 """Of a model's file; a device such as /dev/zero has no end."""
 
@@ -89,7 +92,8 @@ def model_to_json(content: dict[str, Any]) -> str:
 
 def _text(path: Path, kind: str, shipped: list[str]) -> str:
     try:
-        with path.open("rb") as stream:
+        with path.open("rb") as raw:
+            stream = gzip.GzipFile(fileobj=raw) if raw.peek(2)[:2] == _GZIP else raw
             parts = islice(iter(partial(stream.read, 1 << 20), b""), _MOST_MIB + 1)
             content = b"".join(parts)
         if len(content) > _MOST_MIB << 20:
@@ -99,6 +103,10 @@ def _text(path: Path, kind: str, shipped: list[str]) -> str:
         return content.decode("utf-8")
     except UnicodeDecodeError:
         raise InputError("not UTF-8 text", path=path, expected=f"{_a(kind)} in JSON") from None
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError(
+            f"broken compression ({error})", path=path, expected="a complete gzip or bgzip file"
+        ) from None
     except OSError as error:
         why = did_you_mean(str(path), shipped) or f" ({error.strerror or error})"
         raise InputError(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -21,6 +21,8 @@ COORDINATES = ("record", "locus")
 _BOUND = r"([1-9][0-9]{0,2}(?:,[0-9]{3}){1,5}|[1-9][0-9]{0,17})"
 _NAME = rf"(\S+):{_BOUND}-{_BOUND}"
 _LOCUS_NAME = re.compile(_NAME)
+_REGION = re.compile(rf"(\S+):(?=.*[0-9]){_BOUND}?-{_BOUND}?")
+_LIKE_REGION = re.compile(r".*:(0|[1-9][0-9,]*)?-(0|[1-9][0-9,]*)?|\s*")
 _ORIGIN = re.compile(rf"(?:^|\s)locus={_NAME}(?!\S)")
 _RECORD_LENGTH = re.compile(r"(?:^|\s)record_length=([0-9]{1,18})(?!\S)")
 _log = logging.getLogger(__name__)
@@ -154,6 +156,45 @@ class Locus(NamedTuple):
 
     def _segment_from_record(self, segment: CodingSegment) -> CodingSegment:
         return replace(segment, start=segment.start - self.start, end=segment.end - self.start)
+
+
+class RecordRegion(NamedTuple):
+    """What is wanted of a record, before the record is known.
+
+    Attributes
+    ----------
+    record : str
+        Name of the record.
+    start, end : int or None
+        0-based half-open interval; without an end it goes to the record's.
+    text : str or None
+        The whole text, which may be a name: a record of this name counts first.
+    """
+
+    record: str
+    start: int = 0
+    end: int | None = None
+    text: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> RecordRegion | None:
+        """Read ``NAME``, ``NAME:START-END``, ``NAME:START-`` or ``NAME:-END``.
+
+        Positions are 1-based inclusive, commas allowed; None if they make no interval.
+        """
+        match = _REGION.fullmatch(text)
+        if match is None:
+            return cls(text) if text and not _LIKE_REGION.fullmatch(text) else None
+        start, end = (match[k] and int(match[k].replace(",", "")) for k in (2, 3))
+        if end is not None and (start or 1) > end:
+            return None
+        return cls(match[1], (start or 1) - 1, end, text)
+
+    def within(self, names: Container[str]) -> RecordRegion | None:
+        """Return the region of a record among `names`, None if there is none."""
+        if self.text in names:
+            return RecordRegion(self.text)
+        return self if self.record in names else None
 
 
 def may_be_locus(name: str, description: str) -> bool:

@@ -20,11 +20,12 @@ class ProteinAlignment:
     base_length, target_length : int
         Nucleotides and residues.
     strand : {"+", "-"} or None
-        Strand of the chain; None if no chain scores more than none.
+        Strand of the chain; None if there is no chain, or in site mode none that scores more than
+        a chain without nucleotides, all residues left out.
     score : int or None
         Score of the best chain.
     cells : int
-        Nucleotides times residues for each strand tried.
+        Nucleotides times residues for each strand tried; those of candidates if they are listed.
     chain : tuple of (int, int)
         The chain's exons in transcript order, each 0-based half-open on the forward strand. The
         last one ends with the stop codon, if the chain ends in front of one.
@@ -38,8 +39,8 @@ class ProteinAlignment:
         ``V`` goes the residue of the split codon. The stop codon at the end is not part of it.
     translation : str
         The aligned pairs, residue by residue: amino acid of the codon, ``*`` for a stop codon,
-        ``-`` for a residue left out, ``!`` for one with a frameshift; codons left out in lower
-        case.
+        ``U`` for TGA, a stop codon, aligned to U, ``-`` for a residue left out, ``!`` for one with
+        a frameshift; codons left out in lower case.
     residues : str
         The protein's residues in the same columns, ``-`` for codons left out.
     positives : int
@@ -47,13 +48,16 @@ class ProteinAlignment:
     phases : tuple of int
         By exon: nucleotides before the first whole codon, as in GFF3.
     start_codon, stop_codon : bool
-        Whether the chain begins with ATG, and whether a stop codon ends it.
+        Whether the chain's first codon is ATG, and whether a stop codon ends it. The first codon
+        is the first three nucleotides of the chain, in one exon and without a frameshift, whether a
+        residue is aligned to it or not.
     evalue : float or None
         See `gpu_tools.SplicedAlignment`.
-    n_exons : None
-        Candidates are never listed.
+    n_exons : int or None
+        Listed candidates of the strand of the chain, equal intervals counted once, whatever their
+        phases; None in site mode, and without a chain.
     exon_scores : tuple of float
-        Empty: candidates have no scores of their own.
+        The scores of the listed candidates, in the order of `chain`; empty in site mode.
     """
 
     base: str
@@ -84,8 +88,9 @@ class ProteinAlignment:
 
     @property
     def matches(self) -> int:
-        """Codons whose amino acid is the residue aligned to them."""
-        return sum(a == b for a, b in zip(self.translation, self.residues, strict=True))
+        """Codons whose amino acid is the residue aligned to them; a stop codon has none."""
+        pairs = zip(self.translation, self.residues, strict=True)
+        return sum(a == b != "*" for a, b in pairs)
 
     @property
     def columns(self) -> int:
@@ -112,7 +117,7 @@ class ProteinAlignment:
 
     @property
     def inner_stops(self) -> int:
-        """Number of stop codons inside the chain."""
+        """Number of stop codons inside the chain, those that stand for U not among them."""
         return self.translation.count("*")
 
     def with_evalue(self, evalue: float | None) -> ProteinAlignment:

@@ -36,8 +36,9 @@ class ProteinScoring:
     stop : int
         Subtracted for a stop codon inside a chain, whether a residue is aligned to it or not.
     ends : {"global", "free-target", "free"}
-        Whether all residues are aligned; else those before the first and behind the last aligned
-        one cost nothing.
+        With ``global`` residues left out before the first and behind the last aligned one are a gap
+        each; else they cost nothing. With ``free`` a begin or an end of a chain in site mode costs
+        nothing, either: it has 0 points where it had less.
     genetic_code : int
         Number of the code at NCBI.
     exon_weight : float
@@ -48,8 +49,10 @@ class ProteinScoring:
 
     Notes
     -----
-    A residue U (selenocysteine) pairs with the codon TGA as C does with C. A residue that the
-    matrix lacks scores 0: see `SubstitutionMatrix`.
+    A residue U (selenocysteine) pairs with the codon TGA as C does with C, where TGA is a stop
+    codon. All ambiguity codes of nucleotides are N: a codon with N has the amino acid that all
+    codons have which it may be, else it scores as X, and it is never a stop codon. A residue that
+    the matrix lacks scores 0: see `SubstitutionMatrix`.
     """
 
     matrix: SubstitutionMatrix

@@ -122,6 +122,9 @@ class SplicedAlignment(_ColumnCounts):
     evalue : float or None
         How many best scores of one unrelated target are expected to be at least this high, see
         `gpu_tools.with_evalues`; None if that is not known.
+    target_reversed : bool
+        Whether it is the target's reverse complement that is aligned, to which `target_start` and
+        `target_end` refer.
     """
 
     base: str
@@ -141,6 +144,7 @@ class SplicedAlignment(_ColumnCounts):
     start_codon: bool = False
     stop_codon: bool = False
     evalue: float | None = None
+    target_reversed: bool = False
 
     @property
     def n_chain(self) -> int:
@@ -166,6 +170,10 @@ class SplicedAlignment(_ColumnCounts):
     def with_evalue(self, evalue: float | None) -> SplicedAlignment:
         """Return the alignment with an E-value."""
         return self._changed(evalue=evalue)
+
+    def with_target_reversed(self) -> SplicedAlignment:
+        """Return the alignment as that of the target's reverse complement."""
+        return self._changed(target_reversed=True)
 
     def with_runs(self, runs: Runs) -> SplicedAlignment:
         """Return the alignment with the CIGAR that some runs come to."""

@@ -18,8 +18,12 @@ SPREAD = math.pi / math.sqrt(6)
 LEAST_SCALE = 0.5
 """Scale of a law in points, at least: scores are whole numbers."""
 _USUAL_LENGTH = 400.0
+_CLEARLY = 5.0
+"""Scales by which a score is clearly above another one."""
 _ROUNDS, _STEPS = 30, 60
-_EVERY, _LEAST_EVALUE = 2.0**31, 1e-300
+_EVERY, _LEAST_EVALUE, _MOST_EXPONENT = 2.0**31, 1e-300, 700.0
+NO_SCORE = 2.0**28
+"""Points that no chain reaches."""
 
 
 class Gumbel(NamedTuple):
@@ -29,21 +33,54 @@ class Gumbel(NamedTuple):
     ----------
     location, scale : float
         In points of the alignment's scores.
+    smaller : tuple of Gumbel
+        Laws of smaller spaces. A larger space holds the smaller ones, so that chance is at least
+        theirs.
+    least : float
+        The least E-value: the chance of a copy of the whole target, which no chain outdoes.
+    known : bool
+        Whether the law holds for targets and bases of such a composition.
     """
 
     location: float
     scale: float
+    smaller: tuple[Gumbel, ...] = ()
+    least: float = 0.0
+    known: bool = True
 
     def evalue(self, score: float) -> float:
         """Return how often one unrelated target's best score is at least `score`, 0 to 1."""
-        exponent = (self.location - score) / self.scale
-        return -math.expm1(-math.exp(min(exponent, 700.0)))
+        exponent = max((law.location - score) / law.scale for law in (self, *self.smaller))
+        return max(chance_of(min(exponent, _MOST_EXPONENT)), self.least)
+
+    def among(self, places: float) -> Gumbel:
+        """Return the law of the best score in a number of independent places."""
+        return self._replace(location=self.location + self.scale * math.log(places))
+
+    def is_clearly_above(self, score: float, other: float) -> bool:
+        """Return whether a score is so far above another one that chance does not explain it."""
+        return score - other >= _CLEARLY * self.scale
 
     def score_at(self, evalue: float) -> float:
-        """Return the score that has an E-value; for 1 and more one that every score reaches."""
+        """Return the score that has an E-value; for 1 and more one that every score reaches.
+
+        For less than the least E-value it is one that no score reaches.
+        """
         if evalue >= 1:
             return -_EVERY
-        return self.location - self.scale * math.log(-math.log1p(-max(evalue, _LEAST_EVALUE)))
+        if evalue < self.least:
+            return NO_SCORE
+        exponent = math.log(-math.log1p(-max(evalue, _LEAST_EVALUE)))
+        return max(law.location - law.scale * exponent for law in (self, *self.smaller))
+
+
+NOT_CREDIBLE = Gumbel(math.inf, 1.0)
+"""The law of targets whose best score is a matter of chance: its E-values are 1."""
+
+
+def chance_of(logarithm: float) -> float:
+    """Return the chance of at least one event, by the logarithm of the number expected."""
+    return -math.expm1(-math.exp(logarithm))
 
 
 def fit_gumbel(scores: ArrayLike) -> Gumbel:
@@ -91,12 +128,22 @@ class Circumstances(NamedTuple):
     repetitions : ndarray of float64, shape (n,), optional
         Chance that two codons of the target have equal nucleotides at the same place; 1/4 for
         random ones. Models with a `RepetitionShift` need them.
+    copies : ndarray of float64, shape (n,), optional
+        Logarithms of the number of copies of the whole target that chance makes in the base, by
+        the frequencies of its symbols; residues of proteins may be similar ones.
     """
 
     lengths: NDArray[np.float64]
     spaces: NDArray[np.float64]
     agreements: NDArray[np.float64]
     repetitions: NDArray[np.float64] | None = None
+    copies: NDArray[np.float64] | None = None
+
+    def least_evalues(self) -> list[float]:
+        """Return the chance of at least one copy of each target, 0 where copies are not known."""
+        if self.copies is None:
+            return [0.0] * len(self.lengths)
+        return [chance_of(min(number, _MOST_EXPONENT)) for number in self.copies.tolist()]
 
 
 class RepetitionShift(NamedTuple):
@@ -139,6 +186,9 @@ class NullModel:
     least_agreement : float
         A smaller agreement counts as this, which is on the safe side. 0, the default, changes
         nothing.
+    largest_agreement : float
+        The largest agreement that was looked at, but for a few. Beyond it laws are not
+        `Gumbel.known`: with ever more to agree on, the best scores rise faster than any fit here.
     margin : float
         Scales are multiplied by it, locations stay. Genomes hold stretches of a few amino acids,
         which random sequences do not.
@@ -151,11 +201,32 @@ class NullModel:
     usual_space: float
     least_space: float
     least_agreement: float = 0.0
+    largest_agreement: float = 1.0
     margin: float = 1.0
     shift: RepetitionShift | None = None
 
     def laws(self, circumstances: Circumstances) -> list[Gumbel]:
-        """Return the law of each case's best score."""
+        """Return the law of each case's best score.
+
+        Between the least, the usual and a case's own space, the E-value of a score above the mean
+        is largest at one of these; so with the laws of the smaller ones it never falls as the
+        space grows.
+        """
+        edges = (np.inf, self.usual_space, self.least_space)
+        spaces = circumstances.spaces
+        several = [
+            self._plain_laws(circumstances._replace(spaces=np.minimum(spaces, edge)))
+            for edge in edges
+        ]
+        least = circumstances.least_evalues()
+        known = (circumstances.agreements <= self.largest_agreement).tolist()
+        return [
+            Gumbel(*own[:2], tuple(law for law in dict.fromkeys(others) if law != own), *more)
+            for own, *others, more in zip(*several, zip(least, known, strict=True), strict=True)
+        ]
+
+    def _plain_laws(self, circumstances: Circumstances) -> list[Gumbel]:
+        """Return the laws at the spaces alone, as they were fitted."""
         means, variances = terms_of(self._limited(circumstances), self.usual_space)
         deviations = np.exp(variances @ np.array(self.variance) / 2)
         means = means @ np.array(self.mean)

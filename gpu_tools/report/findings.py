@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from itertools import starmap
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -17,10 +18,12 @@ from gpu_tools.formats.exons.gff import features
 from gpu_tools.formats.exons.intervals import read_exons
 from gpu_tools.formats.fields import Location
 from gpu_tools.formats.files import read_lines
+from gpu_tools.formats.names import format_of
 from gpu_tools.formats.scores import ScoredRow, read_scores
 from gpu_tools.formats.tables import MISSING, read_table
 from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.locus import Locus
+from gpu_tools.report.checked import count, fraction, read_checked, unique
 from gpu_tools.report.parallelism import CALLS, Parallelism, read_calls, read_parallelism
 from gpu_tools.report.splice_sites import SequenceFile
 
@@ -271,7 +274,7 @@ def _sequences(
 
 def _gene_models(folder: Path, others: Iterable[PathLike]) -> list[Path]:
     own = (folder / f"{prefix}alignments.gff3" for prefix in ("", "site_", "protein_"))
-    others = (Path(path) for path in others if str(path).lower().endswith(".gff3"))
+    others = (Path(path) for path in others if format_of(path, (".gff3",)))
     return list(dict.fromkeys([*(path for path in own if path.exists()), *others]))
 
 
@@ -288,32 +291,38 @@ def _read_phases(paths: Iterable[Path]) -> dict[tuple[str, int, int], str]:
 
 
 def _read_accuracy(path: Path) -> list[dict]:
-    rows = list(read_table(path, _ACCURACY, _RATIOS, comments=False)) if path.exists() else []
-    for line, row in rows:
-        for name in (*_ACCURACY[1:], *_RATIOS[3:]):
-            if row[name] is not None:
-                Location(path, line).number(row[name], name)
-    return [row for _, row in rows]
+    if not path.exists():
+        return []
+    checks = dict.fromkeys(_ACCURACY[1:], count) | dict.fromkeys(_RATIOS[3:], fraction)
+    key = (*_RATIOS[:3], _ACCURACY[0])
+    return [row for _, row in read_checked(path, _ACCURACY, _RATIOS, checks, key)]
 
 
 def _check_numbers(path: Path, rows: Iterable[ScoredRow]) -> None:
-    """Raise `InputError` if what figures show of a row is no number; a header line comes first."""
+    """Raise `InputError` for wrong numbers of a row, or a row twice; a header line comes first."""
+    checks, places = dict.fromkeys(("identity", "coverage"), fraction), {}
+    checks |= {"cells": count, "evalue": Location.number}
     for line, row in enumerate(rows, start=2):
-        for name in ("identity", "coverage", "cells"):
+        place = Location(path, line)
+        unique(places, tuple(row.fields.values()), place)
+        for name, check in checks.items():
             if row.fields.get(name, MISSING) != MISSING:
-                Location(path, line).number(row.fields[name], name)
+                check(place, row.fields[name], name)
 
 
 def _read_jobs(folder: Path, batches: Mapping[Path, list[CaseRow]]) -> list[Job]:
-    found = (map(partial(_job, folder, rule), batches) for rule in JOBS)
+    found = (starmap(partial(_job, folder, rule), batches.items()) for rule in JOBS)
     return [job for jobs in found for job in jobs if job]
 
 
-def _job(folder: Path, rule: str, batch: Path) -> Job | None:
+def _job(folder: Path, rule: str, batch: Path, cases: list[CaseRow]) -> Job | None:
     measured = folder / "benchmarks" / rule / f"{batch.name}.tsv"
     if not (measured.exists() and (batch / JOBS[rule]).exists()):
         return None
-    cells = [int(cells) for cells in _numbers(batch / JOBS[rule], "cells")]
+    table = batch / JOBS[rule]
+    cells = [int(row["cells"]) for _, row in read_checked(table, ("cells",), (), {"cells": count})]
+    if len(cells) != len(cases):
+        raise InputError(f"{len(cells)} rows", path=table, expected=f"{len(cases)}, one a case")
     seconds, memory = sum(_numbers(measured, "s")), max(_numbers(measured, "max_rss"), default=None)
     device = _device_of(folder, Path(rule) / f"{batch.name}.log")
     processor = sum(_numbers(measured, "cpu_time")) if _has(measured, "cpu_time") else None

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gpu_tools.formats.fields import Location
-from gpu_tools.formats.tables import read_table
+from gpu_tools.report.checked import count, read_checked
 
 ESTIMATE, HISTOGRAMS, CALLS = "estimate.tsv", "estimate_histograms.tsv", "estimate_calls.tsv"
 """Tables of spliced-estimate in the folder of the results, or of a batch."""
@@ -77,8 +77,9 @@ def _read_cases(path: Path) -> list[CaseParallelism]:
     if not path.exists():
         return []
     columns = ("base", "target", *COUNTS, *SECONDS)
-    rows = read_table(path, columns, MEASURED, comments=False)
-    return [_case(Location(path, line), row) for line, row in rows]
+    checks = dict.fromkeys(COUNTS, count)
+    rows = read_checked(path, columns, MEASURED, checks, ("base", "target"))
+    return [_case(place, row) for place, row in rows]
 
 
 def _case(place: Location, row: dict) -> CaseParallelism:
@@ -92,12 +93,13 @@ def _case(place: Location, row: dict) -> CaseParallelism:
 def _read_histograms(paths: Iterable[Path]) -> dict[str, list[Bar]]:
     columns, counted = ("histogram", "from", "to", "count"), Counter()
     for path in filter(Path.exists, paths):
-        for line, row in read_table(path, columns, comments=False):
-            first, last, count = (Location(path, line).integer(row[n], n) for n in columns[1:])
-            counted[row["histogram"], first, last] += count
+        checks = dict.fromkeys(columns[1:], count)
+        for _, row in read_checked(path, columns, (), checks, columns[:3]):
+            first, last, occurrences = (int(row[name]) for name in columns[1:])
+            counted[row["histogram"], first, last] += occurrences
     found: dict[str, list[Bar]] = {}
-    for (name, first, last), count in sorted(counted.items()):
-        found.setdefault(name, []).append(Bar(first, last, count))
+    for (name, first, last), occurrences in sorted(counted.items()):
+        found.setdefault(name, []).append(Bar(first, last, occurrences))
     return found
 
 
@@ -111,8 +113,7 @@ def read_calls(path: Path) -> dict[tuple[str, str], float]:
     """
     if not path.exists():
         return {}
-    rows = read_table(path, ("mode", "kind", "seconds"), comments=False)
+    rows = read_checked(path, ("mode", "kind", "seconds"), key=("mode", "kind"))
     return {
-        (row["mode"], row["kind"]): Location(path, line).number(row["seconds"], "seconds")
-        for line, row in rows
+        (row["mode"], row["kind"]): place.number(row["seconds"], "seconds") for place, row in rows
     }

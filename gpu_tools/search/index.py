@@ -14,12 +14,14 @@ from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError, OutputError
 from gpu_tools.formats.files import replaced_when_complete
+from gpu_tools.hardware.checksums import checksum_of
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.sequences import Sequence
 from gpu_tools.search import words as scheme
@@ -30,7 +32,7 @@ LEAST_MEAN = 10.0
 """Least mean number of occurrences of a word that counts for repeats."""
 _MOST_COUNTERS = 1 << 26
 """Limit of the counters of words of all tasks."""
-FORMAT, VERSION = "gpu-tools genome index", 1
+FORMAT, VERSION = "gpu-tools genome index", 2
 HEADER = "index.json"
 ARRAYS = {"bounds": np.dtype(np.int64), "positions": np.dtype(np.uint32)}
 PARAMETERS = "kind", "shapes", "sample", "genetic_code", "classes"
@@ -177,7 +179,7 @@ def _to_cursors(counts: NDArray[np.int64]) -> NDArray[np.int64]:
     return bounds
 
 
-# ---- on disk
+# ---- on disk: a header and two arrays, each with a checksum; what was changed since is not used
 
 
 def save_index(
@@ -187,31 +189,37 @@ def save_index(
     folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # the header of a replaced index must not lie beside the new arrays
+        # what replaces an index that is there must not stand beside its header
         (folder / HEADER).unlink(missing_ok=True)
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written ({error.strerror})") from None
+    checksums = {}
     for name, dtype in ARRAYS.items():
         with replaced_when_complete(folder / f"{name}.npy") as temporary:
             np.save(temporary, arrays[name].astype(dtype, copy=False))
+            checksums[name] = checksum_of(temporary)
     with replaced_when_complete(folder / HEADER) as temporary:
         header = {
-            "format": FORMAT,
-            "version": VERSION,
-            **parameters(words),
-            "genome": identity(records),
-            "shapes_of_arrays": {name: list(arrays[name].shape) for name in ARRAYS},
-        }
+            "format": FORMAT, "version": VERSION, **parameters(words), "genome": identity(records),
+            "size_and_crc32": checksums,
+        }  # fmt: skip
+        header["crc32"] = header_checksum(header)
         temporary.write_text(json.dumps(header, indent=2) + "\n", encoding="utf-8")
 
 
+def header_checksum(header: dict[str, Any]) -> int:
+    """Return the checksum of a header without its own."""
+    own = {name: value for name, value in header.items() if name != "crc32"}
+    return crc32(json.dumps(own, sort_keys=True).encode())
+
+
 def parameters(words: WordScheme) -> dict[str, Any]:
-    """Return the parameters of an index for its header."""
+    """Return what an index was made with, as its header has it."""
     return {**asdict(words), "shapes": list(words.shapes), "classes": scheme.AMINO_ACID_CLASSES}
 
 
 def identity(records: Iterable[Sequence]) -> dict[str, Any]:
-    """Return names, lengths and digest of a genome for the header."""
+    """Return what tells a genome from others, as the header has it."""
     digest, names, lengths = sha256(), [], []
     for record in records:
         digest.update(np.ascontiguousarray(record.codes))
@@ -220,22 +228,22 @@ def identity(records: Iterable[Sequence]) -> dict[str, Any]:
     return {"names": names, "lengths": lengths, "sha256": digest.hexdigest()}
 
 
+_WHOLE = "an index, saved complete"
+
+
+class UnusableIndexError(InputError):
+    """An index of another version, or whose files were changed, cut short or removed."""
+
+
 def read_index(folder: Path, records: list[Sequence], options: SearchOptions) -> GenomeIndex:
     """Read an index and check it; see `gpu_tools.search.api.load_index`."""
     path = folder / HEADER
     header = _read_header(path)
-    if header["kind"] not in scheme.KINDS:
-        raise _damaged(path, f"an index of kind {header['kind']}")
     words = WordScheme.chosen(header["kind"], sum(map(len, records)), options)
     _check_same(path, header, parameters(words))
     genome = Genome.of(records, words.reach)
     _check_genome(path, header["genome"], identity(genome.records))
     arrays = {name: _mapped(folder / f"{name}.npy", header, name) for name in ARRAYS}
-    bounds = arrays["bounds"]
-    rising = (np.diff(bounds.ravel()) >= 0).all() and bounds[0, 0, 0] == 0
-    expected_shape = len(words.shapes), 2, words.number + 1
-    if bounds.shape != expected_shape or not rising or bounds.max() != len(arrays["positions"]):
-        raise _damaged(folder / "bounds.npy", "its bounds do not fit the positions")
     return GenomeIndex(genome, words, genome.symbols(words), **arrays)
 
 
@@ -243,25 +251,27 @@ def _read_header(path: Path) -> dict[str, Any]:
     try:
         header = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        problem = f"cannot be read ({error.strerror})"
-        raise InputError(problem, path=path, expected="an index, saved complete") from None
+        raise _unreadable(path, error) from None
     except ValueError:
-        raise _damaged(path, "it is no JSON") from None
+        raise _damaged(path) from None
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise InputError("no header of an index", path=path, expected=f"the format {FORMAT!r}")
     if header.get("version") != VERSION:
-        problem = f"version {header.get('version')} of an index"
-        raise InputError(problem, path=path, expected=f"{VERSION}")
-    if not {*PARAMETERS, "genome", "shapes_of_arrays"} <= set(header):
-        raise _damaged(path, "parts of the header are missing")
+        raise UnusableIndexError(
+            f"version {header.get('version')} of an index", path=path, expected=f"{VERSION}"
+        )
+    if header.get("crc32") != header_checksum(header):
+        raise _damaged(path)
     return header
 
 
 def _check_same(path: Path, header: dict[str, Any], expected: dict[str, Any]) -> None:
     for name in PARAMETERS:
         if header[name] != expected[name]:
-            problem = f"an index with {name} {_shown(header[name])}"
-            raise InputError(problem, path=path, expected=_shown(expected[name]))
+            raise InputError(
+                f"an index with {name} {_shown(header[name])}", path=path,
+                expected=_shown(expected[name]),
+            )  # fmt: skip
 
 
 def _shown(value: Any) -> str:
@@ -269,30 +279,31 @@ def _shown(value: Any) -> str:
 
 
 def _check_genome(path: Path, found: dict[str, Any], expected: dict[str, Any]) -> None:
-    """Raise `InputError` for an index of another genome."""
-    parts = "names of records", "lengths of records", "nucleotides"
-    for name, part in zip(("names", "lengths", "sha256"), parts, strict=True):
-        if not isinstance(found, dict) or found.get(name) != expected[name]:
-            problem = f"an index of another genome: the {part} differ"
-            raise InputError(problem, path=path, expected="an index that was made of this genome")
+    """Raise `InputError` if an index was made of another genome."""
+    for name, what in {
+        "names": "names of records", "lengths": "lengths of records", "sha256": "nucleotides",
+    }.items():  # fmt: skip
+        if found[name] != expected[name]:
+            raise InputError(
+                f"an index of another genome: the {what} differ", path=path,
+                expected="an index that was made of this genome",
+            )  # fmt: skip
 
 
 def _mapped(path: Path, header: dict[str, Any], name: str) -> NDArray:
+    """Map an array's file, whose content must be what was written: all of it is read."""
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        if checksum_of(path) != header["size_and_crc32"][name]:
+            raise _damaged(path)
+        return np.load(path, mmap_mode="r", allow_pickle=False)
     except OSError as error:
-        problem = f"cannot be read ({error.strerror or error})"
-        raise InputError(problem, path=path, expected="an index, saved complete") from None
-    except (ValueError, EOFError):
-        raise _damaged(path, "it is damaged or cut short") from None
-    shape = header["shapes_of_arrays"].get(name)
-    if array.dtype != ARRAYS[name] or list(array.shape) != shape:
-        raise _damaged(path, f"it has shape {list(array.shape)} and type {array.dtype}", shape)
-    return array
+        raise _unreadable(path, error) from None
 
 
-def _damaged(path: Path, problem: str, shape: Any = None) -> InputError:
-    expected = "an index, saved complete"
-    if shape is not None:
-        expected += f", of shape {shape}"
-    return InputError(problem, path=path, expected=expected)
+def _unreadable(path: Path, error: OSError) -> InputError:
+    kind = UnusableIndexError if isinstance(error, FileNotFoundError) else InputError
+    return kind(f"cannot be read ({error.strerror or error})", path=path, expected=_WHOLE)
+
+
+def _damaged(path: Path) -> InputError:
+    return UnusableIndexError("it is damaged or cut short", path=path, expected=_WHOLE)

@@ -19,11 +19,11 @@ from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import Sequence, reverse_complement
 from gpu_tools.sites.cpu.schedule import align_on_cpu
-from gpu_tools.sites.cpu.traceback import trace
+from gpu_tools.sites.cpu.sweep import trace
 from gpu_tools.sites.model import GeneSites
 from gpu_tools.sites.table import SiteTable
+from gpu_tools.splicing.bounds import device_for
 from gpu_tools.splicing.codons import translation_of
-from gpu_tools.splicing.expected import device_for
 from gpu_tools.splicing.traceback import TracedChain
 
 
@@ -107,7 +107,8 @@ def tables_of(
 ) -> dict[str, SiteTable]:
     """Score the sites of a base sequence by a model.
 
-    A locus, named ``NAME:START-END``, has the scores and penalties of its record.
+    A locus, named ``NAME:START-END``, has the penalties of its record, and the sites, but for those
+    whose matrices reach beyond its ends: nucleotides there are unknown.
 
     Parameters
     ----------
@@ -118,7 +119,8 @@ def tables_of(
     strands : str
         ``+``, ``-`` or both.
     ends : str
-        As in the scoring: with ``free`` a chain begins and ends anywhere at no cost.
+        As in the scoring: with ``free`` a chain begins and ends anywhere at no cost, that is for
+        the model's `begin` and `end` points or 0, whichever is more.
     reading : {"any", "complete", "incomplete"}
         Whether chains must translate, see `GeneSites.table`.
     threads : int, optional
@@ -231,12 +233,12 @@ def site_align(
         return align_on_cpu(cases, scoring, threads, finish, done)
 
     def on_gpus(ordinals: tuple[int, ...]) -> list[SplicedAlignment]:
-        from gpu_tools.sites.gpu import chains, schedule
+        from gpu_tools.sites.gpu import schedule
 
         free = without_longest(cases)
 
         def finish(case: SiteCase, strand: str | None, found) -> SplicedAlignment:
-            result = _finished(case, strand, found, scoring, chains.trace, least)
+            result = _finished(case, strand, found, scoring, schedule.trace, least)
             done(case.cells)
             return result
 

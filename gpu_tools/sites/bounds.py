@@ -9,8 +9,7 @@ import numpy as np
 from numba import njit
 
 from gpu_tools.model.scoring import SplicedScoring
-from gpu_tools.sites.scores import CLOSED
-from gpu_tools.sites.table import SiteTable, once_a_table
+from gpu_tools.sites.table import CLOSED, SiteTable, once_a_table
 from gpu_tools.splicing.bounds import Bounds
 from gpu_tools.splicing.recurrence import empty_chain
 

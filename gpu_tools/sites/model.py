@@ -21,8 +21,15 @@ from gpu_tools.errors import ScoringError
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.json_model import HUNDREDTHS, ModelReader, load_json, shipped_in
 from gpu_tools.model.resources import resource_path
-from gpu_tools.sites.scores import CLOSED, BoundaryScores, boundary_type, checked_scores
-from gpu_tools.sites.table import IntronClass, SiteTable, are_lines
+from gpu_tools.sites.table import (
+    CLOSED,
+    BoundaryScores,
+    IntronClass,
+    SiteTable,
+    are_lines,
+    boundary_type,
+    checked_scores,
+)
 from gpu_tools.splicing.codons import stop_words
 from gpu_tools.splicing.site_matrix import SiteModel, read_site, sites_between
 
@@ -82,9 +89,9 @@ class GeneSites:
     introns : tuple of IntronModel
         Kinds of intron.
     start, stop : int
-        Points for beginning with a start codon, and for ending with a stop codon.
+        Points for beginning with a start codon, ATG, and for ending with a stop codon.
     begin, end : int
-        Points for beginning and for ending anywhere.
+        Points for beginning and for ending anywhere; they count at codons, too, if they are more.
     stops : tuple of str
         Stop codons.
     sites_per_kb : SitesPerKb, optional

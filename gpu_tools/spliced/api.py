@@ -19,9 +19,9 @@ from gpu_tools.spliced.case import Case, Preparation
 from gpu_tools.spliced.columns import CaseColumns, case_columns
 from gpu_tools.spliced.cpu import schedule
 from gpu_tools.spliced.cpu.free_ends import FreeEnds
-from gpu_tools.spliced.cpu.reading_traceback import Reading
+from gpu_tools.spliced.cpu.reading import Reading
+from gpu_tools.splicing.bounds import device_for
 from gpu_tools.splicing.codons import READINGS
-from gpu_tools.splicing.expected import device_for
 
 
 def spliced_align(

@@ -9,6 +9,7 @@ from zlib import crc32
 
 import numpy as np
 
+from gpu_tools.model.calibration import least_evalues
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.sequences import encode
@@ -97,7 +98,7 @@ def shuffled_laws(
     Notes
     -----
     The same cases give the same laws on every device. The law is extrapolated: with N shuffles
-    E-values far below 1 / N are as good as Gumbel's law is.
+    E-values far below 1 / N are as good as Gumbel's law is; see also `least_evalues`.
     """
     if shuffles < LEAST_SHUFFLES:
         raise ValueError(f"{shuffles} shuffles; expected at least {LEAST_SHUFFLES}")
@@ -110,7 +111,8 @@ def shuffled_laws(
         ]
         scores = [alignment.score for alignment in align(made)]
         laws += [_law_of(scores[k : k + shuffles]) for k in range(0, len(scores), shuffles)]
-    return laws
+    least = least_evalues(cases)
+    return [law and law._replace(least=chance) for law, chance in zip(laws, least, strict=True)]
 
 
 def _parts(cases: Sequence[AnyCase], size: int) -> Iterator[Sequence[AnyCase]]:

@@ -3,7 +3,7 @@
 Only the chain's exons are computed again, backwards, from the cell where the chain leaves them.
 W(r, c) is the most that S' can still gain on the way from column c with r nucleotides left. An exon
 of r nucleotides continues a chain at column c exactly if entry(c) + W(r, c) is the wanted value.
-Each mode lists the `Entries` at which an exon may begin; `exon_traceback` finds the one that
+Each mode lists the `Entries` at which an exon may begin; `trace_exon` finds the one that
 explains the value: the shortest exon, then the smallest target column, then the entry listed first.
 """
 
@@ -19,14 +19,296 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.model.results import CigarOperation, Runs
 from gpu_tools.model.scoring import SplicedScoring
-from gpu_tools.splicing.exon_traceback import (
-    INSERTION,
-    INTRON,
-    ExonRows,
-    align_all,
-    lifted_scores,
-    profile_of,
-)
+
+# One exon's traceback: which of its entries explains the value at its end, and its alignment.
+#
+# The exon is computed again, backwards, from the cell where the chain leaves it; see `traceback`.
+
+
+ROWS_BETWEEN_CHECKPOINTS = 64
+_LANES = simd.VECTOR_BYTES // 4
+_CELLS_STORED = 1 << 18
+"""Rows of so many cells are stored; to compute more cells again is as fast as more memory."""
+EQUAL, UNEQUAL, INSERTION, DELETION, INTRON = range(5)
+
+
+class Entries(NamedTuple):
+    """Where an exon may begin, by the exon's length.
+
+    Attributes
+    ----------
+    lengths : ndarray of int64, shape (K,)
+        Nucleotides of the exon, rising.
+    rows : ndarray of int64, shape (K,)
+        The row of `stored` with S' at the entry; -1 stands for `empty`.
+    wanted : ndarray of int64, shape (K,)
+        What S' at the entry and the exon's gain come to together.
+    stored : ndarray, shape (E, > n)
+        S' by target column.
+    empty : ndarray of int32, shape (> n,)
+        S' of the empty chain by target column.
+    """
+
+    lengths: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    wanted: NDArray[np.int64]
+    stored: NDArray
+    empty: NDArray[np.int32]
+
+
+class ExonRows(NamedTuple):
+    """What one backward pass needs, up to the cell where the exon ends.
+
+    `lifted` are pairs' scores by symbols, `profile` by nucleotide and target column; see
+    `pair_scores`.
+    """
+
+    base: NDArray[np.uint8]
+    target: NDArray[np.uint8]
+    lifted: NDArray[np.int32]
+    profile: NDArray[np.int32]
+    gap: int
+
+
+def lifted_scores(scoring: SplicedScoring) -> NDArray[np.int32]:
+    """Return the lifted scores of all pairs of symbols, the nucleotide first."""
+    return scoring.lifted.astype(np.int32)
+
+
+def pair_scores(target, scoring: SplicedScoring) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return lifted scores of all pairs of symbols, and of each symbol with the target's."""
+    lifted = lifted_scores(scoring)
+    return lifted, np.take(lifted, target, axis=1)  # C-contiguous, unlike what indexing gives
+
+
+@njit(cache=True, nogil=True)
+def profile_of(lifted, target):
+    """Return lifted scores of each symbol with the target's, as `pair_scores` does."""
+    profile = np.empty((len(lifted), len(target)), np.int32)
+    for symbol in range(len(lifted)):
+        for c in range(len(target)):
+            profile[symbol, c] = lifted[symbol, target[c]]
+    return profile
+
+
+@njit(cache=True)
+def previous_row(profile, symbol, gap, cells, before, columns, first):
+    """Fill row ``before + 1`` of `cells` with W(r, c), where row `before` holds W(r - 1, c).
+
+    All columns c from `columns` down to `first` are filled. `profile` holds the scores of each
+    nucleotide with each target symbol; all arrays are of int32 and C-contiguous.
+    """
+    below, scores = before * cells.shape[1], symbol * profile.shape[1]
+    out, c = (before + 1) % len(cells) * cells.shape[1], columns
+    right = np.int32(simd.element(cells, below + c) + gap)
+    simd.set_element(cells, out + c, right)
+    if columns - first < _LANES:
+        while c > first:
+            c -= 1
+            paired = simd.element(cells, below + c + 1) + simd.element(profile, scores + c)
+            right = max(right, np.int32(paired), np.int32(simd.element(cells, below + c) + gap))
+            simd.set_element(cells, out + c, right)
+        return
+    gaps, carry = simd.splat(gap), simd.splat(right)
+    while c > first:
+        c -= _LANES
+        if c < first:  # the last vector overlaps the one before it
+            c = first
+            carry = simd.splat(simd.element(cells, out + c + _LANES))
+        paired = simd.add(simd.load(cells, below + c + 1), simd.load(profile, scores + c))
+        best = simd.maximum(paired, simd.add(simd.load(cells, below + c), gaps))
+        best = simd.maximum(simd.suffix_maximum(best), carry)
+        simd.store(cells, out + c, best)
+        carry = simd.splat(simd.first_lane(best))
+
+
+@njit(cache=True)
+def _entered_at(entry, gain, first, missing):
+    """Return the smallest column from `first` on with entry + gain = missing, or -1."""
+    for c in range(first, len(gain)):
+        if entry[c] + gain[c] == missing:
+            return c
+    return -1
+
+
+@njit(cache=True, nogil=True)
+def find_entry(rows, entries, gains, checkpoints, first, left, until):
+    """Go back through an exon until one of its entries explains the value at its end.
+
+    Parameters
+    ----------
+    rows : ExonRows
+    entries : Entries
+        Those of more than `left` nucleotides, or of `left` if none was looked for there.
+    gains : ndarray of int32, shape (R, n + 1)
+        W of `left` nucleotides in row ``left % R``. Updated: holds W of the latest R numbers.
+    checkpoints : ndarray of int32, shape (C, n + 1)
+        Takes W at multiples of `ROWS_BETWEEN_CHECKPOINTS` below `until`, unless it is empty.
+    first : int
+        No exon is entered at a smaller column.
+    left, until : int
+        Nucleotides of the exon that are done, and most of them to look at.
+
+    Returns
+    -------
+    entry, column, left : int
+        The number of the entry, or -1 if there is none; the column; the exon's nucleotides so far.
+    """
+    # local names: an array read out of a tuple inside the loop costs an atomic reference count
+    base, profile, lengths, numbers = rows.base, rows.profile, entries.lengths, entries.rows
+    columns, gap, k, every = len(rows.target), np.int32(rows.gap), 0, ROWS_BETWEEN_CHECKPOINTS
+    while True:
+        best, found, here = columns + 1, -1, left % len(gains)
+        while k < len(lengths) and lengths[k] == left:
+            if numbers[k] < 0:
+                column = _entered_at(entries.empty, gains[here], first, entries.wanted[k])
+            else:
+                stored = entries.stored[numbers[k]]
+                column = _entered_at(stored, gains[here], first, entries.wanted[k])
+            if 0 <= column < best:
+                best, found = column, k
+            k += 1
+        if found >= 0 or left == until:
+            return found, best, left
+        if len(checkpoints) and left % every == 0:
+            for c in range(first, columns + 1):
+                checkpoints[left // every, c] = gains[here, c]
+        symbol = np.int64(base[len(base) - 1 - left])
+        previous_row(profile, symbol, gap, gains, here, columns, first)
+        left += 1
+
+
+@njit(cache=True)
+def _first_column(rows, entries):
+    """Return the first column at which an exon could have been entered.
+
+    Each nucleotide gains at most the best lifted score, and S' never falls from left to right.
+    """
+    most = np.int64(0)
+    for scores in rows.lifted:
+        for score in scores:
+            most = max(most, np.int64(score))
+    most += max(rows.gap, 0)
+    first = len(rows.target)
+    for k in range(len(entries.lengths)):
+        missing = entries.wanted[k] - entries.lengths[k] * most
+        low, high = 0, first
+        while low < high:
+            middle = (low + high) // 2
+            row = entries.rows[k]
+            value = entries.empty[middle] if row < 0 else entries.stored[row, middle]
+            if value < missing:
+                low = middle + 1
+            else:
+                high = middle
+        first = low
+    return first
+
+
+@njit(cache=True, nogil=True)
+def trace_exon(rows, entries):
+    """Find the entry of an exon and align the exon; all entries are there.
+
+    Returns the number of the entry, the column, and the operations; the exon has as many
+    nucleotides as the entry says.
+    """
+    n_rows, first = len(rows.base), _first_column(rows, entries)
+    gains, checkpoints = _cells_for(n_rows, len(rows.target) + 1)
+    found, column, left = find_entry(rows, entries, gains, checkpoints, first, 0, n_rows)
+    if found < 0:
+        raise ValueError("no exon explains the value at its end: the sweep is wrong")
+    return found, column, _operations(rows, gains, checkpoints, left, column)
+
+
+@njit(cache=True)
+def _cells_for(n_rows, width):
+    """Return an exon's gains with those of 0 nucleotides, and checkpoints if not all are stored."""
+    stores_all = (n_rows + 1) * width <= _CELLS_STORED
+    gains = np.empty((n_rows + 1 if stores_all else 2, width), dtype=np.int32)
+    for c in range(width):
+        gains[0, c] = 0
+    n_checkpoints = 0 if stores_all else n_rows // ROWS_BETWEEN_CHECKPOINTS + 1
+    return gains, np.empty((n_checkpoints, width), dtype=np.int32)
+
+
+@njit(cache=True)
+def _operations(rows, gains, checkpoints, left, column):
+    """Align an exon of `left` nucleotides that is entered at a column."""
+    if len(checkpoints):
+        return align_exon(rows, checkpoints, left, column)
+    operations = np.empty(left + len(rows.target) - column, dtype=np.uint8)
+    none = np.int64(0)  # numba compiles a function again for literal numbers
+    return operations[: _walk(rows, gains, (left, none), column, operations, none)[1]]
+
+
+@njit(cache=True, nogil=True)
+def align_exon(rows, checkpoints, left, column):
+    """Walk from the exon's entry to its end, block by block of recomputed rows."""
+    base, profile, every = rows.base, rows.profile, ROWS_BETWEEN_CHECKPOINTS
+    columns, gap = len(rows.target), np.int32(rows.gap)
+    operations = np.empty(left + columns - column, dtype=np.uint8)
+    block, n = np.empty((every + 1, columns + 1), dtype=np.int32), np.int64(0)
+    while True:
+        bottom = max(left - 1, 0) // every * every
+        for c in range(column, columns + 1):
+            block[0, c] = checkpoints[bottom // every, c]
+        for r in range(left - bottom):
+            symbol = np.int64(base[len(base) - 1 - bottom - r])
+            previous_row(profile, symbol, gap, block, r, columns, column)
+        column, n = _walk(rows, block, (left, bottom), column, operations, n)
+        left = bottom
+        if left == 0:
+            return operations[:n]
+
+
+@njit(cache=True, nogil=True)
+def _walk(rows, cells, span, column, operations, n):
+    """Write the operations of the nucleotides of a part of an exon.
+
+    `span` says how many nucleotides of the exon are left before and behind the part; row k of
+    `cells` holds W of k more nucleotides than behind it. Returns the column and the number of
+    operations; behind the exon's last nucleotide come the target's symbols that are left.
+    """
+    base, target, lifted, gap = rows.base, rows.target, rows.lifted, rows.gap
+    columns, (left, bottom) = len(target), span
+    while left > bottom:
+        value, below = cells[left - bottom, column], left - bottom - 1
+        symbol = base[len(base) - left]
+        if column < columns and (
+            value == cells[below, column + 1] + lifted[symbol, target[column]]
+        ):
+            equal = symbol == target[column] and symbol < 4
+            operations[n] = EQUAL if equal else UNEQUAL
+            left, column = left - 1, column + 1
+        elif value == cells[below, column] + gap:
+            operations[n] = DELETION
+            left -= 1
+        else:
+            operations[n] = INSERTION
+            column += 1
+        n += 1
+    while bottom == 0 and column < columns:
+        operations[n] = INSERTION
+        n, column = n + 1, column + 1
+    return column, n
+
+
+@njit
+def align_all(rows):
+    """Align an exon with all symbols of its part of the target."""
+    base, profile, n_rows, columns = rows.base, rows.profile, len(rows.base), len(rows.target)
+    gap, every = np.int32(rows.gap), ROWS_BETWEEN_CHECKPOINTS
+    none = np.int64(0)  # numba compiles a function again for literal numbers
+    gains = np.zeros((2, columns + 1), np.int32)
+    checkpoints = np.empty((n_rows // every + 1, columns + 1), np.int32)
+    for left in range(n_rows):
+        here = left % 2
+        if left % every == 0:
+            for c in range(columns + 1):
+                checkpoints[left // every, c] = gains[here, c]
+        previous_row(profile, np.int64(base[n_rows - 1 - left]), gap, gains, here, columns, none)
+    return align_exon(rows, checkpoints, n_rows, none)
+
 
 LETTERS = "=XIDN"
 """Letters of the operations, by number."""

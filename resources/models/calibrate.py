@@ -58,6 +58,8 @@ CANDIDATE_SETTINGS = tuple(
     for weight, penalty in ((0.0, 0), (0.5, 10))
     if reading == "any" or ends != "free"  # which is not possible
 )
+SEEN = 0.99
+"""Quantile of the simulated agreements up to which a law holds, see `NullModel`."""
 NUCLEOTIDES, CANDIDATES = 100_000, 2_500
 """Spaces at which the best scores of site mode and of list mode may begin to rise faster."""
 LEAST_AGREEMENT = 0.2525
@@ -152,6 +154,7 @@ class Simulation:
             "variance": [round(x, 6) for x in model.variance],
             "usual_space": usual_space, "least_space": round(model.least_space, 1),
             "largest_space": round(float(where.spaces.max()), 1),
+            "largest_agreement": round(float(np.quantile(where.agreements, SEEN)), 4),
             "passing": {str(x): round(float(np.mean(at <= x)), 4) for x in (0.1, 0.05, 0.01)},
         } | limits_of(setting)  # fmt: skip
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from gpu_tools.model.json_model import model_to_json
 from gpu_tools.model.sequences import encode, reverse_complement
 from gpu_tools.sites.training import SiteDesign, rising_penalties, site_model
-from gpu_tools.splicing.site_estimation import rounded
+from gpu_tools.splicing.site_matrix import rounded
 
 HERE = Path(__file__).parent
 FOLDER = Path("/usr/share/augustus/config/species/caenorhabditis")

@@ -2,7 +2,7 @@
 
 Run as ``python resources/training/gc_shifts.py``: for each position in the codon a logistic
 regression of G or C, over the coding segments of the training records, on the logit of the share in
-some bases around. The slopes are `gpu_tools.exons.training.design.Design.gc_shifts`.
+some bases around. The slopes are `gpu_tools.exons.training.Design.gc_shifts`.
 """
 
 from __future__ import annotations

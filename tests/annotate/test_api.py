@@ -1,5 +1,6 @@
 """Genes planted in small genomes are found, each once, whatever the batches and threads."""
 
+import re
 from dataclasses import replace
 from itertools import pairwise
 
@@ -7,9 +8,12 @@ import numpy as np
 import pytest
 
 from gpu_tools.annotate import batches
-from gpu_tools.annotate.targets import ProteinTargets
+from gpu_tools.annotate.tables import reversed_targets
+from gpu_tools.annotate.targets import ProteinTargets, cdna_targets
 from gpu_tools.errors import InputError, ScoringError
+from gpu_tools.formats.alignments.gene_model import target_attribute
 from tests.annotate.genomes import (
+    SITES,
     annotate,
     cdnas,
     gene,
@@ -49,6 +53,29 @@ def test_genes_of_both_strands_are_found_by_targets_that_agree(search):
     assert [(t.loci, t.gene) for t in found.targets] == [
         (1, "chr1:1"), (1, "chr1:1"), (1, "chr1:2"), (0, None)
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_a_reversed_cdna_gets_its_gene_on_the_right_strand(search):
+    rng = np.random.default_rng(8)
+    text = gene(rng, A)
+    spans = [m.span() for m in re.finditer("GTAAGT.{50}TACTAAC.*?TTTTTTCAG", text)]
+    whole = text[: spans[0][0]] + text[spans[0][1] : spans[1][0]] + text[spans[1][1] :]
+    record = genome(SPACE[0], text, SPACE[1])
+    plain = annotate([record], cdnas(a=whole), search=search)
+    turned = annotate([record], cdnas(a=reversed_text(whole)), search=search)
+    (one,), (other,) = ([t.alignment for g in each.genes for t in g.transcripts]
+                        for each in (plain, turned))  # fmt: skip
+    assert (one.strand, one.n_chain, one.target_reversed) == ("+", 3, False)
+    assert other == one.with_target_reversed()
+    assert reversed_targets(turned) == ["a"]
+    assert reversed_targets(plain) == []
+    low, high = len(whole) - other.target_end + 1, len(whole) - other.target_start
+    found = target_attribute(other, other.target_start, other.target_end)
+    assert found == f"Target=a {low} {high} -"
+    given = cdna_targets(cdnas(a=reversed_text(whole)).sequences, SITES, stranded=True)
+    (alone,) = annotate([record], given, search=search).genes
+    assert alone.strand == "-"
 
 
 @pytest.mark.parametrize("search", SEARCHES)
@@ -160,6 +187,19 @@ def test_other_content_and_broken_files_are_not_taken_for_results(tmp_path, capl
     assert "they are computed again" in caplog.text
 
 
+def test_no_changed_byte_of_kept_results_is_believed(tmp_path, caplog):
+    whole = annotate([TWO], proteins(a=A), work=tmp_path)
+    (path,) = tmp_path.iterdir()
+    content = path.read_bytes()
+    digits = [k for k, byte in enumerate(content) if chr(byte).isdigit()]
+    for place in digits[:: max(len(digits) // 20, 1)]:
+        path.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
+        caplog.clear()
+        assert annotate([TWO], proteins(a=A), work=tmp_path) == whole
+        assert [record.getMessage().split(":")[0] for record in caplog.records] == [str(path)]
+        assert path.read_bytes() == content
+
+
 def test_loci_of_a_record_give_its_coordinates():
     text = TWO.letters()
     parts = [
@@ -207,3 +247,15 @@ def test_scores_without_a_law_are_refused():
     targets = proteins(a=A)
     with pytest.raises(ScoringError, match="no E-values"):
         annotate([TWO], replace(targets, scoring=replace(targets.scoring, gap_open=3)))
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_unrelated_cdnas_rich_in_a_and_t_have_no_gene(seed):
+    """Of 25 % G and C, like the genome; but the genome's own cDNA has one."""
+    print(f"seed {seed}")
+    rng, shares = np.random.default_rng(seed), (0.375, 0.125, 0.125, 0.375)
+    record, *texts = ("".join(rng.choice([*"ACGT"], n, p=shares)) for n in (30_000, *[600] * 8))
+    own = record[9000:9600]
+    found = annotate([genome(record)], cdnas(own=own, **{f"t{k}": t for k, t in enumerate(texts)}))
+    (one,) = found.genes
+    assert (one.targets, one.start) == (("own",), 9000)

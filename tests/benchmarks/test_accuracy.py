@@ -5,10 +5,10 @@ import json
 import numpy as np
 import pytest
 
+from benchmarks import figures
 from benchmarks.accuracy import cases as accuracy_cases
 from benchmarks.accuracy import choice as accuracy_choice
-from benchmarks.accuracy import figure as accuracy_figure
-from benchmarks.accuracy import peers as accuracy_peers
+from benchmarks.accuracy import programs
 from benchmarks.accuracy.bench_accuracy import CHOICE, Aligner, Trial, our_rows
 from benchmarks.accuracy.cases import Counts, Gene, annotated_records, genes, mutated
 from benchmarks.accuracy.fragments import inner_edges, piece_of
@@ -123,10 +123,10 @@ def test_peers_output_is_read():
         "x\t.\texon\t1\t3\t.\t+\t.\t.",
     ]
     lines = [line.split("\t") for line in gff]
-    assert accuracy_peers._from_gff(lines, "cds") == [(0, 3), (4, 10)]
+    assert programs.exons_of_gff(lines, "cds") == {"0": [("+", 0, 3), ("+", 4, 10)]}
     sam = ["t", "0", "x", "3", "60", "2S4M10N3M1D2M", "*"]
-    assert accuracy_peers._from_sam([sam]) == [(2, 6), (16, 22)]
-    assert accuracy_peers._from_sam([[sam[0], "16", *sam[2:]]]) == []
+    assert programs.exons_of_sam([sam]) == {"t": [("+", 2, 6), ("+", 16, 22)]}
+    assert programs.exons_of_sam([[sam[0], "4", *sam[2:]]]) == {}
 
 
 def test_orthologues_are_each_others_best():
@@ -143,7 +143,7 @@ def test_figure_is_the_same_for_the_same_rows():
         {"mutations": "uniform", "divergence": d, "method": m, "genes": 3, "exon_f1": 0.5}
         for d in (5, 10) for m in ("gpu-tools", "gpu-tools, sample", "peer")
     ]  # fmt: skip
-    drawn = accuracy_figure.figure(rows)
-    assert drawn == accuracy_figure.figure(rows)
+    drawn = figures.accuracy(rows)
+    assert drawn == figures.accuracy(rows)
     assert "peer (3 genes)" in drawn
     assert "sample" not in drawn

@@ -1,7 +1,9 @@
 """Small input files of every kind, and random damage to them."""
 
+import bz2
 import gzip
 import io
+import lzma
 import random
 import re
 
@@ -75,6 +77,9 @@ _TEXTS = {
 }
 FILES = {name: text.encode() for name, text in _TEXTS.items()} | {
     "base.fa.gz": gzip.compress(_TEXTS["base.fa"].encode(), mtime=0),
+    "base.fa.xz": lzma.compress(_TEXTS["base.fa"].encode()),
+    "exons.bed.bz2": bz2.compress(_TEXTS["exons.bed"].encode()),
+    "odd.fa": b"\xef\xbb\xbf>t1 M\xfcller\r\n 1 acgtacgtac gtac\r\n>e\r\n>t1\r\nACGTACGTACGTAC\r\n",
     "bytes.bin": bytes(range(256)) * 4,
     "values.npy": _npy(_rng.integers(-9, 9, 50).astype(np.int32)),
     "matrix.npy": _npy(_rng.integers(-9, 9, (6, 7))),
@@ -93,7 +98,10 @@ spliced-align --base base.fa --exons report.txt --targets target.fa --coding --a
 spliced-align --base base.fa --site-model sites.json --targets target.fa --alignments a.sam
 spliced-align --base base.fa --exons exons.tsv --targets target.fa --region regions.bed
 spliced-align --base part.fa --exons exons.bed --targets target.fa --alignments a.bam
+spliced-align --base base.fa.xz --exons exons.bed.bz2 --targets odd.fa --region chr1:1-
 exons predict --base base.fa --model model.json
+exons predict --base base.fa --model model.json --region chr1:100- --region chr1:-700 --strict
+exons compare --candidates genes.gff3 --truth exons.gtf --transcripts
 exons convert report.txt --to tsv
 exons convert exons.tsv --to gff3
 exons convert exons.bed --to genscan

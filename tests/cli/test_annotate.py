@@ -1,6 +1,8 @@
 """``gpu-tools annotate``: its files agree with each other, and what is wrong is said."""
 
+import gzip
 import json
+import re
 import shutil
 import subprocess
 
@@ -8,6 +10,7 @@ import numpy as np
 import pytest
 
 from gpu_tools.annotate import batches
+from gpu_tools.annotate.tables import GENE_COLUMNS
 from gpu_tools.cli.main import main
 from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
 from gpu_tools.formats.tables import read_table
@@ -67,6 +70,39 @@ def test_sequences_are_those_of_the_models(folder):
         assert translate(nucleotides.codes)[:-1].tolist() == protein.codes.tolist()
 
 
+def test_gtf_has_the_same_models(folder, tmp_path):
+    assert run(folder, "--output", str(tmp_path / "genes.gtf.gz")) == 0
+    of_gff3 = transcripts_in((folder / "genes.gff3").read_text())
+    assert transcripts_in(gzip.decompress((tmp_path / "genes.gtf.gz").read_bytes()).decode()) == (
+        of_gff3
+    )
+    assert len(of_gff3) == 3
+
+
+def transcripts_in(text):
+    """Return exons by gene and mRNA of a file in GFF3 or GTF."""
+    found = {}
+    for line in text.splitlines():
+        *fields, last = line.split("\t")
+        if fields[2:3] != ["exon"]:
+            continue
+        if match := re.fullmatch(r'gene_id "gene:(.*?)"; transcript_id "mRNA:(.*?)"; .*', last):
+            gene, mrna = match.groups()
+        else:
+            mrna = re.search(r"Parent=mRNA:([^;]*)", last)[1]
+            gene = mrna.rpartition(".")[0]
+        found.setdefault((gene, mrna), []).append((fields[0].replace("%3B", ";"), *fields[3:5]))
+    return {name: sorted(exons) for name, exons in found.items()}
+
+
+def test_a_name_that_gtf_cannot_hold_is_told_before_the_work(folder, tmp_path, capsys):
+    (tmp_path / "quoted.fa").write_text(f'>a"b\n{"MKV" * 20}\n')
+    words = ["--proteins", str(tmp_path / "quoted.fa"), "--output", str(tmp_path / "x.gtf")]
+    assert run(folder, *words) == 1
+    assert 'record a"b: the name cannot stand in GTF' in capsys.readouterr().err
+    assert not (tmp_path / "x.gtf").exists()
+
+
 def test_gff3_has_models_whose_parts_lie_within(folder):
     lines = (folder / "genes.gff3").read_text().splitlines()
     features = [line.split("\t") for line in lines if not line.startswith("#")]
@@ -87,12 +123,66 @@ def test_genometools_accepts_the_gff3(folder):
     assert done.returncode == 0, done.stderr
 
 
+def test_selenocysteine_is_no_stop_inside(tmp_path):
+    """In no file of a gene whose protein has U where the genome has TGA."""
+    rng = np.random.default_rng(8)
+    protein = random_protein(rng)
+    text = gene(rng, protein)
+    changed = text[:30] + "TGA" + text[33:]
+    record = genome(random_text(rng, 500), changed, random_text(rng, 500), name="chr")
+    write_fasta(tmp_path / "genome.fa", [record])
+    target = protein[:10] + "U" + protein[11:]
+    (tmp_path / "targets.fa").write_text(f">p\n{target}.\n")
+    assert (
+        run(tmp_path, *(word for pair in OUTPUTS.items() for word in named(tmp_path, *pair))) == 0
+    )
+    (product,) = read_fasta(tmp_path / "proteins.fa", encode_protein)
+    assert product.codes.tolist() == encode_protein(target).tolist()
+    gff3 = (tmp_path / "genes.gff3").read_text()
+    assert "identity=1.0000" in gff3
+    assert "in_frame_stop" not in gff3
+    assert json.loads((tmp_path / "figures.json").read_text())["inner_stops"] == 0
+    ((_, row),) = read_table(tmp_path / "genes.tsv", (), ("identity", "inner_stops"))
+    assert (row["identity"], row["inner_stops"]) == ("1.0000", "0")
+
+
 def test_the_summary_counts(folder):
     figures = json.loads((folder / "figures.json").read_text())
     assert figures["targets"] == {"protein": {"given": 4, "found": 3}}
     assert (figures["genes"], figures["mrnas"], figures["exons"]) == (3, 3, 9)
     assert figures["introns"] == {"GT-AG": 6}
     assert figures["complete"] == 3
+    assert figures["unaligned_ends"] == 0
+
+
+def genes_in(folder):
+    return [row for _, row in read_table(folder / "genes.tsv", GENE_COLUMNS)]
+
+
+@pytest.mark.parametrize("search", ["seeded", "exhaustive"])
+def test_exons_beyond_the_longest_intron_are_told_and_not_invented(tmp_path, capsys, search):
+    rng = np.random.default_rng(5)
+    protein = random_protein(rng, 240)
+    whole = gene(rng, protein)
+    at = whole.index("GTAAGT") + 40
+    far = whole[:at] + random_text(rng, 5000) + whole[at:]
+    base = random_text(rng, 500) + far + random_text(rng, 500)
+    write_fasta(tmp_path / "genome.fa", [genome(base)])
+    (tmp_path / "targets.fa").write_text(f">p\n{protein}\n")
+    words = ["--output", "genes.gff3", "--summary", "figures.json", "--table", "genes.tsv"]
+    words = [str(tmp_path / word) if "." in word else word for word in words]
+    limits = ["--max-intron", "3000", "--search", search]
+    assert run(tmp_path, *words, *limits) == 0
+    *_, best = sorted(genes_in(tmp_path), key=lambda row: float(row["coverage"]))
+    assert 0.6 < float(best["coverage"]) < 0.73
+    assert float(best["identity"]) > 0.95
+    assert (best["exons"], best["end"]) == ("2", str(len(base) - 500))
+    assert json.loads((tmp_path / "figures.json").read_text())["unaligned_ends"] >= 1
+    assert "with an end that is aligned to nothing" in capsys.readouterr().err
+    assert run(tmp_path, *words, *limits, "--keep-ends") == 0
+    assert json.loads((tmp_path / "figures.json").read_text())["unaligned_ends"] == 0
+    assert run(tmp_path, *words, "--search", search) == 0
+    assert [row["coverage"] for row in genes_in(tmp_path)] == ["1.0000"]
 
 
 def test_the_same_files_come_of_kept_batches_and_a_kept_index(folder, tmp_path):
@@ -100,6 +190,42 @@ def test_the_same_files_come_of_kept_batches_and_a_kept_index(folder, tmp_path):
     for name in ("first", "second"):
         assert run(folder, "--output", str(tmp_path / name), *more) == 0
         assert (tmp_path / name).read_bytes() == (folder / "genes.gff3").read_bytes()
+
+
+@pytest.mark.parametrize("damage", ["bounds.npy", "index.json", "version", "missing"])
+def test_a_damaged_index_is_made_again_and_that_is_told(folder, tmp_path, capsys, damage):
+    more = ["--index", str(tmp_path), "--output", str(tmp_path / "genes")]
+    assert run(folder, *more) == 0
+    index = tmp_path / "protein"
+    before = {path.name: path.read_bytes() for path in index.iterdir()}
+    path = index / (damage if "." in damage else "index.json")
+    content = bytearray(before[path.name])
+    if damage == "missing":
+        path.unlink()
+    elif damage == "version":
+        path.write_bytes(content.replace(b'"version": ', b'"version": 9'))
+    else:
+        content[60] ^= 1
+        path.write_bytes(content)
+    capsys.readouterr()
+    assert run(folder, *more) == 0
+    assert (tmp_path / "genes").read_bytes() == (folder / "genes.gff3").read_bytes()
+    (told,) = capsys.readouterr().err.splitlines()
+    assert told.startswith(f"gpu-tools: warning: {path}: ")
+    assert told.endswith("; the index is made again")
+    assert {path.name: path.read_bytes() for path in index.iterdir()} == before
+
+
+def test_an_index_of_another_genome_is_left_alone(folder, tmp_path, capsys):
+    (tmp_path / "other.fa").write_text(">other\n" + "ACGGT" * 1000 + "\n")
+    more = ["--index", str(tmp_path / "index"), "--output", str(tmp_path / "genes")]
+    assert run(folder, *more, "--genome", str(tmp_path / "other.fa")) == 0
+    header = tmp_path / "index" / "protein" / "index.json"
+    before = header.read_bytes()
+    capsys.readouterr()
+    assert run(folder, *more) == 1
+    assert "an index of another genome" in capsys.readouterr().err
+    assert header.read_bytes() == before
 
 
 def test_a_command_that_was_stopped_goes_on_to_the_same_files(folder, tmp_path, monkeypatch):
@@ -133,10 +259,11 @@ def test_a_command_that_was_stopped_goes_on_to_the_same_files(folder, tmp_path, 
         (["--coding"], 2, "--coding needs --cdnas"),
         (["--gap-open", "3"], 2, "no E-values are known"),
         (["--cdnas", "{}/targets.fa"], 1, "nucleotide letters; proteins go to --proteins"),
-        (["--output", "{}/x.GTF"], 2, "the gene set is GFF3; gffread -T turns it into GTF"),
+        (["--output", "{}/x.BED.gz"], 2, "the gene set is GFF3 or GTF; gffread --bed"),
         (["--table", "{}/genome.fa"], 1, "named as input and as output"),
         (["--work", "{}/genome.fa"], 1, "cannot be made"),
         (["--proteins", "{}/targets.fa"], 1, "two targets of one name"),
+        (["--stranded"], 2, "--stranded needs --cdnas"),
         (["--proteins", "{}/genome.fa"], 1, "amino acids; nucleotides go to --cdnas"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

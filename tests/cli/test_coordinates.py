@@ -1,5 +1,6 @@
 """Results on loci in their records' coordinates: cut and align equals align on the whole record."""
 
+import lzma
 import re
 import subprocess
 
@@ -7,11 +8,13 @@ import numpy as np
 import pysam
 import pytest
 
+from gpu_tools.cli.common.loci import joined, read_loci
 from gpu_tools.cli.main import main
 from gpu_tools.formats.exons.intervals import read_exons
 from gpu_tools.formats.sequences.fasta import read_fasta
+from gpu_tools.model.locus import RecordRegion
 from gpu_tools.model.resources import resource_path
-from gpu_tools.model.sequences import decode, reverse_complement
+from gpu_tools.model.sequences import Sequence, decode, reverse_complement
 from tests.cli.sequences.test_cut import GENSCAN
 from tests.programs import require
 
@@ -434,12 +437,16 @@ def test_submatrix_of_loci(tmp_path):
 @pytest.mark.parametrize(
     ("region", "code", "message"),
     [
-        ("chr1:3999-4001", 1, "record chr1: locus 3999-4001 does not lie within the sequence; "
+        ("chr1:4001-4009", 1, "record chr1: locus 4001-4009 does not lie within the sequence; "
                               "expected positions 1 to 4000"),
+        ("chr1:4001-", 1, "record chr1: locus 4001- does not lie within the sequence"),
         ("chr9:1-5", 1, "genome.fa: no record named 'chr9'"),
         ("chr1:5-2", 2, "'chr1:5-2' is neither NAME:START-END, 1-based, START not after END, nor"),
         ("chr1:0-2", 2, "'chr1:0-2' is neither NAME:START-END"),
-        ("chr1", 2, "'chr1' is neither NAME:START-END"),
+        ("chr1:-", 2, "'chr1:-' is neither NAME:START-END"),
+        ("chr1:10,00-20,00", 2, "'chr1:10,00-20,00' is neither NAME:START-END"),
+        ("chr", 1, "genome.fa: no record named 'chr' (did you mean 'chr"),
+        ("chr1:100", 1, "genome.fa: no record named 'chr1:100'"),
         ("bad.bed", 1, "bad.bed, line 1: start 9 does not lie before end 5"),
         ("empty.bed", 1, "empty.bed: no interval; expected BED"),
     ],
@@ -462,6 +469,67 @@ def test_wrong_regions_are_one_line(
     assert message in error[-1]
     assert code == 2 or len(error) == 1
     assert not (tmp_path / "out").exists()
+
+
+def test_regions_without_a_bound_and_behind_the_end(genome, caplog):
+    path = genome / "genome.fa"
+    whole = {record.name: record.letters() for record in read_fasta(path)}["chr1"]
+    for text, start, end in (
+        ("chr1", 0, 4000), ("chr1:3,001-", 3000, 4000), ("chr1:-20", 0, 20), ("chr1:7-7", 6, 7),
+        ("chr1:3999-4001", 3998, 4000),
+    ):  # fmt: skip
+        for packed in (path, compressed(path)):
+            (found,) = read_loci(packed, [RecordRegion.parse(text), RecordRegion.parse(text)])
+            assert (found.name, found.letters()) == (f"chr1:{start + 1}-{end}", whole[start:end])
+            assert found.description == "record_length=4000"
+    (*_, warning) = (record.message for record in caplog.records)
+    assert warning.endswith("region chr1:3999-4001 ends behind its record, which has 4000 symbols")
+
+
+def compressed(path):
+    packed = path.with_suffix(".xz")
+    packed.write_bytes(lzma.compress(path.read_bytes()))
+    return packed
+
+
+@pytest.mark.parametrize("name", ["HLA-A*01:01", "HLA-A*01:01-02", "a:5-", "b:1-4"])
+@pytest.mark.parametrize("suffix", ["fa", "xz"])
+def test_a_name_that_a_record_has_is_a_name(tmp_path, name, suffix):
+    path = tmp_path / "x.fa"
+    write(path, {"HLA-A*01": "TTTT", name: "ACGTACGT", "b": "GGGG"})
+    path = path if suffix == "fa" else compressed(path)
+    for text, symbols in ((name, "ACGTACGT"), (f"{name}:3-4", "GT"), (f"{name}:3-", "GTACGT")):
+        assert [s.letters() for s in read_loci(path, [RecordRegion.parse(text)])] == [symbols]
+    (tmp_path / "exons.bed").write_text(f"{name}\t0\t8\n")
+    write(tmp_path / "t.fa", {"t": "ACGTACGT"})
+    (tmp_path / "pairs.tsv").write_text(f"base\ttarget\n{name}\tt\n")
+    run("spliced-align", "--base", path, "--exons", tmp_path / "exons.bed", "--targets",
+        tmp_path / "t.fa", "--pairs", tmp_path / "pairs.tsv", "--region", name, "--output",
+        tmp_path / "x.tsv", "--device", "cpu", "--exon-weight", 0, "--intron-penalty",
+        0)  # fmt: skip
+    (row,) = rows((tmp_path / "x.tsv").read_text())
+    assert (row["base"], row["chain"]) == (name, "1-8")
+
+
+def test_overlapping_loci_are_joined():
+    def cut(start, end, record="a"):
+        symbols = "ACGTACGTAACCGGTT"[start:end]
+        return Sequence.from_text(f"{record}:{start + 1}-{end}", symbols, "record_length=16")
+
+    found = joined([cut(6, 9), cut(2, 5, "b"), cut(0, 4), cut(2, 6), cut(3, 4), cut(9, 16)])
+    assert [(s.name, s.letters(), s.description) for s in found] == [
+        ("a:1-6", "ACGTAC", "record_length=16"), ("a:7-9", "GTA", "record_length=16"),
+        ("a:10-16", "ACCGGTT", "record_length=16"), ("b:3-5", "GTA", "record_length=16"),
+    ]  # fmt: skip
+
+
+def test_loci_that_overlap_name_the_file(tmp_path, capsys):
+    write(tmp_path / "x.fa", {"c:1-8": "ACGTACGT", "c:5-12": "ACGTACGT"})
+    write(tmp_path / "t.fa", {"t": "ACGT"})
+    run("annotate", "--genome", tmp_path / "x.fa", "--cdnas", tmp_path / "t.fa", "--site-model",
+        "vertebrate", "--output", tmp_path / "x.gff3", code=1)  # fmt: skip
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert "x.fa, record c: c:1-8 and c:5-12 overlap; expected loci that do not" in error
 
 
 def test_headers_that_contradict_each_other_name_the_file(tmp_path, capsys):

@@ -132,3 +132,34 @@ def test_targets_that_cannot_be_coding_are_told_in_one_line(coding, capsys):
     for other in (("--coding", "--incomplete"), ("--coding", "--ends", "free-target")):
         run(*SITES, *other, targets="c.fa")
         assert not [line for line in warnings(capsys) if "codon" in line]
+
+
+@pytest.mark.parametrize("more", [(), ("--shuffles", "20"), ("--gap", "-3")])
+def test_a_target_too_short_for_an_evalue_is_not_accepted(coding, more):
+    """Whatever its score, and whether a law is shipped, made of shuffles, or unknown."""
+    with open("short.fa", "w") as stream:
+        stream.write(f">short\n{coding[30:36]}\n>true\n{coding}\n")
+    rows = run(*SITES, *more, targets="short.fa")
+    assert [rows[name]["accepted"] for name in ("short", "true")] == ["no", "yes"]
+    assert float(rows["short"]["evalue"]) > 0.5
+
+
+@pytest.mark.parametrize("candidates", [False, True])
+def test_unrelated_sequences_rich_in_a_and_t_are_not_credible(tmp_path, monkeypatch, candidates):
+    """Bases and targets of 25 % G and C; nearly all would have 0.01 by the shipped law."""
+    monkeypatch.chdir(tmp_path)
+    print(f"seed {SEED}")
+    rng, shares = np.random.default_rng(SEED), (0.375, 0.125, 0.125, 0.375)
+    base, *targets = ("".join(rng.choice(list("ACGT"), n, p=shares)) for n in (4000, *[500] * 25))
+    (tmp_path / "s.fa").write_text(f">s\n{base}\n")
+    texts = (f">t{k}\n{target}\n" for k, target in enumerate(targets))
+    (tmp_path / "t.fa").write_text("".join(texts) + f">true\n{base[500:700]}{base[900:1200]}\n")
+    (tmp_path / "e.tsv").write_text("base\tstart\tend\tstrand\n" + "".join(
+        f"s\t{k + 1}\t{k + 100}\t{strand}\n" for k in range(0, 3900, 100) for strand in "+-"
+    ))  # fmt: skip
+    rows = run(*(("--exons", "e.tsv") if candidates else SITES))
+    chance = [float(row["evalue"]) for name, row in rows.items() if name != "true"]
+    assert float(rows.pop("true")["evalue"]) < 1e-12
+    assert sum(evalue <= 0.1 for evalue in chance) <= 6
+    assert sum(evalue <= 0.01 for evalue in chance) <= 1
+    assert {row["accepted"] for row in rows.values()} == {"no"}

@@ -4,9 +4,12 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gpu_tools.cli.main import main
+from tests.annotate import genomes as genes
+from tests.annotate.genomes import random_protein, random_text
 from tests.sites.proteins.test_api import EXONS, INTRON, PROTEIN, gene
 
 COLUMNS = "strand", "n_chain", "chain", "identity", "coverage", "accepted"
@@ -90,6 +93,19 @@ def test_files(files):
         subprocess.run(["gt", "gff3validator", "x.gff3"], check=True, capture_output=True)
 
 
+@pytest.mark.parametrize("end", ["*", "."])
+def test_a_stop_at_the_end_of_a_protein_is_left_out(files, end):
+    Path("stopped.fa").write_text(f">p\n{PROTEIN}{end}\n")
+    assert run(proteins="stopped.fa") == 0
+    assert rows()[0]["target_length"] == str(len(PROTEIN))
+
+
+def test_another_point_in_a_protein_is_an_error(files, capsys):
+    Path("wrong.fa").write_text(f">p\n{PROTEIN[:9]}.{PROTEIN[9:]}\n")
+    arguments = "--proteins", "wrong.fa", "--site-model", "vertebrate"
+    assert "wrong.fa" in complaint(capsys, *arguments)
+
+
 def run_listed(flank, *arguments, phases=(0, 2)):
     """Align to candidates with phases, in GFF3, and to another one without."""
     spans = [part.split("-") for part in chain(flank).split(",")]
@@ -124,6 +140,30 @@ def test_listed_candidates(files, capsys):
     assert run_listed(files, "--shuffles", "20", *weights) == 0
     assert float(rows()[0]["evalue"]) < 1e-3
     assert rows()[0]["score"] == str(int(row["score"]) + 20 - 2 * 2)
+
+
+def test_an_end_whose_exons_are_not_there_is_told_and_left_out(files, tmp_path, capsys):
+    rng = np.random.default_rng(5)
+    protein = random_protein(rng, 240)
+    base = genes.gene(rng, protein)
+    base = random_text(rng, 400) + base[base.index("GTAAGT") + 40 :] + random_text(rng, 400)
+    (tmp_path / "base.fa").write_text(f">chr\n{base}\n")
+    (tmp_path / "protein.fa").write_text(f">p\n{protein}\n")
+    assert run("--alignments", "out.paf") == 0
+    assert "1 protein with an end that is like nothing" in capsys.readouterr().err
+    (row,) = rows()
+    assert 0.6 < float(row["coverage"]) < 0.73
+    fields = text("out.paf").split("\t")
+    assert (fields[1], fields[3]) == ("240", "240")
+    assert 60 < int(fields[2]) < 90
+    assert f"AS:i:{row['score']}" in fields
+    forced = run("--keep-ends"), rows()[0]
+    assert forced[0] == 0
+    assert int(forced[1]["score"]) < int(row["score"])
+    assert forced[1]["evalue"] == row["evalue"]
+    assert run("--ends", "free-target") == 0
+    assert int(rows()[0]["score"]) >= int(row["score"])
+    assert capsys.readouterr().err == ""
 
 
 def test_region_gives_the_records_coordinates(files):
@@ -171,3 +211,14 @@ def test_sequences_of_the_other_kind_are_told(files, capsys, tmp_path):
     (tmp_path / "empty.fa").write_text(">e\n*\n")
     said = complaint(capsys, *model, "--proteins", "empty.fa")
     assert said == "gpu-tools: error: empty.fa, record e: no residue; expected amino acids"
+
+
+def test_the_standard_code_stands_in_for_another_one(files, capsys):
+    """A message names the genetic code, and E-values are those of the standard code."""
+    found = {}
+    for code in ("1", "6"):
+        assert run("--genetic-code", code) == 0
+        found[code] = rows()[0]["evalue"]
+        told = "no E-values are known for genetic code 6; those of the standard code stand in"
+        assert (told in capsys.readouterr().err) == (code == "6")
+    assert found["6"] != "."

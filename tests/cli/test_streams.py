@@ -1,6 +1,7 @@
 """Standard streams, pipes and paths of every kind: a line that says what is wrong, no traceback."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -45,9 +46,10 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def shell(command):
+def shell(command, **more):
     program = f"{sys.executable} -P -m gpu_tools sequences {command}"
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "LC_ALL": "C.UTF-8"}
+    environment |= more
     return subprocess.run(
         ["bash", "-c", program], capture_output=True, text=True, env=environment, timeout=60
     )
@@ -65,6 +67,20 @@ def test_what_is_closed_and_not_needed_does_not_matter(folder, closed):
     done = shell(f"{CUT} --quiet --output out {closed}")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert (folder / "out").read_text() == ">chr1:5-10 record_length=1500\nATTGAA\n"
+
+
+@pytest.mark.parametrize(("encoding", "name"), [("ascii", "é"), ("latin-1", "ł")])
+def test_a_name_that_the_encoding_lacks(folder, encoding, name):
+    (folder / "base.fa").write_text(f">{name}\nACGT\n")
+    done = shell("cut --fasta base.fa --locus 1-4", PYTHONIOENCODING=f"{encoding}:strict")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.fullmatch(
+        r"gpu-tools: error: standard output: cannot be written \(the encoding \S+ lacks \S+\); "
+        "expected names that it has, or PYTHONIOENCODING=utf-8 for standard output\n", done.stderr
+    )  # fmt: skip
+    assert encoding in done.stderr
+    done = shell("cut --fasta base.fa --locus 1-4", PYTHONIOENCODING="utf-8")
+    assert done.stdout == f">{name}:1-4 record_length=4\nACGT\n"
 
 
 def test_a_pipe_of_fastq(folder):

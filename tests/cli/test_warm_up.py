@@ -105,11 +105,11 @@ def test_a_second_warm_up_has_nothing_to_do(warm, capsys):
 
 def test_parts_compile_what_the_whole_is_made_of(warm):
     """Other types would be another entry of the cache."""
-    from gpu_tools.spliced.cpu import jobs
+    from gpu_tools.spliced.cpu import schedule
     from gpu_tools.spliced.cpu.traceback import trace_chain
 
     by_matrix = "Terms(array(int16, 1d, C), array(int16, 2d, C)"  # other tests may compile that
-    for function in (jobs._sweep, trace_chain, jobs._lay_out_strand):
+    for function in (schedule._sweep, trace_chain, schedule._lay_out_strand):
         signatures = [repr(key[0]) for key in function._cache._cache_file._load_index()]
         found = {s for s in signatures if "int16" in s and by_matrix not in s}
         assert len(found) == 1, function

@@ -12,7 +12,6 @@ import pytest
 from benchmarks.exons.evaluation import (
     Ranking,
     folds,
-    parse_accuracy,
     rank_probabilities,
     rank_scores,
     segment_types,
@@ -22,11 +21,16 @@ from benchmarks.exons.evaluation import (
 from gpu_tools.errors import InputError
 from gpu_tools.exons import load_model
 from gpu_tools.exons.model import model_from_dict
-from gpu_tools.exons.training import train
-from gpu_tools.exons.training.composition import estimate_composition
-from gpu_tools.exons.training.design import Design
-from gpu_tools.exons.training.estimation import exon_lengths, gene_states
-from gpu_tools.exons.training.reading import annotated_sequences, reads_through
+from gpu_tools.exons.parse import parse
+from gpu_tools.exons.training import (
+    Design,
+    annotated_sequences,
+    estimate_composition,
+    exon_lengths,
+    gene_states,
+    reads_through,
+    train,
+)
 from gpu_tools.formats.exons.coding import read_coding
 from gpu_tools.formats.exons.codons import read_codon_usage
 from gpu_tools.formats.sequences.fasta import read_fasta
@@ -34,7 +38,7 @@ from gpu_tools.model.annotated_strands import strands_of
 from gpu_tools.model.annotation import AnnotatedSequence, CodingSegment, CodingSequence
 from gpu_tools.model.resources import resource_path
 from gpu_tools.model.sequences import Sequence, encode, reverse_complement
-from gpu_tools.splicing.site_estimation import Window, dependent_matrix, site_matrix
+from gpu_tools.splicing.site_matrix import Window, dependent_matrix, site_matrix
 
 TRAINING, DEMO = resource_path("training"), resource_path("demo")
 
@@ -93,6 +97,15 @@ def test_probabilities_rank_better_than_scores(held_out):
     for density in (3, 10, 20, 30):
         one, other = (r.found(r.cutoff_at(density)).mean() for r in (by_probability, by_score))
         assert one > other
+
+
+def parse_accuracy(record, model):
+    """Return how many exons are annotated, in the best parse, and both."""
+    parsed = parse(record.sequence.codes, model)
+    best = parsed.exons.take(parsed.chosen)
+    keys = set(zip(best.reverse.tolist(), best.starts.tolist(), best.ends.tolist(), strict=True))
+    truth = segment_types(record).keys()
+    return len(truth), len(keys), len(keys & truth)
 
 
 def test_best_parses_of_held_out_records(held_out):

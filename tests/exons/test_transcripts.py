@@ -3,9 +3,8 @@
 import numpy as np
 
 from gpu_tools.cli.main import main
-from gpu_tools.exons.accuracy import Accuracy
-from gpu_tools.exons.transcripts import compare_transcripts, overlapping
-from gpu_tools.formats.exons.transcripts import TranscriptExons
+from gpu_tools.exons.accuracy import Accuracy, compare_transcripts, overlapping
+from gpu_tools.formats.exons.transcripts import TranscriptExons, read_transcripts
 
 A, B, C = ((0, 10), (20, 30), (40, 50)), ((0, 10), (20, 30)), ((60, 90),)
 
@@ -48,7 +47,7 @@ def test_the_command(tmp_path, capsys):
     truth, found, none = (tmp_path / name for name in ("truth.gff3", "found.gff3", "none.gff3"))
     truth.write_text("##gff-version 3\n" + lines("m1", A) + lines("m2", ((200, 210), (300, 310))))
     found.write_text("##gff-version 3\n" + lines("m1", A) + lines("m2", B))
-    none.write_text("##gff-version 3\n" + lines("m1", A, "CDS"))
+    none.write_text("##gff-version 3\n" + lines("m1", A, "gene"))
     words = ["exons", "compare", "--candidates", str(found), "--truth", str(truth)]
     assert main([*words, "--transcripts"]) == 0
     rows = capsys.readouterr().out.splitlines()
@@ -59,4 +58,31 @@ def test_the_command(tmp_path, capsys):
     assert main([*words, "--overlapping"]) == 2
     words[-1] = str(none)
     assert main([*words, "--transcripts"]) == 1
-    assert "no exon of a transcript" in capsys.readouterr().err
+    assert "none.gff3: no exon of a transcript among the features gene;" in capsys.readouterr().err
+
+
+def chains(tmp_path, text):
+    path = tmp_path / "x.gff3"
+    path.write_text(text)
+    return [one.exons for one in read_transcripts(path)]
+
+
+def test_exons_that_abut_or_repeat_are_one(tmp_path):
+    assert chains(tmp_path, lines("m", ((0, 4), (4, 10), (20, 30), (20, 30), (40, 50)))) == [A]
+    assert chains(tmp_path, lines("m", ((8, 10), (0, 9)))) == [((0, 10),)]
+
+
+def test_transcripts_without_exons_have_those_of_their_cds(tmp_path):
+    text = lines("m1", A, "cds") + lines("m2", B) + lines("m2", ((2, 10),), "CDS")
+    assert chains(tmp_path, text) == [A, B]
+    gtf = text.replace("Parent=m1", 'transcript_id "m1";').replace("cds", "CDS")
+    stop = 'a\tx\tstop_codon\t51\t53\t.\t+\t.\ttranscript_id "m1";\n'
+    assert chains(tmp_path, gtf + stop) == [(*A[:2], (40, 53)), B]
+
+
+def test_transcripts_on_both_strands_are_left_out(tmp_path, caplog):
+    other = lines("m", ((60, 70),)).replace("+", "-")
+    assert chains(tmp_path, lines("m", A) + lines("n", B) + other) == [B]
+    (warning,) = (record.message for record in caplog.records)
+    assert warning.startswith("transcripts on both strands, left out: 1; the first: ")
+    assert warning.endswith("x.gff3, line 6: 'm' is on both strands")

@@ -165,7 +165,8 @@ def test_concatenated_fasta_reads_as_all_records(tmp_path):
     paths = [tmp_path / f"{name}.fa.gz" for name in TARGETS]
     for path, target in zip(paths, TARGETS.values(), strict=True):
         write_fasta(path, [target])
-    concatenate(paths, tmp_path / "all.fa.gz")
+    concatenate(paths, tmp_path / "all.fa")
+    concatenate([tmp_path / "all.fa"], tmp_path / "all.fa.gz")
     assert [s.name for s in read_fasta(tmp_path / "all.fa.gz")] == list(TARGETS)
     assert gzip.decompress((tmp_path / "all.fa.gz").read_bytes()).count(b">") == 2
 

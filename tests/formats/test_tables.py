@@ -1,8 +1,11 @@
+import bz2
 import gzip
+import lzma
 
 import pytest
 
 from gpu_tools.errors import InputError, OutputError
+from gpu_tools.formats.exons.intervals import read_exons
 from gpu_tools.formats.tables import read_table, write_table
 
 
@@ -74,3 +77,64 @@ def test_a_name_that_begins_as_a_comment_is_kept_where_there_are_none(tmp_path):
     rows = [row["base"] for _, row in read_table(tmp_path / "x", ("base",), comments=False)]
     assert rows == ["#x", "b"]
     assert [row["base"] for _, row in read_table(tmp_path / "x", ("base",))] == ["b"]
+
+
+SHEETS = {
+    "quotes": '"base"\t"target"\n"chr1"\t"a ""b"""\n',
+    "trailing tabs": 'base\ttarget\t\t\nchr1\ta "b"\t\t\n',
+    "tabs behind rows": 'base\ttarget\nchr1\ta "b"\t\t\t\n',
+    "blanks": ' base \ttarget  \nchr1 \t a "b" \n',
+    "mark": '\ufeffbase\ttarget\nchr1\ta "b"\n',
+    "CR LF": 'base\ttarget\r\nchr1\ta "b"\r\n',
+    "CR": 'base\ttarget\rchr1\ta "b"\r',
+}
+
+
+@pytest.mark.parametrize("sheet", SHEETS)
+def test_what_spreadsheets_put_around_fields(tmp_path, sheet):
+    path = tmp_path / "x.tsv"
+    path.write_text(SHEETS[sheet], newline="")
+    assert list(read_table(path, ("base", "target"))) == [(2, {"base": "chr1", "target": 'a "b"'})]
+
+
+def test_tables_of_this_package_are_taken_literally(tmp_path):
+    write_table(tmp_path / "x.tsv", ("base",), [['"a"'], ["b "]])
+    rows = read_table(tmp_path / "x.tsv", ("base",), comments=False)
+    assert [row["base"] for _, row in rows] == ['"a"', "b "]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("x.gff3", '"chr1"\t"x"\t"CDS"\t"1"\t"9"\t"."\t"+"\t"0"\t"ID=""c"""\t\t\r\n'),
+        ("x.gff3", "chr1\tx\tcds \t1 \t9\t.\t+\t0\tID=c\t\r"),
+        ("x.bed", 'chr1\t0\t9\t"a"\t\t\t\r\n'),
+        ("x.tsv", '\ufeff"base"\t"start"\t"end"\r"chr1"\t1\t"9"\r'),
+    ],
+)
+def test_exons_as_spreadsheets_write_them(tmp_path, name, text):
+    path = tmp_path / name
+    path.write_text(text, newline="")
+    exons = read_exons(path)
+    assert [(k, list(e.starts), list(e.ends)) for k, e in exons.items()] == [("chr1", [0], [9])]
+
+
+@pytest.mark.parametrize("pack", [bz2.compress, lzma.compress])
+def test_tables_may_be_compressed(tmp_path, pack):
+    path = tmp_path / "x.bed.xz"
+    path.write_bytes(pack(b"chr1\t0\t9\n"))
+    assert list(read_exons(path)) == ["chr1"]
+
+
+def test_latin_1_in_a_remark_is_read_with_a_warning(tmp_path, caplog):
+    path = tmp_path / "x.gff3"
+    head, line = b"# M\xfcller\n", b"c\tx\tCDS\t1\t9\t.\t+\t0\tID=c;Note=M\xfcller\n"
+    path.write_bytes(head + line)
+    assert list(read_exons(path)) == ["c"]
+    assert [record.message for record in caplog.records] == [
+        f"lines that are not UTF-8, read as Latin-1: 2; the first: {path}, line 1: not UTF-8 text"
+    ]
+    for wrong in (line.replace(b"c\tx", b"\xfc\tx"), line.replace(b"M", b"\0"), b"\xff\xfe\n"):
+        path.write_bytes(head + wrong)
+        with pytest.raises(InputError, match="line 2: not UTF-8 text"):
+            read_exons(path)

@@ -59,6 +59,7 @@ def test_an_entry_is_the_same_each_time_and_holds_what_it_is_for(program, tmp_pa
     assert entries[0]["least_space"] == 99  # starts from 0 to 4,900
     assert entries[0]["passing"]["0.01"] <= entries[0]["passing"]["0.1"] < 0.2
     assert "least_agreement" not in entries[0]
+    assert 0.25 < entries[0]["largest_agreement"] < 0.3
     program.write(tmp_path / "x" / "y.json", iter(entries[:1]), "here")
     content = json.loads((tmp_path / "x" / "y.json").read_text())
     assert content["laws"] == entries[:1]

@@ -1,5 +1,6 @@
 """Shipped parameters of best scores: which scorings have them, and what they say."""
 
+import math
 from dataclasses import replace
 from itertools import product
 
@@ -33,6 +34,7 @@ from gpu_tools.model.protein_scoring import CANDIDATE_WEIGHTS, ProteinScoring
 from gpu_tools.model.resources import resource_path
 from gpu_tools.model.sequences import ProteinSequence
 from gpu_tools.sites.model import shipped_sites
+from gpu_tools.sites.proteins.api import ProteinCase, protein_align, protein_tables_of
 from gpu_tools.sites.proteins.sites import protein_sites
 from tests.oracles.credibility import agreement, coverage, repetition
 
@@ -153,6 +155,36 @@ def test_a_listed_coding_target_of_few_codons_has_a_higher_law(reading, ends, ev
     assert usual.scale == repeated.scale
     difference = 50 * (repetition("GGC" * 100) - max(repetition(mixed), even))
     assert repeated.location - usual.location == pytest.approx(difference * usual.scale)
+
+
+@pytest.mark.parametrize(("letters", "kind"), [("ACG", Sequence), ("MWK", ProteinSequence)])
+def test_copies_that_chance_makes_of_a_target(letters, kind):
+    """On both strands of 1,000 even nucleotides; a residue has one that is similar."""
+    base, target = Sequence.from_text("b", "ACGT" * 250), kind.from_text("t", letters)
+    codons = {"M": 1, "W": 1, "K": 2}
+    chance = math.prod(codons[x] / 32 if kind is ProteinSequence else 1 / 4 for x in letters)
+    found = circumstances_of([Case(base, target, ExonSet.empty())]).copies
+    assert np.exp(found) == pytest.approx(2000 * chance)
+    longer = kind.from_text("t", letters + "NX"[kind is ProteinSequence])
+    (with_unknown,) = genome_circumstances(Composition(1000, (250,) * 4), [longer]).copies
+    assert np.exp(with_unknown) == pytest.approx(2000 * chance)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("residues", [1, 3, 5])
+def test_short_random_proteins_are_not_credible(seed, residues):
+    """On 4.5 kb one in a hundred, at most, has an E-value of 0.01 or less."""
+    print(f"seed {seed}")
+    random = np.random.default_rng(seed)
+    base = Sequence("b", random.integers(0, 4, 4500).astype(np.uint8))
+    scoring, sites = ProteinScoring(load_matrix("BLOSUM62")), protein_sites(load_sites("worm"))
+    tables = protein_tables_of(base, sites, scoring)
+    letters = ["".join(random.choice(list("ACDEFGHIKLMNPQRSTVWY"), residues)) for _ in range(400)]
+    cases = [ProteinCase(base, ProteinSequence.from_text("t", text), tables) for text in letters]
+    found = protein_align(cases, scoring, device="cpu")
+    judged = with_evalues(found, null_laws(null_model(scoring, sites=sites), cases))
+    assert sum(one.score is not None and one.evalue <= 0.001 for one in judged) <= 1
+    assert sum(one.score is not None and one.evalue <= 0.01 for one in judged) <= 8
 
 
 def test_no_case_has_no_law():

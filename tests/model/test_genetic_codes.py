@@ -1,10 +1,13 @@
 """Genetic codes by number."""
 
+from itertools import product
+
 import pytest
 
 from gpu_tools import ScoringError
 from gpu_tools.model.genetic_codes import GENETIC_CODES, amino_acids, stop_codons
 from gpu_tools.model.sequences import decode_protein, encode
+from tests.oracles.proteins import amino_acid
 
 
 def acid(codon, code=1):
@@ -29,6 +32,14 @@ def test_ambiguous_codons():
     assert acid("GCN") == "A"
     assert acid("NNN") == acid("ATN") == "X"
     assert acid("TAN") == "X"
+
+
+@pytest.mark.parametrize("code", GENETIC_CODES)
+def test_codons_with_n_have_what_all_of_theirs_have(code):
+    plain = {"".join(word): acid("".join(word), code) for word in product("ACGT", repeat=3)}
+    for word in map("".join, product("ACGTN", repeat=3)):
+        assert acid(word, code) == amino_acid(word, plain), word
+        assert "N" not in word or acid(word, code) != "*"
 
 
 def test_each_code_has_a_stop():

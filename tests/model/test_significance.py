@@ -2,14 +2,17 @@
 
 import math
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 
 from gpu_tools import Gumbel, fit_gumbel
+from gpu_tools.model.calibration import _shipped
 from gpu_tools.model.significance import (
     EULER,
     LEAST_SCALE,
+    NO_SCORE,
     SPREAD,
     Circumstances,
     NullModel,
@@ -50,7 +53,7 @@ def test_evalues_far_away():
 
 
 def test_equal_scores_have_the_least_scale():
-    assert fit_gumbel([7, 7, 7]) == (7 - EULER * LEAST_SCALE, LEAST_SCALE)
+    assert fit_gumbel([7, 7, 7])[:2] == (7 - EULER * LEAST_SCALE, LEAST_SCALE)
 
 
 @pytest.mark.parametrize("scores", [[], [3]])
@@ -102,6 +105,7 @@ def test_a_smaller_space_than_any_that_was_looked_at_counts_as_the_least():
         Circumstances(np.full(3, 400.0), np.array([10.0, 1e5, 1e6]), np.full(3, 0.25))
     )
     assert small == least
+    assert large.smaller == (least,)
     assert large.location - least.location == pytest.approx(4 * math.log(10))
     assert least.scale == pytest.approx(1 / SPREAD)
 
@@ -109,8 +113,8 @@ def test_a_smaller_space_than_any_that_was_looked_at_counts_as_the_least():
 def test_a_margin_widens_the_law_where_it_is():
     where = Circumstances(*(np.array([x]) for x in (300.0, 1e5, 0.25)))
     model = NullModel((20.0,) + (1.0,) * 11, (3.0, 0.0, 0.0), 1e5, 1.0)
-    ((location, scale),) = model.laws(where)
-    assert replace(model, margin=2.0).laws(where) == [(location, 2 * scale)]
+    (law,), (wider,) = model.laws(where), replace(model, margin=2.0).laws(where)
+    assert wider[:2] == (law.location, 2 * law.scale)
 
 
 def test_a_shift_moves_the_location_with_the_repetition():
@@ -131,3 +135,44 @@ def test_a_smaller_agreement_than_the_least_counts_as_the_least():
     free, limited = model.laws(where), replace(model, least_agreement=0.25).laws(where)
     assert limited == [free[2], free[2], free[2], free[3]]
     assert [law.location - free[2].location for law in free] == pytest.approx([-50, -5, 0, 5])
+
+
+@pytest.mark.parametrize("names", ["shipped", "falling"])
+def test_an_evalue_never_falls_with_the_space_and_never_rises_with_the_score(names):
+    """For each shipped law, and one whose location and scale fall as the space grows."""
+    falling = NullModel((50.0, -2.0) + (0.0,) * 10, (5.0, 0.0, -0.3), 1e5, 1e4)
+    models = [model for _, model in _shipped()] if names == "shipped" else [falling]
+    spaces = np.geomspace(50, 1e9, 25)
+    for model, length, agreement in product(models, (30.0, 300.0, 3000.0), (0.06, 0.25, 0.3)):
+        where = Circumstances(*(np.full(25, x) for x in (length, 1.0, agreement, 0.25)))
+        laws = model.laws(where._replace(spaces=spaces))
+        lowest = min(law.location for law in laws)
+        highest = max(law.location + 30 * law.scale for law in laws)
+        scores = np.linspace(lowest, highest, 12)
+        found = np.array([[law.evalue(score) for score in scores] for law in laws])
+        assert (np.diff(found, axis=1) <= 0).all()
+        before, after = found[:-1], found[1:]
+        assert ((after >= before * (1 - 1e-9)) | (before > 0.3)).all()
+
+
+def test_the_larger_of_the_law_and_the_chance_of_a_copy_counts():
+    law = Gumbel(10.0, 2.0, least=0.02)
+    assert law.evalue(1e6) == 0.02
+    assert law.evalue(12) == Gumbel(10.0, 2.0).evalue(12)
+    assert law.score_at(0.05) == Gumbel(10.0, 2.0).score_at(0.05)
+    assert law.score_at(0.01) == NO_SCORE
+
+
+def test_laws_of_smaller_spaces_count():
+    """Far from the location that of the largest scale has the largest E-value."""
+    law = Gumbel(12.0, 1.0, smaller=(Gumbel(10.0, 3.0),))
+    assert law.evalue(12.5) == Gumbel(12.0, 1.0).evalue(12.5)
+    assert law.evalue(40) == Gumbel(10.0, 3.0).evalue(40)
+    for evalue in (0.5, 1e-9):
+        assert law.evalue(law.score_at(evalue)) == pytest.approx(evalue)
+
+
+def test_a_law_is_known_up_to_the_largest_agreement():
+    model = NullModel((0.0,) * 12, (0.0, 0.0, 0.0), 1e5, 1e4, largest_agreement=0.27)
+    where = Circumstances(np.full(3, 400.0), np.full(3, 1e5), np.array([0.2, 0.27, 0.271]))
+    assert [law.known for law in model.laws(where)] == [True, True, False]

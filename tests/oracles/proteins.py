@@ -3,18 +3,44 @@
 from __future__ import annotations
 
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, product
 
-from tests.oracles.sites import intron_penalty
+from tests.oracles.sites import intron_penalty, starts_at
 
 NONE = float("-inf")
+SHORT_INTRON = 28
+"""Points that the shortest intron costs."""
+
+
+def end_points(base, ends, stops):
+    """Points of first entries and last exits by boundary, as docs/design/proteins.md has them."""
+    usual = 0 if ends == "free" else -8
+    boundaries = range(len(base) + 1)
+    return (
+        [12 if starts_at(base, i) else usual for i in boundaries],
+        [10 if base[i : i + 3] in stops else usual for i in boundaries],
+    )
+
+
+def rising_lines(lines):
+    """The lines of an intron's penalty against proteins, from those of the model."""
+    return tuple((4 * extra, max(every // 4, 1)) for extra, every in lines)
+
+
+def amino_acid(codon, acid_of):
+    """Amino acid of a codon that may hold N; `acid_of` has those of the codons without."""
+    words = product(*("ACGT" if letter == "N" else letter for letter in codon))
+    found = {acid_of["".join(word)] for word in words}
+    return found.pop() if len(found) == 1 else "X"
 
 
 def best_score(base, target, sites, scoring):
     """Best score over all chains, None if none scores more than leaving all residues out.
 
     `sites` is as in `tests.oracles.sites.chains`, with scores of first entries and last exits at
-    all boundaries. `scoring` holds ``open``, ``extend``, ``shift``, ``stop``, ``free``, and the
+    all boundaries, and ``usual``, those of most boundaries. A chain has the points of a first entry
+    if its first codon, aligned to a residue or left out, lies in its first exon; it may always have
+    the usual ones. `scoring` holds ``open``, ``extend``, ``shift``, ``stop``, ``free``, and the
     functions ``pair`` of a codon and a residue, and ``is_stop`` of a codon.
     """
     n, m = len(base), len(target)
@@ -27,20 +53,26 @@ def best_score(base, target, sites, scoring):
     def unaligned(j):
         return 0 if free else -insertion(j)
 
+    def begun(i, j):
+        """Value of a chain whose first codon begins at boundary i."""
+        return sites["first_entry"][i] + unaligned(j)
+
     @cache
     def left_out(i, j):
         """Best if the codon that ends at boundary i is left out."""
         if i < 3:
             return NONE
         cost = scoring["stop"] if scoring["is_stop"](base[i - 3 : i]) else extend
-        return max(whole(i - 3, j) - scoring["open"], left_out(i - 3, j)) - cost
+        opened = max(whole(i - 3, j), begun(i - 3, j)) - scoring["open"]
+        return max(opened, left_out(i - 3, j)) - cost
 
     @cache
     def aligned(i, j):
         """Best if the exon has nucleotides, and no residues are left out last."""
         values = [left_out(i, j)]
         if j and i >= 3:
-            values.append(whole(i - 3, j - 1) + pair(base[i - 3 : i], target[j - 1]))
+            before = max(whole(i - 3, j - 1), begun(i - 3, j - 1))
+            values.append(before + pair(base[i - 3 : i], target[j - 1]))
         for few in (1, 2):
             if i >= few:
                 values.append(whole(i - few, j) - scoring["shift"])
@@ -63,7 +95,7 @@ def best_score(base, target, sites, scoring):
     def entered(i, j):
         """Best if an exon begins at boundary i."""
         values = [came for came, _ in introns(i, j, 0)]
-        return max([*values, sites["first_entry"][i] + unaligned(j)])
+        return max([*values, sites["usual"][0] + unaligned(j)])
 
     @cache
     def whole(i, j):
@@ -99,7 +131,10 @@ def rescore(base, target, chain, runs, sites, scoring):
     letters and lengths from the first aligned residue on.
     """
     total = aligned_score(base, target, chain, runs, scoring)
-    total += sites["first_entry"][chain[0][0]] + sites["last_exit"][chain[-1][1]]
+    begin, first = sites["usual"][0], next(letter for letter, _ in runs if letter != "I")
+    if first in "MD":
+        begin = max(begin, sites["first_entry"][chain[0][0]])
+    total += begin + sites["last_exit"][chain[-1][1]]
     for (_, end), (start, _) in pairwise(chain):
         total += sites["inner_exit"][end] + sites["inner_entry"][start]
         total -= intron_penalty(sites, end, start)

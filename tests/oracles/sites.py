@@ -78,6 +78,30 @@ def best_score(base, target, sites, scoring):
 STOPS = ("TAA", "TAG", "TGA")
 
 
+def end_points(base, ends, reading, points):
+    """Points of first entries and last exits by boundary, as docs/design/site-mode.md has them.
+
+    `points` are those of start, stop, begin and end; ``reading`` is ``any``, ``complete`` or
+    ``incomplete``.
+    """
+    start, stop, *anywhere = points
+    if ends == "free":
+        anywhere = [max(0, usual) for usual in anywhere]
+    elif reading == "complete":
+        anywhere = [float("-inf")] * 2
+    first = [starts_at(base, i) for i in range(len(base) + 1)]
+    last = [i >= 3 and base[i - 3 : i] in STOPS for i in range(len(base) + 1)]
+    return (
+        {i: max(anywhere[0], start if found else anywhere[0]) for i, found in enumerate(first)},
+        {i: max(anywhere[1], stop if found else anywhere[1]) for i, found in enumerate(last)},
+    )
+
+
+def starts_at(base, boundary):
+    """Whether the only start codon begins at a boundary."""
+    return base[boundary : boundary + 3] == "ATG"
+
+
 def translates(base, chain):
     """Whether a chain is read through in one frame, as the docstring of site tables says."""
     lengths = [end - start for start, end in chain]

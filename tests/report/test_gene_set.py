@@ -105,7 +105,9 @@ def test_what_is_wrong_is_said(folder, tmp_path, capsys):
     (tmp_path / "names").write_text("t9\n")
     output = ["--output", str(tmp_path / "page.html")]
     assert main(["report", str(folder), "--conserved", str(tmp_path / "names"), *output]) == 1
-    assert "t9 is no target; expected names in targets.tsv" in capsys.readouterr().err
+    assert (
+        "names, line 1: t9 is no target; expected names in targets.tsv" in capsys.readouterr().err
+    )
     (tmp_path / "scores.tsv").write_text("")
     words = [str(tmp_path), "--conserved", str(tmp_path / "names"), *output]
     assert main(["report", *words]) == 2

@@ -88,23 +88,24 @@ def test_arrays_that_are_cut_short_or_missing_are_refused(saved, copy, name, sha
     assert str(copy / name) in refused(copy, saved[1])
 
 
+@pytest.mark.parametrize("name", ["bounds.npy", "positions.npy", "index.json"])
+def test_no_changed_byte_is_believed(saved, copy, name):
+    """Among them are bytes of numpy's headers, which its parser fails on in many ways."""
+    content = (copy / name).read_bytes()
+    for place in [*range(0, 130, 7), len(content) // 2, len(content) - 3]:
+        changed = content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+        (copy / name).write_bytes(changed)
+        assert str(copy / name) in refused(copy, saved[1])
+
+
 def test_arrays_of_another_index_are_refused(saved, copy):
     np.save(copy / "positions.npy", np.zeros(7, np.uint32))
-    assert "shape [7]" in refused(copy, saved[1])
-    np.save(copy / "positions.npy", np.zeros(7, np.float64))
-    assert "type float64" in refused(copy, saved[1])
-
-
-def test_bounds_that_leave_the_positions_are_refused(saved, copy):
-    bounds = np.load(copy / "bounds.npy")
-    bounds[0, 0, 5] = 1 << 60
-    np.save(copy / "bounds.npy", bounds)
-    assert "bounds do not fit" in refused(copy, saved[1])
+    assert "positions.npy: it is damaged" in refused(copy, saved[1])
 
 
 @pytest.mark.parametrize(("change", "what"), [
-    ({"version": 99}, "version 99"), ({"format": "x"}, "no header"), ({"kind": None}, "missing"),
-    ({"kind": "rna"}, "kind rna"), ({"genome": []}, "another genome"), (None, "no JSON"),
+    ({"version": 99}, "version 99"), ({"format": "x"}, "no header"), ({"kind": None}, "damaged"),
+    ({"kind": "rna"}, "damaged"), ({"genome": []}, "damaged"), (None, "damaged"),
     ([], "no header"),
 ])  # fmt: skip
 def test_headers_that_are_damaged_are_refused(saved, copy, change, what):

@@ -21,8 +21,7 @@ from gpu_tools.sites.api import SiteCase, site_align
 from gpu_tools.sites.cpu import schedule
 from gpu_tools.sites.cpu import sweep as cpu
 from gpu_tools.sites.model import load_sites
-from gpu_tools.sites.scores import CLOSED
-from gpu_tools.sites.table import IntronClass, SiteTable
+from gpu_tools.sites.table import CLOSED, IntronClass, SiteTable
 from gpu_tools.splicing.traceback import align_chain
 from tests import cases
 from tests.oracles import sites as oracle_sites

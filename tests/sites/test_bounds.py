@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from gpu_tools.sites.bounds import best_sites, coding_chain, simple_chain
-from gpu_tools.sites.scores import CLOSED
-from gpu_tools.sites.table import IntronClass, SiteTable
+from gpu_tools.sites.table import CLOSED, IntronClass, SiteTable
 from tests.sites.test_api import STOPS, random_scores
 
 

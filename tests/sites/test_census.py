@@ -2,8 +2,7 @@
 
 import pytest
 
-from gpu_tools.sites.census import census_of, census_rows
-from gpu_tools.sites.training import train_sites
+from gpu_tools.sites.training import census_of, census_rows, train_sites
 from tests.sites.cases import annotated, intron
 
 INTRONS = [

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from gpu_tools.sites.classes import LENGTH, LINES, N_LINES, ORIGIN, class_arrays
-from gpu_tools.sites.rising import rising_of
+from gpu_tools.sites.introns import LENGTH, LINES, N_LINES, ORIGIN, class_arrays, rising_of
 from gpu_tools.sites.table import IntronClass, SiteTable
 
 

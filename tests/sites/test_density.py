@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from gpu_tools.model.sequences import OTHER
-from gpu_tools.sites.density import CHUNK, sites_per_kb_of
 from gpu_tools.sites.model import load_sites, sites_from_dict
-from gpu_tools.sites.scores import CLOSED
+from gpu_tools.sites.table import CLOSED
+from gpu_tools.sites.training import CHUNK, sites_per_kb_of
 from tests.sites.test_model import content
 
 

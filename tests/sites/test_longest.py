@@ -7,8 +7,7 @@ import pytest
 
 from gpu_tools import ScoringError, Sequence, SiteCase, SplicedScoring, site_align
 from gpu_tools.sites.api import without_longest
-from gpu_tools.sites.scores import CLOSED
-from gpu_tools.sites.table import IntronClass, SiteTable
+from gpu_tools.sites.table import CLOSED, IntronClass, SiteTable
 from tests import cases
 from tests.oracles import sites as oracle_sites
 from tests.sites.test_api import (

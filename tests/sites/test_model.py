@@ -3,13 +3,15 @@
 import numpy as np
 import pytest
 
-from gpu_tools import InputError
+from gpu_tools import InputError, Sequence, tables_of
 from gpu_tools.model.sequences import encode
 from gpu_tools.sites import model as model_of_sites
 from gpu_tools.sites.model import load_sites, sites_from_dict
-from gpu_tools.sites.scores import CLOSED
+from gpu_tools.sites.table import CLOSED
 from gpu_tools.splicing.codons import translation_of
 from gpu_tools.splicing.site_matrix import site_scores
+from tests import cases
+from tests.oracles import sites as oracle
 
 ONLY = {
     letter: [0.0 if k == code else None for code in range(4)] for k, letter in enumerate("ACGT")
@@ -60,6 +62,41 @@ def test_free_ends_and_reading_change_first_and_last():
     assert np.flatnonzero(coding.last_exit != CLOSED).tolist() == [8, 15]
     assert coding.stops.sum() == 3
     assert model.table(codes, reading="incomplete").first_entry.min() == -7
+
+
+@pytest.mark.parametrize("ends", ["global", "free-target", "free"])
+@pytest.mark.parametrize("reading", ["any", "complete", "incomplete"])
+@pytest.mark.parametrize("points", [(2, 3, -7, -8), (0, 0, -8, -8), (-5, 1, 2, -3)])
+def test_ends_have_the_points_of_the_page(ends, reading, points):
+    base = cases.random_text(np.random.default_rng(3), 900).replace("U", "T")
+    names = "start", "stop", "begin", "end"
+    model = sites_from_dict(content(**dict(zip(names, points, strict=True))))
+    made = model.table(encode(base), ends, reading)
+    for found, expected in zip(
+        (made.first_entry, made.last_exit),
+        oracle.end_points(base, ends, reading, points), strict=True,
+    ):  # fmt: skip
+        known = {i: int(score) for i, score in enumerate(found) if score != CLOSED}
+        assert known == {i: score for i, score in expected.items() if score > float("-inf")}
+
+
+@pytest.mark.parametrize("strand", ["+", "-"])
+def test_a_locus_has_the_sites_and_penalties_of_its_record(strand):
+    """But for sites whose matrices reach beyond its ends."""
+    record = cases.random_text(np.random.default_rng(6), 3000).replace("U", "T")
+    model, low, high, reach = load_sites("vertebrate"), 700, 2600, 33
+    whole = tables_of(Sequence.from_text("r", record), model, strand)[strand]
+    part = Sequence.from_text(f"r:{low + 1}-{high}", record[low:high])
+    locus = tables_of(part, model, strand)[strand]
+    shift = low if strand == "+" else len(record) - high
+    inside = slice(reach, high - low + 1 - reach)
+    for own, other in zip(locus.scores[1:3], whole.scores[1:3], strict=True):
+        assert own[inside].tolist() == other[shift:][inside].tolist()
+    for own, other in zip(locus.introns, whole.introns, strict=True):
+        ends, entry = np.arange(0, 900), 1800
+        moved = other.penalty_between(ends + shift, entry + shift)
+        assert own.penalty_between(ends, entry).tolist() == moved.tolist()
+        assert len(set(moved)) > 1
 
 
 @pytest.mark.parametrize("part", [2, 7, 1 << 18])

@@ -9,7 +9,7 @@ from gpu_tools import ScoringError, Sequence
 from gpu_tools.sites import model
 from gpu_tools.sites.api import SiteCase, site_align, tables_of
 from gpu_tools.sites.model import load_sites
-from gpu_tools.sites.scores import CLOSED, BoundaryScores
+from gpu_tools.sites.table import CLOSED, BoundaryScores
 
 
 def random_array(rng, length: int, share: float):

@@ -9,9 +9,9 @@ from gpu_tools import Sequence
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.sequences import OTHER
 from gpu_tools.sites.api import SiteCase, tables_of
-from gpu_tools.sites.density import sites_per_kb_of
 from gpu_tools.sites.model import load_sites
 from gpu_tools.sites.suitability import many_shortest_introns, unusual_site_counts
+from gpu_tools.sites.training import sites_per_kb_of
 
 TARGET = Sequence.from_text("t", "ACGT")
 

@@ -4,14 +4,15 @@ import numpy as np
 import pytest
 
 from gpu_tools import SplicedScoring
-from gpu_tools.splicing.exon_traceback import (
+from gpu_tools.splicing.traceback import (
     _CELLS_STORED,
     Entries,
     ExonRows,
+    TracedExon,
     pair_scores,
+    trace_back,
     trace_exon,
 )
-from gpu_tools.splicing.traceback import TracedExon, trace_back
 
 NOTHING_COUNTS = SplicedScoring(match=0, mismatch=0, gap=0)
 

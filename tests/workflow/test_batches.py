@@ -13,15 +13,23 @@ SIZE = 20
 
 def sheet(n_bases, n_targets):
     return [
-        (f"base{b}", LOCI, f"target{b}.{t}", MRNAS)
+        (f"base{b}", "loci.fa", f"target{b}.{t}", "mrnas.fa")
         for b in range(n_bases)
         for t in range(n_targets)
     ]
 
 
+def write_fasta_of(rows, folder):
+    """Write the files of a sheet that `sheet` made, with a record of each name."""
+    for name, column in (("loci.fa", 0), ("mrnas.fa", 2)):
+        records = dict.fromkeys([*(row[column] for row in rows), "another"])
+        (folder / name).write_text("".join(f">{record}\nA\n" for record in records))
+
+
 @pytest.fixture
 def names(folder):
     """Return a function that gives the names of the batches of a sheet."""
+    write_fasta_of(sheet(40, 10), folder.path)
 
     def names_of(rows, header=HEADER):
         write_sheet(folder.path / "config" / "cases.tsv", rows, header)
@@ -78,6 +86,7 @@ def test_batches_of_long_loci_take_equal_time(names):
 def test_jobs_grow_with_the_work_not_with_the_sequences(folder):
     """100,000 cases, each with a target of its own."""
     write_sheet(folder.path / "config" / "cases.tsv", sheet(1000, 100))
+    write_fasta_of(sheet(1000, 100), folder.path)
     counts = folder.counts()
     assert 100_000 / 500 <= counts["sequences_cut"] <= 3 * 100_000 / 500
     assert counts["total"] == JOBS_OF_A_BATCH * counts["sequences_cut"] + OTHER_JOBS

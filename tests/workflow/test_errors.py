@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.workflow.folders import HEADER, LOCI, MRNAS, demo_rows, write_sheet
+from gpu_tools.formats.sequences.fasta import read_fasta
+from tests.workflow.folders import BASES, HEADER, LOCI, MRNAS, TARGETS, demo_rows, write_sheet
 
 CONFIGURATIONS = [
     (("speed=3",), "configuration: unknown key 'speed'; expected one of cases, genes, fetch, "),
@@ -29,12 +30,24 @@ CONFIGURATIONS = [
         ("segments={gc_rich_regions: {percent: x}}",),
         "segments.gc_rich_regions.percent: 'x' is wrong; expected an integer from 0 to 100",
     ),
-    (("segments={islands: 3}",), "unknown key 'islands'; expected one of proteins, cpg_islands, "),
+    (("segments={islands: 3}",), "unknown key 'islands' (did you mean 'cpg_islands'?); expected "),
     (("flank=-1",), "configuration, flank: -1 is wrong; expected an integer, 0 or more"),
     (("batch_size=0",), "configuration, batch_size: 0 is wrong; expected an integer, 1 or more"),
     (("mode=fast",), "mode: 'fast' is wrong; expected one of candidates, sites, both"),
     (("sites={coding: 1}",), "sites.coding: '1' is wrong; expected true or false"),
     (("device=gpu",), "configuration, device: 'gpu' is wrong; expected auto, cpu, cuda, cuda:0"),
+    (("scorin={match: 1}",), "configuration: unknown key 'scorin' (did you mean 'scoring'?); "),
+    (("flank=1.5e0",), "configuration, flank: 1.5 is wrong; expected an integer, 0 or more"),
+    (("mode=sites", "sites={model: human}"), "sites.model: human: no such site model (No such "),
+    (
+        ("mode=both", "sites={model: vertebrat}"),
+        "configuration, sites.model: vertebrat: no such site model (did you mean 'vertebrate'?); ",
+    ),
+    (("exons={model: x}",), "configuration, exons.model: x: no such exon model (No such file or"),
+    (
+        ("proteins={source: translated, matrix: BLOSUM6}",),
+        "configuration, proteins.matrix: BLOSUM6: no such matrix (did you mean 'BLOSUM62'",
+    ),
     (("cases=none.tsv",), "none.tsv: cannot be read as a sheet of cases"),
 ]  # fmt: skip
 
@@ -47,15 +60,38 @@ def test_wrong_configuration(folder, settings, message):
 def assert_says(output, message):
     lines = [line for line in output.splitlines() if message in line]
     assert len(lines) == 1, output
+    assert ".smk" not in output
 
 
 A, B = (LOCI, MRNAS)
+BX, BY = BASES[1], TARGETS[1]
 LOCUS = (*HEADER, "locus")
 SHEETS = [
     (("base", "target"), [], "line 1: no column 'base_fasta'; expected base, base_fasta, target"),
     ((" ".join(HEADER),), [], "line 1: no tab between the columns; expected columns separated by"),
     ((*HEADER, "speed"), [], "line 1: unknown column 'speed'; expected base, "),
     ((*HEADER, "base"), [], "line 1: repeated column 'base'; expected base, "),
+    ((*HEADER, "recrd"), [], "line 1: unknown column 'recrd' (did you mean 'record'?); expected b"),
+    (
+        HEADER, [("NM_000572", A, BY, B)],
+        f"line 2, column base: no record 'NM_000572' in {A} (did you mean 'NM_000572.2'?)",
+    ),
+    (
+        HEADER, [(BX, A, "y", B)],
+        f"line 2, column target: no record 'y' in {B}; expected one of its 10 records",
+    ),
+    (
+        (*HEADER, "target_record"), [(BX, A, "y", B, "z")],
+        f"line 2, column target_record: no record 'z' in {B}; expected one of its 10 records",
+    ),
+    (
+        (*HEADER, "target_record"), [(BX, A, "y", B, BY), (BX, A, "y", B, "")],
+        f"line 3, column target_record: y for target y; expected {BY} as in line 2",
+    ),
+    (
+        (*HEADER, "target_record"), [("*", A, "N*", B, BY)],
+        f"line 2, column target_record: '{BY}' for the pattern N*; expected nothing",
+    ),
     (HEADER, [], "nothing there; expected at least one case below the header line"),
     (HEADER, [("x", A, "y", B), ("x", "", "z", B)], "line 3: no value for base_fasta; expected "),
     (HEADER, [("a/b", A, "y", B)], "line 2, column base: 'a/b' is wrong; expected a name"),
@@ -117,10 +153,55 @@ def test_providers_of_files_need_their_column(folder, provider):
 
 
 def test_missing_fasta_is_named(folder):
-    write_sheet(folder.path / "config" / "cases.tsv", [("x", "none.fa", "y", MRNAS)])
+    write_sheet(folder.path / "config" / "cases.tsv", [("x", "none.fa", TARGETS[0], MRNAS)])
     assert "none.fa" in folder.run("--dry-run", code=1)
 
 
 def test_sheet_of_the_demo_is_right(folder):
     write_sheet(folder.path / "config" / "cases.tsv", demo_rows())
     folder.run("--dry-run")
+
+
+def test_numbers_that_yaml_takes_for_text(folder):
+    write_sheet(folder.path / "config" / "cases.tsv", demo_rows())
+    text = (
+        "flank: 1e3\nfetch: {timeout: 1e1}\nsites: {exon_weight: 5e-1}\nexons: {min_score: 1e-3}\n"
+    )
+    (folder.path / "numbers.yaml").write_text(text)
+    folder.run("--dry-run", "--configfile", "numbers.yaml")
+    folder.run("--dry-run", "--config", "scoring={match: 2, exon_weight: 1e-3}")
+
+
+def test_a_sheet_of_a_spreadsheet(folder):
+    """A byte order mark, quotes, any line ends, tabs and blanks behind the last column."""
+    path = folder.path / "config" / "cases.tsv"
+    write_sheet(path, demo_rows())
+    plain = folder.counts()
+    for end in ("\r\n", "\r", "\n"):
+        write_sheet(path, demo_rows())
+        lines = [
+            "\t".join(f'"{field}"' for field in line.split("\t")) + "\t \t"
+            for line in path.read_text().splitlines()
+        ]
+        path.write_bytes(("\ufeff" + end.join([*lines, "\t\t", ""])).encode())
+        assert folder.counts() == plain
+
+
+def test_names_with_stars_and_records_of_targets(folder):
+    """A name that a record has is no pattern; a target may have another name than its record."""
+    star, other = "HLA-A*01:01", "HLA-A*01:01:02"
+    for name, first in (("a", "ACGT"), ("b", "GGCC")):
+        (folder.path / f"{name}.fa").write_text(f">{star}\n{first * 9}\n>{other}\n{first * 8}\n")
+    rows = [
+        (star, "a.fa", star, "b.fa", ""), (star, "a.fa", "renamed", "b.fa", other),
+        ("HLA-A*", "a.fa", "renamed", "b.fa", other),
+    ]  # fmt: skip
+    path = folder.path / "config" / "cases.tsv"
+    write_sheet(path, rows[:2], (*HEADER, "target_record"))
+    folder.run("--until", "sequences_cut")
+    (found,) = folder.batches("targets.fa.gz")
+    assert [(s.name, len(s)) for s in read_fasta(found)] == [(star, 36), ("renamed", 32)]
+    write_sheet(path, [rows[2]], (*HEADER, "target_record"))
+    folder.run("--until", "sequences_cut")
+    newest = max(folder.batches("bases.fa.gz"), key=lambda file: file.stat().st_mtime_ns)
+    assert [s.name for s in read_fasta(newest)] == [star, other]

@@ -138,7 +138,7 @@ def cut_bases(wildcards):
 def cut_targets(wildcards):
     """Return name, number of the file and record of each target of a batch."""
     _, targets, files = batch_parts(wildcards)
-    return [cut_words(target, files, target.target) for target in targets]
+    return [cut_words(target, files, target.target_record) for target in targets]
 
 
 def cut_pairs(wildcards):

@@ -1,7 +1,11 @@
 """Configuration: read and checked."""
 
 import re
+from difflib import get_close_matches
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import yaml
 
 from snakemake.exceptions import WorkflowError
 from snakemake.utils import validate
@@ -29,15 +33,41 @@ PROVIDER_KEYS = {
 SEGMENTS = ("cpg_islands", "gc_rich_regions", "hydrophobic_segments")
 
 
+class InputError(WorkflowError):
+    """Something wrong in the configuration or the sheet."""
+
+    # Snakemake would add the lines of the rules that found it, which say nothing to a user
+    __traceback__ = None
+
+
+# what YAML 1.1 takes for text: 1e-3, and the numbers within braces after --config
+WRITTEN_NUMBER = re.compile(r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][+-]?[0-9]+)?")
+
+
+def read_numbers(data, schema):
+    """Turn the texts of numbers into numbers, for the keys that hold numbers."""
+    for key, part in schema.get("properties", {}).items():
+        value, types = data.get(key), part.get("type", ())
+        if isinstance(value, dict):
+            read_numbers(value, part)
+        elif isinstance(value, str) and WRITTEN_NUMBER.fullmatch(value):
+            if "number" in types or "integer" in types:
+                number = float(value)
+                exact = int(value) if value.lstrip("+-").isdecimal() else number
+                data[key] = int(exact) if number.is_integer() else exact
+
+
 def check(data, schema, place):
     """Validate and fill in defaults; an error becomes one line that begins with place(path)."""
+    with open(workflow.source_path(schema), encoding="utf-8") as stream:
+        read_numbers(data, yaml.safe_load(stream))
     try:
         validate(data, schema)
     except WorkflowError as error:
         cause = error.__context__
         if not hasattr(cause, "absolute_path"):
             raise
-        raise WorkflowError(f"{place(list(cause.absolute_path))}: {problem(cause)}") from None
+        raise InputError(f"{place(list(cause.absolute_path))}: {problem(cause)}") from None
 
 
 def problem(cause):
@@ -45,13 +75,20 @@ def problem(cause):
     known = ", ".join(cause.schema.get("properties", {}))
     if cause.validator == "additionalProperties":
         unknown = [key for key in cause.instance if key not in cause.schema["properties"]]
-        return f"unknown key {', '.join(map(repr, unknown))}; expected one of {known}"
+        named = ", ".join(map(repr, unknown))
+        return f"unknown key {named}{alike(unknown[0], known.split(', '))}; expected one of {known}"
     if cause.validator == "required":
         missing = [key for key in cause.validator_value if key not in cause.instance]
         return f"no value for {', '.join(missing)}; expected {', '.join(cause.validator_value)}"
     if cause.validator == "minItems":
         return f"nothing there; expected {expected(cause)}"
     return f"{cause.instance!r} is wrong; expected {expected(cause)}"
+
+
+def alike(name, known):
+    """Return a question that stands behind an unknown name, or nothing if no name is alike."""
+    found = get_close_matches(str(name), known, n=1)
+    return f" (did you mean {found[0]!r}?)" if found else ""
 
 
 def expected(cause):
@@ -71,14 +108,40 @@ def check_provider():
     for key in given:
         if key not in PROVIDER_KEYS[provider]:
             keys = ", ".join(PROVIDER_KEYS[provider]) or "no other key"
-            raise WorkflowError(
+            raise InputError(
                 f"configuration, exons.{key}: not for provider {provider}; expected {keys}"
             )
     if provider == "genscan" and "matrix" not in given:
-        raise WorkflowError(
+        raise InputError(
             "configuration, exons.matrix: no value; expected GENSCAN's parameter matrix, "
             "a file such as HumanIso.smat"
         )
+
+
+def check_models():
+    """Models and matrices must be there, under their names or as files."""
+    try:
+        from gpu_tools import errors
+        from gpu_tools.exons.model import load_model
+        from gpu_tools.formats.values.matrices import load_matrix
+        from gpu_tools.sites.model import load_sites
+    except ImportError:  # jobs have an environment of their own, and tell it themselves
+        return
+    wanted = {
+        "exons.model": load_model if "candidates" in methods() else None,
+        "sites.model": None if methods() == ["candidates"] else load_sites,
+        "proteins.matrix": load_matrix if config["proteins"]["source"] else None,
+        "annotation.site_model": load_sites if config["annotation"]["genome"] else None,
+        "annotation.matrix": load_matrix if config["annotation"]["genome"] else None,
+    }
+    for key, load in wanted.items():
+        section, name = key.split(".")
+        value = config[section][name]
+        if load and value is not None:
+            try:
+                load(value)
+            except errors.InputError as error:
+                raise InputError(f"configuration, {key}: {error}") from None
 
 
 def installed_version():
@@ -133,4 +196,6 @@ def segment_limits(name):
 
 check(config, "../schemas/config.schema.yaml", config_place)
 check_provider()
+if workflow.is_main_process:  # jobs read the rules, too
+    check_models()
 VERSION = installed_version()

@@ -5,13 +5,13 @@ def check_annotation():
     """There must be targets; only an exhaustive search takes the genome in parts."""
     own = config["annotation"]
     if not (own["proteins"] or own["cdnas"]):
-        raise WorkflowError(
+        raise InputError(
             "configuration, annotation: no targets; expected files in proteins or in cdnas"
         )
     if own["coding"] and not own["cdnas"]:
-        raise WorkflowError("configuration, annotation.coding: no cdnas; expected files of them")
+        raise InputError("configuration, annotation.coding: no cdnas; expected files of them")
     if own["search"] == "seeded" and own["genome_parts"] > 1:
-        raise WorkflowError(
+        raise InputError(
             "configuration, annotation.genome_parts: "
             f"{own['genome_parts']} with search seeded; expected 1"
         )

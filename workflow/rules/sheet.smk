@@ -1,21 +1,22 @@
 """Sheet of cases: read and checked; rows of patterns become cases."""
 
+import csv
 import glob
 import gzip
 import zlib
 from fnmatch import fnmatchcase
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
-import yaml
-
-OPTIONAL = ("record", "locus", "exons", "annotation")
 MISSING = ("", ".")
+# the columns that name the record of a base and of a target
+RECORD_COLUMNS = {"base": "record", "target": "target_record"}
 # what is fetched rather than read where it lies: services, addresses, files with a checksum
 SERVICES = ("ncbi:", "ensembl:")
 FETCHED = re.compile(r"ncbi:|ensembl:|https?://|.*#(sha256|md5)=")
 GZIP = b"\x1f\x8b"
+# bytes of a FASTA file without an index, at most, that is looked through for names
+LOOKED_THROUGH = 50_000_000
 
 
 class Base(NamedTuple):
@@ -34,27 +35,31 @@ class Target(NamedTuple):
 
     target: str
     target_fasta: str
+    target_record: str
 
 
 def sheet_error(line, text, column=None):
     """Return an error in a line of the sheet, or in the configured genes if there is no line."""
     place = f"{config['cases']}, line {line}" if line else "configuration, genes"
-    return WorkflowError(f"{place}{f', column {column}' if column else ''}: {text}")
+    return InputError(f"{place}{f', column {column}' if column else ''}: {text}")
 
 
 def read_rows(path):
     """Yield (line, values by column) of the sheet, without what is missing."""
     names = None
     try:
-        with open(path, encoding="utf-8") as stream:
+        # spreadsheets write a byte order mark, quotes, and tabs behind the last column
+        with open(path, encoding="utf-8-sig") as stream:
             for line, text in enumerate(stream, start=1):
-                fields = [field.strip() for field in text.rstrip("\r\n").split("\t")]
+                fields = [field.strip() for field in next(csv.reader([text], delimiter="\t"), [])]
+                while fields and not fields[-1]:
+                    fields.pop()
                 if names is None:
                     names = check_header(fields)
-                elif fields != [""]:
+                elif fields:
                     yield line, check_row(line, names, fields)
-    except (OSError, UnicodeError) as error:
-        raise WorkflowError(
+    except (OSError, UnicodeError, csv.Error) as error:
+        raise InputError(
             f"{path}: cannot be read as a sheet of cases ({error}); "
             "expected tab-separated text with a header line"
         ) from None
@@ -70,7 +75,8 @@ def check_header(names):
         if name not in COLUMNS["properties"] or names.count(name) > 1:
             what = "repeated" if name in COLUMNS["properties"] else "unknown"
             known = ", ".join(COLUMNS["properties"])
-            raise sheet_error(1, f"{what} column {name!r}; expected {known}")
+            hint = alike(name, COLUMNS["properties"]) if what == "unknown" else ""
+            raise sheet_error(1, f"{what} column {name!r}{hint}; expected {known}")
     for name in required:
         if name not in names:
             raise sheet_error(1, f"no column {name!r}; expected {', '.join(required)}")
@@ -116,8 +122,27 @@ def gene_rows():
             }
 
 
-def is_pattern(text):
-    return "*" in text or "?" in text
+def is_pattern(row, column):
+    """Tell whether the name of a base, or of a target, stands for records: it is none itself."""
+    name, file = row[column], row[f"{column}_fasta"]
+    if not ("*" in name or "?" in name) or name == row[RECORD_COLUMNS[column]]:
+        return False
+    return matching_files(file) is not None or name not in known_names(file)
+
+
+@cache
+def known_names(path, most=float("inf")):
+    """Return the names of a file's records as keys.
+
+    None are known of a file that is not there, or has no index and more than `most` bytes.
+    """
+    try:
+        if FETCHED.match(path) or not Path(path).is_file():
+            return {}
+        large = Path(path).stat().st_size > most
+        return dict.fromkeys((indexed_names(path) or ()) if large else record_names(path))
+    except (OSError, EOFError, UnicodeError, zlib.error):  # the rule that reads it tells why
+        return {}
 
 
 def files_of(line, row, column):
@@ -126,7 +151,7 @@ def files_of(line, row, column):
     files = matching_files(source)
     if files is None:
         return [source]
-    if not is_pattern(row[column]):
+    if not is_pattern(row, column):
         raise sheet_error(
             line, f"{row[column]!r} in all of {source}; expected * or another pattern", column
         )
@@ -146,7 +171,7 @@ def matching_files(source):
 def named(line, row, column):
     """Yield the name and file of each sequence that a row's base, or target, stands for."""
     name, files = row[column], files_of(line, row, column)
-    if not is_pattern(name):
+    if not is_pattern(row, column):
         yield name, files[0]
         return
     if FETCHED.match(files[0]):
@@ -160,8 +185,6 @@ def named(line, row, column):
         )
     for record, file in found:
         check_value(line, column, record)
-        if is_pattern(record):
-            raise sheet_error(line, f"the record {record!r} of {file} is a pattern", column)
         yield record, file
 
 
@@ -175,14 +198,19 @@ def records_in(line, path, column):
 
 
 @cache
-def record_names(path):
-    """Return the names of a FASTA file's records, by its index if there is one that fits it."""
+def indexed_names(path):
+    """Return the names of a FASTA file's records by its index, None without one that fits it."""
     try:
         from gpu_tools.formats.sequences.locus import names_by_index
     except ImportError:  # jobs have an environment of their own; to read the file takes longer
-        names = None
-    else:
-        names = names_by_index(path)
+        return None
+    return names_by_index(path)
+
+
+@cache
+def record_names(path):
+    """Return the names of a FASTA file's records."""
+    names = indexed_names(path)
     if names is not None:
         return names
     with open(path, "rb") as stream:
@@ -194,18 +222,24 @@ def record_names(path):
 
 def bases_of(line, row):
     """Return the base sequences of a row."""
-    if is_pattern(row["base"]):
-        for column in ("record", "locus"):
-            if row[column]:
-                what = f"{row[column]!r} for the pattern {row['base']}"
-                raise sheet_error(line, f"{what}; expected nothing", column)
+    check_pattern(line, row, "base", ("record", "locus"))
     rest = row["locus"], row["exons"], row["annotation"]
     return [Base(n, file, row["record"] or n, *rest) for n, file in named(line, row, "base")]
 
 
 def targets_of(line, row):
     """Return the targets of a row."""
-    return [Target(*found) for found in named(line, row, "target")]
+    check_pattern(line, row, "target", ("target_record",))
+    record = row["target_record"]
+    return [Target(name, file, record or name) for name, file in named(line, row, "target")]
+
+
+def check_pattern(line, row, column, others):
+    """A pattern goes without the columns that are for one sequence."""
+    for other in others:
+        if row[other] and is_pattern(row, column):
+            what = f"{row[other]!r} for the pattern {row[column]}"
+            raise sheet_error(line, f"{what}; expected nothing", other)
 
 
 def check_equal(known, item, line):
@@ -232,6 +266,16 @@ def check_base(base, line):
     without = not base.exons and not PROVIDER_KEYS[config["exons"]["provider"]]
     if without and "candidates" in methods():
         raise sheet_error(line, "no value; expected a file of candidate exons", "exons")
+
+
+def check_record(item, line):
+    """The record that a base or a target is must be in its file, if the file is here."""
+    column, file, own = item._fields[0], item[1], RECORD_COLUMNS[item._fields[0]]
+    record, known = getattr(item, own), known_names(file, LOOKED_THROUGH)
+    if known and record not in known:
+        hint = alike(record, known) or f"; expected one of its {len(known)} records"
+        place = column if record == item[0] else own
+        raise sheet_error(line, f"no record {record!r} in {file}{hint}", place)
 
 
 class Record(NamedTuple):
@@ -266,9 +310,12 @@ def read_cases():
         for pair in ((base.base, target.target) for base in of_row for target in others):
             if lines.setdefault(pair, line) != line:
                 raise sheet_error(line, f"{pair[0]} with {pair[1]} again; expected each case once")
+    if workflow.is_main_process:  # jobs read the rules, too
+        for item, line in (*bases.values(), *targets.values()):
+            check_record(item, line)
     if not lines and not config["annotation"]["genome"]:
         place = config["cases"] or "configuration, genes"
-        raise WorkflowError(
+        raise InputError(
             f"{place}: nothing there; expected at least one case below the header line"
         )
     known = ({name: item for name, (item, _) in found.items()} for found in (bases, targets))

@@ -1,12 +1,11 @@
 """Join the alignments of all batches; also runs by hand, see --help."""
 
-from pathlib import Path
-
 import click
 
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.rule import run_rule
 from gpu_tools.formats.merge import concatenate, merge_bam, merge_gff3
+from gpu_tools.formats.names import format_of
 
 FILES = {"multiple": True, "metavar": "FILE"}
 MERGE = {".gff3": merge_gff3, ".bed": concatenate, ".bam": merge_bam, ".txt": concatenate}
@@ -26,8 +25,8 @@ def command(gff3, bed, bam, txt, alignments, quiet):
     """Join the alignments of several batches, in their order."""
     inputs = {".gff3": gff3, ".bed": bed, ".bam": bam, ".txt": txt}
     for path in alignments:
-        suffix = Path(path).suffix
-        if suffix not in MERGE:
+        suffix = format_of(path, tuple(MERGE))
+        if suffix is None:
             raise click.BadParameter(f"{path}; expected a name in {', '.join(MERGE)}")
         if not inputs[suffix]:
             raise click.UsageError(f"no alignments to join to {path}; give {suffix[1:]} files")

@@ -32,6 +32,7 @@ def command(genome, hits, parts, threads, quiet, **more):
 
     files = annotation.GeneSetFiles.taken(more)
     limits, targets = annotation.limits_of(more), annotation.read_targets(more)
+    files.check_names(targets)
     records = GenomeRecords(read_fasta(genome))
     wanted = [
         AnnotationPart(Share(k, parts[0]), Share(tile, parts[1]))

@@ -140,15 +140,7 @@ KERNELS = {"O-ASM": o_asm, "w-SCAN": w_scan, "w-Shuffle": w_shuffle}
 
 
 class Problem:
-    """A pattern and a text on the device.
-
-    Parameters
-    ----------
-    pattern, text : ndarray of uint8
-        Codes; equal ones match.
-    costs : tuple of (int, int, int)
-        Insertion, deletion, substitution.
-    """
+    """Codes of a pattern and a text on the device; costs of insertion, deletion, substitution."""
 
     def __init__(self, pattern: NDArray[np.uint8], text: NDArray[np.uint8], costs=(1, 1, 1)):
         m, n = len(pattern), len(text)

@@ -144,16 +144,7 @@ def by_prefixes(text, powers, prefixes, lengths, patterns, hits, count):
 
 
 class Problem:
-    """Patterns and a text on the device.
-
-    Parameters
-    ----------
-    patterns : list of ndarray of uint8
-        Codes of each pattern.
-    text : ndarray of uint8
-    capacity : int
-        Occurrences that are recorded at most.
-    """
+    """Codes of patterns and a text on the device, and space for `capacity` occurrences."""
 
     def __init__(self, patterns: list[NDArray[np.uint8]], text, capacity: int = 1 << 22):
         sizes = np.array([len(pattern) for pattern in patterns])

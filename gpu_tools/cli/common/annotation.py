@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import click
 
@@ -15,21 +17,23 @@ from gpu_tools.annotate.options import (
     longest_intron_of,
 )
 from gpu_tools.cli.common import options, summary
-from gpu_tools.cli.common.credibility import acceptance
+from gpu_tools.cli.common.credibility import acceptance, tell
 from gpu_tools.cli.common.proteins import ProteinOptions, protein_scores, read_proteins
 from gpu_tools.errors import InputError, ScoringError
+from gpu_tools.formats.alignments.gtf import check_gtf_name
 from gpu_tools.formats.files import check_writable
+from gpu_tools.formats.names import format_of, uncompressed_name
 from gpu_tools.formats.sequences.fasta import read_fasta
 
 _ENDS = ("global", "free-target")
 _DEFAULTS = AnnotationOptions()
-_SCORES = ("matrix", "gap_open", "gap_extend", "frameshift", "stop", "genetic_code")
+_SCORES = ("matrix", "gap_open", "gap_extend", "frameshift", "stop", "genetic_code", "keep_ends")
 _LIMITS = (
     "search", "max_intron", "longest_gene", "max_evalue", "min_identity", "min_coverage",
     "isoforms", "batch",
 )  # fmt: skip
 
-_OTHER_FORMATS = (".gtf", ".bed", ".sam", ".bam", ".paf")
+_OTHER_FORMATS = (".bed", ".sam", ".bam", ".paf")
 
 genome = click.option("--genome", required=True, metavar="FASTA", help="The genome.")
 
@@ -40,7 +44,12 @@ search = options.added(
     ),
     click.option(
         "--cdnas", multiple=True, metavar="FASTA",
-        help="cDNAs of related genes, in reading direction. Repeatable.",
+        help="cDNAs of related genes. Repeatable.",
+    ),
+    click.option(
+        "--stranded", is_flag=True,
+        help="With --cdnas: all of them are in reading direction. Without this both directions of "
+        "each are tried, and one that fits clearly better reversed is taken so.",
     ),
     click.option(
         "--site-model", required=True, metavar="NAME|FILE",
@@ -100,17 +109,17 @@ kept = options.added(
 """Adds the options of what a run keeps."""
 
 
-def _as_gff3(context: click.Context, param: click.Parameter, value: str) -> str:
+def _as_gene_set(context: click.Context, param: click.Parameter, value: str) -> str:
     """Refuse a name by which readers would take the gene set for another format."""
-    if value.lower().endswith(_OTHER_FORMATS):
+    if uncompressed_name(value).endswith(_OTHER_FORMATS):
         raise click.BadParameter(
-            f"{value!r}: the gene set is GFF3; gffread -T turns it into GTF, --bed into BED"
+            f"{value!r}: the gene set is GFF3 or GTF; gffread --bed turns it into BED"
         )
     return value
 
 
 files = options.added(
-    options.output_of("Gene set in GFF3", callback=_as_gff3),
+    options.output_of("Gene set in GFF3, or GTF if it ends in .gtf,", callback=_as_gene_set),
     click.option("--table", metavar="TSV", help="Also write a table of the genes."),
     click.option("--targets-table", metavar="TSV", help="Also write a table of the targets."),
     click.option(
@@ -143,11 +152,21 @@ class GeneSetFiles:
         check_writable(*vars(own).values())
         return own
 
+    @property
+    def is_gtf(self) -> bool:
+        """Whether the gene set is written as GTF."""
+        return format_of(self.output, (".gtf",)) is not None
+
+    def check_names(self, targets: list) -> None:
+        """Raise `InputError` for the name of a target that the gene set cannot hold."""
+        for name in (one.name for some in targets for one in some.sequences if self.is_gtf):
+            check_gtf_name(name)
+
     def write(self, found, genome) -> None:
         """Write a `GenomeAnnotation`, and note how many genes and targets it has."""
-        from gpu_tools.annotate import gff3, tables
+        from gpu_tools.annotate import gff3, gtf, tables
 
-        gff3.write_gene_set(self.output, found)
+        (gtf if self.is_gtf else gff3).write_gene_set(self.output, found)
         if self.table:
             tables.write_gene_table(self.table, found)
         if self.targets_table:
@@ -158,12 +177,26 @@ class GeneSetFiles:
             tables.write_coding_sequences(self.cds_sequences, found, genome)
         if self.summary:
             tables.write_summary(self.summary, found, genome)
+        tell(
+            tables.reversed_targets(found), "cDNA",
+            "taken as the reverse complement, which fits clearly better",
+        )  # fmt: skip
+        _tell_ends(tables.with_unaligned_ends(found))
         with_hit = sum(target.loci > 0 for target in found.targets)
         mrnas = sum(len(gene.transcripts) for gene in found.genes)
         summary.note(
             summary.counted(len(found.genes), "gene"), summary.counted(mrnas, "mRNA"),
             f"{with_hit:,} of {summary.counted(len(found.targets), 'target')} found",
         )  # fmt: skip
+
+
+def _tell_ends(names: list[str]) -> None:
+    """Warn of mRNAs whose proteins are not aligned up to their ends."""
+    tell(
+        names, "mRNA",
+        "of proteins with an end that is aligned to nothing (coverage below 1): its exons may lie "
+        "beyond --max-intron or a contig's end, or be missing",
+    )  # fmt: skip
 
 
 def limits_of(values: dict) -> AnnotationOptions:
@@ -197,14 +230,17 @@ def read_targets(values: dict) -> list:
     sites, found = load_sites(values["site_model"]), []
     scores = {name: values[name] for name in _SCORES}
     own = ProteinOptions(None, **scores, protein_sequences=None, cds_sequences=None, show=None)
+    names: set[str] = set()
     if proteins:
-        sequences = [one for path in proteins for one in read_proteins(path, "--cdnas").values()]
-        found.append(protein_targets(sequences, sites, own.scoring(ends or "global")))
+        read = partial(read_proteins, nucleotides="--cdnas")
+        sequences = [one for path in proteins for one in _named_once(path, read, names)]
+        scoring = own.scoring(ends or "global")
+        found.append(protein_targets(sequences, sites, scoring, own.keep_ends))
     if cdnas:
-        sequences = _read_cdnas(cdnas)
+        sequences = [one for path in cdnas for one in _named_once(path, _read_cdnas, names)]
         scoring = SplicedScoring(ends=ends or GENE_SCORING.ends)
         reading = "complete" if values["coding"] else "any"
-        found.append(cdna_targets(sequences, sites, scoring, reading))
+        found.append(cdna_targets(sequences, sites, scoring, reading, values["stranded"]))
     try:
         for some in found:
             some.null  # noqa: B018  (raises)
@@ -213,9 +249,21 @@ def read_targets(values: dict) -> list:
     return found
 
 
-def _read_cdnas(paths) -> list:
+def _named_once(path: str, read: Callable[[str], dict], names: set[str]) -> list:
+    """Return the targets of a file, none of which has the name of one before."""
+    found = read(path)
+    if again := next((name for name in found if name in names), None):
+        raise InputError(
+            "a target of that name has been read from another file", path=path, record=again,
+            expected="a name for each target",
+        )  # fmt: skip
+    names.update(found)
+    return list(found.values())
+
+
+def _read_cdnas(path: str) -> dict:
     try:
-        return [one for path in paths for one in read_fasta(path)]
+        return {one.name: one for one in read_fasta(path)}
     except InputError as error:
         raise error.hinted("proteins go to --proteins") from None
 
@@ -223,5 +271,6 @@ def _read_cdnas(paths) -> list:
 def _check_usage(values: dict) -> None:
     if not (values["proteins"] or values["cdnas"]):
         raise click.UsageError("give --proteins or --cdnas")
-    if values["coding"] and not values["cdnas"]:
-        raise click.UsageError("--coding needs --cdnas")
+    for name in ("coding", "stranded"):
+        if values[name] and not values["cdnas"]:
+            raise click.UsageError(f"--{name} needs --cdnas")

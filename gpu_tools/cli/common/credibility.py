@@ -11,10 +11,13 @@ import click
 
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.progress import progress
-from gpu_tools.model.calibration import null_laws, with_evalues
+from gpu_tools.cli.common.summary import counted
+from gpu_tools.errors import ScoringError
+from gpu_tools.model.calibration import least_evalues, null_laws, with_evalues
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.sequences import reverse_complement
-from gpu_tools.model.significance import Gumbel, NullModel
+from gpu_tools.model.significance import NOT_CREDIBLE, Gumbel, NullModel
+from gpu_tools.splicing.chance import SHUFFLES, is_doubtful, judged_in_place
 from gpu_tools.splicing.shuffles import (
     LEAST_SHUFFLES,
     begins_with_start,
@@ -24,8 +27,6 @@ from gpu_tools.splicing.shuffles import (
 
 _log = logging.getLogger(__name__)
 _FRACTION = options.NumberRange(0, 1)
-_CLEARLY = 5.0
-"""Scales of the law by which a reverse complement scores higher if that is told."""
 
 acceptance = options.added(
     click.option(
@@ -89,8 +90,8 @@ class Run:
     cases : list of Case or of SiteCase
     align : callable
         Aligns a list of cases by the same scores on the same device; takes ``progress``.
-    null : NullModel or None
-        The shipped model of unrelated targets' scores, if there is one.
+    null : callable
+        Gives the model of unrelated targets' scores; raises `ScoringError` if none is known.
     reading : {"any", "complete", "incomplete"}
     shuffles : int or None
         Shuffled targets of each case; None for the shipped model.
@@ -102,24 +103,42 @@ class Run:
 
     cases: list
     align: Callable[..., Sequence[SplicedAlignment]]
-    null: NullModel | None
+    null: Callable[[], NullModel]
     reading: str
     shuffles: int | None
     nucleotides: bool = True
     doubtful: Callable[..., bool] = lambda case, result: False
 
-    def laws(self, progress: Callable[[int], None]) -> list[Gumbel | None]:
-        """Return the law of each case's best score; None where it is not known."""
+    def laws(self, progress: Callable[[int], None], limit: float) -> list[Gumbel | None]:
+        """Return the law of each case's best score; None where it is not known.
+
+        Targets that are too short for an E-value within the limit have `NOT_CREDIBLE` then.
+        """
         if self.shuffles:
             align = partial(self.align, progress=progress)
             return shuffled_laws(self.cases, align, self.shuffles, self.reading != "any")
-        if self.null:
-            return null_laws(self.null, self.cases)
-        _log.warning(
-            "no E-values: no parameters are shipped for these scores, so that every chain counts "
-            "as credible; --shuffles 100 computes E-values"
-        )
-        return [None] * len(self.cases)
+        try:
+            return null_laws(self.null(), self.cases)
+        except ScoringError as error:
+            _log.warning(
+                "%s: every chain counts as credible; --shuffles 100 computes E-values", error
+            )
+        return [NOT_CREDIBLE if e > limit else None for e in least_evalues(self.cases)]
+
+    def judged(
+        self, cases: list, results: Sequence[SplicedAlignment], laws: list[Gumbel | None],
+        quiet: bool,
+    ) -> list[SplicedAlignment]:  # fmt: skip
+        """Return results with E-values, by the laws and where these leave doubts by chance."""
+        results = with_evalues(results, laws)
+        if self.shuffles:
+            return results
+        doubtful = [case for case, one, law in zip(cases, results, laws, strict=True)
+                    if is_doubtful(one.evalue, law)]  # fmt: skip
+        total = SHUFFLES * sum(case.cells for case in doubtful)
+        with progress("shuffling doubtful targets", total, quiet) as done:
+            align = partial(self.align, progress=done)
+            return judged_in_place(cases, results, laws, align, self.reading != "any")
 
     def tell_reversed(
         self, results: list[SplicedAlignment], laws: list[Gumbel | None], wanted: Acceptance,
@@ -140,12 +159,13 @@ class Run:
                 or (accepts[k] and self.doubtful(self.cases[k], result))
             )
         ]  # fmt: skip
-        turned = self._align_turned([_turned(self.cases[k]) for k in chosen], quiet)
-        found = with_evalues(turned, [laws[k] for k in chosen])
+        turned = [_turned(self.cases[k]) for k in chosen]
+        aligned = self._align_turned(turned, quiet)
+        found = self.judged(turned, aligned, [laws[k] for k in chosen], quiet)
         names = dict.fromkeys(
             other.target for k, other in zip(chosen, found, strict=True)
             if wanted.accepts(other)
-            and other.score - results[k].score >= _CLEARLY * laws[k].scale
+            and laws[k].is_clearly_above(other.score, results[k].score)
         )  # fmt: skip
         _tell(list(names), "fit clearly better as their reverse complement")
 
@@ -173,6 +193,13 @@ def tell_codons(targets: Sequence, reading: str, ends: str) -> None:
         "do not begin with a start codon or do not end with a stop codon, as --coding expects (see "
         "--incomplete, --ends free-target)",
     )
+
+
+def tell(names: list[str], kind: str, what: str) -> None:
+    """Warn of things of a kind that have something in common, if there are any."""
+    if names:
+        shown = ", ".join(names[:3]) + (" ..." if len(names) > 3 else "")
+        _log.warning("%s %s: %s", counted(len(names), kind), what, shown)
 
 
 def _tell(names: list[str], what: str) -> None:

@@ -3,49 +3,56 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import groupby
 
 import click
+import numpy as np
 
 from gpu_tools.errors import InputError
 from gpu_tools.formats.exons.bed import read_intervals
 from gpu_tools.formats.matches import MatchRow
 from gpu_tools.formats.sequences.fasta import read_fasta
-from gpu_tools.formats.sequences.locus import cut_loci
-from gpu_tools.model.locus import COORDINATES, Loci, Locus, may_be_locus
+from gpu_tools.formats.sequences.locus import cut_regions
+from gpu_tools.model.locus import COORDINATES, Loci, Locus, RecordRegion, may_be_locus
 from gpu_tools.model.sequences import Sequence, SequenceChunk, encode
 
-Region = Locus | str
+Region = RecordRegion | str
 """A region of a record, or the name of a BED file of regions."""
 
 
 class RegionType(click.ParamType):
-    """NAME:START-END, 1-based and inclusive, or a BED file."""
+    """A record or a part of it, NAME:START-END, 1-based and inclusive, or a BED file."""
 
     name = "region"
 
     def convert(self, value, param, context):
-        """Return a `Locus`, or the file's name."""
-        if isinstance(value, Locus):
+        """Return a `RecordRegion`, or the file's name."""
+        if isinstance(value, RecordRegion):
             return value
-        locus = Locus.parse(value)
-        if locus is None and not os.path.isfile(value):  # noqa: PTH113  (no text is an error to it)
+        region = RecordRegion.parse(value)
+        if region and region.record != value:
+            return region
+        if os.path.isfile(value):  # noqa: PTH113  (no text is an error to it)
+            return value
+        if region is None:
             self.fail(
-                f"{value!r} is neither NAME:START-END, 1-based, START not after END, nor a file",
+                f"{value!r} is neither NAME:START-END, 1-based, START not after END, nor a record, "
+                "nor a file",
                 param,
                 context,
             )
-        return locus or value
+        return region
 
 
 def region_of(what: str) -> Callable:
     """Return the option --region of a command that reads `what`, as messages call it."""
     return click.option(
-        "--region", "regions", multiple=True, type=RegionType(), metavar="NAME:START-END|BED",
-        help=f"Take only this region out of {what}, by the index of the file: 1-based and "
-        "inclusive, commas allowed; or the regions of a BED file. Repeatable.",
+        "--region", "regions", multiple=True, type=RegionType(), metavar="NAME[:START-END]|BED",
+        help=f"Take only this record, or region of it, out of {what}, by the index of the file: "
+        "1-based and inclusive, commas allowed, either bound may be missing; or the regions of a "
+        "BED file. Repeatable.",
     )  # fmt: skip
 
 
@@ -62,12 +69,15 @@ def read_loci(path: str, regions: Iterable[Region], encode: Callable = encode) -
     Raises
     ------
     InputError
-        As `read_fasta`, or if a region does not lie within a record of the file, a BED file of
-        regions is bad, or a header's locus ends behind its record.
+        As `read_fasta`, or if a region names no record of the file or begins behind it, a BED file
+        of regions is bad, or a header's locus ends behind its record.
     """
-    wanted = dict.fromkeys(locus for region in regions for locus in _loci_of(region))
-    found = cut_loci(path, wanted, encode=encode) if wanted else read_fasta(path, encode)
-    with _errors_of(path):
+    wanted = dict.fromkeys(one for region in regions for one in _regions_of(region))
+    if wanted:
+        found = list({s.name: s for s in cut_regions(path, wanted, encode)}.values())
+    else:
+        found = read_fasta(path, encode)
+    with errors_of(path):
         for sequence in found:
             Locus.of(sequence)
     return found
@@ -75,22 +85,51 @@ def read_loci(path: str, regions: Iterable[Region], encode: Callable = encode) -
 
 def place(path: str, sequences: Iterable[Sequence], coordinates: str) -> Loci:
     """Return where the sequences of a file lie; headers that contradict are bad input."""
-    with _errors_of(path):
+    with errors_of(path):
         return Loci(sequences, coordinates)
 
 
 @contextmanager
-def _errors_of(path: str) -> Iterator[None]:
+def errors_of(path: str) -> Iterator[None]:
+    """Have errors name a file, unless they name one."""
     try:
         yield
     except InputError as error:
         raise error.located(path=path) from None
 
 
-def _loci_of(region: Region) -> list[Locus]:
-    if isinstance(region, Locus):
+@contextmanager
+def errors_of_records(names: Mapping[str, Iterable[str]]) -> Iterator[None]:
+    """Have an error about a record name the one file, of those of `names`, that has it."""
+    try:
+        yield
+    except InputError as error:
+        files = [path for path, known in names.items() if error.record in set(known)]
+        raise error.located(path=files[0] if len(files) == 1 else None) from None
+
+
+def _regions_of(region: Region) -> list[RecordRegion]:
+    if isinstance(region, RecordRegion):
         return [region]
-    return [Locus(name, start, end) for name, start, end in read_intervals(region)]
+    return [RecordRegion(name, start, end) for name, start, end in read_intervals(region)]
+
+
+def joined(sequences: Iterable[Sequence]) -> list[Sequence]:
+    """Return loci, those of a record that overlap as one, by position within each record."""
+    order, found = {}, []
+    for sequence in sequences:
+        order.setdefault(Locus.of(sequence).record, []).append(sequence)
+    for sequences in order.values():
+        for sequence in sorted(sequences, key=Locus.of):
+            before, locus = found[-1] if found else None, Locus.of(sequence)
+            last = before and Locus.of(before)
+            if last and last.record == locus.record and locus.start < last.end:
+                codes = np.concatenate([before.codes, sequence.codes[last.end - locus.start :]])
+                whole = last._replace(end=max(last.end, locus.end))
+                found[-1] = Sequence(whole.name, codes, whole.header(whole.name))
+            else:
+                found.append(sequence)
+    return found
 
 
 def names_of(sequences: Iterable[Sequence]) -> dict[str, list[str]]:

@@ -12,6 +12,7 @@ from gpu_tools.cli.common import loci
 from gpu_tools.cli.common.options import added
 from gpu_tools.cli.common.summary import counted, note
 from gpu_tools.errors import InputError
+from gpu_tools.formats.compression import is_compressed_name
 from gpu_tools.formats.files import open_binary
 from gpu_tools.formats.matches import MatchRow, write_matches
 from gpu_tools.formats.sequences.chunks import stream_bytes, stream_fasta
@@ -104,6 +105,6 @@ def write_and_note(
 
 def size(paths: tuple[str, ...]) -> int:
     """Return about how many symbols files hold; 0 if that is not known before reading."""
-    if any(not Path(path).is_file() or path.endswith(".gz") for path in paths):
+    if any(not Path(path).is_file() or is_compressed_name(path) for path in paths):
         return 0
     return sum(Path(path).stat().st_size for path in paths)

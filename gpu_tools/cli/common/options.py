@@ -15,6 +15,8 @@ from gpu_tools.cli.common.summary import summed_up
 from gpu_tools.cli.common.warming import compiling_side_by_side
 from gpu_tools.errors import DeviceError, printable
 from gpu_tools.formats.files import check_not_read, check_writable
+from gpu_tools.formats.names import format_of
+from gpu_tools.formats.odd import odd_items
 from gpu_tools.hardware.device import cpu_threads, is_specification, list_gpus, resolve
 from gpu_tools.hardware.reservation import reserved
 from gpu_tools.model.resources import installed_version
@@ -110,11 +112,43 @@ def one_of_suffixes(suffixes: tuple[str, ...]) -> Callable:
 
     def check(context: click.Context, param: click.Parameter, value: str | tuple[str, ...] | None):
         for path in (value,) if isinstance(value, str) else value or ():
-            if not path.lower().endswith(suffixes):
+            if format_of(path, suffixes) is None:
                 raise click.BadParameter(f"{path!r} does not end in one of {', '.join(suffixes)}")
         return value
 
     return check
+
+
+def alignments_of(suffixes: tuple[str, ...], more: str = "") -> Callable:
+    """Return --alignments and --alignments-format; `more` is what help says of a format."""
+
+    def check(context: click.Context, param: click.Parameter, paths: tuple[str, ...]):
+        format, names = context.params.get("alignments_format"), ", ".join(suffixes)
+        unknown = [path for path in paths if format_of(path, suffixes) is None]
+        if unknown and not format:
+            raise click.BadParameter(
+                f"{unknown[0]!r} does not end in one of {names}; give --alignments-format"
+            )
+        if format and not unknown:
+            raise click.UsageError(
+                f"--alignments-format is for a file of --alignments that does not end in one of "
+                f"{names}, such as -"
+            )
+        return paths
+
+    formats = tuple(suffix.removeprefix(".") for suffix in suffixes)
+    return added(
+        click.option(
+            "--alignments", multiple=True, metavar="FILE", callback=check,
+            help=f"Also write the alignments; the suffix ({', '.join(suffixes)}) chooses the "
+            f"format{more}. May be given several times.",
+        ),
+        click.option(
+            "--alignments-format", type=click.Choice(formats), is_eager=True,
+            help="Format of a file of --alignments whose suffix does not choose it, such as - for "
+            "standard output.",
+        ),
+    )  # fmt: skip
 
 
 def added(*options: Callable) -> Callable:
@@ -246,6 +280,10 @@ def _compilation_logged() -> Iterator[None]:
 
 
 _common = added(
+    click.option(
+        "--strict", is_flag=True,
+        help="Odd records of inputs are errors, not left out with a warning.",
+    ),
     click.option("--quiet", is_flag=True, help="Neither progress nor summary on standard error."),
     click.option(
         "--log-level", type=click.Choice(("debug", "info", "warning", "error")), default="warning",
@@ -259,7 +297,7 @@ _common = added(
 
 
 def common(function: Callable) -> Callable:
-    """Add --quiet, --log-level and --debug to a command; it receives ``quiet``.
+    """Add --strict, --quiet, --log-level and --debug to a command; it receives ``quiet``.
 
     Whether its outputs can be written, and replace none of its inputs, is looked at before anything
     is read.
@@ -268,13 +306,13 @@ def common(function: Callable) -> Callable:
     """
 
     @functools.wraps(function)
-    def compiling(**options):
+    def compiling(strict: bool, **options):
         context = click.get_current_context()
         _log.info("%s %s", context.command_path, installed_version())
         check_writable(*outputs_of(options))
         check_not_read(outputs_of(options), _inputs_of(options))
         with summed_up(context, options), compiling_side_by_side(context, options):
-            with _compilation_logged():
+            with _compilation_logged(), odd_items(strict):
                 return function(**options)
 
     return _common(compiling)

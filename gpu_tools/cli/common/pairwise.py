@@ -8,7 +8,7 @@ from typing import NamedTuple
 import click
 
 from gpu_tools.cli.common import loci
-from gpu_tools.cli.common.options import added, one_of_suffixes
+from gpu_tools.cli.common.options import added, alignments_of
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.formats.alignments.pairwise import SUFFIXES
 from gpu_tools.formats.values.matrices import SHIPPED, load_matrix
@@ -50,11 +50,7 @@ options = added(
         "--gap-extend", type=click.IntRange(min=0), default=4, show_default=True, metavar="N",
         help="Penalty of each further symbol; at most --gap-open.",
     ),
-    click.option(
-        "--alignments", multiple=True, metavar="FILE", callback=one_of_suffixes(SUFFIXES),
-        help=f"Also write the alignments; the suffix ({', '.join(SUFFIXES)}) chooses the format; "
-        ".sam is for nucleotides. May be given several times.",
-    ),
+    alignments_of(SUFFIXES, "; .sam is for nucleotides"),
     loci.coordinates,
 )  # fmt: skip
 """Adds the shared options; see `scoring_of` and `read_pairs` for what they become."""
@@ -79,6 +75,7 @@ class PairInputs(NamedTuple):
 
     pairs: list[tuple[Sequence, Sequence]]
     loci: PairLoci
+    names: dict[str, list[str]]
 
 
 def read_pairs(
@@ -92,6 +89,7 @@ def read_pairs(
     if [*queries, subject].count("-") > 1:
         raise InputError("more than one input is standard input", path="-")
     subjects, found = _read(subject, scoring, regions), {}
+    names = {subject: [record.name for record in subjects]}
     for path in queries:
         for query in _read(path, scoring):
             if query.name in found:
@@ -100,11 +98,12 @@ def read_pairs(
                     record=query.name, expected="a name for each query",
                 )  # fmt: skip
             found[query.name] = query
+            names.setdefault(path, []).append(query.name)
     placed = PairLoci(
         loci.place(" ".join(queries), found.values(), coordinates),
         loci.place(subject, subjects, coordinates),
     )
-    return PairInputs([(q, s) for q in found.values() for s in subjects], placed)
+    return PairInputs([(q, s) for q in found.values() for s in subjects], placed, names)
 
 
 def _read(path: str, scoring: AffineScoring, regions=()) -> list[Sequence]:

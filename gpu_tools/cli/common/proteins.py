@@ -7,11 +7,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import click
+import numpy as np
+from numpy.typing import NDArray
 
 from gpu_tools.cli.common.options import added, count
 from gpu_tools.errors import InputError, ScoringError
+from gpu_tools.formats.alignments import SUFFIXES
 from gpu_tools.formats.alignments.proteins import coding_sequence, place_of, translated
 from gpu_tools.formats.alignments.show import write_shown
+from gpu_tools.formats.names import format_of
+from gpu_tools.formats.odd import OddItems
 from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
 from gpu_tools.formats.values.matrices import SHIPPED, load_matrix
 from gpu_tools.model.genetic_codes import GENETIC_CODES, STANDARD
@@ -56,6 +61,11 @@ protein_scores = added(
         "--genetic-code", type=int, default=STANDARD, show_default=True, metavar="N",
         help=f"With --proteins: NCBI's number of the code, {', '.join(map(str, GENETIC_CODES))}.",
     ),
+    click.option(
+        "--keep-ends", is_flag=True,
+        help="With --proteins: align all residues, though those at an end are like nothing that "
+        "is there.",
+    ),
 )  # fmt: skip
 """Adds the options of the scores of proteins to a command."""
 
@@ -93,6 +103,7 @@ class ProteinOptions:
     frameshift: int
     stop: int
     genetic_code: int
+    keep_ends: bool
     protein_sequences: str | None
     cds_sequences: str | None
     show: str | None
@@ -133,12 +144,13 @@ def check_protein_usage(context: click.Context, alignments: Iterable[str]) -> No
     if options["proteins"] and options["exons"] and options["ends"] == "free":
         raise click.UsageError("--proteins with --exons needs whole candidates, not --ends free")
     for path in alignments:
-        if options["proteins"] and path.lower().endswith(NO_PROTEINS):
+        chosen = format_of(path, SUFFIXES) or f".{options['alignments_format']}"
+        if options["proteins"] and chosen in NO_PROTEINS:
             raise click.UsageError(f"{path}: SAM and BAM hold no proteins; write .paf or .gff3")
 
 
 def read_proteins(path: str, nucleotides: str = "--targets") -> dict[str, ProteinSequence]:
-    """Read proteins by name, a stop at the end left out.
+    """Read proteins by name, a stop at the end, ``*`` or ``.``, left out.
 
     Parameters
     ----------
@@ -150,10 +162,10 @@ def read_proteins(path: str, nucleotides: str = "--targets") -> dict[str, Protei
     Raises
     ------
     InputError
-        As `read_fasta`, or if a record has no residue, or looks like nucleotides.
+        As `read_fasta`, or if no record has a residue, or one looks like nucleotides.
     """
-    found = {}
-    for record in read_fasta(path, encode_protein):
+    found, odd = {}, OddItems("records without a residue, left out")
+    for record in read_fasta(path, _encode_target):
         letters = decode_protein(record.codes)
         if len(letters) >= _LONG_ENOUGH and set(letters) <= _ONLY_NUCLEOTIDES:
             raise InputError(
@@ -162,9 +174,18 @@ def read_proteins(path: str, nucleotides: str = "--targets") -> dict[str, Protei
             )  # fmt: skip
         residues = record.codes[:-1] if letters.endswith("*") else record.codes
         if not len(residues):
-            raise InputError("no residue", path=path, record=record.name, expected="amino acids")
+            odd.add(InputError("no residue", path=path, record=record.name, expected="amino acids"))
+            continue
         found[record.name] = ProteinSequence(record.name, residues, record.description)
+    if not found:
+        raise odd.first
+    odd.tell()
     return found
+
+
+def _encode_target(symbols: bytes) -> NDArray[np.uint8]:
+    """Encode a protein, at whose end gffread writes a stop as ``.``."""
+    return encode_protein(symbols[:-1] + b"*" if symbols.endswith(b".") else symbols)
 
 
 def write_proteins(

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import click
 
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.summary import counted, note
-from gpu_tools.exons.accuracy import Accuracy, compare_exons
-from gpu_tools.exons.transcripts import compare_transcripts
-from gpu_tools.exons.transcripts import overlapping as overlapping_ones
+from gpu_tools.errors import InputError
+from gpu_tools.exons.accuracy import Accuracy, check_in_common, compare_exons, compare_transcripts
+from gpu_tools.exons.accuracy import overlapping as overlapping_ones
 from gpu_tools.formats.exons.annotation import read_annotated_exons
 from gpu_tools.formats.exons.intervals import read_exons
-from gpu_tools.formats.exons.transcripts import read_transcripts
+from gpu_tools.formats.exons.transcripts import TranscriptExons, read_transcripts
 from gpu_tools.formats.tables import write_table
 
 COLUMNS = ("level", "annotated", "predicted", "true", "sensitivity", "precision", "f1")
@@ -51,16 +51,23 @@ def command(
     if overlapping and not transcripts:
         raise click.UsageError("--overlapping needs --transcripts")
     if transcripts:
-        levels = _of_transcripts(candidates, truth, overlapping)
+        sides = read_transcripts(candidates), read_transcripts(truth)
+        names = [dict.fromkeys(one.record for one in side) for side in sides]
     else:
-        levels = compare_exons(read_exons(candidates), read_annotated_exons(truth))
+        names = sides = read_exons(candidates), read_annotated_exons(truth)
+    try:
+        check_in_common(*names)
+    except InputError as error:
+        raise InputError(error.problem, path=candidates, expected=f"names of {truth}") from None
+    levels = _of_transcripts(sides, overlapping) if transcripts else compare_exons(*sides)
     write_table(output, COLUMNS, (_row(level, figures) for level, figures in levels.items()))
     name, figures = next(item for item in levels.items() if item[0] != "nucleotide")
     note(counted(figures.predicted, "candidate"), counted(figures.annotated, f"annotated {name}"))
 
 
-def _of_transcripts(candidates: str, truth: str, overlapping: bool) -> dict[str, Accuracy]:
-    sides = read_transcripts(candidates), read_transcripts(truth)
+def _of_transcripts(
+    sides: Sequence[list[TranscriptExons]], overlapping: bool
+) -> dict[str, Accuracy]:
     if overlapping:
         sides = [
             list(overlapping_ones(one, other)) for one, other in (sides, sides[::-1])

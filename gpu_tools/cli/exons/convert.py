@@ -50,7 +50,12 @@ def command(
     only = names[0] if len(names) == 1 else None
     found = intervals.read_exons(exons, from_format, only, placed.record_lengths)
     _check_known((exons, base), found, {*names, *placed.record_lengths})
-    intervals.write_exons(output, _on_records(found, placed), to_format, placed.record_lengths)
+    on_records = _on_records(found, placed)
+    if not loci.has_loci(sequences):  # of loci a record's length may not be known
+        with loci.errors_of(exons):
+            for name, candidates in on_records.items():
+                candidates.check_within(placed.record_lengths[name], name)
+    intervals.write_exons(output, on_records, to_format, placed.record_lengths)
     note(counted(sum(map(len, found.values())), "exon"))
 
 

@@ -11,10 +11,7 @@ import click
 from gpu_tools.cli.common import loci, options
 from gpu_tools.cli.common.progress import progress
 from gpu_tools.cli.common.summary import counted, note
-from gpu_tools.exons.providers.augustus import Augustus
-from gpu_tools.exons.providers.builtin import Builtin
-from gpu_tools.exons.providers.genscan import Genscan
-from gpu_tools.exons.providers.program import end_programs
+from gpu_tools.exons.providers import Augustus, Builtin, Genscan, end_programs
 from gpu_tools.formats.exons.intervals import write_exons
 from gpu_tools.hardware.device import cpu_threads
 

@@ -9,8 +9,7 @@ import click
 from gpu_tools.cli.common import loci, options
 from gpu_tools.cli.common.summary import counted, note
 from gpu_tools.errors import InputError
-from gpu_tools.exons.training import train
-from gpu_tools.exons.training.reading import annotated_sequences
+from gpu_tools.exons.training import annotated_sequences, train
 from gpu_tools.formats.exons.coding import read_coding
 from gpu_tools.formats.exons.codons import read_codon_usage
 from gpu_tools.formats.files import open_output
@@ -54,8 +53,6 @@ def command(
     if not name:
         raise click.BadParameter("a model needs a name", param_hint="--name")
     coding = read_coding(annotation)
-    if not coding:
-        raise InputError("no CDS", path=annotation, expected="an annotation with features CDS")
     sequences = loci.read_loci(base, ())
     try:
         records = annotated_sequences(sequences, _on_sequences(coding, sequences))

@@ -41,9 +41,7 @@ flank = click.option(
 
 
 @click.command("cut")
-@click.option(
-    "--fasta", required=True, metavar="FILE", help="FASTA or FASTQ; plain, gzip or bgzip."
-)
+@click.option("--fasta", required=True, metavar="FILE", help="FASTA or FASTQ; plain or compressed.")
 @click.option(
     "--record", metavar="NAME", help="Record to cut from.  [default: the only one of the file]"
 )

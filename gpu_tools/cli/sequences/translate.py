@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 @click.command("translate")
 @click.option(
     "--fasta", required=True, multiple=True, metavar="FILE",
-    help="cDNAs, FASTA or FASTQ; plain, gzip or bgzip. May be given several times.",
+    help="cDNAs, FASTA or FASTQ; plain or compressed. May be given several times.",
 )  # fmt: skip
 @click.option(
     "--nucleotides", is_flag=True,

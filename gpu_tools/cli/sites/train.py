@@ -10,15 +10,20 @@ import click
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.summary import counted, note
 from gpu_tools.errors import InputError
-from gpu_tools.exons.training.reading import annotated_sequences
+from gpu_tools.exons.training import annotated_sequences
 from gpu_tools.formats.exons.coding import read_coding
 from gpu_tools.formats.files import STANDARD_STREAM, check_writable, open_output
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.formats.tables import write_table
 from gpu_tools.model.annotation import AnnotatedSequence
 from gpu_tools.model.json_model import model_to_json
-from gpu_tools.sites.census import CENSUS_COLUMNS, IntronCensus, census_of, census_rows
-from gpu_tools.sites.training import train_sites
+from gpu_tools.sites.training import (
+    CENSUS_COLUMNS,
+    IntronCensus,
+    census_of,
+    census_rows,
+    train_sites,
+)
 
 _log = logging.getLogger(__name__)
 
@@ -76,8 +81,6 @@ def _read(genome: str, annotation: str) -> tuple[list[AnnotatedSequence], Intron
     if genome == annotation == STANDARD_STREAM:
         raise InputError("more than one input is standard input", path=STANDARD_STREAM)
     coding = read_coding(annotation)
-    if not coding:
-        raise InputError("no CDS", path=annotation, expected="an annotation with features CDS")
     try:
         records = annotated_sequences(read_fasta(genome), coding)
     except InputError as error:

@@ -15,7 +15,7 @@ from gpu_tools.formats.alignments.sam import (
     write_bam,
     write_sam,
 )
-from gpu_tools.formats.files import suffix_of
+from gpu_tools.formats.names import suffix_of
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.sequences import Sequence as Nucleotides
 
@@ -32,10 +32,13 @@ SUFFIXES = tuple(_WRITERS)
 
 
 def check_names(
-    paths: Iterable[str | os.PathLike], bases: Iterable[str], targets: Iterable[str]
+    paths: Iterable[str | os.PathLike],
+    bases: Iterable[str],
+    targets: Iterable[str],
+    format: str | None = None,
 ) -> None:
     """Raise `InputError` for a name of a base or a target that one of these files cannot hold."""
-    suffixes = {suffix_of(path, SUFFIXES, "alignment") for path in paths}
+    suffixes = {suffix_of(path, SUFFIXES, "alignment", format) for path in paths}
     for target in targets:
         if ".gtf" in suffixes:
             check_gtf_name(target)
@@ -50,6 +53,7 @@ def write_alignments(
     alignments: Sequence[SplicedAlignment],
     bases: Mapping[str, int],
     targets: Mapping[str, Nucleotides],
+    format: str | None = None,
 ) -> None:
     """Write spliced alignments in the format that the suffix of `path` chooses.
 
@@ -60,17 +64,19 @@ def write_alignments(
     Parameters
     ----------
     path : str or PathLike
-        ``.gff3``: ``gene`` with ``mRNA`` and its ``exon`` parts that carry ``Target``; ``.gtf``:
-        ``transcript`` with ``exon`` parts; both with ``CDS`` parts and outer codons where a chain
-        translates, and one gene for isoforms; ``.bed``: BED12 named by the target;
+        ``.gff3`` or ``.gff``: ``gene`` with ``mRNA`` and its ``exon`` parts that carry ``Target``;
+        ``.gtf``: ``transcript`` with ``exon`` parts; both with ``CDS`` parts and outer codons where
+        a chain translates, and one gene for isoforms; ``.bed``: BED12 named by the target;
         ``.paf``: with ``cg``; ``.sam`` and ``.bam``: sorted by coordinate, the target as query; a
-        BAM gets its index beside it.
+        BAM gets its index beside it. With ``.gz`` behind, except BAM, it is compressed with bgzip.
     alignments : sequence of SplicedAlignment
         Any order.
     bases : mapping of str to int
         Length by name of every base sequence, in the order for SAM's header.
     targets : mapping of str to Sequence
         Target sequences by name.
+    format : {"gff3", "gtf", "bed", "paf", "sam", "bam"}, optional
+        Format of a path that has no such suffix, such as ``-`` for standard output.
 
     Raises
     ------
@@ -79,5 +85,5 @@ def write_alignments(
     OutputError
         If the file cannot be written.
     """
-    write = _WRITERS[suffix_of(path, SUFFIXES, "alignment")]
+    write = _WRITERS[suffix_of(path, SUFFIXES, "alignment", format)]
     write(path, [a for a in alignments if a.chain], bases, targets)

@@ -126,8 +126,24 @@ def alignment_attributes(alignment: SplicedAlignment | ProteinAlignment) -> Iter
     else:
         yield f"identity={alignment.identity:.4f}"
         yield f"coverage={alignment.coverage:.4f}"
+        if alignment.target_reversed:
+            yield "target_reversed=true"
     if alignment.evalue is not None:
         yield f"evalue={alignment.evalue:.1e}"
+
+
+def target_attribute(
+    alignment: SplicedAlignment | ProteinAlignment, start: int, end: int
+) -> str:  # fmt: skip
+    """Return the attribute that names symbols of the target, 0-based half-open as aligned.
+
+    Of a cDNA that is aligned as its reverse complement they are those of the cDNA, with ``-``.
+    """
+    name, strand = escape_attribute(alignment.target), ""
+    if isinstance(alignment, SplicedAlignment) and alignment.target_reversed:
+        length = alignment.target_length
+        start, end, strand = length - end, length - start, " -"
+    return f"Target={name} {start + 1} {end}{strand}"
 
 
 def part_lines(alignment: SplicedAlignment | ProteinAlignment, name: str) -> list[str]:
@@ -152,7 +168,7 @@ def _exon_line(alignment: SplicedAlignment, exon: AlignedExon, k: int, name: str
     attributes = [f"ID=exon:{name}:{k}", f"Parent=mRNA:{name}"]
     start, end = exon.target
     if start < end:
-        attributes.append(f"Target={escape_attribute(alignment.target)} {start + 1} {end}")
+        attributes.append(target_attribute(alignment, start, end))
     score = format_number(scores[k - 1]) if scores else "."
     return _line(alignment, "exon", exon.interval, score, attributes)
 

@@ -9,6 +9,7 @@ from gpu_tools.formats.alignments.genes import Transcript, genes_of
 from gpu_tools.formats.alignments.walk import CODON, first_nucleotides, outer_codons
 from gpu_tools.formats.exons.gff import feature_line
 from gpu_tools.formats.files import open_output
+from gpu_tools.model.protein_alignment import ProteinAlignment
 from gpu_tools.model.results import SplicedAlignment
 
 
@@ -44,10 +45,11 @@ def _transcripts(alignments: Iterable[SplicedAlignment]) -> Iterator[str]:
     for gene in genes_of(list(distinct)):
         for isoform in gene.isoforms:
             ids = f'gene_id "gene:{gene.name}"; transcript_id "mRNA:{isoform.name}"; '
-            yield from _transcript(distinct[isoform], ids)
+            yield from transcript_lines(distinct[isoform], ids)
 
 
-def _transcript(alignment: SplicedAlignment, ids: str) -> Iterator[str]:
+def transcript_lines(alignment: SplicedAlignment | ProteinAlignment, ids: str) -> Iterator[str]:
+    """Yield the lines of a transcript; `ids` are the attributes of all of them."""
     check_gtf_name(alignment.target)
     target = f'target_id "{alignment.target}"; '
     lowest, highest = min(s for s, _ in alignment.chain), max(e for _, e in alignment.chain)

@@ -8,8 +8,15 @@ from collections.abc import Iterable, Iterator
 import pysam
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.alignments.sam import UNKNOWN_QUALITY, header, make_record, write_sorted
-from gpu_tools.formats.files import open_output, replaced_when_complete, suffix_of
+from gpu_tools.formats.alignments.sam import (
+    UNKNOWN_QUALITY,
+    header,
+    make_record,
+    sorted_records,
+    write_text,
+)
+from gpu_tools.formats.files import open_output
+from gpu_tools.formats.names import suffix_of
 from gpu_tools.model.results import PairLoci, PairwiseAlignment, cigar_text
 from gpu_tools.model.sequences import (
     ProteinSequence,
@@ -27,6 +34,7 @@ def write_alignments(
     alignments: Iterable[PairwiseAlignment],
     pairs: Iterable[tuple[Sequence, Sequence]],
     loci: PairLoci,
+    format: str | None = None,
 ) -> None:
     """Write pairwise alignments in the format that the suffix of `path` chooses.
 
@@ -35,7 +43,8 @@ def write_alignments(
     path : str or PathLike
         ``.paf``: with ``cg``; ``.sam``: nucleotides only, sorted by coordinate, the query soft
         clipped, all but each query's best secondary; ``.txt``: the sequences one above the
-        other. The file appears only when complete.
+        other. With ``.gz`` behind it is compressed with bgzip. The file appears only when
+        complete.
     alignments : iterable of PairwiseAlignment
         Any order.
     pairs : iterable of (Sequence, Sequence)
@@ -43,6 +52,8 @@ def write_alignments(
     loci : PairLoci
         Where the sequences lie: positions are written in the records' coordinates. In SAM, which
         holds whole queries, a query keeps its own.
+    format : {"paf", "sam", "txt"}, optional
+        Format of a path that has no such suffix, such as ``-`` for standard output.
 
     Raises
     ------
@@ -51,7 +62,7 @@ def write_alignments(
     OutputError
         If the file cannot be written.
     """
-    write = _WRITERS[suffix_of(path, SUFFIXES, "alignment")]
+    write = _WRITERS[suffix_of(path, SUFFIXES, "alignment", format)]
     pairs = list(pairs)
     sequences = {q.name: q for q, _ in pairs}, {s.name: s for _, s in pairs}
     write(path, list(alignments), sequences, loci)
@@ -78,8 +89,7 @@ def _write_sam(path, alignments, sequences, loci: PairLoci) -> None:
             raise InputError("SAM holds no proteins", path=path, record=sequence.name)
     head = header(loci.subjects.record_lengths)
     records = [_sam_record(a, queries[a.query], head, loci) for a in alignments]
-    with replaced_when_complete(path) as temporary:
-        write_sorted(temporary, "wh", head, records, last_is_primary=True)
+    write_text(path, head, sorted_records(records, last_is_primary=True))
 
 
 def _sam_record(

@@ -9,7 +9,7 @@ import pysam
 
 from gpu_tools.errors import InputError, OutputError
 from gpu_tools.formats.alignments.walk import ForwardAlignment, forward_alignment
-from gpu_tools.formats.files import replaced_when_complete
+from gpu_tools.formats.files import is_stream, open_output, replaced_when_complete
 from gpu_tools.model.resources import installed_version
 from gpu_tools.model.results import CigarOperation, SplicedAlignment, count_columns
 from gpu_tools.model.sequences import Sequence as Nucleotides
@@ -27,34 +27,48 @@ _REFERENCE_NAME = re.compile(r"[0-9A-Za-z!#$%&+./:;?@^_|~-][0-9A-Za-z!#$%&*+./:;
 def write_sam(path, alignments, bases, targets) -> None:
     """Write SAM sorted by coordinate."""
     head = header(bases)
-    with replaced_when_complete(path) as temporary:
-        write_sorted(temporary, "wh", head, _records(alignments, targets, head))
+    write_text(path, head, sorted_records(_records(alignments, targets, head)))
+
+
+def write_text(path, head: pysam.AlignmentHeader, records: Iterable[pysam.AlignedSegment]) -> None:
+    """Write records, in their order, as SAM."""
+    with open_output(path) as stream:
+        stream.write(str(head))
+        stream.writelines(f"{record.to_string()}\n" for record in records)
 
 
 def write_bam(path, alignments, bases, targets) -> None:
-    """Write BAM sorted by coordinate, and its index."""
+    """Write BAM sorted by coordinate, and its index unless it is a stream."""
     head = header(bases)
     write_indexed(path, head, _records(alignments, targets, head))
 
 
 def write_indexed(path, head: pysam.AlignmentHeader, records) -> None:
     """Write records as sorted BAM, and its index: .bai, or .csi for references that need it."""
+    if is_stream(path):
+        with replaced_when_complete(path) as stream:
+            _write_sorted(stream, head, records)
+        return
     needs_csi = max(head.lengths, default=0) > _LONGEST_FOR_BAI
     kind, option = (".csi", "-c") if needs_csi else (".bai", "-b")
     # the records get their final name before the index: no index is newer than the wrong file
     with replaced_when_complete(f"{path}{kind}") as index:
         with replaced_when_complete(path) as temporary:
-            write_sorted(temporary, "wb", head, records)
+            _write_sorted(temporary, head, records)
             try:
                 pysam.index(option, "-o", str(index), str(temporary))
             except pysam.SamtoolsError:
                 raise OutputError(f"{path}: cannot be indexed") from None
 
 
-def write_sorted(
-    path, mode: str, head: pysam.AlignmentHeader, records, last_is_primary: bool = False
-) -> None:
-    """Write records sorted by coordinate; `mode` is that of `pysam.AlignmentFile`.
+def _write_sorted(path, head: pysam.AlignmentHeader, records) -> None:
+    with pysam.AlignmentFile(str(path), "wb", header=head) as stream:
+        for record in sorted_records(records):
+            stream.write(record)
+
+
+def sorted_records(records, last_is_primary: bool = False) -> Iterator[pysam.AlignedSegment]:
+    """Yield records sorted by coordinate, primary or secondary.
 
     Each query's record of the highest score is primary, of equal scores the first of `records`
     or the last one; the others are secondary.
@@ -66,10 +80,9 @@ def write_sorted(
     order = sorted(
         records, key=lambda r: (r.reference_id, r.reference_start, r.is_reverse, r.query_name)
     )
-    with pysam.AlignmentFile(str(path), mode, header=head) as stream:
-        for record in order:
-            record.is_secondary = record is not primary[record.query_name]
-            stream.write(record)
+    for record in order:
+        record.is_secondary = record is not primary[record.query_name]
+        yield record
 
 
 def header(bases: Mapping[str, int]) -> pysam.AlignmentHeader:

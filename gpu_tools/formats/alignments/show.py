@@ -155,7 +155,7 @@ def _column(alignment: ProteinAlignment, k: int, nucleotides: str, scoring) -> P
 def _mark(residue: str, acid: str, nucleotides: str, scoring: ProteinScoring) -> str:
     if "-" in (residue, acid) or acid == "!":
         return " "
-    if residue == acid:
+    if residue == acid != "*":
         return "|"
     codon = scoring.codons[tuple(encode(nucleotides))]
     return "+" if scoring.substitution[codon, encode_protein(residue)[0]] > 0 else " "

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from urllib.parse import unquote
 
-from gpu_tools.errors import InputError
 from gpu_tools.formats.exons.collect import ExonCollector
-from gpu_tools.formats.exons.gff import CODING_FEATURES, Feature, features, parse_features
-from gpu_tools.formats.exons.intervals import parse_exons
+from gpu_tools.formats.exons.gff import (
+    CODING,
+    EXON,
+    STOP,
+    features,
+    is_coding,
+    is_gff3,
+    lacking,
+    merged,
+)
+from gpu_tools.formats.exons.intervals import format_of, parse_exons
 from gpu_tools.formats.files import read_lines
 from gpu_tools.model.exon_set import ExonSet
 
-_CODING_COLUMN = [[name] for name in CODING_FEATURES]
 Interval = tuple[int, int]
 
 
@@ -21,7 +29,7 @@ def read_annotated_exons(path: str | os.PathLike) -> dict[str, ExonSet]:
     """Read what a prediction of coding exons is to be compared with, by sequence name.
 
     That is, of a file in any format that `read_exons` knows, what `read_coding_segments` reads if
-    there are features CDS, else all exons.
+    there are features CDS, else all exons; parts of one exon, of a transcript, are joined.
 
     Raises
     ------
@@ -30,9 +38,11 @@ def read_annotated_exons(path: str | os.PathLike) -> dict[str, ExonSet]:
     """
     lines = list(read_lines(path))
     # any format but GFF3 and GTF lacks the columns, and has no feature CDS
-    if any(line.split("\t", 3)[2:3] in _CODING_COLUMN for _, line in lines):
-        return _coding_segments(path, lines)
-    return parse_exons(path, lines)
+    if any(is_coding(column) for _, line in lines for column in line.split("\t", 3)[2:3]):
+        return _segments(path, lines, CODING)
+    found = parse_exons(path, lines)
+    in_transcripts = found and format_of(path, lines) in ("gff3", "gtf")
+    return _segments(path, lines, EXON) if in_transcripts else found
 
 
 def read_coding_segments(path: str | os.PathLike) -> dict[str, ExonSet]:
@@ -40,11 +50,12 @@ def read_coding_segments(path: str | os.PathLike) -> dict[str, ExonSet]:
 
     GTF leaves the stop codon out of CDS and lists it as ``stop_codon``; it is joined to the
     segment of its transcript that it touches, so that segments mean the same in both formats.
+    Segments of a transcript that abut are one, and repeated ones count once.
 
     Parameters
     ----------
     path : str or PathLike
-        GFF3, known by its version line, or GTF; plain or compressed.
+        GFF3 or GTF, plain or compressed.
 
     Returns
     -------
@@ -57,34 +68,31 @@ def read_coding_segments(path: str | os.PathLike) -> dict[str, ExonSet]:
     InputError
         If the file cannot be read, is neither format, or has no CDS.
     """
-    return _coding_segments(path, list(read_lines(path)))
+    return _segments(path, list(read_lines(path)), CODING)
 
 
-def _coding_segments(path, lines: list[tuple[int, str]]) -> dict[str, ExonSet]:
-    if bool(lines) and lines[0][1].split()[:2] == ["##gff-version", "3"]:
-        segments = parse_features(path, lines, types=CODING_FEATURES)
-    else:
-        segments = _gtf_segments(features(path, lines))
-    if not segments:
-        raise InputError("no CDS", path=path, expected="an annotation with features CDS")
-    return segments
-
-
-def _gtf_segments(found: Iterable[Feature]) -> dict[str, ExonSet]:
-    transcripts = defaultdict(lambda: {"CDS": [], "stop_codon": []})
-    for feature in found:
-        if feature.type in ("CDS", "stop_codon"):
-            transcript = feature.attribute("transcript_id")
-            if not transcript:
-                raise feature.location.error(
-                    f"a {feature.type} without transcript_id", 'transcript_id "NAME"'
-                )
-            reverse = feature.location.strand(feature.strand)
-            intervals = transcripts[feature.seqid, reverse, transcript]
-            intervals[feature.type].append(feature.interval)
+def _segments(path, lines: list[tuple[int, str]], kind: str) -> dict[str, ExonSet]:
+    """Return features of a kind by sequence, joined within each transcript."""
+    gff3 = is_gff3(path, lines)
+    parts, seen = defaultdict(lambda: {kind: [], STOP: []}), {}
+    for number, feature in enumerate(features(path, lines)):
+        seen[feature.type] = None
+        in_gff3 = gff3 or feature.in_gff3
+        if feature.kind not in (kind, STOP) or (feature.kind == STOP and in_gff3 | (kind == EXON)):
+            continue
+        if not (in_gff3 or kind == EXON or feature.parents):
+            raise feature.location.error(
+                f"a {feature.type} without transcript_id", 'transcript_id "NAME"'
+            )
+        name = unquote(feature.seqid) if in_gff3 else feature.seqid
+        reverse = feature.location.strand(feature.strand)
+        for parent in feature.parents or [number]:  # one of no transcript stands alone
+            parts[name, reverse, parent][feature.kind].append(feature.interval)
+    if not parts:
+        raise lacking(kind, path, seen, f"an annotation with features {kind}")
     exons = ExonCollector()
-    for (name, reverse, _), intervals in transcripts.items():
-        for interval in with_stop_codons(intervals["CDS"], intervals["stop_codon"]):
+    for (name, reverse, _), intervals in parts.items():
+        for interval in merged(with_stop_codons(intervals[kind], intervals[STOP])):
             exons.add(name, interval, reverse)
     return exons.sets()
 

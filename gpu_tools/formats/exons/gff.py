@@ -7,18 +7,31 @@ first), because an error has to name the file, the line and what was expected th
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple, TextIO
 from urllib.parse import quote, unquote
 
+from gpu_tools.errors import InputError
+from gpu_tools.formats.compression import without_compression
 from gpu_tools.formats.exons.collect import ExonCollector, exon_rows, exon_type_code
-from gpu_tools.formats.fields import Location
+from gpu_tools.formats.fields import Location, fields_of
 from gpu_tools.model.exon_set import ANY_PHASE, ExonSet
 
 SOURCE = "gpu-tools"
-CODING_FEATURES = frozenset(("CDS", "SO:0000316"))
-EXON_FEATURES = CODING_FEATURES | {"exon", "SO:0000147"}
+CODING, EXON, STOP = "CDS", "exon", "stop_codon"
+_KINDS = {
+    "cds": CODING, "so:0000316": CODING, "coding_exon": CODING, "so:0000195": CODING,
+    "exon": EXON, "so:0000147": EXON, "stop_codon": STOP, "so:0000319": STOP,
+}  # fmt: skip
+"""Kinds of features by their types in small letters: programs differ in how they write them."""
+_IN_GFF3 = re.compile(r"\s*[^\s=;\"]+=")
+"""Attributes of GFF3, ``key=value``; those of GTF are ``key "value"``."""
+_COLUMNS, _TYPES_SHOWN = 9, 8
+_VERSION = re.compile(r"##gff-version\s+3")
+LINES_TO_RECOGNISE = 100
+"""Lines at a file's beginning that tell its format."""
 _SAFE_IN_SEQID = ".:^*$@!+_?-|"
 _SAFE_IN_ATTRIBUTE = _SAFE_IN_SEQID + "/#()[]{}<>~'\"\\`"
 _NAMES = 1024
@@ -57,6 +70,30 @@ class Feature(NamedTuple):
         return self.location.closed_interval(self.start, self.end)
 
     @property
+    def kind(self) -> str:
+        """`CODING`, `EXON` or `STOP`, in whatever case they are written; else the type."""
+        return _kind_of(self.type)
+
+    @property
+    def in_gff3(self) -> bool:
+        """Whether the attributes are those of GFF3."""
+        return bool(_IN_GFF3.match(self.attributes))
+
+    @property
+    def parents(self) -> list[str]:
+        """Names of the transcripts that have it: GFF3's ``Parent``, GTF's ``transcript_id``.
+
+        A coding feature without either is of what has its ``ID``.
+        """
+        names = self.attribute("Parent")
+        if not names and self.kind == CODING:
+            names = self.attribute("ID")
+        if names:
+            return [unquote(name) for name in names.split(",")]
+        name = self.attribute("transcript_id")
+        return [name] if name else []
+
+    @property
     def line(self) -> str:
         """The line without its end."""
         return "\t".join(self[1:])
@@ -70,6 +107,25 @@ class Feature(NamedTuple):
             if word.split(None, 1)[:1] == [key] and word != key:
                 return _unquoted(word.removeprefix(key).lstrip())
         return None
+
+
+def _kind_of(type: str) -> str:
+    return _KINDS.get(type.strip('" ').lower(), type)
+
+
+def is_coding(type: str) -> bool:
+    """Tell whether a type, as a file has it, is that of coding features."""
+    return _kind_of(type) == CODING
+
+
+def is_gff3(path: str | os.PathLike, lines: list[tuple[int, str]]) -> bool:
+    """Tell whether a file is GFF3 by its version line or its name."""
+    return has_version(lines) or without_compression(path).endswith(".gff3")
+
+
+def has_version(lines: list[tuple[int, str]]) -> bool:
+    """Tell whether a file says at its beginning that it is GFF3."""
+    return any(_VERSION.match(line) for _, line in lines[:LINES_TO_RECOGNISE])
 
 
 def _unquoted(text: str) -> str:
@@ -89,10 +145,10 @@ def features(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) -> Itera
             return
         if not line.strip() or line.startswith("#"):
             continue
-        location, columns = Location(path, number), line.split("\t")
-        if len(columns) != len(Feature._fields) - 1:
+        location, columns = Location(path, number), fields_of(line, _COLUMNS)
+        if len(columns) != _COLUMNS:
             raise location.error(f"{len(columns)} columns", "9 tab-separated columns")
-        if not columns[0].strip():
+        if not columns[0]:
             raise location.error("the sequence's name is empty")
         yield Feature(location, *columns)
 
@@ -123,12 +179,18 @@ def parse_features(
     path: str | os.PathLike,
     lines: Iterable[tuple[int, str]],
     unescape: Callable[[str], str] = unquote,
-    types: Container[str] = EXON_FEATURES,
 ) -> dict[str, ExonSet]:
-    """Return the features of some types in GFF3 or GTF by sequence, whose names are unescaped."""
-    exons = ExonCollector()
+    """Return exons and coding features of GFF3 or GTF by sequence, whose names are unescaped.
+
+    Raises
+    ------
+    InputError
+        If there are features, but none of these.
+    """
+    exons, seen = ExonCollector(), {}
     for feature in features(path, lines):
-        if feature.type in types:
+        seen[feature.type] = None
+        if feature.kind in (CODING, EXON):
             exons.add(
                 unescape(feature.seqid),
                 feature.interval,
@@ -138,12 +200,38 @@ def parse_features(
                 feature.location.probability(feature.attribute("probability")),
                 _phase_of(feature),
             )
-    return exons.sets()
+    sets = exons.sets()
+    if seen and not sets:
+        raise lacking("exon", path, seen, "features exon or CDS")
+    return sets
+
+
+def lacking(what: str, path, types: Iterable[str], expected: str) -> InputError:
+    """Return the error that a file has no feature of a kind; it names the types that it has."""
+    shown = list(dict.fromkeys(types))
+    more = ", ..." if len(shown) > _TYPES_SHOWN else ""
+    seen = f" among the features {', '.join(shown[:_TYPES_SHOWN])}{more}" if shown else ""
+    return InputError(f"no {what}{seen}", path=path, expected=expected)
+
+
+def merged(intervals: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return a transcript's intervals by position, as exons.
+
+    Lines that abut or overlap are one exon, and one that is repeated counts once: programs write
+    exons in parts, at a frameshift or where coding begins, and no intron lies between these.
+    """
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(intervals):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(end, joined[-1][1])
+        else:
+            joined.append((start, end))
+    return joined
 
 
 def _phase_of(feature: Feature) -> int:
     """Return the phase of a coding feature; other features, and those without it, have none."""
-    known = feature.type in CODING_FEATURES and feature.phase in ("0", "1", "2")
+    known = feature.kind == CODING and feature.phase in ("0", "1", "2")
     return int(feature.phase) if known else ANY_PHASE
 
 

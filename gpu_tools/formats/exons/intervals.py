@@ -12,11 +12,17 @@ from pathlib import PurePath
 from typing import TextIO
 
 from gpu_tools.errors import InputError, OutputError
+from gpu_tools.formats.compression import without_compression
 from gpu_tools.formats.exons.bed import parse_bed, write_bed
 from gpu_tools.formats.exons.collect import ExonCollector, exon_rows, exon_type_code
 from gpu_tools.formats.exons.genscan import parse_genscan, write_genscan
-from gpu_tools.formats.exons.gff import parse_features, write_gff3
-from gpu_tools.formats.fields import Location
+from gpu_tools.formats.exons.gff import (
+    LINES_TO_RECOGNISE,
+    has_version,
+    parse_features,
+    write_gff3,
+)
+from gpu_tools.formats.fields import Location, fields_of
 from gpu_tools.formats.files import open_output, read_lines
 from gpu_tools.formats.tables import MISSING, parse_table
 from gpu_tools.model.exon_set import EXON_TYPES, ExonSet
@@ -29,7 +35,6 @@ WRITTEN_FORMATS = ("gff3", "bed", "tsv", "genscan")
 
 _REQUIRED = ("base", "start", "end")
 _OPTIONAL = ("strand", "score", "exon_type", "probability")
-_LINES_TO_RECOGNISE = 100
 _GENSCAN_TITLE = re.compile(r"\s*GENSCAN\s+\d")
 _SUFFIXES = {
     ".genscan": "genscan", ".gff3": "gff3", ".gff": "gtf", ".gtf": "gtf", ".bed": "bed",
@@ -54,7 +59,7 @@ def read_exons(
     Parameters
     ----------
     path : str or PathLike
-        Plain, gzip or bgzip file; ``-`` is standard input.
+        Plain or compressed file; ``-`` is standard input.
     format : {"auto", "genscan", "gff3", "gtf", "bed", "tsv"}
         ``auto`` judges by the content (a GENSCAN title, ``##gff-version 3``, the header of a
         table with ``base start end``), then by the suffix, also before ``.gz``; ``.gff`` without
@@ -89,8 +94,8 @@ def parse_exons(
     """Parse numbered lines as `read_exons` does; `path` is named in errors."""
     lines = iter(lines)
     if format == AUTO:
-        head = list(islice(lines, _LINES_TO_RECOGNISE))
-        format, lines = _recognised(path, head), chain(head, lines)
+        head = list(islice(lines, LINES_TO_RECOGNISE))
+        format, lines = format_of(path, head), chain(head, lines)
     exons = _PARSERS[format](path, lines) if format else {}
     if not exons:
         _log.warning("%s holds no exon", "standard input" if str(path) == "-" else path)
@@ -134,24 +139,24 @@ def write_exons(
         _WRITERS[format](stream, sets, lengths)
 
 
-def _recognised(path, head: list[tuple[int, str]]) -> str | None:
+def format_of(path: str | os.PathLike, head: list[tuple[int, str]]) -> str | None:
     """Return the format of a file that begins with the lines `head`, None if it has none."""
+    head = head[:LINES_TO_RECOGNISE]
     if not any(line.strip() for _, line in head):
         return None
+    if has_version(head):
+        return "gff3"
     for _, line in head:
-        if line.startswith("##gff-version") and line.split()[1:2] == ["3"]:
-            return "gff3"
         if _GENSCAN_TITLE.match(line):
             return "genscan"
     first = next((line for _, line in head if line.strip() and line[0] != "#"), "")
-    if set(_REQUIRED) <= set(first.split("\t")):
+    if set(_REQUIRED) <= set(fields_of(first)):
         return "tsv"
     return _format_of_suffix(path)
 
 
 def _format_of_suffix(path) -> str:
-    name = str(path).lower().removesuffix(".gz").removesuffix(".bgz")
-    suffix = PurePath(name).suffix
+    suffix = PurePath(without_compression(path)).suffix
     if suffix not in _SUFFIXES:
         raise InputError(
             "the format cannot be recognised by content or suffix", path=path,

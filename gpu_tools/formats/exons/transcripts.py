@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
+from collections.abc import Iterable
 from typing import NamedTuple
 from urllib.parse import unquote
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.exons.gff import features
+from gpu_tools.formats.exons.annotation import with_stop_codons
+from gpu_tools.formats.exons.gff import CODING, EXON, STOP, features, lacking, merged
 from gpu_tools.formats.files import read_lines
+from gpu_tools.formats.odd import OddItems
 
 
 class TranscriptExons(NamedTuple):
@@ -22,6 +25,10 @@ class TranscriptExons(NamedTuple):
 
 def read_transcripts(path: str | os.PathLike) -> list[TranscriptExons]:
     """Read the features ``exon`` of each transcript; UTRs may be among them.
+
+    A transcript without features ``exon`` has those that its CDS and stop codon make. Exons of a
+    transcript that abut are one, and repeated ones count once. A transcript on both strands, as of
+    trans-spliced genes, is left out with a warning.
 
     Parameters
     ----------
@@ -38,19 +45,38 @@ def read_transcripts(path: str | os.PathLike) -> list[TranscriptExons]:
     InputError
         If the file cannot be read, an exon names no transcript, or there is no exon.
     """
-    found = defaultdict(list)
+    found, seen = defaultdict(lambda: {EXON: [], CODING: [], STOP: []}), {}
+    strands, odd = {}, {}
     for feature in features(path, read_lines(path)):
-        if feature.type != "exon":
+        seen[feature.type] = None
+        if feature.kind not in (EXON, CODING) and (feature.kind != STOP or feature.in_gff3):
             continue
-        parents = feature.attribute("Parent") or feature.attribute("transcript_id")
-        if not parents:
-            raise feature.location.error("an exon of no transcript", "Parent or transcript_id")
+        if not feature.parents:
+            raise feature.location.error(
+                f"a feature {feature.type} of no transcript", "Parent or transcript_id"
+            )
         strand = feature.location.strand(feature.strand)
-        for parent in parents.split(","):
-            found[unquote(feature.seqid), strand, parent].append(feature.interval)
+        for parent in feature.parents:
+            name = unquote(feature.seqid), parent
+            found[name][feature.kind].append(feature.interval)
+            if strands.setdefault(name, strand) != strand:
+                odd.setdefault(name, feature.location.error(f"{parent!r} is on both strands"))
     if not found:
-        raise InputError("no exon of a transcript", path=path, expected="GFF3 or GTF with exons")
+        raise lacking("exon of a transcript", path, seen, "GFF3 or GTF with exons")
+    _tell(odd.values())
     return [
-        TranscriptExons(record, strand, tuple(sorted(exons)))
-        for (record, strand, _), exons in found.items()
+        TranscriptExons(name[0], strands[name], tuple(merged(_exons_of(parts))))
+        for name, parts in found.items()
+        if name not in odd
     ]
+
+
+def _tell(errors: Iterable[InputError]) -> None:
+    odd = OddItems("transcripts on both strands, left out")
+    for error in errors:
+        odd.add(error)
+    odd.tell()
+
+
+def _exons_of(parts: dict[str, list[tuple[int, int]]]) -> Iterable[tuple[int, int]]:
+    return parts[EXON] or with_stop_codons(parts[CODING], parts[STOP])

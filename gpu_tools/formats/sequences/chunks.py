@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
 from gpu_tools.formats.files import STANDARD_STREAM, open_binary
-from gpu_tools.formats.sequences.parts import LINE_ENDS, PART_BYTES, record_parts
+from gpu_tools.formats.sequences.parts import BLANKS, PART_BYTES, record_parts
 from gpu_tools.hardware.prefetch import prefetch
 from gpu_tools.model.sequences import ILLEGAL, SequenceChunk, shown_symbol
 
@@ -43,7 +43,7 @@ def stream_fasta(
 def _encoded(path, table: NDArray[np.uint8], expected: str, size: int) -> Iterator[SequenceChunk]:
     codes_of, before = table.tobytes(), 0
     for part in record_parts(path, size):
-        codes = bytearray(part.text).translate(codes_of, LINE_ENDS)
+        codes = bytearray(part.text).translate(codes_of, BLANKS)
         illegal = codes.find(ILLEGAL)
         if illegal >= 0:
             raise InputError(

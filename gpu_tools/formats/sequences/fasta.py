@@ -12,7 +12,8 @@ import pysam
 from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError, OutputError
-from gpu_tools.formats.files import open_output, replaced_when_complete
+from gpu_tools.formats.files import is_stream, open_output, replaced_when_complete, write_text
+from gpu_tools.formats.names import is_gzip_name
 from gpu_tools.formats.sequences.parts import RecordPart, record_parts
 from gpu_tools.hardware.memory import check_memory
 from gpu_tools.model.sequences import Sequence, encode
@@ -26,12 +27,14 @@ def read_fasta(
     """Read all records of a FASTA or FASTQ file.
 
     A record's name is the first word of its header. Lower case and U are accepted; lines of FASTA
-    may have any length and may end in CR LF. Qualities of FASTQ are not looked at.
+    may have any length and any line end, hold blanks, and begin with positions, as in GenBank.
+    Qualities of FASTQ are not looked at. Records without symbols, and repeated ones of equal name
+    and sequence, are left out with a warning.
 
     Parameters
     ----------
     path : str or PathLike
-        Plain, gzip or bgzip file; ``-`` is standard input. A file that begins with ``@`` is FASTQ.
+        Plain or compressed file; ``-`` is standard input. A file that begins with ``@`` is FASTQ.
     encode : callable
         Turns symbols into codes, or raises `InputError` with the position of an illegal one;
         nucleotides by default.
@@ -44,8 +47,8 @@ def read_fasta(
     Raises
     ------
     InputError
-        If the file cannot be read, its compression is broken, it has no record or text before
-        the first, or a record has no name, no symbol, the name of an earlier one, or a symbol
+        If the file cannot be read, its compression is broken, it has no record with symbols or
+        text before the first, or a record has no name, the name of another sequence, or a symbol
         that is illegal.
     """
     _check_fits(path)
@@ -100,8 +103,8 @@ def write_fasta(path: str | os.PathLike, sequences: Iterable[Sequence]) -> None:
     Parameters
     ----------
     path : str or PathLike
-        File to write. One that ends in ``.gz`` is compressed with bgzip and gets its ``.fai``
-        and ``.gzi`` index beside it; ``-`` is standard output.
+        File to write. One that ends in ``.gz`` or ``.bgz`` is compressed with bgzip and gets its
+        ``.fai`` and ``.gzi`` index beside it; ``-`` is standard output.
     sequences : iterable of Sequence
         Nucleotides or proteins; a nucleotide's ambiguity code is written as N.
 
@@ -110,12 +113,11 @@ def write_fasta(path: str | os.PathLike, sequences: Iterable[Sequence]) -> None:
     OutputError
         If the file cannot be written, or cannot be indexed.
     """
-    if str(path).endswith(".gz"):
+    if is_gzip_name(path) and not is_stream(path):
         _write_bgzip(path, sequences)
     else:
         with open_output(path) as stream:
-            for sequence in sequences:
-                stream.write(_to_text(sequence))
+            stream.writelines(map(_to_text, sequences))
 
 
 def whole_records(path: str | os.PathLike) -> Iterator[RecordPart]:
@@ -153,9 +155,8 @@ def _write_bgzip(path, sequences: Iterable[Sequence]) -> None:
     # the sequences get their final name before the indexes: no index is newer than the wrong file
     with replaced_when_complete(f"{path}.fai") as fai, replaced_when_complete(f"{path}.gzi") as gzi:
         with replaced_when_complete(path) as temporary:
-            with pysam.BGZFile(str(temporary), "wb") as stream:
-                for sequence in sequences:
-                    stream.write(_to_text(sequence).encode("utf-8"))
+            with write_text(temporary, path) as stream:
+                stream.writelines(map(_to_text, sequences))
             try:
                 pysam.faidx(str(temporary), "--fai-idx", str(fai), "--gzi-idx", str(gzi))
             except pysam.SamtoolsError:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gzip
 import os
+import re
 import shutil
 import struct
 import tempfile
@@ -23,9 +24,9 @@ import pyfaidx
 import pysam
 
 from gpu_tools.errors import OutputError
+from gpu_tools.formats.compression import compression_of, is_compressed_name
 from gpu_tools.formats.files import (
     STANDARD_STREAM,
-    compression_of,
     quiet_htslib,
     replaced_when_complete,
 )
@@ -36,12 +37,14 @@ _LOOKED_AT = 64
 _SLACK = 2_000_000_000
 """Nanoseconds by which an index may seem older than its file: Snakemake touches the files of a job
 one after the other, and some file systems count in steps of two seconds."""
-_GZIP_SUFFIXES = (".gz", ".bgz")
 UNFIT_INDEX = (
     pyfaidx.FastaIndexingError, pyfaidx.IndexNotFoundError, pysam.SamtoolsError, OSError, EOFError,
     RuntimeError, ValueError, LookupError, ArithmeticError, zlib.error, struct.error,
 )  # fmt: skip
 """What an index that does not fit its file can raise."""
+
+
+_NO_SYMBOL = re.compile(rb"[\s0-9]")
 
 
 class IndexEntry(NamedTuple):
@@ -108,11 +111,15 @@ class IndexedFile(NamedTuple):
             line_start = entry.offset_of(position - position % entry.line_length)
             if self.read(line_start - 1, 1) != b"\n":
                 raise ValueError("the lines are not as long as the index says")
-        start, end = entry.offset_of(first), entry.offset_of(last - 1) + 1
+        line_start = first - first % entry.line_length
+        line_end = min(last + -last % entry.line_length, entry.length)
+        start, end = entry.offset_of(line_start), entry.offset_of(line_end - 1) + 1
         symbols = self.read(start, end - start).translate(None, b"\r\n")
-        if len(symbols) != last - first:
+        if len(symbols) != line_end - line_start:
             raise ValueError("the lines are not as long as the index says")
-        return symbols
+        if _NO_SYMBOL.search(symbols):
+            raise ValueError("blanks or positions stand between the symbols")
+        return symbols[first - line_start : last - line_start]
 
 
 def indexed_files(path: str | os.PathLike, make: bool = True) -> Iterator[IndexedFile]:
@@ -123,8 +130,8 @@ def indexed_files(path: str | os.PathLike, make: bool = True) -> Iterator[Indexe
     if str(path) == STANDARD_STREAM or not Path(path).is_file():
         return
     with suppress(*UNFIT_INDEX), open(path, "rb") as stream:
-        named_gz = str(path).lower().endswith(_GZIP_SUFFIXES)  # pyfaidx goes by the name
-        opens = {"bgzip": _bgzip, "none": None if named_gz else _plain}.get(compression_of(stream))
+        named = is_compressed_name(path)  # pyfaidx goes by the name
+        opens = {"bgzip": _bgzip, "none": None if named else _plain}.get(compression_of(stream))
         if opens is None:
             return
         for new in (False, True)[: 1 + make]:
@@ -147,6 +154,9 @@ def _plain(path, stream: BinaryIO, new: bool) -> Iterator[IndexedFile]:
 
 
 def _make_plain(path, fai: str) -> None:
+    with open(path, "rb") as stream:  # pyfaidx counts blanks as symbols
+        if any((b" " in line or b"\t" in line) and line[:1] != b">" for line in stream):
+            raise ValueError("lines with blanks")
     pyfaidx.Faidx(str(path), indexname=fai, rebuild=False).close()
 
 

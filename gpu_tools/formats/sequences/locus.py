@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +14,10 @@ from numpy.typing import NDArray
 from gpu_tools.errors import InputError, did_you_mean
 from gpu_tools.formats.sequences.fasta import encoded, whole_records
 from gpu_tools.formats.sequences.indexed import UNFIT_INDEX, IndexedFile, indexed_files
-from gpu_tools.model.locus import Locus
+from gpu_tools.model.locus import Locus, RecordRegion
 from gpu_tools.model.sequences import Sequence, encode
+
+_log = logging.getLogger(__name__)
 
 
 def cut_locus(
@@ -28,7 +32,7 @@ def cut_locus(
     Parameters
     ----------
     path : str or PathLike
-        Plain, gzip or bgzip file, FASTQ among them; ``-`` is standard input.
+        Plain or compressed file, FASTQ among them; ``-`` is standard input.
     record : str
         Name of the record.
     start, end : int
@@ -78,44 +82,69 @@ def cut_loci(
     InputError
         As `cut_locus`.
     """
-    loci = list(loci)
+    wanted = [RecordRegion(*locus[:3]) for locus in loci]
+    return _cut(path, wanted, partial(_bounds, path, flank=flank), encode)
+
+
+def cut_regions(
+    path: str | os.PathLike,
+    regions: Iterable[RecordRegion],
+    encode: Callable[[bytes], NDArray[np.uint8]] = encode,
+) -> list[Sequence]:
+    """Cut regions out of a FASTA file as `cut_loci` cuts loci.
+
+    A region that ends behind its record is clipped, with a warning.
+
+    Raises
+    ------
+    InputError
+        If a region names no record of the file, or begins behind its record, or the file is bad.
+    """
+    return _cut(path, list(regions), partial(_clipped, path), encode)
+
+
+Bounds = Callable[[RecordRegion, int], tuple[int, int]]
+"""Returns what to cut for a region of a record of so many symbols."""
+
+
+def _cut(path, regions: list[RecordRegion], bounds: Bounds, encode) -> list[Sequence]:
     with closing(indexed_files(path)) as files:
         for file in files:
-            if not all(file.lengths.get(locus.record) for locus in loci):
+            named = [region.within(file.lengths) for region in regions]
+            if not all(region and file.lengths[region.record] for region in named):
                 break
             with suppress(*UNFIT_INDEX):
-                return [_cut_by_index(path, file, locus, flank, encode) for locus in loci]
-    return _cut_while_reading(path, loci, flank, encode)
+                return [_cut_by_index(path, file, region, bounds, encode) for region in named]
+    return _cut_while_reading(path, regions, bounds, encode)
 
 
-def _cut_by_index(path, file: IndexedFile, locus: Locus, flank: int, encode) -> Sequence:
-    file.check(locus.record)
-    length = file.lengths[locus.record]
-    first, last = _bounds(path, locus, length, flank)
+def _cut_by_index(path, file: IndexedFile, region: RecordRegion, bounds, encode) -> Sequence:
+    file.check(region.record)
+    length = file.lengths[region.record]
+    first, last = bounds(region, length)
     try:
-        codes = encode(file.fetch(locus.record, first, last))
+        codes = encode(file.fetch(region.record, first, last))
     except InputError as error:
         error.position += first
-        raise error.located(path=path, record=locus.record) from None
-    return _named(locus.record, length, first, codes)
+        raise error.located(path=path, record=region.record) from None
+    return _named(region.record, length, first, codes)
 
 
-def _cut_while_reading(path, loci: list[Locus], flank: int, encode) -> list[Sequence]:
-    wanted = {locus.record for locus in loci}
-    found: dict[int, Sequence] = {}
+def _cut_while_reading(path, regions: list[RecordRegion], bounds, encode) -> list[Sequence]:
+    found: dict[tuple[int, str], Sequence] = {}
     names = []
     for record in whole_records(path):  # to the end: a name may stand twice
         names.append(record.name)
-        if record.name in wanted:
-            codes = encoded(path, record, encode).codes
-            for k, locus in enumerate(loci):
-                if locus.record == record.name:
-                    first, last = _bounds(path, locus, len(codes), flank)
-                    found[k] = _named(record.name, len(codes), first, codes[first:last].copy())
-    for k, locus in enumerate(loci):
-        if k not in found:
-            raise _no_record(path, locus.record, names)
-    return [found[k] for k in range(len(loci))]
+        wanted = {k: region.within({record.name}) for k, region in enumerate(regions)}
+        wanted = {k: region for k, region in wanted.items() if region}
+        codes = encoded(path, record, encode).codes if wanted else []
+        for k, region in wanted.items():
+            first, last = bounds(region, len(codes))
+            found[k, record.name] = _named(record.name, len(codes), first, codes[first:last].copy())
+    for region in regions:
+        if not region.within(names):
+            raise _no_record(path, region.record, names)
+    return [found[k, region.within(names).record] for k, region in enumerate(regions)]
 
 
 def _named(record: str, length: int, first: int, codes: NDArray[np.uint8]) -> Sequence:
@@ -188,12 +217,28 @@ def names_by_index(path: str | os.PathLike) -> list[str] | None:
     return None
 
 
-def _bounds(path, locus: Locus, length: int, flank: int) -> tuple[int, int]:
-    start, end = locus.bounds
+def _bounds(path, region: RecordRegion, length: int, flank: int) -> tuple[int, int]:
+    start, end = region.start, region.end
     if not 0 <= start < end <= length:
-        raise InputError(
-            f"locus {start + 1}-{end} does not lie within the sequence",
-            path=path, record=locus.record,
-            expected=f"positions 1 to {length}, start not after end",
-        )  # fmt: skip
+        raise _outside(path, region, length)
     return max(start - flank, 0), min(end + flank, length)
+
+
+def _clipped(path, region: RecordRegion, length: int) -> tuple[int, int]:
+    end = length if region.end is None else region.end
+    if not 0 <= region.start < min(end, length):
+        raise _outside(path, region, length)
+    if end > length:
+        _log.warning(
+            "%s: region %s:%d-%d ends behind its record, which has %d symbols", path,
+            region.record, region.start + 1, end, length,
+        )  # fmt: skip
+    return region.start, min(end, length)
+
+
+def _outside(path, region: RecordRegion, length: int) -> InputError:
+    end = "" if region.end is None else region.end
+    return InputError(
+        f"locus {region.start + 1}-{end} does not lie within the sequence", path=path,
+        record=region.record, expected=f"positions 1 to {length}, start not after end",
+    )  # fmt: skip

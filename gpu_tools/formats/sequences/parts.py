@@ -7,20 +7,29 @@ and the position. FASTQ goes through pysam: its errors name the record and the p
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 import pysam
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.files import STANDARD_STREAM, open_binary
+from gpu_tools.formats.compression import compression_of
+from gpu_tools.formats.files import STANDARD_STREAM, open_text
+from gpu_tools.formats.odd import OddItems
 
 PART_BYTES = 1 << 20
-LINE_ENDS = b"\r\n"
+BLANKS = b"\r\n\t\v\f "
+"""Line ends, and what may stand between groups of symbols."""
+_OF_POSITIONS = b"0123456789"
+_BEFORE_SYMBOLS, _LONGEST_POSITION = BLANKS + _OF_POSITIONS, 80
+_NUMBERED = re.compile(rb"\s*[0-9]+[ \t]")
+"""The beginning of a record whose lines begin with positions, as in GenBank."""
 
 
 class RecordPart(NamedTuple):
@@ -33,7 +42,7 @@ class RecordPart(NamedTuple):
     header_line, line : int or None
         1-based lines of the header and of the beginning of `text`; None in FASTQ.
     text : bytes
-        Symbols and line ends.
+        Symbols, line ends and blanks.
     last : bool
         Whether the record ends with this part.
     """
@@ -47,13 +56,13 @@ class RecordPart(NamedTuple):
 
     @property
     def symbols(self) -> bytes:
-        """The text without line ends."""
-        return self.text.translate(None, LINE_ENDS)
+        """The text without line ends and blanks."""
+        return self.text.translate(None, BLANKS)
 
     def line_of(self, position: int) -> int | None:
         """Return the 1-based line of a symbol; `position` counts this part's symbols from 1."""
         for number, row in enumerate(self.text.split(b"\n")):
-            position -= len(row.translate(None, LINE_ENDS))
+            position -= len(row.translate(None, BLANKS))
             if position <= 0:
                 return None if self.line is None else self.line + number
         raise ValueError("the part has fewer symbols")
@@ -65,31 +74,79 @@ def record_parts(path: str | os.PathLike, size: int = PART_BYTES) -> Iterator[Re
     Files and errors are those of `fasta.read_fasta`, except that symbols are not looked at. A
     record of FASTQ is always one part.
     """
-    with open_binary(path) as stream:
-        is_fastq = stream.peek(1)[:1] == b"@"
-        parts = _fastq_parts(path, stream) if is_fastq else _fasta_parts(path, stream, size)
-        empty = True
-        for part in parts:
-            empty = empty and not part.text.strip(LINE_ENDS)
-            if part.last and empty:
-                raise InputError("no symbols", path=path, line=part.header_line, record=part.name)
+    empty = OddItems("records without symbols, left out")
+    repeated = OddItems("repeated records, left out")
+    names: set[str] = set()
+    digests, digest, at_start, filled = None, None, True, False
+    for part in _all_parts(path, size):
+        if at_start:
+            digest = sha256() if part.name in names else None
+        filled = filled or bool(part.text.strip(BLANKS))
+        if digest:
+            digest.update(_normal(part.text))
+        elif filled:
             yield part
-            empty = empty or part.last
+        at_start = part.last
+        if part.last and not filled:
+            empty.add(_error("no symbols", path, part))
+        elif part.last and digest:
+            digests = digests or _digests(path, part)
+            if digests[part.name] != digest.digest():
+                raise _error("duplicate name, with another sequence", path, part)
+            repeated.add(_error("repeated record", path, part))
+        elif part.last:
+            names.add(part.name)
+        filled = filled and not part.last
+    if not names:
+        raise empty.first
+    empty.tell()
+    repeated.tell()
+
+
+def _error(problem: str, path, part: RecordPart) -> InputError:
+    return InputError(problem, path=path, line=part.header_line, record=part.name)
+
+
+def _all_parts(path, size: int = PART_BYTES) -> Iterator[RecordPart]:
+    """Yield the parts of all records, empty and repeated ones among them; at least one."""
+    with open_text(path) as stream:
+        is_fastq = stream.peek(1)[:1] == b"@"
+        yield from _fastq_parts(path, stream) if is_fastq else _fasta_parts(path, stream, size)
+
+
+def _digests(path, repeated: RecordPart) -> dict[str, bytes]:
+    """Return a digest of the first sequence of each name; the file is read once more for it."""
+    if str(path) == STANDARD_STREAM or not Path(path).is_file():
+        raise _error("duplicate name", path, repeated)
+    running, known = sha256(), {}
+    for part in _all_parts(path):
+        running.update(_normal(part.text))
+        if part.last:
+            if running.digest() != sha256().digest():
+                known.setdefault(part.name, running.digest())
+            running = sha256()
+    return known
+
+
+def _normal(text: bytes) -> bytes:
+    """Return symbols that are equal for equal sequences."""
+    return text.translate(None, BLANKS).upper()
 
 
 def _fasta_parts(path, stream: BinaryIO, size: int) -> Iterator[RecordPart]:
-    header, names, line = None, set(), 1
-    first, found = 1, b""
+    header, line, foreign = None, 1, OddItems("headers that are not UTF-8, read as Latin-1")
+    first, found, numbered = 1, b"", False
     for is_header, text in _split(stream, size):
         if is_header:
             if header:
                 yield RecordPart(*header, first, found, True)
-            header = *_parse_header(path, line, text, names), line
-            first, found = line + 1, b""
+            header = *_parse_header(path, line, text, foreign), line
+            first, found, numbered = line + 1, b"", None
         elif header:
             if found:
                 yield RecordPart(*header, first, found)
-            first, found = line, text
+            numbered = bool(_NUMBERED.match(text)) if numbered is None else numbered
+            first, found = line, text.translate(None, _OF_POSITIONS) if numbered else text
         elif text.strip():
             raise InputError(
                 "text before the first record", path=path,
@@ -100,6 +157,7 @@ def _fasta_parts(path, stream: BinaryIO, size: int) -> Iterator[RecordPart]:
     if not header:
         raise InputError("no record", path=path, expected="FASTA with at least one record")
     yield RecordPart(*header, first, found, True)
+    foreign.tell()
 
 
 def _split(stream: BinaryIO, size: int) -> Iterator[tuple[bool, bytes]]:
@@ -108,6 +166,12 @@ def _split(stream: BinaryIO, size: int) -> Iterator[tuple[bool, bytes]]:
     while block := stream.read(size):
         if block.rfind(b">") > block.rfind(b"\n"):
             block += stream.readline()  # a header line is never cut
+        lines, tail = [block], block[block.rfind(b"\n") + 1 :]
+        while not tail.strip(_BEFORE_SYMBOLS) and (tail := stream.readline(_LONGEST_POSITION)):
+            lines.append(tail)  # nor what stands before the symbols of a line
+        if tail[:1] == b">":
+            lines.append(b"" if tail.endswith(b"\n") else stream.readline())
+        block = b"".join(lines)
         block, at = before + block, 1
         while at < len(block):
             end = header = _next_header(block, at)
@@ -126,32 +190,32 @@ def _next_header(block: bytes, at: int) -> int:
     return found if found >= 0 else len(block)
 
 
-def _parse_header(path, line: int, text: bytes, names: set[str]) -> tuple[str, str]:
-    """Return name and description of a header line, and add the name to `names`."""
-    try:
-        header = text[1:].decode("utf-8").rstrip()
-    except UnicodeDecodeError:
-        raise InputError("header is not UTF-8 text", path=path, line=line) from None
-    if not header or header[0].isspace():
+def _parse_header(path, line: int, text: bytes, foreign: OddItems) -> tuple[str, str]:
+    """Return name and description of a header line; a description may be Latin-1."""
+    header = text[1:].rstrip()
+    if not header or header[:1].isspace():
         raise InputError("record without a name", path=path, line=line, expected=">NAME")
-    name, *description = header.split(maxsplit=1)
-    _check_new(path, line, name, names)
+    encoding = "utf-8"
+    try:
+        header.decode(encoding)
+    except UnicodeDecodeError:
+        encoding = "latin-1"
+    try:
+        name = header.split(maxsplit=1)[0].decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError("the record's name is not UTF-8 text", path=path, line=line) from None
+    if encoding != "utf-8":
+        foreign.add(InputError("header is not UTF-8 text", path=path, line=line, record=name))
+        return name, header.split(maxsplit=1)[1].decode(encoding)
+    name, *description = header.decode(encoding).split(maxsplit=1)
     return name, "".join(description)
 
 
-def _check_new(path, line: int | None, name: str, names: set[str]) -> None:
-    if name in names:
-        raise InputError("duplicate name", path=path, line=line, record=name)
-    names.add(name)
-
-
 def _fastq_parts(path, stream: BinaryIO) -> Iterator[RecordPart]:
-    names: set[str] = set()
     with _named_file(path, stream) as file, pysam.FastxFile(file) as records:
         for record in _whole_reads(path, records):
             if not record.name:
                 raise InputError("record without a name", path=path, expected="@NAME")
-            _check_new(path, None, record.name, names)
             text = (record.sequence or "").encode()
             yield RecordPart(record.name, record.comment or "", None, None, text, True)
 
@@ -173,10 +237,13 @@ def _whole_reads(path, records: pysam.FastxFile) -> Iterator[pysam.libcfaidx.Fas
 
 @contextmanager
 def _named_file(path, stream: BinaryIO) -> Iterator[str]:
-    """Give a file that pysam can open by its name: standard input or a pipe is copied into one."""
+    """Give a file that pysam can open by its name: what it cannot read is copied into one."""
     if str(path) != STANDARD_STREAM and Path(path).is_file():
-        yield str(path)
-        return
+        with open(path, "rb") as file:
+            opens = compression_of(file) in ("none", "gzip", "bgzip")
+        if opens:
+            yield str(path)
+            return
     with tempfile.NamedTemporaryFile(suffix=".fastq") as copy:
         shutil.copyfileobj(stream, copy)
         copy.flush()

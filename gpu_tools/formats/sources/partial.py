@@ -1,9 +1,14 @@
-"""A download that may have been cut: its beginning in a hidden file, and a note of what it is."""
+"""A download that may have been cut: its beginning in a hidden file, and a note of what it is.
+
+The note has the size and a checksum of what a later run goes on with. A process that is killed may
+leave more bytes, which are dropped; what was changed since then is downloaded anew.
+"""
 
 from __future__ import annotations
 
 import fcntl
 import json
+import logging
 import os
 import re
 import tempfile
@@ -11,13 +16,18 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
+from zlib import crc32
 
 from gpu_tools.errors import InputError, OutputError
 from gpu_tools.formats.files import is_stream
 from gpu_tools.formats.unfinished import new_file
+from gpu_tools.hardware.checksums import checksum_of
 from gpu_tools.hardware.own_files import open_own
 from gpu_tools.model.json_model import parse_json
 
+_log = logging.getLogger(__name__)
+_NOTED_EVERY = 1 << 24
+"""So many bytes may come before the note is written again."""
 _CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
 
 
@@ -59,13 +69,25 @@ class PartialFile:
     complete : bool
         Whether the download is complete: then the file is not needed by a later run.
     note : dict
-        ``address`` and ``validator`` of the answer, empty if the file cannot be continued.
+        ``address`` and ``validator`` of the answer, ``size`` and ``crc32`` of what there is of it;
+        empty if the file cannot be continued.
     """
 
     def __init__(self, path: Path, stream: BinaryIO):
         self.path, self.stream, self.complete = path, stream, False
         self._note_path = Path(f"{path}.json")
         self.note = _read_note(self._note_path)
+        if self.note and not self._is_as_noted():
+            _log.warning("%s: damaged; the download begins anew", path)
+            self.note = {}
+
+    def _is_as_noted(self) -> bool:
+        """Drop what is not noted, and tell whether the rest is what was downloaded."""
+        size, checksum = self.note["size"], self.note["crc32"]
+        if not 0 <= size <= self.size:
+            return False
+        self.stream.truncate(size)
+        return checksum_of(self.path) == [size, checksum]
 
     @property
     def size(self) -> int:
@@ -90,7 +112,7 @@ class PartialFile:
         """Empty the file for a new answer, then note what identifies this version of it."""
         self.restart()
         if validator := _validator(headers):
-            self.note = {"address": address, "validator": validator}
+            self.note = {"address": address, "validator": validator, "size": 0, "crc32": 0}
             self._write_note()
 
     def restart(self) -> None:
@@ -102,10 +124,21 @@ class PartialFile:
     def append(self, chunks: Iterator[bytes]) -> None:
         """Write to the file's end, so that it can be read by its name."""
         self.stream.seek(0, os.SEEK_END)
+        not_noted = 0
         try:
-            self.stream.writelines(chunks)
+            for chunk in chunks:
+                self.stream.write(chunk)
+                not_noted += len(chunk)
+                if self.note:
+                    self.note["size"] += len(chunk)
+                    self.note["crc32"] = crc32(chunk, self.note["crc32"])
+                if not_noted >= _NOTED_EVERY:
+                    self.stream.flush()
+                    self._write_note()
+                    not_noted = 0
         finally:
             self.stream.flush()
+            self._write_note()
 
     def remove(self) -> None:
         """Remove the file and its note."""
@@ -118,7 +151,10 @@ class PartialFile:
             self._note_path.unlink()
 
     def _write_note(self) -> None:
+        if not self.note:
+            return
         with suppress(OSError):  # without a note the next run begins anew
+            self._note_path.unlink(missing_ok=True)
             with open(_new_file(self._note_path), "w", encoding="utf-8") as stream:
                 json.dump(self.note, stream)
 
@@ -149,14 +185,14 @@ def _private(target: Path, anywhere: bool) -> PartialFile:
     return PartialFile(path, open(handle, "r+b"))
 
 
-def _read_note(path: Path) -> dict[str, str]:
+def _read_note(path: Path) -> dict:
     try:
         with open(open_own(path, os.O_RDONLY), encoding="utf-8") as stream:
             note = parse_json(stream.read())
     except (OSError, InputError, UnicodeDecodeError):
         return {}
-    keys = ("address", "validator")
-    whole = isinstance(note, dict) and all(isinstance(note.get(key), str) for key in keys)
+    kinds = {"address": str, "validator": str, "size": int, "crc32": int}
+    whole = isinstance(note, dict) and all(type(note.get(k)) is kind for k, kind in kinds.items())
     return note if whole else {}
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.fields import Location
+from gpu_tools.formats.fields import Location, fields_of
 from gpu_tools.formats.files import read_lines
 
 BINARY_SUFFIX = ".npy"
@@ -59,7 +59,7 @@ def read_matrix(path: str | os.PathLike) -> NDArray:
     for line, text in read_lines(path):
         if not text.strip():
             continue
-        fields, location = text.split("\t"), Location(path, line)
+        fields, location = fields_of(text, len(rows[0]) if rows else 1), Location(path, line)
         if rows and len(fields) != len(rows[0]):
             raise location.error(
                 f"row {len(rows) + 1} has {len(fields)} columns", f"{len(rows[0])} as in row 1"

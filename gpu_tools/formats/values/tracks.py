@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
+from gpu_tools.formats.compression import without_compression
 from gpu_tools.formats.fields import bed_fields
 from gpu_tools.formats.files import read_lines
 from gpu_tools.formats.values.bigwig import BrokenTrackError, read_track, tracks_of
@@ -23,9 +24,8 @@ BEDGRAPH_SUFFIXES = (".bedgraph", ".bdg", ".bg")
 
 
 def is_track(path: str | os.PathLike) -> bool:
-    """Return, judging by its name, whether a file is bigWig, or bedGraph, plain or gzip."""
-    plain = str(path).lower().removesuffix(".gz")
-    return _is_bigwig(path) or plain.endswith(BEDGRAPH_SUFFIXES)
+    """Return, judging by its name, whether a file is bigWig, or bedGraph, plain or compressed."""
+    return _is_bigwig(path) or without_compression(path).endswith(BEDGRAPH_SUFFIXES)
 
 
 def read_tracks(path: str | os.PathLike) -> Iterator[tuple[str, NDArray]]:

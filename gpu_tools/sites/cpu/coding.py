@@ -18,16 +18,20 @@ from numba import njit
 
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.loops import first_from
-from gpu_tools.sites.cpu.block import UNKNOWN, end_of, listed
-from gpu_tools.sites.cpu.borders import cross_border
-from gpu_tools.sites.cpu.longest import cross_step, raise_both, window_in
-from gpu_tools.sites.cpu.memory import exits_row, part
-from gpu_tools.sites.cpu.state import WAITING
-from gpu_tools.sites.rising import next_border
-from gpu_tools.sites.scores import CLOSED
+from gpu_tools.sites.cpu.block import (
+    UNKNOWN,
+    cross_border,
+    cross_step,
+    end_of,
+    listed,
+    raise_both,
+    window_in,
+)
+from gpu_tools.sites.cpu.memory import WAITING, exits_row, part
+from gpu_tools.sites.introns import next_border
+from gpu_tools.sites.table import CLOSED
 from gpu_tools.splicing.codons import FRAMES, SPLITS, completes, split_bases, split_class
-from gpu_tools.splicing.rows import clear, column_of, put, raise_to
-from gpu_tools.splicing.strip import final_span
+from gpu_tools.splicing.rows import clear, column_of, final_span, put, raise_to
 
 _ALONE = FRAMES
 _SCORE, _END, _COLUMN = range(3)

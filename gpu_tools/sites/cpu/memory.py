@@ -17,17 +17,85 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.loops import first_from
 from gpu_tools.model.scoring import N_SYMBOLS, SplicedScoring
-from gpu_tools.sites.cpu.state import (
-    WAITING,
-    SiteLists,
-    longest_wait,
-    most_waiting,
-    power_of_two,
-)
-from gpu_tools.sites.table import SiteTable
+from gpu_tools.sites.introns import Longest, Rising, class_arrays, longest_of
+from gpu_tools.sites.table import SiteTable, once_a_table
 from gpu_tools.splicing.codons import SPLITS
-from gpu_tools.splicing.rows import clear
-from gpu_tools.splicing.strip import aligned_empty, fill_strip
+from gpu_tools.splicing.rows import aligned_empty, clear, fill_strip
+
+# The sites of a strand in the form that the compiled loops of site mode read.
+
+
+WAITING = 4
+"""Rows that wait for the end of their first codon, by boundary modulo this."""
+_NO_STOPS = np.empty((0, 0, 0), dtype=bool)
+
+
+class SiteLists(NamedTuple):
+    """The sites of a strand in the form that the loops read.
+
+    `first` and `last` are the usual score of first entries and last exits, the boundaries that have
+    another one, and their scores; `acceptors` and `donors` the boundaries of inner entries and
+    exits, their scores and kinds. `kinds`, `lengths` and `penalties` are those of the intron
+    classes. `stops` is empty if the table has no stop codons.
+    """
+
+    codes: NDArray[np.uint8]
+    first: tuple[int, NDArray, NDArray[np.int32]]
+    acceptors: tuple[NDArray, NDArray[np.int32], NDArray[np.uint8]]
+    donors: tuple[NDArray, NDArray[np.int32], NDArray[np.uint8]]
+    last: tuple[int, NDArray, NDArray[np.int32]]
+    kinds: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    penalties: NDArray[np.int64]
+    rising: Rising
+    longest: Longest
+    stops: NDArray[np.bool_]
+
+
+def lists_of(codes, table: SiteTable) -> SiteLists:
+    """Return the sites of a strand."""
+    inner = ((s.boundaries, s.scores, s.kinds) for s in (table.acceptors, table.donors))
+    return SiteLists(
+        np.ascontiguousarray(codes), table.first.arrays, *inner, table.last.arrays,
+        *class_arrays(table)[:4], longest_of(table.introns, table.length),
+        _NO_STOPS if table.stops is None else table.stops,
+    )  # fmt: skip
+
+
+def longest_wait(table: SiteTable) -> int:
+    """Return for how many boundaries an exit is pending, at most."""
+    return max([0, *(intron.min_length for intron in table.introns)])
+
+
+@once_a_table
+def most_pending(table: SiteTable) -> int:
+    """Return how many exits are pending at a time, at most, with one that has just come."""
+    return 1 + int(most_waiting(table.donors.boundaries, longest_wait(table)))
+
+
+@njit(cache=True, nogil=True)
+def most_waiting(boundaries, longest):
+    """Return how many listed boundaries lie less than so far before one of them, at most."""
+    most, first = 1, 0
+    for last in range(len(boundaries)):
+        while boundaries[first] + longest <= boundaries[last] and first < last:
+            first += 1
+        most = max(most, last - first + 1)
+    return most
+
+
+def power_of_two(count: int) -> int:
+    """Return the least power of two that is not less than a count, 0 for 0."""
+    return 1 << (count - 1).bit_length() if count else 0
+
+
+@njit(nogil=True)
+def copy_rows(snapshots, block, rows, lanes):
+    """Copy rows of whole vectors to those of a block."""
+    count, width = rows.shape
+    for k in range(0, count * width, lanes):
+        simd.store(snapshots, block * count * width + k, simd.load(rows, k))
+
 
 N_CODONS = N_SYMBOLS**3
 _NO_SCORE, _ANY_GAIN = -(2**62), 2**40
@@ -41,7 +109,7 @@ class RowStarts(NamedTuple):
     Attributes
     ----------
     profile, start, drop, final
-        The strip's columns, see `gpu_tools.splicing.strip.Strip`.
+        The strip's columns, see `gpu_tools.splicing.rows.Strip`.
     codons
         See `gpu_tools.sites.cpu.coding.fill_codons`; none if chains need not translate.
     rows
@@ -50,11 +118,11 @@ class RowStarts(NamedTuple):
         Rows that join their track behind a codon; none if chains need not translate.
     before
         The maxima over the exits that may precede an entry, a row an intron class and kind of split
-        codon, then the far rows of `gpu_tools.sites.rising`.
+        codon, then the far rows of `gpu_tools.sites.introns`.
     no_carry
         A row at the floor.
     step, steps, group, ends
-        See `gpu_tools.sites.cpu.longest.WindowRows`, as for `stored`.
+        See `gpu_tools.sites.cpu.block.WindowRows`, as for `stored`.
     block_exits
         The maximum over the exits of a block that is computed again.
     entries

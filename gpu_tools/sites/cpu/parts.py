@@ -15,10 +15,10 @@ from gpu_tools.hardware.inner_functions import compiling_inner
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.sites.bounds import limits
 from gpu_tools.sites.cpu.block import sweep_block
-from gpu_tools.sites.cpu.chain import NUMBERS, ChainLists, ChainWork, follow
 from gpu_tools.sites.cpu.coding import sweep_coding_block
 from gpu_tools.sites.cpu.memory import SweepBuffers
 from gpu_tools.sites.cpu.sweep import SweepInputs, inputs_of, strand_of
+from gpu_tools.sites.cpu.traceback import NUMBERS, ChainLists, ChainWork, follow
 from gpu_tools.sites.model import load_sites
 
 

@@ -23,35 +23,44 @@ from gpu_tools.hardware.cpu.wavefront import blocks_of, count_block, wait_for
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.sites.bounds import Limits, TableLimits, limits, possible, table_limits
-from gpu_tools.sites.classes import class_arrays
 from gpu_tools.sites.cpu.block import sweep_block
-from gpu_tools.sites.cpu.chain import (
-    COLUMN,
-    NUMBERS,
-    PAST,
-    THERE,
-    ChainLists,
-    aligned_path,
-    follow,
-    nothing_followed,
-    work_of,
-)
 from gpu_tools.sites.cpu.coding import fill_codons, sweep_coding_block
 from gpu_tools.sites.cpu.memory import (
+    SiteLists,
     SiteTarget,
     StripSizes,
     SweepBuffers,
     SweepMemory,
+    lists_of,
     memory_of,
     restore,
     save,
     strip_sizes,
     target_of,
 )
-from gpu_tools.sites.cpu.state import SiteLists, lists_of
+from gpu_tools.sites.cpu.traceback import (
+    COLUMN,
+    END,
+    FRAME,
+    LAST,
+    LOST,
+    NUMBERS,
+    PAST,
+    STAGE,
+    THERE,
+    VALUE,
+    ChainLists,
+    aligned_path,
+    follow,
+    nothing_followed,
+    work_of,
+)
+from gpu_tools.sites.introns import class_arrays
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.bounds import narrowest
-from gpu_tools.splicing.strip import padded
+from gpu_tools.splicing.codons import FRAMES
+from gpu_tools.splicing.rows import padded
+from gpu_tools.splicing.traceback import TracedChain, chain_of
 
 _log = logging.getLogger(__name__)
 
@@ -111,7 +120,7 @@ class SiteSweep(NamedTuple):
         return self.inputs.lists.codes
 
     def follow(self, path: NDArray[np.int64]) -> tuple[NDArray, NDArray, NDArray, NDArray]:
-        """Follow a path back, see `gpu_tools.sites.cpu.chain`.
+        """Follow a path back, see `gpu_tools.sites.cpu.traceback`.
 
         Return its exons, and what `gpu_tools.splicing.traceback.align_exons` returns of them.
         """
@@ -145,7 +154,7 @@ def _sweep_blocks(lists, introns, sizes, target, memory, weights, task, path):
     task : tuple of (int, int, int)
         Number of the strip, its first block, and the one behind its last; or `_AGAIN`.
     path : ndarray of int64, shape (NUMBERS,)
-        See `gpu_tools.sites.cpu.chain.follow`.
+        See `gpu_tools.sites.cpu.traceback.follow`.
 
     Returns
     -------
@@ -275,3 +284,45 @@ def inputs_of(
     memory, buffer = memory_of(sizes, (strips, int(width)), weights[1], places, buffers)
     of_target = target_of(target, scoring)
     return SweepInputs(strand.lists, strand.introns, sizes, of_target, memory, weights), buffer
+
+
+# The traceback of site mode: from a sweep to the best chain and its alignment.
+#
+# `gpu_tools.splicing.traceback` describes how an exon is found; ties are those of
+# `gpu_tools.spliced.cpu.traceback`. The sweep has not stored the rows at sites: blocks of rows are
+# computed again where the chain has exons.
+
+
+def trace(
+    sweep: SiteSweep,
+    table: SiteTable,
+    codes: NDArray[np.uint8],
+    target: NDArray[np.uint8],
+    scoring: SplicedScoring,
+) -> TracedChain:
+    """Recover the best chain and its alignment.
+
+    Parameters
+    ----------
+    sweep : SiteSweep
+        With a score.
+    table : SiteTable
+    codes : ndarray of uint8, shape (m,)
+        The strand's nucleotides in reading direction.
+    target : ndarray of uint8, shape (n,)
+        Encoded target.
+    scoring : SplicedScoring
+
+    Returns
+    -------
+    TracedChain
+    """
+    numbers = [0] * NUMBERS
+    numbers[END], numbers[COLUMN], numbers[FRAME] = sweep.end, sweep.column, sweep.end % FRAMES
+    numbers[VALUE] = sweep.score - table.last.at(sweep.end) - scoring.gap * sweep.column
+    numbers[LAST], numbers[THERE] = 1, -1
+    path = np.array(numbers)
+    exons, *runs = sweep.follow(path)
+    if path[STAGE] == LOST:
+        raise ValueError("no exon or exit explains a value: the sweep is wrong")
+    return chain_of(exons, *runs, scoring)

@@ -1,63 +1,314 @@
-"""The traceback of site mode: from a sweep to the best chain and its alignment.
-
-`gpu_tools.splicing.traceback` describes how an exon is found; ties are those of
-`gpu_tools.spliced.cpu.traceback`. The sweep has not stored the rows at sites: blocks of rows are
-computed again where the chain has exons.
-"""
+"""Introns of a strand in compiled code: which there are, and what they cost."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
-from gpu_tools.model.scoring import SplicedScoring
-from gpu_tools.sites.cpu.chain import (
-    COLUMN,
-    END,
-    FRAME,
-    LAST,
-    LOST,
-    NUMBERS,
-    STAGE,
-    THERE,
-    VALUE,
-)
-from gpu_tools.sites.cpu.sweep import SiteSweep
-from gpu_tools.sites.table import SiteTable
-from gpu_tools.splicing.codons import FRAMES
-from gpu_tools.splicing.traceback import TracedChain, chain_of
+from gpu_tools.hardware.cpu import simd
+from gpu_tools.hardware.cpu.loops import first_from
+from gpu_tools.sites.introns import KIND, LENGTH, LINES, MOST_STEPS, N_LINES, ORIGIN, PENALTY, STEP
+from gpu_tools.sites.table import CLOSED
+from gpu_tools.splicing.codons import FRAMES, completes, split_class
+from gpu_tools.splicing.recurrence import empty_chain
+from gpu_tools.splicing.traceback import align_exons, previous_row, profile_of
+
+_MOST = np.int64(2**62)
 
 
-def trace(
-    sweep: SiteSweep,
-    table: SiteTable,
-    codes: NDArray[np.uint8],
-    target: NDArray[np.uint8],
-    scoring: SplicedScoring,
-) -> TracedChain:
-    """Recover the best chain and its alignment.
+@njit(nogil=True, error_model="numpy")
+def _penalty(introns, k, end, start):
+    """Return the penalty of an intron of class `k`, which is long enough."""
+    first, last = end + introns[k, LENGTH] + introns[k, ORIGIN], start + introns[k, ORIGIN]
+    least = _MOST if introns[k, N_LINES] > 0 else 0
+    for line in range(introns[k, N_LINES]):
+        extra, every = introns[k, LINES + 2 * line], introns[k, LINES + 2 * line + 1]
+        if extra >= least:  # so do all lines behind; and LLVM makes no vectors, which take long
+            break
+        least = min(least, extra + last // every - first // every)
+    return introns[k, PENALTY] + least
+
+
+@njit(nogil=True, error_model="numpy")
+def may_join(introns, kind, surplus, low, high, start):
+    """Tell whether an exit of a block may precede an entry, given the most that one has more.
+
+    The block has the boundaries `low` to ``high - 1``; its last exits have the least penalties.
+    """
+    for k in range(len(introns)):
+        end = min(high - 1, start - introns[k, LENGTH])
+        if introns[k, KIND] == kind and end >= low and surplus >= _penalty(introns, k, end, start):
+            return True
+    return False
+
+
+@njit(nogil=True, error_model="numpy")
+def joins(introns, kind, surplus, end, start):
+    """Tell whether an intron joins two sites of a kind whose penalty is what the exit has more."""
+    for k in range(len(introns)):
+        first, step = end + introns[k, LENGTH], introns[k, STEP]
+        if introns[k, KIND] != kind or first > start:
+            continue
+        if step > 0:
+            first, last = first + introns[k, ORIGIN], start + introns[k, ORIGIN]
+            if last // step - first // step > introns[k, MOST_STEPS]:
+                continue
+        if surplus == _penalty(introns, k, end, start):
+            return True
+    return False
+
+
+# The traceback in compiled code: from a chain's end back over its exons, block by block.
+#
+# An exon is found as `gpu_tools.splicing.traceback` says. Exits and entries are those of a block of
+# rows, which the caller computes again where `follow` asks for it.
+
+
+(
+    STAGE, END, COLUMN, VALUE, LEFT, START, FRAME, LAST, BLOCK, THERE, PAST, EXONS, NUMBERS,
+) = range(13)  # fmt: skip
+"""Numbers of a path: what is looked for; where an exon ends and in which column; S' there, without
+the exit's score, or S' at an entry; how many of the exon's nucleotides are done; where it starts;
+its frame; if it is the chain's last; the block that may have its exit; the block that is there, and
+the boundary behind the ones that are; how many exons there are.
+"""
+FIND_ENTRY, FIND_EXIT, DONE, LOST = range(4)
+_empty_chain, _completes, _split_class = map(njit, (empty_chain, completes, split_class))
+
+
+class ChainLists(NamedTuple):
+    """What a traceback reads of a strand: parts of `SiteLists`, and rows of classes.
+
+    See `gpu_tools.sites.introns` for the latter.
+    """
+
+    codes: NDArray[np.uint8]
+    first: tuple[int, NDArray, NDArray[np.int32]]
+    acceptors: tuple[NDArray, NDArray[np.int32], NDArray[np.uint8]]
+    donors: tuple[NDArray, NDArray[np.int32], NDArray[np.uint8]]
+    introns: NDArray[np.int64]
+
+
+class ChainWork(NamedTuple):
+    """What a traceback works in.
+
+    `gains` are two rows of W, `profile` the scores of each nucleotide with each target symbol,
+    `exons` start, end, first and last column of each exon so far, from the last one on.
+    """
+
+    gains: NDArray[np.int32]
+    profile: NDArray[np.int32]
+    exons: NDArray[np.int32]
+
+
+@njit(nogil=True, error_model="numpy")
+def work_of(acceptors, target, needed):
+    """Return what a traceback works in, given the boundaries of inner entries; empty arrays if not.
+
+    `needed` tells which.
+    """
+    symbols = target.symbols if needed else target.symbols[:0]
+    exons = np.empty((len(acceptors) + 1 if needed else 0, 4), np.int32)
+    gains = np.empty((2, len(symbols) + 1), np.int32)
+    return ChainWork(gains, profile_of(target.lifted, symbols), exons)
+
+
+@njit(nogil=True)
+def nothing_followed():
+    """Return what `aligned_path` returns, of nothing."""
+    numbers = np.empty(0, np.int64)
+    return np.empty((0, 4), np.int32), np.empty(0, np.uint8), numbers, numbers
+
+
+@njit(nogil=True)
+def aligned_path(codes, target, path, work):
+    """Return the exons of a path in reading direction, and what `align_exons` returns of them."""
+    if path[STAGE] == LOST:
+        return nothing_followed()
+    n = path[EXONS]
+    exons = np.empty((n, 4), np.int32)
+    for k in range(n):
+        for number in range(4):
+            exons[k, number] = work.exons[n - 1 - k, number]
+    lifted, gap, free = target.lifted, target.gap, target.free
+    letters, lengths, columns = align_exons(codes, target.symbols, exons, lifted, gap, free)
+    return exons, letters, lengths, columns
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def follow(lists, stops, sizes, target, cells, path, work):
+    """Follow a chain back as far as there are rows; tell whether block ``path[THERE]`` is needed.
 
     Parameters
     ----------
-    sweep : SiteSweep
-        With a score.
-    table : SiteTable
-    codes : ndarray of uint8, shape (m,)
-        The strand's nucleotides in reading direction.
-    target : ndarray of uint8, shape (n,)
-        Encoded target.
-    scoring : SplicedScoring
-
-    Returns
-    -------
-    TracedChain
+    lists : ChainLists
+    stops : ndarray or None
+        Stop codons if chains translate, see `SiteLists`.
+    sizes : StripSizes
+    target : SiteTarget
+    cells : ndarray
+        Those of `SweepMemory`, with the entries and exits of block ``path[THERE]``, up to boundary
+        ``path[PAST] - 1``.
+    path : ndarray of int64, shape (NUMBERS,)
+        Where the path has come to.
+    work : ChainWork
     """
-    numbers = [0] * NUMBERS
-    numbers[END], numbers[COLUMN], numbers[FRAME] = sweep.end, sweep.column, sweep.end % FRAMES
-    numbers[VALUE] = sweep.score - table.last.at(sweep.end) - scoring.gap * sweep.column
-    numbers[LAST], numbers[THERE] = 1, -1
-    path = np.array(numbers)
-    exons, *runs = sweep.follow(path)
-    if path[STAGE] == LOST:
-        raise ValueError("no exon or exit explains a value: the sweep is wrong")
-    return chain_of(exons, *runs, scoring)
+    while path[STAGE] < DONE:
+        if path[STAGE] == FIND_ENTRY:
+            there = _find_entry(lists, sizes, target, cells, path, work)
+        else:
+            there = _find_exit(lists, stops, sizes, cells, path)
+        if not there:
+            return True
+    return False
+
+
+@njit(nogil=True, error_model="numpy")
+def _is_there(block, path, number, past):
+    """Tell whether a block is there; else ask for it up to a boundary.
+
+    A path goes back: no later boundary of the block is needed then.
+    """
+    if path[THERE] == number:
+        return True
+    path[THERE], path[PAST] = number, min((number + 1) * block, past)
+    return False
+
+
+@njit(nogil=True, error_model="numpy")
+def _find_entry(lists, sizes, target, cells, path, work):
+    """Go back through an exon to the first boundary where an entry explains the value at its end.
+
+    If chains translate, a first exon begins with a whole codon, and a chain's only exon has two; a
+    split codon, and in the last exon another one, ends in the exon. Returns False if a block is
+    needed.
+    """
+    codes, gains, profile = lists.codes, work.gains, work.profile
+    (usual, firsts, scores), acceptors = lists.first, lists.acceptors[0]
+    columns, end, value = path[COLUMN], path[END], path[VALUE]
+    left, tracks, frame = path[LEFT], sizes.tracks, path[FRAME]
+    start, inside, gap = end - left, tracks * (1 + path[LAST]), np.int32(target.gap)
+    none = np.int64(0)  # numba compiles a function again for literal numbers
+    first, acceptor = first_from(firsts, start), first_from(acceptors, start)
+    if left == 0:
+        for c in range(columns + 1):
+            gains[0, c] = 0
+    while True:
+        here, column, entry = left % 2, np.int64(-1), np.int64(-1)
+        score, bases = np.int64(usual), (start - frame) % tracks
+        if first < len(firsts) and firsts[first] == start:
+            score = np.int64(scores[first])
+        if score != CLOSED and bases == 0 and left >= (inside if tracks > 1 else 1):
+            column = _begun_at(gains, here, columns, value - score, gap, target.free)
+        least = inside - bases if bases > 0 else 1
+        if acceptor < len(acceptors) and acceptors[acceptor] == start and left >= least:
+            number = start // sizes.block
+            if not _is_there(sizes.block, path, number, start + 1):
+                path[LEFT] = left
+                return False
+            row = sizes.rows.entries + bases
+            row += tracks * (acceptor - first_from(acceptors, number * sizes.block))
+            most = column - 1 if column >= 0 else columns
+            entered = _entered_at(cells, row, gains, here, most, value)
+            if entered >= 0:
+                column, entry = entered, row
+        if column >= 0:
+            n, exons = path[EXONS], work.exons
+            exons[n, 0], exons[n, 1] = start, end
+            exons[n, 2], exons[n, 3] = column, columns
+            path[EXONS], path[START], path[COLUMN] = n + 1, start, column
+            path[STAGE], path[BLOCK] = FIND_EXIT, start // sizes.block
+            if entry < 0:
+                path[STAGE] = DONE
+            else:
+                path[VALUE] = _value(cells, entry, column)
+            return True
+        if start == 0:
+            path[STAGE] = LOST
+            return True
+        start -= 1
+        previous_row(profile, np.int64(codes[start]), gap, gains, here, columns, none)
+        left += 1
+        if first > 0 and firsts[first - 1] == start:
+            first -= 1
+        if acceptor > 0 and acceptors[acceptor - 1] == start:
+            acceptor -= 1
+
+
+@njit(nogil=True, error_model="numpy")
+def _begun_at(gains, here, columns, wanted, gap, free):
+    """Return the smallest column where a chain that begins explains a value, or -1."""
+    for c in range(columns + 1):
+        if _empty_chain(c, gap, free) + gains[here, c] == wanted:
+            return c
+    return -1
+
+
+@njit(nogil=True, error_model="numpy")
+def _entered_at(cells, row, gains, here, columns, wanted):
+    """Return the smallest column where S' of a row explains a value, or -1."""
+    strips, _, width = cells.shape
+    lanes, c = simd.VECTOR_BYTES // cells.itemsize, 0
+    for strip in range(strips):
+        for lane in range(lanes):
+            for place in range(lane, width, lanes):
+                if c > columns:
+                    return -1
+                if np.int64(cells[strip, row, place]) + gains[here, c] == wanted:
+                    return c
+                c += 1
+    return -1
+
+
+@njit(nogil=True, error_model="numpy")
+def _value(cells, row, column):
+    """Return S' of a row at a target column."""
+    width, lanes = cells.shape[2], simd.VECTOR_BYTES // cells.itemsize
+    place, each = column % width, width // lanes
+    return np.int64(cells[column // width, row, place % each * lanes + place // each])
+
+
+@njit(nogil=True, error_model="numpy")
+def _find_exit(lists, stops, sizes, cells, path):
+    """Find the nearest exit that explains an entry; return False if a block is needed."""
+    (boundaries, scores, kinds), introns = lists.donors, lists.introns
+    tracks, start, column = sizes.tracks, path[START], path[COLUMN]
+    starts, acceptor_scores, acceptor_kinds = lists.acceptors
+    acceptor, rows = first_from(starts, start), sizes.rows
+    wanted, kind = path[VALUE] - acceptor_scores[acceptor], acceptor_kinds[acceptor]
+    while path[BLOCK] >= 0:
+        number = path[BLOCK]
+        low, high = number * sizes.block, min((number + 1) * sizes.block, start + 1)
+        surplus = _value(cells, rows.best_exits + number, column) - wanted
+        if may_join(introns, kind, surplus, low, high, start):
+            if not _is_there(sizes.block, path, number, high):
+                return False
+            oldest = first_from(boundaries, low)
+            pending = sizes.pending[number + 1] - sizes.pending[number]
+            for donor in range(first_from(boundaries, high) - 1, oldest - 1, -1):
+                end = np.int64(boundaries[donor])
+                track = (end - (start - path[FRAME])) % tracks
+                row = rows.exits + tracks * (pending + donor - oldest) + track
+                value = _value(cells, row, column)
+                if kinds[donor] != kind or not joins(introns, kind, value - wanted, end, start):
+                    continue
+                # numba leaves this out where there are no stop codons, but not an `and` of the two
+                if stops is not None:  # noqa: SIM102
+                    if not _no_stop(lists.codes, stops, end, start, path[FRAME]):
+                        continue
+                path[STAGE], path[END], path[LEFT] = FIND_ENTRY, end, 0
+                path[VALUE], path[FRAME], path[LAST] = value - scores[donor], track, 0
+                return True
+        path[BLOCK] -= 1
+    path[STAGE] = LOST
+    return True
+
+
+@njit(nogil=True, error_model="numpy")
+def _no_stop(codes, stops, end, start, frame):
+    """Tell whether the codon that an intron splits is no stop codon."""
+    bases = (start - frame) % FRAMES
+    return bases <= end and _completes(codes, stops, _split_class(codes, end, bases), start)

@@ -7,20 +7,29 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from gpu_tools.sites.cpu.state import WAITING
-from gpu_tools.sites.gpu.layout import Sites
+from gpu_tools.sites.cpu.memory import WAITING
 from gpu_tools.sites.gpu.row_plan import (
     LAST,
     SPECIAL,
     RowPlan,
+    Sites,
     SlotLayout,
     StoredRows,
     boundaries_of,
     most_pending,
     n_maxima,
 )
-from gpu_tools.sites.operations import ADVANCE, CLEAR, FINAL, PUT, RAISE, emit
-from gpu_tools.sites.rising import BORDER, most_operations, write_border
+from gpu_tools.sites.introns import (
+    ADVANCE,
+    BORDER,
+    CLEAR,
+    FINAL,
+    PUT,
+    RAISE,
+    emit,
+    most_operations,
+    write_border,
+)
 from gpu_tools.sites.table import FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT
 from gpu_tools.splicing.codons import FRAMES, SPLITS, completes, split_bases, split_class
 

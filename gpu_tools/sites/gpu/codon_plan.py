@@ -18,16 +18,15 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from gpu_tools.sites.gpu.layout import Sites
 from gpu_tools.sites.gpu.row_plan import (
     NO_SYMBOL,
+    Sites,
     StoredRows,
     count,
     most_pending,
     n_maxima,
 )
-from gpu_tools.sites.operations import RAISE
-from gpu_tools.sites.rising import BORDER, most_operations, write_border
+from gpu_tools.sites.introns import BORDER, RAISE, most_operations, write_border
 from gpu_tools.sites.table import FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT
 from gpu_tools.splicing.codons import FRAMES, SPLITS, completes, split_class
 

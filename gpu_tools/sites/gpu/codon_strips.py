@@ -13,14 +13,11 @@ from functools import cached_property
 import numpy as np
 
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
-from gpu_tools.sites.gpu.codon_checkpoints import NUMBERS, rows_of_checkpoint
-from gpu_tools.sites.gpu.codon_operations import HOT_SLOTS
 from gpu_tools.sites.gpu.codon_plan import FIRST_STORED, CodonPlan
-from gpu_tools.sites.gpu.job import SiteJob
-from gpu_tools.sites.gpu.job_table import JobNumbers
-from gpu_tools.sites.gpu.packed_columns import NARROW
-from gpu_tools.sites.gpu.packed_strips import PackedStrips
-from gpu_tools.sites.gpu.trace_table import RowsInMemory
+from gpu_tools.sites.gpu.codon_rows import HOT_SLOTS, NUMBERS, rows_of_checkpoint
+from gpu_tools.sites.gpu.job import PackedStrips, SiteJob
+from gpu_tools.sites.gpu.job_table import JobNumbers, RowsInMemory
+from gpu_tools.sites.gpu.packed_strip import NARROW
 from gpu_tools.splicing.codons import FRAMES
 
 _SHORT = 1 << 16

@@ -16,8 +16,7 @@ from gpu_tools.model.sequences import OTHER
 from gpu_tools.sites.bounds import most_lifted, possible
 from gpu_tools.sites.gpu.codon_strips import CodonStrips, codon_strips
 from gpu_tools.sites.gpu.codon_sweep import sweep_codons_warp
-from gpu_tools.sites.gpu.ends import find_ends_warp
-from gpu_tools.sites.gpu.job import SiteJob, SweepEnd
+from gpu_tools.sites.gpu.job import PackedStrips, SiteJob, Strips32, SweepEnd, packed_strips, twice
 from gpu_tools.sites.gpu.job_table import (
     BORDERS,
     BOUNDARIES,
@@ -26,11 +25,9 @@ from gpu_tools.sites.gpu.job_table import (
     ENDS,
     OPERATIONS,
     TARGET,
+    find_ends_warp,
 )
-from gpu_tools.sites.gpu.packed_columns import NARROW, WIDE
-from gpu_tools.sites.gpu.packed_strips import PackedStrips, packed_strips, twice
-from gpu_tools.sites.gpu.strips import NEVER, NEVER_BYTE
-from gpu_tools.sites.gpu.strips32 import Strips32
+from gpu_tools.sites.gpu.packed_strip import NARROW, NEVER, NEVER_BYTE, WIDE
 from gpu_tools.sites.gpu.sweep import sweep_packed_warp
 from gpu_tools.sites.gpu.sweep32 import sweep32_warp
 from gpu_tools.sites.gpu.traceback import trace32_warp, trace_packed_warp

@@ -12,7 +12,7 @@ from numba import cuda, int32, int64, uint8
 
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.sites.gpu.codon_sweep import sweep_codons_warp
-from gpu_tools.sites.gpu.layout import listed_sites
+from gpu_tools.sites.gpu.row_plan import listed_sites
 from gpu_tools.sites.gpu.steps import compile_steps
 from gpu_tools.sites.gpu.sweep import sweep_packed_warp
 from gpu_tools.sites.gpu.traceback import trace_packed_warp

@@ -24,16 +24,17 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
-from gpu_tools.sites.gpu.layout import ListedSites, lay_out
 from gpu_tools.sites.gpu.row_plan import (
     IN_REGISTERS,
     LAST,
     NO_SYMBOL,
     SPECIAL,
+    ListedSites,
     StoredRows,
+    lay_out,
     write_plan,
 )
-from gpu_tools.sites.operations import CLEAR, LOWER, PUT, RAISE
+from gpu_tools.sites.introns import CLEAR, LOWER, PUT, RAISE
 from gpu_tools.sites.table import FIRST_ENTRY, LAST_EXIT
 
 ZERO, START, LOWEST, LEAST, NOWHERE = range(5)

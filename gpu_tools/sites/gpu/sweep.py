@@ -35,22 +35,26 @@ from gpu_tools.hardware.gpu.intrinsics.words import (
     max2,
     sync_lanes,
 )
-from gpu_tools.sites.gpu.ends import COLUMN, LOWEST_SCORE, NUMBER, SCORE
 from gpu_tools.sites.gpu.job_table import (
     BORDERS,
     BOUNDARIES,
     CELLS,
+    COLUMN,
     COLUMNS,
     ENDS,
     FLOOR,
     LAST_SIZE,
+    LOWEST_SCORE,
+    NUMBER,
     ROWS,
+    SCORE,
     SIZE,
     STRIDE,
     STRIPS,
     TARGET,
 )
-from gpu_tools.sites.gpu.packed_columns import (
+from gpu_tools.sites.gpu.packed_strip import (
+    END_GAP_AT,
     HOT_SLOTS,
     NARROW,
     SHARED_BORDERS_AT,
@@ -58,19 +62,19 @@ from gpu_tools.sites.gpu.packed_columns import (
     SHARED_RING,
     SHARED_SLOTS_AT,
     WIDE,
+    await_word,
+    begin_strip,
+    from_border,
+    lowered_by,
     make_choose,
     make_columns,
+    make_decode,
     make_find_column,
     make_start,
-)
-from gpu_tools.sites.gpu.packed_step import (
-    END_GAP_AT,
-    from_border,
-    make_decode,
     make_step,
+    peek,
 )
 from gpu_tools.sites.gpu.steps import BEST_END, WORDS
-from gpu_tools.sites.gpu.strips import await_word, begin_strip, lowered_by, peek
 
 
 @cuda.jit(device=True)

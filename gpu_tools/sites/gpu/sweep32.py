@@ -23,27 +23,30 @@ from gpu_tools.hardware.gpu.intrinsics.words import (
 )
 from gpu_tools.model.scoring import N_SYMBOLS
 from gpu_tools.model.sequences import OTHER
-from gpu_tools.sites.gpu.ends import COLUMN, LOWEST_SCORE, NUMBER, SCORE
 from gpu_tools.sites.gpu.job_table import (
     ADVANCES,
     BORDERS,
     BOUNDARIES,
     CELLS,
+    COLUMN,
     COLUMNS,
     ENDS,
     FLOOR,
+    LOWEST_SCORE,
+    NUMBER,
     OPERATIONS,
     ROW,
     ROWS,
+    SCORE,
     SLOTS,
     START,
     STRIDE,
     TARGET,
     TRACKS,
 )
+from gpu_tools.sites.gpu.packed_strip import begin_strip
 from gpu_tools.sites.gpu.row_plan import LAST, NO_SYMBOL, SPECIAL
-from gpu_tools.sites.gpu.strips import begin_strip
-from gpu_tools.sites.operations import ADVANCE, CLEAR, FINAL, LOWER, PUT
+from gpu_tools.sites.introns import ADVANCE, CLEAR, FINAL, LOWER, PUT
 from gpu_tools.splicing import recurrence as core
 from gpu_tools.splicing.recurrence_gpu import cell
 

@@ -54,7 +54,8 @@ def protein_tables_of(
 ) -> dict[str, SiteTable]:
     """Score the sites of a base sequence for proteins.
 
-    A locus, named ``NAME:START-END``, has the scores and penalties of its record.
+    A locus, named ``NAME:START-END``, has the penalties of its record, and the sites, but for those
+    whose matrices reach beyond its ends: nucleotides there are unknown.
 
     Parameters
     ----------
@@ -95,8 +96,12 @@ def protein_align(
     A chain is a list of exons of one strand between sites. Its score is the sum of the scores of
     codons against residues, less the costs of gaps, frameshifts and stop codons inside, plus the
     points of its sites, less the penalties of its introns. A codon that an intron splits is scored
-    as the codon that its parts form, and is aligned to a residue. docs/design/proteins.md has the
-    recurrence.
+    as the codon that its parts form, and is aligned to a residue.
+
+    A chain has the points of the table's first entries, say of a start codon, only if its first
+    codon, the first three nucleotides, lies in one exon and is aligned to a residue or left out;
+    else, or if that is more, the usual points. Exits have their points always.
+    docs/design/proteins.md has all terms and the recurrence.
 
     Parameters
     ----------
@@ -128,7 +133,12 @@ def protein_align(
     Notes
     -----
     Ties: ``+`` goes before ``-``; then the chain that ends first in reading direction, with the
-    fewest residues; `gpu_tools.splicing.proteins.walk` has the order of moves.
+    fewest residues. Then, walking back, the first of these moves: a codon with a residue; a
+    frameshift with a residue, of one nucleotide, then of two; a codon left out; a frameshift, of
+    one nucleotide, then of two; residues left out, as few as can be; the chain's begin; an intron,
+    the shortest, and of these the one that splits the codon behind fewer nucleotides. In front of a
+    codon, with a residue or left out, a chain that goes on is taken before one that begins with a
+    start codon.
     """
     cases, threads = list(cases), cpu_threads(threads)
     for case in cases:

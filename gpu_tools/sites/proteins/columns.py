@@ -9,7 +9,7 @@ from gpu_tools.model.protein_scoring import ProteinScoring
 from gpu_tools.sites.proteins.limits import pair_bounds, protein_limits
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.proteins.columns import ProteinColumns, lay_out
-from gpu_tools.splicing.strip import padded
+from gpu_tools.splicing.rows import padded
 
 
 def columns_of(

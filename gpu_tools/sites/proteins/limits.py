@@ -14,10 +14,14 @@ from numpy.typing import NDArray
 from gpu_tools.errors import ScoringError
 from gpu_tools.model.protein_scoring import ProteinScoring
 from gpu_tools.sites.bounds import best_sites
-from gpu_tools.sites.scores import CLOSED
-from gpu_tools.sites.table import SiteTable, once_a_table
+from gpu_tools.sites.table import CLOSED, SiteTable, once_a_table
 from gpu_tools.splicing.bounds import Bounds, fit_int16
-from gpu_tools.splicing.proteins.columns import ProteinLimits, lifted_pairs
+from gpu_tools.splicing.proteins.columns import (
+    ProteinLimits,
+    beside_residues,
+    lifted_pairs,
+    most_of_residues,
+)
 
 
 class PairBounds(NamedTuple):
@@ -30,7 +34,7 @@ class PairBounds(NamedTuple):
     largest : int
         The largest magnitude of a pair.
     together : int
-        The most that one pair of each residue adds.
+        The most that all residues add, each by one pair or within a frameshift.
     """
 
     residues: int
@@ -41,7 +45,7 @@ class PairBounds(NamedTuple):
 def pair_bounds(target: NDArray[np.uint8], scoring: ProteinScoring) -> PairBounds:
     """Return the bounds of an encoded protein."""
     pairs = lifted_pairs(target, scoring)
-    together = np.maximum(pairs.max(axis=0), 0).sum()
+    together = most_of_residues(pairs, scoring).sum()
     return PairBounds(len(target), int(np.abs(pairs).max(initial=0)), int(together))
 
 
@@ -70,7 +74,8 @@ def protein_limits(
     step, pair = _largest_step(table), pairs.largest
     once = scoring.gap_open + max(scoring.gap_extend, scoring.stop) + scoring.frameshift
     none = table.first.usual - once - step - pair - 1
-    highest = pairs.together + scoring.gap_extend * width
+    highest = pairs.together + scoring.gap_extend * pairs.residues
+    highest += beside_residues(width - pairs.residues, scoring)
     highest += table.first.largest + _from_introns(table, pairs.residues, scoring)
     bounds = Bounds(none - once - step - pair, highest + step + pair)
     narrow = fit_int16(np.array([bounds.magnitude]))[0]

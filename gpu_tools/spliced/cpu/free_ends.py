@@ -15,15 +15,32 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
-from gpu_tools.spliced.bounds import bounds
 from gpu_tools.spliced.case import PreparedCase, result_of
-from gpu_tools.spliced.exon_graph import ExonGraph
+from gpu_tools.spliced.exon_graph import ExonGraph, bounds
 from gpu_tools.splicing.bounds import CELL_FLOOR, check_cells
-from gpu_tools.splicing.exon_traceback import Entries, ExonRows, pair_scores, trace_exon
 from gpu_tools.splicing.recurrence import empty_row
-from gpu_tools.splicing.rows import begin, column_of, final_score, next_row, put, raise_to
-from gpu_tools.splicing.strip import Strip, by_column, lanes_of, padded, strip_of
-from gpu_tools.splicing.traceback import TracedChain, TracedExon, trace_back
+from gpu_tools.splicing.rows import (
+    Strip,
+    begin,
+    by_column,
+    column_of,
+    final_score,
+    lanes_of,
+    next_row,
+    padded,
+    put,
+    raise_to,
+    strip_of,
+)
+from gpu_tools.splicing.traceback import (
+    Entries,
+    ExonRows,
+    TracedChain,
+    TracedExon,
+    pair_scores,
+    trace_back,
+    trace_exon,
+)
 
 _NO_SCORE = -(2**62)
 _SCORE, _ROW, _COLUMN = range(3)

@@ -22,15 +22,17 @@ from numpy.typing import NDArray
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced.exon_graph import ExonGraph
 from gpu_tools.splicing import recurrence as core
-from gpu_tools.splicing.exon_traceback import (
+from gpu_tools.splicing.traceback import (
     INSERTION,
     INTRON,
     Entries,
     ExonRows,
+    first_column,
+    merge_runs,
     pair_scores,
+    runs_of,
     trace_exon,
 )
-from gpu_tools.splicing.traceback import first_column, merge_runs, runs_of
 
 
 class BestEnd(NamedTuple):

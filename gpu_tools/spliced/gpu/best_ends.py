@@ -8,8 +8,7 @@ from __future__ import annotations
 from numba import cuda, int32, int64
 
 from gpu_tools.hardware.gpu.intrinsics.words import WARP, kernel
-from gpu_tools.spliced.gpu.job_table import CELLS, COLUMNS, EXITS, FREE, GAP, N_EXITS, STRIDE
-from gpu_tools.spliced.gpu.sweep import offset_of
+from gpu_tools.spliced.gpu.sweep import CELLS, COLUMNS, EXITS, FREE, GAP, N_EXITS, STRIDE, offset_of
 
 FINDERS = WARP if WARP < 32 else 256
 """Threads that look for one job's best end."""

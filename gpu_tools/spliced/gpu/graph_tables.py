@@ -13,15 +13,21 @@ from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.gpu.intrinsics.words import kernel
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.scoring import SplicedScoring
-from gpu_tools.spliced.bounds import best_bonus
 from gpu_tools.spliced.columns import Strands
-from gpu_tools.spliced.exon_graph import lay_out, write_stream
+from gpu_tools.spliced.exon_graph import best_bonus, lay_out, write_stream
 from gpu_tools.spliced.gpu import best_ends as exit_columns
-from gpu_tools.spliced.gpu import job_table as of_job
 from gpu_tools.spliced.gpu import sweep
-from gpu_tools.spliced.gpu import tile_tables as of_tile
-from gpu_tools.spliced.gpu.tile_tables import TileTables, arrange, fill_warps, stored_row
-from gpu_tools.spliced.gpu.warp_tiles import cut, most_parts, most_sources
+from gpu_tools.spliced.gpu import sweep as of_job
+from gpu_tools.spliced.gpu import warp_tiles as of_tile
+from gpu_tools.spliced.gpu.warp_tiles import (
+    TileTables,
+    arrange,
+    cut,
+    fill_warps,
+    most_parts,
+    most_sources,
+    stored_row,
+)
 
 # columns of the table of graphs: counts, what bounds the cells, where the graph's tables begin
 (

@@ -19,10 +19,8 @@ from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.intrinsics.words import WARP, kernel, shuffle_up
 from gpu_tools.model.scoring import N_SYMBOLS, SplicedScoring
 from gpu_tools.model.sequences import OTHER
-from gpu_tools.spliced.bounds import bounds
-from gpu_tools.spliced.cpu.state import Border
-from gpu_tools.spliced.cpu.sweep import fill_column_zero
-from gpu_tools.spliced.exon_graph import ExonGraph
+from gpu_tools.spliced.cpu.sweep import Border, fill_column_zero
+from gpu_tools.spliced.exon_graph import ExonGraph, bounds
 from gpu_tools.splicing import recurrence as core
 from gpu_tools.splicing.bounds import narrowest
 from gpu_tools.splicing.recurrence import Sweep

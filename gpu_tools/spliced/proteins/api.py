@@ -97,8 +97,8 @@ def protein_spliced_align(
     -----
     Ties: ``+`` goes before ``-``; then the chain whose last candidate ends first, in front of its
     stop codon, with the fewest residues; then, walking back, the shortest candidate with that end,
-    without predecessor if that is as good, else with the nearest one;
-    `gpu_tools.splicing.proteins.walk` has the order of moves.
+    without predecessor if that is as good, else with the nearest one. The order of moves in a
+    candidate is that of `gpu_tools.protein_align`.
 
     Memory: four rows of the protein's length for each distinct end of candidates, and three for
     each distinct start and phase.

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.model.exon_set import ANY_PHASE, ExonSet
+from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.genetic_codes import amino_acids
 from gpu_tools.model.protein_scoring import ProteinScoring
 from gpu_tools.model.sequences import encode_protein
@@ -66,8 +66,8 @@ def candidates_of(
 ) -> Candidates:
     """Lay the candidates of a strand out.
 
-    Equal intervals have the best of their scores. An interval that is listed with a phase has that
-    phase, and each of them if there are several, though it is also listed without.
+    Of equal intervals with one phase the one of the best score stays. An interval that is listed
+    with several phases is a candidate for each of them, and one for all if it is listed without.
 
     Parameters
     ----------
@@ -83,11 +83,11 @@ def candidates_of(
     left, right = (
         (size - exons.ends, size - exons.starts) if reverse else (exons.starts, exons.ends)
     )
-    left, right, phases, scores, count = _distinct(left, right, exons.phases, exons.scores)
-    order = np.lexsort((right, phases, left))
-    left, right, phases, scores = left[order], right[order], phases[order], scores[order]
-    new = _changes(left, phases)
-    firsts = np.flatnonzero(new)
+    order = np.lexsort((-exons.scores, right, exons.phases, left))
+    order = order[_changes(left[order], exons.phases[order], right[order])]
+    left, right, scores = left[order], right[order], exons.scores[order]
+    phases, count = exons.phases[order].astype(np.int64), len(exons.unique())
+    firsts = np.flatnonzero(_changes(left, phases))
     ends, exon_ends = np.unique(right, return_inverse=True)
     words = (codes[np.maximum(ends - back, 0)] for back in (3, 2, 1))
     stops = (ends > _CODON) & (amino_acids(scoring.genetic_code)[tuple(words)] == _STOP)
@@ -97,18 +97,6 @@ def candidates_of(
         scoring.exon_bonus(scores), ends, stops,
     )  # fmt: skip
     return Candidates(codes, tracks, scores, count)
-
-
-def _distinct(left, right, phases, scores):
-    """Return the distinct candidates, and how many intervals they are."""
-    order = np.lexsort((phases, right, left))
-    left, right, phases, scores = left[order], right[order], phases[order], scores[order]
-    new = _changes(left, right)
-    interval = np.cumsum(new) - 1
-    best = np.maximum.reduceat(scores, np.flatnonzero(new))[interval]
-    phased = np.bincount(interval, phases != ANY_PHASE)[interval] > 0
-    stay = (new | _changes(interval, phases)) & ((phases != ANY_PHASE) | ~phased)
-    return left[stay], right[stay], phases[stay].astype(np.int64), best[stay], int(interval[-1]) + 1
 
 
 def _changes(*columns) -> NDArray[np.bool_]:

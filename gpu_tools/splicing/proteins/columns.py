@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.model.protein_scoring import N_CODONS, ProteinScoring
 from gpu_tools.splicing.bounds import Bounds
-from gpu_tools.splicing.strip import aligned_empty, lanes_of, padded
+from gpu_tools.splicing.rows import aligned_empty, lanes_of, padded
 
 
 class ProteinLimits(NamedTuple):
@@ -94,3 +94,20 @@ def lay_out(
 def lifted_pairs(target: NDArray[np.uint8], scoring: ProteinScoring) -> NDArray[np.int64]:
     """Return what pairs add to H', by codon and residue."""
     return scoring.substitution[:, target] + scoring.gap_extend
+
+
+def most_of_residues(pairs: NDArray[np.int64], scoring: ProteinScoring) -> NDArray[np.int64]:
+    """Return the most that each residue adds to H', by a pair or within a frameshift, at least 0.
+
+    A frameshift with a residue adds the gap extend and costs its own points, which may be fewer.
+    """
+    return np.maximum(pairs.max(axis=0), _most_of_shift(scoring))
+
+
+def beside_residues(columns: int, scoring: ProteinScoring) -> int:
+    """Return the most that frameshifts add in columns without a residue: the first, and padding."""
+    return columns * _most_of_shift(scoring)
+
+
+def _most_of_shift(scoring: ProteinScoring) -> int:
+    return max(scoring.gap_extend - scoring.frameshift, 0)

@@ -9,20 +9,23 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.model.genetic_codes import amino_acids
-from gpu_tools.model.protein_scoring import ProteinScoring
+from gpu_tools.model.protein_scoring import TGA_CODON, ProteinScoring
 from gpu_tools.model.sequences import AMINO_ACIDS, decode_protein, encode_protein
 from gpu_tools.splicing.proteins.walk import (
+    CODON,
     CODON_RUN,
     INTRON_RUN,
     LETTERS,
+    MISSING,
     MISSING_RUN,
+    RESIDUE,
     SHIFT_RUN,
     SHIFTED_RUN,
     TracedProtein,
 )
 
 _CODON = 3
-_STOP = encode_protein(b"*")[0]
+_STOP, _U = encode_protein(b"*U")
 _ASCII = np.frombuffer(
     decode_protein(np.arange(len(AMINO_ACIDS), dtype=np.uint8)).encode(), np.uint8
 )
@@ -59,14 +62,20 @@ def shown(traced: TracedProtein, question: StrandAndProtein, stop: bool) -> dict
     dict
         Fields of `gpu_tools.model.protein_alignment.ProteinAlignment`.
     """
-    start, codes = traced.intervals[0][0], question.codes
     codons, residues, phases, positives = _columns(traced, question)
     return {
         "target_start": traced.first, "target_end": traced.last, "cigar": tuple(traced.runs),
         "translation": codons, "residues": residues, "positives": positives, "phases": phases,
-        "start_codon": codes[start : start + _CODON].tolist() == [0, 3, 2],
+        "start_codon": _begins_with_start(traced, question.codes),
         "stop_codon": stop,
     }  # fmt: skip
+
+
+def _begins_with_start(traced: TracedProtein, codes: NDArray[np.uint8]) -> bool:
+    """Tell whether a chain's first codon is whole, lies in one exon, and is a start codon."""
+    start = traced.intervals[0][0]
+    letter = next(letter for letter, _ in traced.runs if letter != RESIDUE)
+    return letter in (CODON, MISSING) and codes[start : start + _CODON].tolist() == [0, 3, 2]
 
 
 def _columns(traced: TracedProtein, question: StrandAndProtein):
@@ -104,6 +113,8 @@ def _fill(lines, runs, sequence, acids, codons, substitution, letters, target, r
             if kind in (CODON_RUN, MISSING_RUN):
                 word = sequence[at], sequence[at + 1], sequence[at + 2]
                 lines[0, column] = letters[acids[word]]
+                if kind == CODON_RUN and codons[word] == TGA_CODON and target[residue] == _U:
+                    lines[0, column] = letters[_U]
                 at += _CODON
                 if kind == MISSING_RUN:
                     lines[0, column] |= _LOWER

@@ -1,8 +1,9 @@
 """The walk back through the cells of an exon: which moves explain them.
 
 Of moves that explain a cell the first of these is taken: a codon with a residue; a frameshift with
-a residue; a codon left out; a frameshift; residues left out, as few as can be; the first exon's
-begin; an intron.
+a residue, of one nucleotide, then of two; a codon left out; a frameshift, of one nucleotide, then
+of two; residues left out, as few as can be; the first exon's begin; an intron. In front of a codon,
+with a residue or left out, a chain that goes on is taken before one that begins with a start codon.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from gpu_tools.hardware.cpu.loops import first_from
 from gpu_tools.splicing.proteins.rows import PHASES
 
 (
@@ -98,14 +100,16 @@ def runs_in_order(runs, count: int) -> list[tuple[str, int]]:
 
 @njit(cache=True, nogil=True)
 def walk(
-    inside_rows, whole, gap_rows, places, low, codes, codons, pairs, codon_costs, weights,
+    inside_rows, whole, gap_rows, places, low, codes, codons, pairs, codon_costs, weights, begins,
     i, j, value, inside, gap, found,
 ):  # fmt: skip
     """Follow a path through the rows of a block; return where it leaves them, and why.
 
-    `places` are the elements of columns. Moves and lengths are written to `found`; the result is a
-    `Cell`'s fields, the number of moves, and what follows: `BEFORE` for the block before, or
-    `AT_INTRON` where no move explains the cell, so that an intron or a chain's begin does.
+    `places` are the elements of columns. `begins` are boundaries, the points of chains whose first
+    codon begins there, and H' of a chain that begins, points left out, by column. Moves and lengths
+    are written to `found`; the result is a `Cell`'s fields, the number of moves, and what follows:
+    `BEFORE` for the block before, `BEGIN` where such a chain begins, or `AT_INTRON` where no move
+    explains the cell, so that an intron or another chain's begin does.
     """
     count = 0
     gap_open, shift, extend = weights[0], weights[1], weights[2]
@@ -117,20 +121,24 @@ def walk(
             value += codon_costs[codon]
             gap = whole[k - 3, places[j]] - gap_open != value
             i, count = i - 3, count + 1
+            if gap and _begun(begins, i, j) - gap_open == value:
+                return _first_codon(found, count, begins[2], gap_open, i, j)
             if not gap:
                 value, inside = np.int64(whole[k - 3, places[j]]), False
             continue
         move, length = _move(
             inside_rows if inside else whole, whole, gap_rows, places, k, i, j, value, codon,
-            pairs, gap_open, shift, extend,
+            pairs, gap_open, shift, extend, begins,
         )  # fmt: skip
         if move == _LEFT_OUT:
             gap = True
             continue
         if move == AT_INTRON:
             return i, j, value, inside, gap, count, move
-        found[count, 0], found[count, 1] = move, length
+        found[count, 0], found[count, 1] = _PAIR if move == BEGIN else move, length
         count += 1
+        if move == BEGIN:
+            return _first_codon(found, count, begins[2], gap_open, i - 3, j - 1)
         if move == _RESIDUES:
             j -= length
             value = np.int64((inside_rows if inside else whole)[k, places[j]])
@@ -143,11 +151,18 @@ def walk(
 
 
 @njit(nogil=True)
-def _move(here, whole, gap_rows, places, k, i, j, value, codon, pairs, gap_open, shift, extend):
-    """Return the first move that explains a cell, and its length; `AT_INTRON` if none does."""
+def _move(
+    here, whole, gap_rows, places, k, i, j, value, codon, pairs, gap_open, shift, extend, begins
+):  # fmt: skip
+    """Return the first move that explains a cell, and its length; `AT_INTRON` if none does.
+
+    `BEGIN` is a codon with a residue with which a chain begins.
+    """
     at, before = places[j], places[max(j - 1, 0)]
     if i >= 3 and j and whole[k - 3, before] + pairs[codon, j - 1] == value:
         return _PAIR, 1
+    if i >= 3 and j and _begun(begins, i - 3, j - 1) + pairs[codon, j - 1] == value:
+        return BEGIN, 1
     if j and i >= 1 and whole[k - 1, before] - shift + extend == value:
         return _SHIFT_PAIR_1, 1
     if j and i >= 2 and whole[k - 2, before] - shift + extend == value:
@@ -162,3 +177,22 @@ def _move(here, whole, gap_rows, places, k, i, j, value, codon, pairs, gap_open,
         if here[k, places[j - length]] - gap_open == value:
             return _RESIDUES, length
     return AT_INTRON, 0
+
+
+@njit(nogil=True)
+def _first_codon(found, count, start, gap_open, i, j):
+    """Return the end of a walk to a chain's first codon, residues left out in front of it first."""
+    if j and start[0] - gap_open == start[j]:
+        found[count, 0], found[count, 1] = _RESIDUES, j
+        count, j = count + 1, 0
+    return i, j, start[j], False, False, count, BEGIN
+
+
+@njit(nogil=True)
+def _begun(begins, boundary, column):
+    """Return H' of a chain whose first codon begins at a boundary, very low if it has no points."""
+    boundaries, points, start = begins
+    first = first_from(boundaries, boundary)
+    if first < len(boundaries) and boundaries[first] == boundary:
+        return points[first] + start[column]
+    return np.int64(-(2**62))

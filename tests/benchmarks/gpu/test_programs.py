@@ -13,6 +13,7 @@ pytestmark = [pytest.mark.cuda, pytest.mark.filterwarnings("ignore:overflow:Runt
 PARTS = [
     ("annotate.bench_gpu", "measure"),
     ("estimate.bench_estimate", "measure_gpu"),
+    ("estimate.bench_estimate", "measure_start"),
     ("local.bench_local", "measure_gpu"),
     ("matching.bench_matching", "measure_gpu"),
     ("published.measure", "measure"),
@@ -26,6 +27,7 @@ PARTS = [
 SLOW = {
     ("annotate.bench_gpu", "measure"),
     ("estimate.bench_estimate", "measure_gpu"),
+    ("estimate.bench_estimate", "measure_start"),
     ("local.bench_local", "measure_gpu"), ("published.measure", "measure"),
     ("sites.bench_proteins", "measure"), ("sites.bench_sites", "measure_gpu"),
     ("sites.bench_sites", "measure_coding"), ("spliced.bench_spliced", "measure_gpu"),

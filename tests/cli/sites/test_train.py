@@ -64,7 +64,7 @@ def test_gff3_with_phases_gives_the_same_model(files):
     [
         ("chr\t", "chr2\t", "genes.gtf.gz, line 1, record chr2: annotated, but not among the seq"),
         ("\t4", "\t9999", "lies after end"),
-        ("\tCDS\t", "\texon\t", "genes.gtf.gz: no CDS; expected an annotation with features CDS"),
+        ("\tCDS\t", "\texon\t", "genes.gtf.gz: no CDS among the features exon"),
         ("transcript_id", "name", "genes.gtf.gz, line 1: a coding segment without transcript"),
         ("\t-\t", "\t+\t", "genes.gtf.gz: none of 20 coding sequences reads from ATG"),
     ],

@@ -13,9 +13,7 @@ import pytest
 
 from gpu_tools.cli.main import main
 from gpu_tools.errors import InputError, ProgramError
-from gpu_tools.exons.providers.augustus import Augustus, log_odds
-from gpu_tools.exons.providers.genscan import Genscan
-from gpu_tools.exons.providers.windows import join_windows, windows
+from gpu_tools.exons.providers import Augustus, Genscan, join_windows, log_odds, windows
 from gpu_tools.formats.exons.augustus import parse_augustus
 from gpu_tools.formats.exons.intervals import read_exons
 from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta

@@ -3,7 +3,7 @@
 import pytest
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.exons.annotation import read_coding_segments
+from gpu_tools.formats.exons.annotation import read_annotated_exons, read_coding_segments
 
 
 def gff3(tmp_path, *features, version="##gff-version 3\n"):
@@ -70,8 +70,16 @@ def test_gtf_segments_include_the_stop_codon(tmp_path, features, expected):
 @pytest.mark.parametrize(
     ("features", "version", "message"),
     [
-        ([("exon", 1, 5, "+", ".")], "##gff-version 3\n", "no CDS; expected an annotation with"),
-        ([("exon", 1, 5, "+", ONE)], "", "no CDS; expected an annotation with features CDS"),
+        (
+            [("exon", 1, 5, "+", ".")],
+            "##gff-version 3\n",
+            "no CDS among the features exon; exp",
+        ),
+        (
+            [("exon", 1, 5, "+", ONE)],
+            "",
+            "no CDS among the features exon; exp",
+        ),
         ([("CDS", 1, 5, "+", ".")], "", "line 1: a CDS without transcript_id"),
         ([("CDS", 5, 1, "+", ".")], "##gff-version 3\n", "line 2"),
         ([], "text\n", "line 1: 1 columns; expected 9 tab-separated columns"),
@@ -81,3 +89,26 @@ def test_gtf_segments_include_the_stop_codon(tmp_path, features, expected):
 def test_what_is_no_annotation_is_an_error(tmp_path, features, version, message):
     with pytest.raises(InputError, match=message):
         read_coding_segments(gff3(tmp_path, *features, version=version))
+
+
+@pytest.mark.parametrize("kind", ["CDS", "cds", "Cds", "coding_exon", "SO:0000316", "exon", "EXON"])
+def test_parts_of_an_exon_are_one_and_types_have_any_case(tmp_path, kind):
+    """As gffcompare reads them: lines that abut are one exon, repeated ones count once."""
+    parts = [(1, 20), (21, 30), (41, 60), (41, 60), (58, 70)]
+    lines = [(kind, start, end, "+", "Parent=a") for start, end in parts]
+    lines += [(kind, 31, 40, "+", "Parent=b"), (kind, 71, 80, "+", ".")]
+    path = gff3(tmp_path, *lines)
+    exons = read_annotated_exons(path)["chr1"]
+    assert list(zip(exons.starts.tolist(), exons.ends.tolist(), strict=True)) == [
+        (0, 30), (40, 70), (30, 40), (70, 80),
+    ]  # fmt: skip
+
+
+def test_gff3_is_known_by_its_version_anywhere_above_by_its_name_or_by_its_attributes(tmp_path):
+    line = "a%20b\t.\tCDS\t1\t9\t.\t+\t0\t{}\n"
+    for name, text in (
+        ("x", f"# made by hand\n\n##gff-version\t3.1\n{line.format('.')}"),
+        ("x.gff3", line.format(".")), ("x.gff3.gz", line.format(".")), ("y", line.format("ID=c")),
+    ):  # fmt: skip
+        (tmp_path / name).write_text(text)
+        assert list(read_coding_segments(tmp_path / name)) == ["a b"], name

@@ -6,6 +6,7 @@ import pytest
 
 from gpu_tools.errors import InputError
 from gpu_tools.formats.exons.coding import read_coding
+from gpu_tools.formats.odd import odd_items
 from gpu_tools.model.annotation import CodingSegment, CodingSequence
 
 GTF = 'transcript_id "t 1"; gene_id "g";'
@@ -76,3 +77,38 @@ def test_wrong_lines_are_named(tmp_path, line, message):
         read_coding(written(tmp_path, ("exon", 1, 4, "+", ".", GTF), line))
     assert "x.gtf, line 2: " in str(caught.value)
     assert message in str(caught.value)
+
+
+def test_segments_that_abut_in_one_frame_are_one_and_repeated_lines_count_once(tmp_path):
+    lines = [("cds", 1, 4, "+", "0", GTF), ("CDS", 5, 6, "+", "2", GTF)]
+    lines += [("coding_exon", 11, 16, "+", "0", GTF)] * 2
+    assert read_coding(written(tmp_path, *lines)) == coding("+", (0, 6, 0), (10, 16, 0))
+    lines = [("CDS", 11, 14, "-", ".", GTF), ("CDS", 5, 10, "-", ".", GTF)]
+    assert read_coding(written(tmp_path, *lines)) == coding("-", (4, 14, 0))
+    # a frame that does not go on is a frameshift, which training leaves out
+    lines = [("CDS", 1, 4, "+", "0", GTF), ("CDS", 5, 6, "+", "0", GTF)]
+    assert read_coding(written(tmp_path, *lines)) == coding("+", (0, 4, 0), (4, 6, 0))
+
+
+def test_a_file_without_coding_segments_names_its_features(tmp_path):
+    lines = [("exon", 1, 4, "+", ".", GTF), ("gene", 1, 4, "+", ".", GTF)]
+    with pytest.raises(InputError, match="x.gtf: no CDS among the features exon, gene; expected"):
+        read_coding(written(tmp_path, *lines))
+
+
+def test_coding_sequences_without_a_strand_are_left_out(tmp_path, caplog):
+    """As those of trans-spliced genes, which lie on both."""
+    lines = [("CDS", 1, 4, "+", "0", "ID=rps12"), ("CDS", 11, 14, "-", ".", "ID=rps12")]
+    lines += [("CDS", 1, 4, "?", "0", "ID=x"), ("CDS", 1, 6, "+", "0", "ID=t 1")]
+    lines += [("CDS", 1, 4, "+", ".", "ID=y;partial=true")]
+    path = written(tmp_path, *lines)
+    assert read_coding(path) == coding("+", (0, 6, 0))
+    (warning,) = (record.message for record in caplog.records)
+    assert warning == (
+        "coding sequences without one strand or a first phase, left out: 3; the first: "
+        f"{path}, line 2: coding sequence 'rps12' is on both strands; expected one strand"
+    )
+    with odd_items(strict=True), pytest.raises(InputError, match="line 2: coding sequence 'rps12'"):
+        read_coding(path)
+    with pytest.raises(InputError, match="line 2: coding sequence 'rps12' is on both strands"):
+        read_coding(written(tmp_path, *lines[:3]))

@@ -110,7 +110,7 @@ def test_format_that_cannot_be_told(tmp_path):
         ("x", ""),
         ("x.txt", "\n\n"),
         ("x.bed", "# nothing\n"),
-        ("x.gff3", "##gff-version 3\nc\tx\tgene\t1\t2\t.\t+\t.\tID=g\n"),
+        ("x.gff3", "##gff-version 3\n##sequence-region c 1 9\n"),
         ("x.tsv", "base\tstart\tend\tstrand\n"),
     ],
 )
@@ -144,7 +144,7 @@ TSV = "base\tstart\tend\tstrand\tscore\n"
                                                             "expected 0 to 1"),
         ("x.gff3", "c x exon\n", "1: 1 columns; expected 9 tab-separated columns"),
         ("x.gff3", feature().replace("c", "", 1), "1: the sequence's name is empty"),
-        ("x.gtf", feature() + feature().strip() + "\t\n", "2: 10 columns; expected 9 "
+        ("x.gtf", feature() + feature().strip() + "\tx\n", "2: 10 columns; expected 9 "
                                                          "tab-separated columns"),
         ("x.bed", "c\t1\n", "1: 2 columns; expected 3 to 12 columns"),
         ("x.bed", "c\t1\t2" + "\t0" * 10 + "\n", "1: 13 columns; expected 3 to 12 columns"),
@@ -261,3 +261,24 @@ def test_real_gtf():
     expected = [(int(f[3]) - 1, int(f[4])) for f in lines if f[2] in ("exon", "CDS")]
     assert list(zip(exons.starts.tolist(), exons.ends.tolist(), strict=True)) == expected
     assert len(expected) > 300
+
+
+@pytest.mark.parametrize(("type", "phase"), [("cds", 1), ("EXON", -1), ("coding_exon", 1)])
+@pytest.mark.parametrize("name", ["x.gff3", "x.gtf", "x.gff"])
+def test_types_of_features_have_any_case(tmp_path, type, phase, name):
+    path = tmp_path / name
+    path.write_text(f"chr1\tx\tgene\t1\t9\t.\t+\t.\tID=g\nchr1\tx\t{type}\t1\t9\t.\t+\t1\tID=c\n")
+    exons = read_exons(path)["chr1"]
+    assert (exons.starts.tolist(), exons.ends.tolist(), exons.phases.tolist()) == (
+        [0],
+        [9],
+        [phase],
+    )
+
+
+def test_features_of_which_none_is_an_exon_are_an_error_that_names_them(tmp_path):
+    path = tmp_path / "x.gff3"
+    types = [f"kind{k}" for k in range(10)]
+    path.write_text("".join(f"chr1\tx\t{type}\t1\t9\t.\t+\t.\tID=g\n" for type in types))
+    with pytest.raises(InputError, match="no exon among the features kind0, .*, kind7, ...; exp"):
+        read_exons(path)

@@ -1,5 +1,7 @@
+import bz2
 import gzip
 import io
+import lzma
 import sys
 
 import numpy as np
@@ -9,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpu_tools.errors import InputError, OutputError
+from gpu_tools.formats.odd import odd_items
 from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
 from gpu_tools.model.sequences import Sequence, decode
 
@@ -87,16 +90,15 @@ def test_plain_gzip_and_standard_input(tmp_path, monkeypatch):
                             "a header line that begins with >"),
         (b">a\nA\n>\nA\n", ", line 3: record without a name; expected >NAME"),
         (b">a\nA\n> b\nA\n", ", line 3: record without a name; expected >NAME"),
-        (b">a\nA\n>b\nA\n>a x\nA\n", ", line 5, record a: duplicate name"),
-        (b">a\n>b\nA\n", ", line 1, record a: no symbols"),
-        (b">b\nA\n>a\n\n", ", line 3, record a: no symbols"),
+        (b">a\nA\n>b\nA\n>a x\nC\n", ", line 5, record a: duplicate name, with another sequence"),
+        (b">a\n>b\n\n", ", line 1, record a: no symbols"),
+        (b">a\nA1 C\n", ", line 2, record a, position 2: illegal symbol '1'; expected IUPAC "
+                        "nucleotide letters"),
         (b">a\nAC\n>b\nACGT\r\n\nAC-T\n", ", line 6, record b, position 7: illegal symbol '-'; "
                                           "expected IUPAC nucleotide letters"),
-        (b">a\nAC GT\n", ", line 2, record a, position 3: illegal symbol ' '; "
-                         "expected IUPAC nucleotide letters"),
         (b">a\n\x00A\n", ", line 2, record a, position 1: illegal symbol 0x00; "
                          "expected IUPAC nucleotide letters"),
-        (b">\xff\xfe\nA\n", ", line 1: header is not UTF-8 text"),
+        (b">\xff\xfe\nA\n", ", line 1: the record's name is not UTF-8 text"),
     ],
 )  # fmt: skip
 def test_errors_name_line_record_and_position(tmp_path, data, message):
@@ -124,7 +126,7 @@ def test_fastq_is_read_without_its_qualities(tmp_path, monkeypatch, pack):
         (b"@a\nACGT\n+\nII\n", ": broken FASTQ in the first record; expected a quality"),
         (b"@a\nACGT\n", ": broken FASTQ in or behind record a; expected a quality"),
         (b"@a\nAC!T\n+\nIIII\n", ", record a, position 3: illegal symbol '!'"),
-        (b"@a\nA\n+\nI\n@a\nA\n+\nI\n", ", record a: duplicate name"),
+        (b"@a\nA\n+\nI\n@a\nC\n+\nI\n", ", record a: duplicate name, with another sequence"),
         (b"@a\n\n+\n\n", ", record a: no symbols"),
         (b"@\nA\n+\nI\n", ": record without a name"),
     ],
@@ -145,7 +147,7 @@ def test_cut_off_fastq(tmp_path):
 @pytest.mark.parametrize("keep", [5, 30, -4])
 def test_truncated_compression(tmp_path, keep):
     data = gzip.compress(b">a\n" + decode(random_sequence().codes).encode())
-    with pytest.raises(InputError, match=r"x.fa: broken compression .*complete gzip or bgzip"):
+    with pytest.raises(InputError, match=r"x.fa: broken compression .*complete compressed file"):
         read_fasta(saved(tmp_path, data[:keep]))
 
 
@@ -154,6 +156,64 @@ def test_corrupt_compression(tmp_path):
     data[len(data) // 2] ^= 255
     with pytest.raises(InputError, match=r"x.fa: broken compression"):
         read_fasta(saved(tmp_path, bytes(data)))
+
+
+LOSSLESS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
+
+
+@pytest.mark.parametrize("pack", LOSSLESS)
+@pytest.mark.parametrize("data", [b">a\nACGT\n", b"@a\nACGT\n+\nIIII\n"])
+def test_compressed_files_are_known_by_their_first_bytes(tmp_path, pack, data):
+    path = saved(tmp_path, LOSSLESS[pack](data[:5]) + LOSSLESS[pack](data[5:]))
+    assert [decode(record.codes) for record in read_fasta(path)] == ["ACGT"]
+    with pytest.raises(InputError, match=r"x.fa: broken compression"):
+        read_fasta(saved(tmp_path, LOSSLESS[pack](data)[:-5]))
+
+
+def test_compression_that_is_not_read_is_named(tmp_path):
+    with pytest.raises(InputError, match="it is compressed by zstd; expected plain, gz"):
+        read_fasta(saved(tmp_path, b"\x28\xb5\x2f\xfd" + bytes(20)))
+
+
+@pytest.mark.parametrize("data", [b">a b\nAC\nGT\n>b\nA\n", b"@a b\nACGT\n+\nIIII\n@b\nA\n+\nI\n"])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n", b"\r"])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_byte_order_mark_and_line_ends(tmp_path, data, end, mark):
+    if data.startswith(b"@") and end == b"\r":
+        return  # nothing writes FASTQ so
+    records = read_fasta(saved(tmp_path, mark + data.replace(b"\n", end)))
+    assert [(r.name, r.description, decode(r.codes)) for r in records] == [
+        ("a", "b", "ACGT"), ("b", "", "A"),
+    ]  # fmt: skip
+
+
+ODD = b">a M\xfcller\nAC\n>e\n\n>a\nacgt\n>f\n>b\nA\n>a\nA\nC\n>b\nA\n"
+
+
+def test_odd_records_are_left_out_with_one_warning_each(tmp_path, caplog):
+    path = saved(tmp_path, ODD.replace(b"acgt", b"ac"))
+    with odd_items(strict=False):
+        for _ in range(2):
+            a, b = read_fasta(path)
+    assert (a.description, decode(a.codes), decode(b.codes)) == ("M\xfcller", "AC", "A")
+    assert [record.message for record in caplog.records] == [
+        f"headers that are not UTF-8, read as Latin-1: 1; the first: {path}, line 1, record a: "
+        "header is not UTF-8 text",
+        f"records without symbols, left out: 2; the first: {path}, line 3, record e: no symbols",
+        f"repeated records, left out: 3; the first: {path}, line 5, record a: repeated record",
+    ]
+    with odd_items(strict=True), pytest.raises(InputError, match="line 1, record a: header is not"):
+        read_fasta(path)
+    with pytest.raises(InputError, match="line 5, record a: duplicate name, with another sequence"):
+        read_fasta(saved(tmp_path, ODD))
+
+
+def test_a_repeated_record_of_a_stream_cannot_be_compared(monkeypatch):
+    monkeypatch.setattr(
+        sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(ODD[ODD.index(b">f") :])))
+    )
+    with pytest.raises(InputError, match="standard input, line 7, record b: duplicate name"):
+        read_fasta("-")
 
 
 def test_missing_file(tmp_path):

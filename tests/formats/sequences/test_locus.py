@@ -2,6 +2,7 @@ import gzip
 import os
 
 import numpy as np
+import pyfaidx
 import pysam
 import pytest
 
@@ -92,8 +93,20 @@ def test_the_index_is_used(tmp_path):
 def test_blanks_in_indexed_lines_do_not_shift_the_locus(tmp_path):
     path = saved(tmp_path, b">a\nAC GT\nAC GT\n")
     pysam.faidx(str(path))
-    with pytest.raises(InputError, match="record a, position 8: illegal symbol ' '"):
-        cut_locus(path, "a", 4, 8)
+    for start in range(8):
+        assert decode(cut_locus(path, "a", start, 8).codes) == "ACGTACGT"[start:]
+
+
+@pytest.mark.parametrize("line", [b"AC GTAC\n", b"ACGTAC \n", b" 1 ACGTAC\n"])
+@pytest.mark.parametrize("index", [None, pysam.faidx, pyfaidx.Faidx])
+def test_blanks_are_no_symbols_of_indexed_files(tmp_path, line, index):
+    path = saved(tmp_path, b">a\n" + line * 3)
+    if index:
+        index(str(path))
+    symbols = "ACGTAC" * 3
+    for start in range(18):
+        for end in (start + 1, start + 3, 18):
+            assert decode(cut_locus(path, "a", start, min(end, 18)).codes) == symbols[start:end]
 
 
 OTHER_FILES = {
@@ -197,9 +210,10 @@ def test_lines_of_every_kind(tmp_path, data, name):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b">a\nACGT\n>b\nA\n>a\nTTTT\n", ", line 5, record a: duplicate name"),
-        (b">b\nA\n>a\n", ", line 3, record a: no symbols"),
-        (b">b\n>a\nACGT\n", ", line 1, record b: no symbols"),
+        (b">a\nACGT\n>b\nA\n>a\nTTTT\n", ", line 5, record a: duplicate name, with another "
+                                         "sequence"),
+        (b">b\nA\n>a\n", ": no record named 'a'"),
+        (b">b\n>a\n", ", line 1, record b: no symbols"),
         (b"", ": no record; expected FASTA with at least one record"),
         (b"ACGT\n", ", line 1: text before the first record; expected FASTA, a header line "
                     "that begins with >"),

@@ -5,6 +5,7 @@ import hashlib
 import json
 import os
 import time
+import zlib
 from urllib.parse import quote_plus
 
 import pytest
@@ -13,7 +14,7 @@ import requests
 from gpu_tools.cli.main import main
 from gpu_tools.errors import FetchError, InputError
 from gpu_tools.formats.sequences.fasta import read_fasta
-from gpu_tools.formats.sources import Settings, parse_source
+from gpu_tools.formats.sources import Settings, parse_source, partial
 from gpu_tools.formats.sources.http import Client, Patience, Request
 from gpu_tools.formats.sources.pace import Pace
 from gpu_tools.formats.sources.partial import PartialFile, partial_file
@@ -200,7 +201,10 @@ def test_cut_download_goes_on_where_it_stopped(server, fetch):
 
 def leave_part(server, folder, size, **note):
     (folder / ".out.fa.gz.part").write_bytes(BODY[:size])
-    note = {"address": f"{server.url}/x.fa", "validator": '"1"'} | note
+    note = {
+        "address": f"{server.url}/x.fa", "validator": '"1"', "size": size,
+        "crc32": zlib.crc32(BODY[:size]),
+    } | note  # fmt: skip
     (folder / ".out.fa.gz.part.json").write_text(json.dumps(note))
 
 
@@ -212,6 +216,46 @@ def test_killed_download_goes_on_in_the_next_run(server, fetch, tmp_path, size):
     assert row["sha256"] == hashlib.sha256(BODY).hexdigest()
     headers = server.seen[0][2]
     assert (headers["Range"], headers["If-Range"]) == (f"bytes={size}-", '"1"')
+
+
+def test_bytes_behind_what_was_noted_are_dropped(server, fetch, tmp_path):
+    """A process that is killed leaves them: nothing tells whether they are whole."""
+    leave_part(server, tmp_path, 50)
+    with (tmp_path / ".out.fa.gz.part").open("ab") as stream:
+        stream.write(b"TTT")
+    server.play("/x.fa", ranges(BODY))
+    assert fetch(f"{server.url}/x.fa")[1]["sha256"] == hashlib.sha256(BODY).hexdigest()
+    assert server.seen[0][2]["Range"] == "bytes=50-"
+
+
+@pytest.mark.parametrize("change", ["byte", "cut"])
+def test_a_part_that_was_changed_is_downloaded_anew(server, fetch, tmp_path, monkeypatch, change):
+    leave_part(server, tmp_path, 50)
+    (tmp_path / ".out.fa.gz.part").write_bytes({"byte": b"x" * 50, "cut": BODY[:40]}[change])
+    told = []
+    monkeypatch.setattr(partial._log, "warning", lambda text, *values: told.append(text % values))
+    server.play("/x.fa", ok(BODY, ETag='"1"'))
+    assert fetch(f"{server.url}/x.fa")[1]["sha256"] == hashlib.sha256(BODY).hexdigest()
+    assert "Range" not in server.seen[0][2]
+    assert told == [f"{tmp_path / '.out.fa.gz.part'}: damaged; the download begins anew"]
+
+
+def test_a_long_download_is_noted_again_and_again(tmp_path):
+    """So that one that is killed need not begin anew."""
+    chunk, sizes = bytes(1 << 23), []
+
+    def chunks(part):
+        for _ in range(4):
+            yield chunk
+            noted = json.loads((tmp_path / ".out.fa.part.json").read_text())
+            sizes.append(noted["size"] // len(chunk))
+
+    with partial_file(tmp_path / "out.fa") as part:
+        part.begin("http://127.0.0.1/x.fa", {"ETag": '"1"'})
+        part.append(chunks(part))
+    assert sizes == [0, 2, 2, 4]
+    with partial_file(tmp_path / "out.fa") as part:
+        assert part.note["size"] == part.size == 4 * len(chunk)
 
 
 CHANGED = {

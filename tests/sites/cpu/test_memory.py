@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from gpu_tools.sites.cpu.memory import strip_sizes
-from gpu_tools.sites.cpu.state import lists_of, longest_wait, power_of_two
+from gpu_tools.sites.cpu.memory import lists_of, longest_wait, power_of_two, strip_sizes
 from tests.sites.test_api import random_table
 
 

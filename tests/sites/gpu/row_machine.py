@@ -9,7 +9,7 @@ from gpu_tools.sites.gpu import codon_plan
 from gpu_tools.sites.gpu import steps as gpu_steps
 from gpu_tools.sites.gpu.job import SiteJob, SweepEnd
 from gpu_tools.sites.gpu.row_plan import LAST, NO_SYMBOL, SPECIAL
-from gpu_tools.sites.operations import ADVANCE, BEGIN, CLEAR, FINAL, LOWER, PUT, RAISE
+from gpu_tools.sites.introns import ADVANCE, BEGIN, CLEAR, FINAL, LOWER, PUT, RAISE
 from gpu_tools.splicing.recurrence import empty_chain
 
 

@@ -8,7 +8,7 @@ from tests.kernels import array
 pytest.importorskip("numba_cuda")
 
 from gpu_tools.sites.gpu.codon_sweep import sweep_codons_warp
-from gpu_tools.sites.gpu.ends import find_ends_warp
+from gpu_tools.sites.gpu.job_table import find_ends_warp
 from gpu_tools.sites.gpu.sweep import sweep_packed_warp
 from gpu_tools.sites.gpu.sweep32 import sweep32_warp
 from gpu_tools.sites.gpu.traceback import trace32_warp, trace_packed_warp

@@ -5,18 +5,16 @@ import pytest
 
 from gpu_tools import Sequence, SplicedScoring
 from gpu_tools.sites.api import SiteCase, site_align
-from gpu_tools.sites.scores import CLOSED
-from gpu_tools.sites.table import IntronClass
+from gpu_tools.sites.table import CLOSED, IntronClass
 from tests import cases
 from tests.sites.test_api import STOPS, changed, random_table, random_target
 
 pytest.importorskip("numba_cuda")
 
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
-from gpu_tools.sites.gpu.job import SiteJob, SiteStrand
+from gpu_tools.sites.gpu.job import SiteJob, SiteStrand, packed_strips
 from gpu_tools.sites.gpu.launch import checked, device_bytes
-from gpu_tools.sites.gpu.packed_columns import HOT_SLOTS, NARROW, WIDE
-from gpu_tools.sites.gpu.packed_strips import packed_strips
+from gpu_tools.sites.gpu.packed_strip import HOT_SLOTS, NARROW, WIDE
 from tests.sites.gpu.row_machine import run_codons, run_rows, run_steps
 from tests.sites.gpu.test_sweep import coding_table, long_coding_table, varied_table
 

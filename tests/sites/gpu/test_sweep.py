@@ -10,8 +10,7 @@ from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.sites.api import SiteCase, _finished, site_align, tables_of
 from gpu_tools.sites.model import load_sites
-from gpu_tools.sites.scores import CLOSED
-from gpu_tools.sites.table import IntronClass, SiteTable
+from gpu_tools.sites.table import CLOSED, IntronClass, SiteTable
 from tests import cases
 from tests.sites.test_api import STOPS, changed, random_intron, random_table, random_target
 
@@ -25,8 +24,7 @@ SEEDS = range(1, 2) if simulated() else range(40)
 
 def on_gpu(made: list[SiteCase], scoring: SplicedScoring, finish=_finished, **options) -> list:
     """Return results with `options` of the GPU's schedule; `finish` makes them of the chains."""
-    from gpu_tools.sites.gpu.chains import trace
-    from gpu_tools.sites.gpu.schedule import SiteGpuOptions, align_on_gpus
+    from gpu_tools.sites.gpu.schedule import SiteGpuOptions, align_on_gpus, trace
 
     def finished(case, strand, found):
         return finish(case, strand, found, scoring, trace)
@@ -214,9 +212,9 @@ def test_a_chain_that_translates_is_followed_in_longer_and_longer_windows():
 
 
 def test_windows_that_memory_does_not_hold_are_for_the_cpu(monkeypatch):
-    from gpu_tools.sites.gpu import codon_windows
+    from gpu_tools.sites.gpu import schedule
 
-    monkeypatch.setattr(codon_windows, "strip_bytes", lambda strips: 10**9 * strips.end_step)
+    monkeypatch.setattr(schedule, "strip_bytes", lambda strips: 10**9 * strips.end_step)
     made, scoring = [coding_case_of_three_exons()], SplicedScoring(mismatch=-9)
     found = on_gpu(made, scoring, lambda *_: "GPU", every=3, memory=10**9)
     assert found == site_align(made, scoring, device="cpu")
@@ -265,9 +263,8 @@ def test_both_widths_of_the_packed_kernel(size):
 
 @pytest.mark.skipif(not simulated(), reason="how many strips a GPU holds decides")
 def test_narrow_strips_are_for_long_bases():
-    from gpu_tools.sites.gpu.job import SiteJob, SiteStrand
-    from gpu_tools.sites.gpu.packed_columns import NARROW, WIDE
-    from gpu_tools.sites.gpu.packed_strips import sizes_of
+    from gpu_tools.sites.gpu.job import SiteJob, SiteStrand, sizes_of
+    from gpu_tools.sites.gpu.packed_strip import NARROW, WIDE
 
     def jobs_of(length, count):
         table = random_table(np.random.default_rng(1), length, 0.5)
@@ -374,7 +371,7 @@ def test_demo(ends, reading):
 
 
 def test_the_kernels_do_the_work():
-    from gpu_tools.sites.gpu.chains import DeviceChain
+    from gpu_tools.sites.gpu.schedule import DeviceChain
 
     table = random_table(np.random.default_rng(2), 6, 1.0)
     made = [case_of("ACGTAC", "CG", {"+": table})]

@@ -8,6 +8,7 @@ import pytest
 from benchmarks.accuracy.cases import annotated_records, genes, translated
 from gpu_tools import ScoringError, Sequence
 from gpu_tools.errors import InputError
+from gpu_tools.formats.alignments.show import shown_lines
 from gpu_tools.formats.values.matrices import load_matrix
 from gpu_tools.model.genetic_codes import amino_acids
 from gpu_tools.model.protein_scoring import ProteinScoring
@@ -17,8 +18,7 @@ from gpu_tools.sites.model import load_sites
 from gpu_tools.sites.proteins.api import ProteinCase, protein_align, protein_tables_of
 from gpu_tools.sites.proteins.cpu import strand as cpu
 from gpu_tools.sites.proteins.sites import protein_sites
-from gpu_tools.sites.scores import CLOSED, BoundaryScores
-from gpu_tools.sites.table import IntronClass, SiteTable
+from gpu_tools.sites.table import CLOSED, BoundaryScores, IntronClass, SiteTable
 from tests import cases
 from tests.oracles import proteins as oracle
 from tests.sites.test_api import oracle_table, random_intron
@@ -32,7 +32,7 @@ STOP = 26
 
 def random_ends(rng, length, usual):
     """Return scores of first entries or last exits: `usual` at most boundaries."""
-    scores = np.where(rng.random(length + 1) < 0.1, rng.integers(-3, 8, length + 1), usual)
+    scores = np.where(rng.random(length + 1) < 0.3, rng.integers(-3, 8, length + 1), usual)
     listed = np.flatnonzero(scores != usual)
     kinds = np.zeros(len(listed), np.uint8)
     return BoundaryScores.from_lists(length + 1, usual, listed, scores[listed], kinds)
@@ -58,6 +58,19 @@ def random_scoring(rng) -> ProteinScoring:
     ends = str(rng.choice(["global", "free-target"]))
     costs = (int(n) for n in rng.integers(0, 8, 4) + (0, 0, 4, 4))
     return ProteinScoring(BLOSUM62, *costs, ends)
+
+
+EDGES = ((0, 0, 1, 2, 5, 9), (0, 1, 11, 300, 9000, 10**6), (0, 10_000, 12_000, 20_000))
+"""Costs of gaps, frameshifts and stop codons: around those of pairs, far apart, beyond 16 bits."""
+
+
+def edge_scoring(rng) -> ProteinScoring:
+    """Return a scoring whose costs are 0, equal, large, or a gap's dearer than a frameshift."""
+    edges = EDGES[rng.choice(len(EDGES), p=[0.6, 0.2, 0.2])]
+    costs = [int(cost) for cost in rng.choice(edges, 4)]
+    scores = BLOSUM62.scores - int(rng.choice([0, 0, 12]))
+    matrix = SubstitutionMatrix("edge", BLOSUM62.letters, scores)
+    return ProteinScoring(matrix, *costs, str(rng.choice(["global", "free-target"])))
 
 
 def random_protein(rng, base, length):
@@ -125,9 +138,11 @@ def short_blocks(monkeypatch):
     monkeypatch.setattr(cpu, "_STATE_TO_BLOCK", 0)
 
 
+@pytest.mark.parametrize("edge", [False, True])
 @pytest.mark.parametrize("seed", range(60))
-def test_score_is_that_of_the_definition(seed, short_blocks):
+def test_score_is_that_of_the_definition(seed, edge, short_blocks):
     base, target, table, scoring = random_question(seed)
+    scoring = edge_scoring(np.random.default_rng(seed)) if edge else scoring
     expected = oracle.best_score(base, target, sites_of(table), terms(scoring))
     result = align(base, target, {"+": table}, scoring)
     assert result.score == expected, (seed, base, target)
@@ -255,6 +270,23 @@ def test_selenocysteine_pairs_with_its_codon():
         for p in ("MAUWM" + PROTEIN[5:], "MACWM" + PROTEIN[5:])
     ]
     assert scores[0].score - scores[1].score == 9 + scoring.stop
+    assert scores[0].translation == scores[0].residues
+    assert [(own.inner_stops, own.matches) for own in scores] == [(0, 27), (1, 26)]
+    assert [own.positives for own in scores] == [27, 26]
+
+
+def test_a_stop_of_the_protein_on_a_stop_codon_is_no_equal_residue():
+    text, flank = gene()
+    at = flank + 6
+    base = Sequence.from_text("b", text[:at] + "TGA" + text[at + 3 :])
+    scoring = ProteinScoring(BLOSUM62)
+    tables = protein_tables_of(base, protein_sites(load_sites("vertebrate")), scoring)
+    target = ProteinSequence.from_text("t", "MA*WM" + PROTEIN[5:])
+    (found,) = protein_align([ProteinCase(base, target, tables)], scoring)
+    assert found.translation == found.residues
+    assert (found.inner_stops, found.matches, found.positives) == (1, 26, 26)
+    lines = "\n".join(shown_lines(found, found, base, scoring)).splitlines()
+    assert lines[2].split()[:4] == ["|", "|", "|", "|"]
 
 
 def test_bad_input():

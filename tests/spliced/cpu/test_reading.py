@@ -13,8 +13,7 @@ from gpu_tools import (
     site_align,
     spliced_align,
 )
-from gpu_tools.sites.scores import CLOSED
-from gpu_tools.sites.table import IntronClass, SiteTable
+from gpu_tools.sites.table import CLOSED, IntronClass, SiteTable
 from gpu_tools.splicing.codons import stop_words
 from tests import cases
 from tests.oracles import sites as oracle_sites

@@ -14,14 +14,14 @@ from gpu_tools import (
     spliced_scores,
 )
 from gpu_tools.hardware.cpu import simd
-from gpu_tools.spliced import bounds as widths
+from gpu_tools.spliced import exon_graph as widths
 from gpu_tools.spliced.alignments import NO_CHAIN
 from gpu_tools.spliced.case import Preparation
 from gpu_tools.spliced.cpu import schedule
 from gpu_tools.spliced.cpu import sweep as cpu
-from gpu_tools.spliced.cpu.state import terms_of
+from gpu_tools.spliced.cpu.sweep import terms_of
 from gpu_tools.splicing.bounds import narrowest
-from gpu_tools.splicing.strip import padded
+from gpu_tools.splicing.rows import padded
 from tests import cases
 from tests.oracles import spliced as oracles
 

@@ -8,9 +8,9 @@ import pytest
 pytest.importorskip("numba_cuda")
 
 from gpu_tools import SplicedScoring, case_columns
-from gpu_tools.spliced.gpu import job_table as of_job
+from gpu_tools.spliced.gpu import sweep as of_job
 from gpu_tools.spliced.gpu.graph_tables import GraphTables, lay_out_graphs
-from gpu_tools.spliced.gpu.layout import BlockLimits, lay_out, sizes_of
+from gpu_tools.spliced.gpu.launch import BlockLimits, lay_out, sizes_of
 from gpu_tools.spliced.gpu.schedule import GpuOptions, GpuWork, batches_of, jobs_of
 from tests import cases
 

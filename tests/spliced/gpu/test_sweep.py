@@ -13,7 +13,7 @@ from tests import cases
 pytest.importorskip("numba_cuda")
 
 from gpu_tools.spliced.gpu import schedule
-from gpu_tools.spliced.gpu.layout import sizes_of
+from gpu_tools.spliced.gpu.launch import sizes_of
 from gpu_tools.spliced.gpu.schedule import GpuOptions, align_on_gpus, score_on_gpus
 
 pytestmark = pytest.mark.cuda

@@ -8,18 +8,20 @@ from numba import njit
 
 from gpu_tools import SplicedScoring
 from gpu_tools.spliced.exon_graph import build_exon_graph
-from gpu_tools.spliced.gpu.tile_tables import (
+from gpu_tools.spliced.gpu.warp_tiles import (
     ABOVE,
     ADDED,
     BEHIND,
+    EMPTY,
     FIRST,
     NOT_STORED,
     PAST,
     ROW,
+    Capacity,
     arrange,
+    cut,
     fill_warps,
 )
-from gpu_tools.spliced.gpu.warp_tiles import EMPTY, Capacity, cut
 from tests import cases
 
 CAPACITY = Capacity(lanes=4, slots=2, chunk=4, late=4, reach=3, parts=3, sources=9)

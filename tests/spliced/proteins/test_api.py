@@ -22,6 +22,7 @@ from tests.sites.proteins.test_api import (
     EXONS,
     INTRON,
     PROTEIN,
+    edge_scoring,
     gene,
     random_protein,
     random_scoring,
@@ -34,6 +35,9 @@ def random_exons(rng, length, count):
     starts = rng.integers(0, length, count)
     starts = np.where(rng.random(count) < 0.3, starts[0], starts)
     ends = np.minimum(starts + rng.integers(1, max(14, length // 6), count), length)
+    again = rng.integers(0, count, count)
+    twice = rng.random(count) < 0.3
+    starts, ends = np.where(twice, starts[again], starts), np.where(twice, ends[again], ends)
     phases = np.where(rng.random(count) < 0.5, ANY_PHASE, rng.integers(0, 3, count))
     return ExonSet(
         starts, ends, rng.random(count) < 0.3, rng.integers(-4, 12, count).astype(float),
@@ -59,18 +63,13 @@ def random_question(seed, longest=40, residues=8, most=9):
 
 def candidates(exons, strand, length, scoring):
     """Return the candidates of a strand in the oracle's terms, by reading direction."""
-    found = {}
+    best = {}
     for k in np.flatnonzero(exons.reverse == (strand == "-")):
         start, end = int(exons.starts[k]), int(exons.ends[k])
         interval = (length - end, length - start) if strand == "-" else (start, end)
-        phases, scores = found.setdefault(interval, (set(), []))
-        phases.add(int(exons.phases[k]))
-        scores.append(exons.scores[k])
-    return [
-        (*interval, None if phase == ANY_PHASE else phase, round(scoring.exon_weight * max(scores)))
-        for interval, (phases, scores) in found.items()
-        for phase in (phases - {ANY_PHASE} or {ANY_PHASE})
-    ]
+        listed = *interval, None if exons.phases[k] == ANY_PHASE else int(exons.phases[k])
+        best[listed] = max(best.get(listed, exons.scores[k]), exons.scores[k])
+    return [(*each, round(scoring.exon_weight * score)) for each, score in best.items()]
 
 
 def of_strand(base, strand):
@@ -91,17 +90,33 @@ def rescored(base, target, result, exons, scoring):
     """Recount the score of a result from its chain and its CIGAR."""
     m, strand = len(base), result.strand
     chain = [(s, e) if strand == "+" else (m - e, m - s) for s, e in result.chain]
-    bonuses = {c[:2]: c[3] for c in candidates(exons, strand, m, scoring)}
-    found = [bonuses[exon] for exon in chain]
+    bonuses = {c[:3]: c[3] for c in candidates(exons, strand, m, scoring)}
+    found = [
+        max(bonuses[*exon, p] for p in (None, phase) if (*exon, p) in bonuses)
+        for exon, phase in zip(chain, result.phases, strict=True)
+    ]
     chain[-1] = chain[-1][0], chain[-1][1] - 3 * result.stop_codon
     aligned = target[result.target_start : result.target_end]
     known = terms(scoring) | {"penalty": scoring.intron_penalty}
     return oracle.rescore(of_strand(base, strand), aligned, chain, result.cigar, found, known)
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_score_is_that_of_the_definition(seed):
-    base, target, exons, scoring = random_question(seed)
+def edge_question(seed):
+    """Return base, protein, candidates and scoring, with costs and weights at their edges."""
+    rng, (base, target, exons, _) = np.random.default_rng([seed, 3]), random_question(seed)
+    penalty, weight = int(rng.choice([-3000, -3, 0, 4])), float(rng.choice([0, 0.7, 2000]))
+    scoring = replace(edge_scoring(rng), exon_weight=weight, intron_penalty=penalty)
+    return base, target, exons, scoring
+
+
+# with the last four, cells of no chain rise above real ones, or leave 16 bits, if bounds are slack
+@pytest.mark.parametrize(
+    ("question", "seed"),
+    [(random_question, seed) for seed in range(60)]
+    + [(edge_question, seed) for seed in (*range(30), 938, 1177, 1583, 1875)],
+)
+def test_score_is_that_of_the_definition(question, seed):
+    base, target, exons, scoring = question(seed)
     known = terms(scoring) | {"penalty": scoring.intron_penalty}
     scores = {
         strand: oracle.best_score(
@@ -163,6 +178,21 @@ def test_a_protein_of_the_genome_is_found_in_full(strand, stop):
     assert result.exon_scores == (0.0, 0.0)
 
 
+@pytest.mark.parametrize("strand", ["+", "-"])
+def test_a_first_candidate_that_spells_a_start_codon_with_its_intron_has_none(strand):
+    first, second = "AT", "C" + EXONS[0][3:]
+    text = "CC" + first + INTRON + second + "CC"
+    begin = len("CC" + first + INTRON)
+    intervals = [(2, 4), (begin, begin + len(second))]
+    if strand == "-":
+        text = of_strand(text, "-")
+        intervals = [(len(text) - e, len(text) - s) for s, e in intervals]
+    exons = ExonSet.from_intervals(intervals, strand)
+    result = align(text, "I" + PROTEIN[1:15], exons, SCORING)
+    assert list(result.chain) == intervals
+    assert (result.translation[0], result.start_codon) == ("I", False)
+
+
 def test_a_candidate_whose_phase_contradicts_the_chain_is_left_out():
     text, exons, intervals = listed(phases=(0, 1))
     assert align(text, PROTEIN, exons, SCORING).frameshifts > 0
@@ -172,12 +202,12 @@ def test_a_candidate_whose_phase_contradicts_the_chain_is_left_out():
     assert align(text, PROTEIN, exons, SCORING).score is None
 
 
-def test_an_interval_with_and_without_a_phase_has_the_phase():
+def test_an_interval_with_and_without_a_phase_has_both_and_each_its_own_score():
     text, exons, intervals = listed(phases=(0, 1))
-    both = ExonSet.concatenate([exons, ExonSet.from_intervals(intervals, scores=[1, 5])])
+    both = ExonSet.concatenate([exons, ExonSet.from_intervals(intervals, scores=[-1, -2])])
     result = align(text, PROTEIN, both, replace(SCORING, exon_weight=2.0, frameshift=99))
-    assert result.chain == (intervals[0],)
-    assert (result.n_exons, result.exon_scores) == (2, (1.0,))
+    assert result.chain == tuple(intervals)
+    assert (result.n_exons, result.exon_scores) == (2, (0.0, -2.0))
 
 
 def test_many_cases_on_threads():

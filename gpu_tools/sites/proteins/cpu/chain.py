@@ -24,7 +24,15 @@ from gpu_tools.sites.proteins.cpu.prefix import (
 from gpu_tools.sites.proteins.cpu.question import StoredBlocks
 from gpu_tools.sites.proteins.cpu.sweep import sweep_block, sweep_protein_blocks
 from gpu_tools.splicing.proteins.rows import PHASES, RECENT
-from gpu_tools.splicing.proteins.walk import BEFORE, INTRON_RUN, add_moves, add_run, walk
+from gpu_tools.splicing.proteins.walk import (
+    AT_INTRON,
+    BEFORE,
+    BEGIN,
+    INTRON_RUN,
+    add_moves,
+    add_run,
+    walk,
+)
 
 STAGE, BLOCK, BOUNDARY, COLUMN, VALUE, INSIDE, GAP, EXON_END, LAST, RUNS, EXONS, NUMBERS = range(12)
 """Numbers of a path: what is looked for, in which block; the fields of a `Cell`; where its exon
@@ -61,6 +69,7 @@ def follow(question, stored, checkpoints, memory, path, runs, exons):
         As above, perhaps with more space.
     """
     length = stored.length
+    usual, firsts, first_scores = question.lists.first
     while path[STAGE] >= 0:
         known = 0 <= path[BLOCK] - stored.first < len(stored.ends)
         if checkpoints is None:
@@ -91,11 +100,12 @@ def follow(question, stored, checkpoints, memory, path, runs, exons):
         elif path[STAGE] == WALK:
             walked = walk(
                 inside, whole, gaps, memory.places, low, question.lists.codes, question.codons,
-                question.pairs, question.codon_costs, question.weights, path[BOUNDARY],
-                path[COLUMN], path[VALUE], path[INSIDE] == 1, path[GAP] == 1, memory.found,
+                question.pairs, question.codon_costs, question.weights,
+                (firsts, first_scores, question.start), path[BOUNDARY], path[COLUMN],
+                path[VALUE], path[INSIDE] == 1, path[GAP] == 1, memory.found,
             )  # fmt: skip
             runs, path[RUNS] = add_moves(runs, path[RUNS], memory.found, walked[5])
-            if _go_on(path, walked, question.lists.first, question.start, length):
+            if _go_on(path, walked, usual, question.start, length):
                 exons, path[EXONS] = add_run(exons, path[EXONS], walked[0], path[EXON_END])
         else:
             end, phase = exit_in(question, cell, inside, whole, memory.places, low, low + length)
@@ -111,12 +121,17 @@ def follow(question, stored, checkpoints, memory, path, runs, exons):
 
 
 @njit(nogil=True)
-def _go_on(path, walked, firsts, start, length):
-    """Note where the walk through a block has come to; return whether the chain begins there."""
+def _go_on(path, walked, usual, start, length):
+    """Note where the walk through a block has come to; return whether the chain begins there.
+
+    `usual` are the points of a chain that begins without a start codon.
+    """
     i, j, value, inside, gap, _, move = walked
     path[BOUNDARY], path[COLUMN], path[VALUE], path[INSIDE], path[GAP] = i, j, value, inside, gap
     path[BLOCK] = i // length
-    begins = move != BEFORE and not inside and value == _begun(firsts, i) + start[j]
+    begins = move == BEGIN
+    if move == AT_INTRON and not inside:
+        begins = value == usual + start[j]
     if move != BEFORE:
         path[STAGE] = DONE if begins else FIND_EXIT
     return begins
@@ -226,13 +241,3 @@ def _find_end(question, inside, places, low, high, path):
                 path[STAGE], path[BOUNDARY], path[COLUMN], path[VALUE] = WALK, i, column, value
                 path[INSIDE], path[GAP], path[EXON_END], path[LAST] = True, False, i, column
                 return
-
-
-@njit(nogil=True)
-def _begun(firsts, boundary):
-    """Return the points of a chain that begins at a boundary."""
-    usual, boundaries, scores = firsts
-    first = first_from(boundaries, boundary)
-    if first < len(boundaries) and boundaries[first] == boundary:
-        return np.int64(scores[first])
-    return np.int64(usual)

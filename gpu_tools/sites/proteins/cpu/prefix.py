@@ -16,7 +16,7 @@ from gpu_tools.hardware.cpu import simd
 from gpu_tools.sites.proteins.cpu.state import ProteinState, StateSizes
 from gpu_tools.splicing.proteins.columns import ProteinColumns
 from gpu_tools.splicing.proteins.rows import PHASES, RECENT
-from gpu_tools.splicing.strip import aligned_empty
+from gpu_tools.splicing.rows import aligned_empty
 
 
 class StateMemory(NamedTuple):

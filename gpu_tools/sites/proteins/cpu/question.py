@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.model.protein_scoring import ProteinScoring
-from gpu_tools.sites.cpu.state import SiteLists
+from gpu_tools.sites.cpu.memory import SiteLists
 from gpu_tools.sites.proteins.cpu.prefix import StateMemory, state_memory
 from gpu_tools.sites.proteins.cpu.state import ProteinState, StateSizes
 from gpu_tools.splicing.proteins.columns import ProteinColumns, begun, lifted_pairs
 from gpu_tools.splicing.proteins.rows import PHASES, RECENT
-from gpu_tools.splicing.strip import aligned_empty
+from gpu_tools.splicing.rows import aligned_empty
 
 
 class ProteinQuestion(NamedTuple):

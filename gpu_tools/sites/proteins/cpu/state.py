@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.sites.cpu.state import most_pending, power_of_two
+from gpu_tools.sites.cpu.memory import most_pending, power_of_two
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.proteins.columns import ProteinColumns
 from gpu_tools.splicing.proteins.rows import PHASES, RECENT, SPLITS
-from gpu_tools.splicing.strip import aligned, aligned_empty
+from gpu_tools.splicing.rows import aligned, aligned_empty
 
 
 class ProteinState(NamedTuple):
@@ -20,7 +20,7 @@ class ProteinState(NamedTuple):
     `rows` are the latest rows of H, `codon_gaps` those of chains that leave a codon out, one for
     each frame; `waiting` rows that join H where a split codon ends, `waits` whether there are any.
     `before` are the maxima over the exits before an entry, `SPLITS` rows an intron class, then the
-    far rows of `gpu_tools.sites.rising`. `exits` are the rows of the latest exits, one a phase,
+    far rows of `gpu_tools.sites.introns`. `exits` are the rows of the latest exits, one a phase,
     exit e at place e modulo the number of places, a power of two; `exit_rows`
     their boundaries, `exit_kinds` their kinds, and `counts` how many there were, then how many of
     them each intron class has taken.

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.model.protein_scoring import ProteinScoring
-from gpu_tools.sites.cpu.state import SiteLists, lists_of
+from gpu_tools.sites.cpu.memory import SiteLists, lists_of
 from gpu_tools.sites.proteins.columns import columns_of
 from gpu_tools.sites.proteins.cpu.chain import FIND_END
 from gpu_tools.sites.proteins.cpu.checkpoints import Checkpoints

@@ -11,10 +11,9 @@ from numba import njit
 
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.loops import first_from
-from gpu_tools.sites.cpu.block import listed
-from gpu_tools.sites.cpu.borders import cross_border
-from gpu_tools.sites.cpu.state import copy_rows
-from gpu_tools.sites.rising import next_border
+from gpu_tools.sites.cpu.block import cross_border, listed
+from gpu_tools.sites.cpu.memory import copy_rows
+from gpu_tools.sites.introns import next_border
 from gpu_tools.splicing.proteins.rows import (
     ONE,
     PHASES,
@@ -174,7 +173,7 @@ def sweep_block(lists, columns, codons, state, ends, record, low, high):
     inside, whole, stored_gaps = record
     width, recorded = len(start), len(inside) > 0
     free = _never_falls(start)
-    first, last = first_from(firsts, low), first_from(lasts, low)
+    first, last = first_from(firsts, max(low - PHASES, 0)), first_from(lasts, low)
     donor, acceptor = first_from(donors, low), first_from(acceptors, low)
     next_first, next_last = listed(firsts, first), listed(lasts, last)
     next_donor, next_acceptor = listed(donors, donor), listed(acceptors, acceptor)
@@ -184,7 +183,7 @@ def sweep_block(lists, columns, codons, state, ends, record, low, high):
     for i in range(low, high):
         now, one = i % RECENT, (i - 1) % RECENT
         two, three = (i - 2) % RECENT, (i - 3) % RECENT
-        special = i in (0, next_first, next_last, next_donor, next_acceptor) or waits[now]
+        special = i in (0, next_last, next_donor, next_acceptor) or waits[now]
         if i == border_row:
             _take_exits(
                 before, exits, exit_rows, exit_kinds, counts, taking, codons, profile, i - 1,
@@ -198,6 +197,11 @@ def sweep_block(lists, columns, codons, state, ends, record, low, high):
             pairs, cost = codon * width, costs[codon]
         else:
             cost = costs[0]
+        if i == next_first + PHASES:
+            # no row behind this one needs the third before it: its chains need not have the codon
+            _begin(rows, three * width, start, rows.dtype.type(first_scores[first]), lanes)
+            first += 1
+            next_first = listed(firsts, first)
         left = nothing if free or special else simd.splat(begun)
         if free and not special:
             left = next_codon_row(
@@ -234,7 +238,7 @@ def sweep_block(lists, columns, codons, state, ends, record, low, high):
             clear(waiting, now, none, lanes)
             waits[now] = False
             leave_residues_out(rows, now * width, gap_open, none, lanes, width)
-        begin_score, bonus = np.int64(first_usual), 0
+        bonus = 0
         if i == next_last:
             bonus, last = np.int64(last_scores[last]) - last_usual, last + 1
             next_last = listed(lasts, last)
@@ -251,14 +255,7 @@ def sweep_block(lists, columns, codons, state, ends, record, low, high):
             counts[0] += 1
             donor += 1
             next_donor = listed(donors, donor)
-        if i == next_first:
-            begin_score, first = np.int64(first_scores[first]), first + 1
-            next_first = listed(firsts, first)
-        begins = simd.splat(rows.dtype.type(begin_score))
-        for k in range(0, width, lanes):
-            here = simd.add(simd.load(start, k), begins)
-            place = now * width + k
-            simd.store(rows, place, simd.maximum(simd.load(rows, place), here))
+        _begin(rows, now * width, start, begun, lanes)
         if leaves or i == next_acceptor:
             _take_exits(
                 before, exits, exit_rows, exit_kinds, counts, taking, codons, profile, i, symbols,
@@ -280,6 +277,15 @@ def sweep_block(lists, columns, codons, state, ends, record, low, high):
         if recorded:
             put(whole, PHASES + i - low, rows, now, width, lanes, 0)
             put(stored_gaps, PHASES + i - low, codon_gaps, frame, width, lanes, 0)
+
+
+@njit(nogil=True)
+def _begin(rows, now, start, points, lanes):
+    """Raise the row at element `now` to chains that begin there."""
+    begins = simd.splat(points)
+    for k in range(0, len(start), lanes):
+        here = simd.add(simd.load(start, k), begins)
+        simd.store(rows, now + k, simd.maximum(simd.load(rows, now + k), here))
 
 
 @njit(nogil=True)

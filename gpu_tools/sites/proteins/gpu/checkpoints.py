@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.gpu.intrinsics.rows import further, load_row, store_row
 from gpu_tools.hardware.gpu.intrinsics.words import WARP, address
-from gpu_tools.sites.gpu.packed_columns import WIDE
+from gpu_tools.sites.gpu.packed_strip import WIDE
 from gpu_tools.sites.proteins.gpu.operations import make_slot_place
 from gpu_tools.sites.proteins.gpu.plan import FRAMES
 

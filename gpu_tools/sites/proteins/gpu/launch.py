@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.gpu.buffer_pool import Buffers
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.model.protein_scoring import ProteinScoring
+from gpu_tools.sites.gpu.job import twice
 from gpu_tools.sites.gpu.launch import joined_once, on_device, starts_of
-from gpu_tools.sites.gpu.packed_strips import twice
-from gpu_tools.sites.gpu.strips import NEVER_BYTE
+from gpu_tools.sites.gpu.packed_strip import NEVER_BYTE
 from gpu_tools.sites.proteins.gpu.job_table import (
     BORDERS,
     BOUNDARIES,

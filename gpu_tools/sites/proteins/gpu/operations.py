@@ -9,10 +9,8 @@ from numba import cuda, int32, int64
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.intrinsics.rows import filled, further, load_row, raised, store_row
 from gpu_tools.hardware.gpu.intrinsics.words import WARP, load2, load4
-from gpu_tools.sites.gpu.codon_borders import SHARED_SLOTS_AT
-from gpu_tools.sites.gpu.codon_rows import settled_carry
-from gpu_tools.sites.gpu.packed_columns import WIDE
-from gpu_tools.sites.gpu.slots import make_place_of_slot
+from gpu_tools.sites.gpu.codon_rows import SHARED_SLOTS_AT, make_place_of_slot, settled_carry
+from gpu_tools.sites.gpu.packed_strip import WIDE
 from gpu_tools.sites.proteins.gpu.cells import paired
 from gpu_tools.sites.proteins.gpu.plan import (
     BEFORE,

@@ -19,18 +19,20 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.model.protein_scoring import TGA_CODON, ProteinScoring
 from gpu_tools.model.sequences import encode_protein
-from gpu_tools.sites.cpu.state import lists_of, most_pending, power_of_two
-from gpu_tools.sites.gpu.packed_columns import WIDE
-from gpu_tools.sites.operations import RAISE
-from gpu_tools.sites.rising import most_operations, next_border, write_border
+from gpu_tools.sites.cpu.memory import lists_of, most_pending, power_of_two
+from gpu_tools.sites.gpu.packed_strip import WIDE
+from gpu_tools.sites.introns import RAISE, most_operations, next_border, write_border
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.proteins.rows import ONE, SPLITS, TWO
 
 FRAMES = 3
-STOP, SPECIAL, JOIN, FINAL, EXIT, ENTER, HAS_OPERATIONS, CLOSED = (1 << k for k in range(5, 13))
+STOP, SPECIAL, JOIN, FINAL, EXIT, ENTER, HAS_OPERATIONS, CLOSED, STARTED = (
+    1 << k for k in range(5, 14)
+)
 """Flags of a boundary's word, above the number of its codon: a stop codon ends here; something
 happens; rows that wait join; the end of a chain has other points than usual; an exon is left; one
-is entered; there are operations; no chain ends here.
+is entered; there are operations; no chain ends here; the first codon of a chain, which has points,
+may end here.
 """
 CODON_MASK = 31
 START, WAITING, WAITS = 0, 1, 4
@@ -72,9 +74,10 @@ class ProteinPlan(NamedTuple):
     Attributes
     ----------
     boundaries : ndarray of int32, shape (B, 4)
-        A row a boundary, and `AHEAD` more. A boundary's word, and points in both halves: what the
-        end of a chain has more than usual, and what a chain that begins has; then the slot that is
-        entered, and in the upper half the points of that.
+        A row a boundary, and `AHEAD` more. A boundary's word; in both halves what the end of a
+        chain has more than usual; what a chain that begins has, in the upper half with the codon
+        that ends here if the word has `STARTED`; then the slot that is entered, and in the upper
+        half the points of that.
     operations : ndarray of int32, shape (n, 4)
     """
 
@@ -339,9 +342,10 @@ def _write(lists, codons, stops, symbols, every, boundaries, operations, plain):
         if leaves:
             word |= SPECIAL | EXIT
             counts[0] += 1
-        if i == _at(firsts, first):
-            word |= SPECIAL
-            boundaries[i, 2] = _twice(first_scores[first])
+        if i == _at(firsts, first) + FRAMES and first < len(firsts):
+            word |= STARTED
+            points = np.int64(first_scores[first]) << 16
+            boundaries[i, 2] = np.int32(points | np.int64(first_usual) & 0xFFFF)
             first += 1
         if enters:
             n, operand, found = _enter(lists, codons, symbols, acceptor, waits, operations, n)

@@ -18,8 +18,8 @@ from gpu_tools.hardware.gpu.buffer_pool import Buffers
 from gpu_tools.hardware.gpu.dispatch import map_gpus
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.protein_scoring import ProteinScoring
-from gpu_tools.sites.gpu.codon_windows import SHARE_OF_FREE_MEMORY
 from gpu_tools.sites.gpu.launch import can_pack
+from gpu_tools.sites.gpu.schedule import SHARE_OF_FREE_MEMORY
 from gpu_tools.sites.proteins.cpu.strand import BestSweep
 from gpu_tools.sites.proteins.gpu.launch import ProteinLaunch
 from gpu_tools.sites.proteins.gpu.plan import ProteinStrand

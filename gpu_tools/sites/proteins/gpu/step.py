@@ -19,14 +19,13 @@ from gpu_tools.hardware.gpu.intrinsics.words import (
     store4,
     sync_lanes,
 )
-from gpu_tools.sites.gpu.codon_borders import (
-    next_words,
-    put_words,
-)
 from gpu_tools.sites.gpu.codon_rows import (
     HIGH_THEN_LOW,
     HIGH_TWICE,
+    LOW_TWICE,
     LOWS,
+    next_words,
+    put_words,
     settled_carry,
 )
 from gpu_tools.sites.proteins.gpu.cells import (
@@ -53,6 +52,7 @@ from gpu_tools.sites.proteins.gpu.plan import (
     JOIN,
     OPERAND_SLOT_BITS,
     SPECIAL,
+    STARTED,
     STOP,
     WAITING,
     WAITS,
@@ -92,6 +92,7 @@ def _make_happen(size: int):
             store_row(exit_place(exits, int32(1), places), one)
             store_row(exit_place(exits, int32(2), places), two)
             exits = int32(exits + 1)
+        begins = permute(begins, begins, int32(LOW_TWICE))
         row = raised(row, load_start(shared, strip[8]), begins)
         if word & int32(ENTER):
             slot = int32(entered & int32((1 << OPERAND_SLOT_BITS) - 1))
@@ -109,9 +110,14 @@ def make_ahead(size: int):
     @cuda.jit(device=True)
     def ahead(boundary, number, three, gaps, diagonal, strip):
         """Return that part of the row, and the row of chains that leave a codon out."""
-        (lane, _, _), (shared, _), weights = strip[0], strip[1], strip[6]
+        (lane, is_first, _), (shared, scratch), weights = strip[0], strip[1], strip[6]
         word, _, bonus, _ = boundary
         place = strip[8]
+        if word & int32(STARTED):
+            points = permute(bonus, bonus, int32(HIGH_TWICE))
+            bonus = permute(bonus, bonus, int32(LOW_TWICE))
+            three = raised(three, load_hot(shared, place), points)
+            diagonal = settled_carry(three[-1], strip[3], is_first, scratch)
         if word & int32(SPECIAL):
             bonus = weights[5]
             if word & int32(JOIN):

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.model.protein_scoring import ProteinScoring
-from gpu_tools.sites.gpu.packed_columns import WIDE
+from gpu_tools.sites.gpu.packed_strip import WIDE
 from gpu_tools.sites.proteins.gpu.job_table import ProteinJobNumbers
 from gpu_tools.sites.proteins.gpu.operations import HOT_SLOTS, MOST_CODONS
 from gpu_tools.sites.proteins.gpu.plan import FRAMES, ProteinStrand

@@ -30,17 +30,14 @@ from gpu_tools.hardware.gpu.intrinsics.words import (
     store4,
     sync_lanes,
 )
-from gpu_tools.sites.gpu.codon_borders import (
+from gpu_tools.sites.gpu.codon_rows import (
+    LOW_TWICE,
     SHARED_ARRIVING_AT,
     SHARED_SLOTS_AT,
     leave_group,
     peek_pair,
 )
-from gpu_tools.sites.gpu.codon_rows import (
-    LOW_TWICE,
-)
-from gpu_tools.sites.gpu.packed_columns import WIDE
-from gpu_tools.sites.gpu.strips import begin_strip
+from gpu_tools.sites.gpu.packed_strip import WIDE, begin_strip
 from gpu_tools.sites.proteins.gpu.checkpoints import make_save
 from gpu_tools.sites.proteins.gpu.job_table import (
     BORDERS,

@@ -23,7 +23,7 @@ from gpu_tools.spliced.proteins.limits import protein_limits
 from gpu_tools.spliced.proteins.tracks import Candidates
 from gpu_tools.splicing.proteins.columns import ProteinColumns, lay_out
 from gpu_tools.splicing.proteins.rows import PHASES, RECENT, SPLITS
-from gpu_tools.splicing.strip import aligned_full, by_column, by_lane
+from gpu_tools.splicing.rows import aligned_full, by_column, by_lane
 
 CELLS_PER_CALL = 1 << 28
 """A call of compiled code sweeps about so many cells: some tenths of a second."""

@@ -30,6 +30,8 @@ from gpu_tools.splicing.proteins.walk import (
 
 _SPACE = 64
 """Runs for which there is space at first."""
+_NO_BEGINS = np.empty(0, np.int32)
+"""Start codons have no points in list mode."""
 
 
 class TracedCandidates(NamedTuple):
@@ -117,8 +119,8 @@ class _Tracer:
         found = np.empty((2 * PHASES + 2 * (len(rows.whole) + len(sweep.target)), 2), np.int64)
         *numbers, inside, gap, count, move = walk(
             rows.inside, rows.whole, rows.codon_gaps, self.places, start, self.codes,
-            sweep.scoring.codons, self.pairs, sweep.scoring.codon_gaps, self.weights, *exon.cell,
-            found,
+            sweep.scoring.codons, self.pairs, sweep.scoring.codon_gaps, self.weights,
+            (_NO_BEGINS, _NO_BEGINS, self.start), *exon.cell, found,
         )  # fmt: skip
         cell = Cell(*map(int, numbers), bool(inside), bool(gap))
         begins = not cell.inside and cell.boundary == start and may_begin(self.tracks)[exon.track]

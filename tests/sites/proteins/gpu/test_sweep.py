@@ -17,6 +17,7 @@ from tests import cases
 from tests.sites.proteins.test_api import (
     BLOSUM62,
     PROTEIN,
+    edge_scoring,
     gene,
     random_protein,
     random_scoring,
@@ -75,6 +76,14 @@ def test_random_cases(seed):
     case, scoring = random_case(rng), random_scoring(rng)
     found, left = on_gpu([case], scoring, block=BLOCK)
     assert not left
+    assert found == protein_align([case], scoring, device="cpu")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_costs_at_their_edges(seed):
+    rng = np.random.default_rng(seed)
+    case, scoring = random_case(rng), edge_scoring(rng)
+    found, _ = on_gpu([case], scoring, block=BLOCK)
     assert found == protein_align([case], scoring, device="cpu")
 
 

@@ -1,0 +1,110 @@
+"""Figures of pages as SVG, the same for the same record.
+
+Run ``python -m benchmarks.figures``: docs/accuracy.svg is drawn from the record ``accuracy``, and
+docs/exons.svg from ``exons-cpu``. `benchmarks.reproduce` draws the others.
+"""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+from matplotlib import colormaps, rc_context
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from gpu_tools import Histogram
+
+OURS = "gpu-tools"
+"""How the names of site mode's rows begin."""
+LINES = (("all", "o-", "all coding segments"), ("internal", "s--", "internal ones"))
+
+
+def _to_svg(drawn: Figure) -> str:
+    stream = io.StringIO()
+    with rc_context({"svg.hashsalt": "gpu-tools", "svg.fonttype": "none"}):
+        FigureCanvasSVG(drawn).print_svg(stream, metadata={"Date": None})
+    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
+
+
+def _drawn(width: float, height: float, grid: str = "", **titles) -> tuple[Figure, object]:
+    """Return a figure and its axes; logarithmic ones are labelled 1, 2, 5, 10 and so on."""
+    drawn = Figure(figsize=(width, height), layout="constrained")
+    axes = drawn.subplots()
+    axes.set(**titles)
+    if titles.get("yscale") == "log":
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
+        axes.yaxis.set_minor_formatter(NullFormatter())
+    if grid:
+        axes.grid(axis=grid, alpha=0.4)
+    return drawn, axes
+
+
+def accuracy(rows: list[dict], mutations: str = "uniform") -> str:
+    """Draw exon F1 against divergence, a line a method, gpu-tools on all genes thicker."""
+    rows = [r for r in rows if r["mutations"] == mutations and not r["method"].endswith("sample")]
+    titles = "substituted nucleotides of the target, %", "exon F1 (both ends exact)"
+    drawn, axes = _drawn(9, 4.5, "y", xlabel=titles[0], ylabel=titles[1], ylim=(0, 1.02))
+    colors = colormaps["tab20"].colors
+    axes.set_prop_cycle(color=[*colors[::2], *colors[1::2]])
+    for method in dict.fromkeys(row["method"] for row in rows):
+        own = [row for row in rows if row["method"] == method]
+        label = f"{method} ({own[0]['genes']} genes)"
+        width = 2.8 if method.startswith(OURS) else 1.2
+        values = [r["divergence"] for r in own], [r["exon_f1"] for r in own]
+        axes.plot(*values, "o-", label=label, linewidth=width)
+    drawn.legend(loc="outside right upper", frameon=False)
+    return _to_svg(drawn)
+
+
+def candidates(rows: list[dict]) -> str:
+    """Draw sensitivity against density, a line for each order of candidates and kind of segment."""
+    titles = "candidates per kb and strand", "exact segments among the candidates"
+    drawn, axes = _drawn(9, 4.5, "both", xlabel=titles[0], ylabel=titles[1])
+    for color, ranked_by in (("C0", "probability"), ("C1", "score"), ("C2", "both")):
+        own = [row for row in rows if row["ranked_by"] == ranked_by]
+        for column, style, label in LINES:
+            values = [row["density"] for row in own], [row[column] for row in own]
+            axes.plot(*values, style, color=color, label=f"{label}, ranked by {ranked_by}")
+    drawn.legend(loc="outside right upper", frameon=False)
+    return _to_svg(drawn)
+
+
+def histogram(counted: Histogram, label: str) -> str:
+    """Draw how often values of each bin occur, on a logarithmic scale."""
+    drawn, axes = _drawn(7, 3, xlabel=label, ylabel="number", yscale="log")
+    lefts = [1 + number * counted.width for number in counted.counts]
+    axes.bar(lefts, counted.counts.values(), width=counted.width, align="edge")
+    return _to_svg(drawn)
+
+
+def estimates(own: dict) -> str:
+    """Draw estimated and measured times of a record's cases by their sequential time."""
+    order = np.argsort(own["cells"], kind="stable")
+    drawn, axes = _drawn(7, 3, xlabel="case, by sequential time", ylabel="ms", yscale="log")
+    for name, marker in (("measured", "."), ("estimated", "-")):
+        axes.plot(1e3 * np.array(own[name])[order], marker, label=name, linewidth=1)
+    axes.legend(frameon=False)
+    return _to_svg(drawn)
+
+
+def sizes(named: dict[str, dict]) -> str:
+    """Draw measured times of each mode's cases against base length times target length."""
+    drawn, axes = _drawn(7, 3.5, xlabel="m x n", ylabel="ms", xscale="log", yscale="log")
+    for name, own in named.items():
+        size = np.array(own["base_length"], dtype=float) * np.array(own["target_length"])
+        axes.plot(size, 1e3 * np.array(own["measured"]), ".", label=name)
+    axes.legend(frameon=False)
+    return _to_svg(drawn)
+
+
+if __name__ == "__main__":
+    from benchmarks import tables
+
+    for page, drawing in (
+        ("accuracy", accuracy(tables.read("accuracy")["figures"]["accuracy"])),
+        ("exons", candidates(tables.read("exons-cpu")["figures"]["exons"]["curve"])),
+    ):
+        (tables.ROOT / "docs" / f"{page}.svg").write_text(drawing, encoding="utf-8")

@@ -1,1 +1,0 @@
-"""Where candidate exons come from: the built-in predictor, or a program that a user has."""

@@ -1,0 +1,60 @@
+"""Odd items of inputs: left out with one warning, or errors where every input has to be sound."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from gpu_tools.errors import InputError
+
+_log = logging.getLogger(__name__)
+
+
+class _Told:
+    """What holds for all readers, those of other threads too: a command's choice."""
+
+    strict: bool = False
+    warnings: set[str] | None = None
+
+
+@contextmanager
+def odd_items(strict: bool) -> Iterator[None]:
+    """Have each warning about odd items told once within the block, or make them errors."""
+    before = _Told.strict, _Told.warnings
+    _Told.strict, _Told.warnings = strict, set()
+    try:
+        yield
+    finally:
+        _Told.strict, _Told.warnings = before
+
+
+class OddItems:
+    """Items of a kind in one file that are left out, or read otherwise, and counted.
+
+    Parameters
+    ----------
+    what : str
+        What they are and what is done with them, such as ``records without symbols, left out``.
+    """
+
+    def __init__(self, what: str):
+        self._what, self._count = what, 0
+        self.first: InputError | None = None
+
+    def add(self, problem: InputError) -> None:
+        """Count an item; if inputs have to be sound, raise what is wrong with it."""
+        if _Told.strict:
+            raise problem
+        self._count += 1
+        self.first = self.first or problem
+
+    def tell(self) -> None:
+        """Warn of the items, if there are any."""
+        if self.first is None:
+            return
+        text = f"{self._what}: {self._count}; the first: {self.first}"
+        if _Told.warnings is None or text not in _Told.warnings:
+            _log.warning("%s", text)
+        if _Told.warnings is not None:
+            _Told.warnings.add(text)

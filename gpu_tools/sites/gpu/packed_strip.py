@@ -1,0 +1,329 @@
+"""Strips of target columns of the packed kernel: borders between strips, their cells, one step."""
+
+from __future__ import annotations
+
+from numba import cuda, int32, uint32
+
+from gpu_tools.hardware.device import simulated
+from gpu_tools.hardware.gpu.intrinsics.rows import (
+    at_least,
+    best_sum,
+    copy_quads,
+    filled,
+    load_quads,
+    load_word,
+    moved,
+    plus_times,
+    raised,
+    ramp,
+    store_quads,
+)
+from gpu_tools.hardware.gpu.intrinsics.words import (
+    WARP,
+    any_lane,
+    max2,
+    permute,
+    shuffle,
+    shuffle_up,
+)
+from gpu_tools.sites.gpu.job_table import LIFTING, LOWEST_SCORE
+from gpu_tools.sites.gpu.row_plan import NO_SYMBOL
+from gpu_tools.sites.gpu.steps import (
+    BEST_END,
+    COPY_AT,
+    FROM_ROW,
+    LATE_AT,
+    LEAST,
+    LOWEST,
+    NOWHERE,
+    OLD_AT,
+    SOURCE_AT,
+    START,
+    TO_AT,
+    ZERO,
+)
+
+# What one strip of columns hands on to the next, and which strip a warp begins.
+#
+# Where one strip ends and the next begins, a *border* word of each boundary lies in memory: the
+# last column's value with the exons that are entered there, and without. It is `NEVER` before, so
+# that a warp that needs it sees whether it is there; no flags and no fences are needed.
+
+
+NEVER_BYTE = 0x80
+NEVER = int32(-0x7F7F7F80)
+"""A word that is not there yet: in each half less than any cell, each byte `NEVER_BYTE`."""
+
+
+@cuda.jit(device=True)
+def begin_strip(strips, scratch):
+    """Return the number of the next strip to begin, the same in all lanes; -1 if none is left."""
+    number = int32(0)
+    if cuda.threadIdx.x == 0:
+        number = int32(cuda.atomic.add(strips, (strips.shape[0] - 1, 0), 1))
+        if number >= strips.shape[0] - 1:
+            number = int32(-1)
+    return shuffle(number, int32(0), scratch)
+
+
+@cuda.jit(device=True)
+def lowered_by(job, strip):
+    """Return what is added to packed border words because lifting begins anew with each strip."""
+    each = int32(-job[LIFTING]) if strip > 0 else int32(0)
+    return int32(int32(each & int32(0xFFFF)) | int32(each << int32(16)))
+
+
+@cuda.jit(device=True)
+def peek(arriving, strip, at):
+    """Look at a border word without waiting; at the last one if there is no such row."""
+    if any_lane(strip == 0):
+        return int32(NEVER)
+    return load_word(arriving, uint32(min(at, int32(arriving.shape[0] - 1))))
+
+
+@cuda.jit(device=True)
+def await_word(arriving, strip, at, value, floor):
+    """Return a border word once it is there; `value` is what was seen of it last."""
+    if any_lane(strip == 0):
+        return floor
+    index = uint32(min(at, int32(arriving.shape[0] - 1)))
+    while any_lane(value == NEVER):
+        value = load_word(arriving, index)
+    return value
+
+
+# What the packed kernel keeps of a strip's columns beside their cells, and its shared memory.
+
+
+NARROW, WIDE = 4, 8
+"""Registers of cells a lane: of strips for the longest base sequences, and for all others."""
+QUAD = 4
+"""Neighbouring registers whose words lie side by side in a slot."""
+HOT_SLOTS = {NARROW: 14, WIDE: 7} if simulated() else {NARROW: 42, WIDE: 21}
+"""Slots in shared memory by registers a lane.
+
+With these a multiprocessor of an H100 or H200 holds eight strips, two for each of its schedulers.
+"""
+OUTSIDE = 5
+"""Byte of the words of lifted scores for columns without a symbol; 4 is for ambiguous symbols."""
+_LEAST_WORD = -0x7FFF8000
+
+# shared memory: five quads a step of two groups of steps, border words that come and that go. When
+# the last step of a group is done, lanes also load the border words behind the group's. Nobody uses
+# them, but they must be none that another lane has written: so a quad lies between.
+_QUADS, SHARED_RING = 5, 8 * WARP
+SHARED_BORDERS_AT = _QUADS * SHARED_RING
+SHARED_OUTS_AT = SHARED_BORDERS_AT + 2 * WARP + QUAD
+SHARED_SLOTS_AT = SHARED_OUTS_AT + 2 * WARP
+
+
+def make_start(size: int):
+    """Return the device function that fills the slots that never change, and begins a row."""
+    stride = 4 * size * WARP
+
+    @cuda.jit(device=True)
+    def start(chosen, starts, floor, lane, own, shared):
+        store_quads(shared, int32(own + ZERO * stride), filled(chosen, int32(0)))
+        store_quads(shared, int32(own + START * stride), starts)
+        store_quads(shared, int32(own + LOWEST * stride), filled(chosen, floor))
+        store_quads(shared, int32(own + LEAST * stride), filled(chosen, int32(_LEAST_WORD)))
+        best = int32(LOWEST_SCORE), int32(0)
+        return filled(chosen, floor), floor, floor, floor, best, int32(-2 * lane)
+
+    return start
+
+
+def make_columns(size: int):
+    """Return the device function that returns the empty chain's row and what columns drop.
+
+    The latter turns cells into S; `gap` is that of free ends. `first` is counted from the strip's
+    first column.
+    """
+
+    @cuda.jit(device=True)
+    def columns(chosen, first, gap):
+        low, high = int32(-gap * first), int32(-gap * (first + size))
+        first_start = int32(int32(low & int32(0xFFFF)) | int32(high << int32(16)))
+        first_drop = int32(int32(-low & int32(0xFFFF)) | int32(int32(-high) << int32(16)))
+        step = int32(int32(gap & int32(0xFFFF)) | int32(gap << int32(16)))
+        minus = int32(int32(-gap & int32(0xFFFF)) | int32(int32(-gap) << int32(16)))
+        return ramp(chosen, first_start, minus), ramp(chosen, first_drop, step)
+
+    return columns
+
+
+def make_choose(size: int, slots_at: int = SHARED_SLOTS_AT, slot: int = NOWHERE):
+    """Return the device function that makes the bytes that look the lane's lifted scores up.
+
+    Slots begin at element `slots_at` of shared memory; nobody reads `slot`.
+    """
+    load, stride = load_quads(size), 4 * size * WARP
+
+    @cuda.jit(device=True)
+    def selector(target, column, columns):
+        symbol = int32(OUTSIDE)
+        if column >= 1 and column < columns:
+            symbol = int32(target[column - 1])
+        return int32(symbol | int32(int32(symbol | int32(8)) << int32(4)))
+
+    @cuda.jit(device=True)
+    def choose(target, first, columns, own, lane, shared):
+        """Make them in that slot, and return them."""
+        for k in range(size):
+            low = selector(target, int32(first + k), columns)
+            high = selector(target, int32(first + size + k), columns)
+            at = (slot * size + (k // QUAD) * QUAD) * WARP + lane * QUAD + k % QUAD
+            shared[uint32(slots_at + at)] = int32(low | int32(high << int32(8)))
+        return load(shared, int32(own + slot * stride))
+
+    return choose
+
+
+def make_find_column(size: int):
+    """Return the device function that finds the smallest column of a lane's best end."""
+
+    @cuda.jit(device=True)
+    def find_column(cells, first, gap):
+        """`cells` begin with the row's first word of the lane, `first` is its first column."""
+        best, column = int32(LOWEST_SCORE), first
+        for half in range(2):
+            for k in range(size):
+                own = int32(first + half * size + k)
+                word = cells[uint32((k // QUAD) * QUAD * WARP + k % QUAD)]
+                value = int32(int32(word << int32(16 - 16 * half)) >> int32(16))
+                if int32(value + gap * own) > best:
+                    best, column = int32(value + gap * own), own
+        return column
+
+    return find_column
+
+
+# A step of the packed kernel, as each lane does it.
+
+
+GAP_AT, EXTRA_AT, WORDS_AT, END_GAP_AT = 0, 1, 2, 8
+"""Where the scoring array has: the gap, bytes 4 to 7 of the words of lifted scores, those words by
+symbol of the base sequence, and the gap if ends are free, else 0.
+"""
+_HIGH_TWICE, _LOW_TWICE, _SECOND_THEN_LOW = 0x3232, 0x1010, 0x1054
+_HIGH_THEN_LOW, _LOW_SIGNED, _HIGH_SIGNED = 0x1032, 0x9910, 0xBB32
+_LOW_THEN_SECOND_LOW, _HIGH_THEN_SECOND_HIGH = 0x5410, 0x7632
+
+
+def make_decode(stride: int):
+    """Return the device function that turns a step's words into what lanes can use at once."""
+
+    @cuda.jit(device=True)
+    def boundary(symbol, begin, scoring):
+        high, cost = scoring[uint32(EXTRA_AT)], scoring[uint32(GAP_AT)]
+        if symbol == NO_SYMBOL:
+            high, cost = int32(NEVER), int32(0)
+        return scoring[uint32(symbol + WORDS_AT)], high, cost, begin
+
+    @cuda.jit(device=True)
+    def slot(number):
+        return int32((number & int32(127)) * int32(4 * stride))
+
+    @cuda.jit(device=True)
+    def decode(words, scoring):
+        what, bonuses, others, begins, leaving = words
+        return (
+            boundary(
+                int32(what & int32(7)), permute(begins, begins, int32(_LOW_TWICE)), scoring
+            ),
+            boundary(
+                int32((what >> int32(LATE_AT)) & int32(7)),
+                permute(begins, begins, int32(_HIGH_TWICE)), scoring,
+            ),
+            (
+                permute(bonuses, bonuses, int32(_LOW_TWICE)),
+                permute(bonuses, bonuses, int32(_HIGH_TWICE)),
+                slot(what >> int32(SOURCE_AT)), slot(what >> int32(OLD_AT)),
+            ),
+            (
+                slot(what >> int32(TO_AT)), slot(others),
+                int32((others >> int32(COPY_AT)) * int32(stride)),
+                int32(what & int32(FROM_ROW) != 0),
+            ),
+            (
+                permute(leaving, leaving, int32(_LOW_SIGNED)),
+                permute(leaving, leaving, int32(_HIGH_SIGNED)), int32(0), int32(0),
+            ),
+        )  # fmt: skip
+
+    return decode
+
+
+@cuda.jit(device=True)
+def _moved_on(row, diagonal, boundary, came, chosen):
+    """Return the row at the next boundary."""
+    score, high, cost, _ = boundary
+    left = permute(came, came, int32(_HIGH_TWICE))
+    row = moved(row, chosen, (score, high), diagonal, left, cost)
+    return at_least(row, permute(row[-1], int32(NEVER), int32(_SECOND_THEN_LOW)))
+
+
+@cuda.jit(device=True)
+def _noted(row, drops, leaving, number, best, copies):
+    """Return score and number of the best end so far; a better one's row is written to memory."""
+    top = best_sum(row, drops)
+    top = max2(top, permute(top, top, int32(_HIGH_THEN_LOW)))
+    score, (best_score, best_number) = int32(permute(top, top, int32(_LOW_SIGNED)) + leaving), best
+    if score > best_score:
+        best_score, best_number = score, number
+        own, at = copies
+        copy_quads(own, at, row)
+    return best_score, best_number
+
+
+@cuda.jit(device=True)
+def _handed_on(came, before, after):
+    """Return what stands to the next row's upper left, and the word for the next lane."""
+    diagonal = permute(came, after, int32(_LOW_THEN_SECOND_LOW))
+    return diagonal, permute(after, before, int32(_HIGH_THEN_SECOND_HIGH))
+
+
+def make_step(size: int):
+    """Return the device function that moves the state of a strip on by a step.
+
+    The state is the row's cells, what stands to its upper left, two words of the lane before, score
+    and number of the best end, and twice the step's number. Two words for the next strip are
+    returned as well.
+    """
+    load, best_at = load_quads(size), BEST_END * size * WARP
+
+    @cuda.jit(device=True)
+    def do_step(state, step, borders, fixed):
+        row, diagonal, early_came, late_came, best, number = state
+        early, late, (bonus, row_bonus, source, old), (to, raising, copy, from_row), leaving = step
+        chosen, starts, drops, own, is_first, shared, copies, scratch = fixed
+        other, before = load(shared, int32(source + own)), load(shared, int32(old + own))
+        entering, to_best = load(shared, int32(raising + own)), (copies, int32(best_at))
+        row = _moved_on(row, diagonal, early, early_came, chosen)
+        best, last = _noted(row, drops, leaving[0], number, best, to_best), row[-1]
+        row = raised(row, starts, early[3])
+        diagonal, early_out = _handed_on(early_came, last, row[-1])
+        early_came = shuffle_up(early_out, scratch)
+        row = _moved_on(row, diagonal, late, late_came, chosen)
+        best, last = _noted(row, drops, leaving[1], int32(number + 1), best, to_best), row[-1]
+        row = raised(row, starts, late[3])
+        entered = raised(row, entering, row_bonus)
+        diagonal, late_out = _handed_on(late_came, last, entered[-1])
+        added = plus_times(row, from_row, other)
+        store_quads(shared, int32(to + own), raised(before, added, bonus))
+        copy_quads(copies, copy, added)
+        copy_quads(copies, int32(-copy), entering)
+        late_came, number = shuffle_up(late_out, scratch), int32(number + 2)
+        state = entered, diagonal, early_came, late_came, best, number
+        return from_border(state, borders, is_first), (early_out, late_out)
+
+    return do_step
+
+
+@cuda.jit(device=True)
+def from_border(state, borders, is_first):
+    """Return the state with the border's words as those of the lane before the first one."""
+    row, diagonal, early_came, late_came, best, number = state
+    if is_first:
+        early_came, late_came = borders
+    return row, diagonal, early_came, late_came, best, number

@@ -1,0 +1,106 @@
+"""Chance in place: E-values of doubtful chains from shuffled targets on the same base."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from zlib import crc32
+
+import numpy as np
+
+from gpu_tools.model.results import SplicedAlignment
+from gpu_tools.model.sequences import Sequence as Nucleotides
+from gpu_tools.model.significance import Gumbel
+from gpu_tools.splicing.shuffles import SHUFFLE_SEED, AnyCase, shuffled_laws
+
+SHUFFLES = 30
+"""Shuffles of a doubtful target."""
+LEAST_DOUBTFUL, MOST_DOUBTFUL = 1e-12, 0.1
+"""E-values by a shipped law from which on, and up to which, chance in place is looked at."""
+LEAST_PLACE = 10_000
+"""Nucleotides of a base, at least, whose scores tell of a genome's."""
+_FEW_SCORES = 1.15
+"""Factor of a scale that so few scores give: E-values of 0.001 are then as rare as they say."""
+
+
+def is_doubtful(evalue: float | None, law: Gumbel | None) -> bool:
+    """Return whether chance in place is to be looked at.
+
+    It is where the shipped law says neither that a chain is hopeless nor that it is beyond doubt;
+    the latter it cannot say of compositions to which it was not fitted.
+    """
+    return (
+        evalue is not None and law is not None and evalue <= MOST_DOUBTFUL
+        and (evalue >= LEAST_DOUBTFUL or not law.known)
+    )  # fmt: skip
+
+
+def evalues_in_place(
+    cases: Sequence[AnyCase], scores: Sequence[int],
+    align: Callable[[list[AnyCase]], Sequence[SplicedAlignment]],
+    codons: bool = False, places: Sequence[float] | None = None,
+) -> list[float]:  # fmt: skip
+    """Return how often targets in random order score as well on cases' own bases.
+
+    Parameters
+    ----------
+    cases : sequence of Case or SiteCase
+    scores : sequence of int
+        Of the chains to be judged.
+    align : callable
+        Aligns cases by the scores of these chains.
+    codons : bool
+        Shuffle codons, see `shuffled_laws`.
+    places : sequence of float, optional
+        How many such bases were searched for each target, 1 by default.
+
+    Returns
+    -------
+    list of float
+        One for each case; 0 where no target has a chain.
+    """
+    laws = shuffled_laws(cases, align, SHUFFLES, codons)
+    several = zip(laws, scores, places or [1.0] * len(laws), strict=True)
+    return [
+        law._replace(scale=_FEW_SCORES * law.scale).among(number).evalue(score) if law else 0.0
+        for law, score, number in several
+    ]
+
+
+def lengthened(base: Nucleotides) -> Nucleotides:
+    """Return a base of at least `LEAST_PLACE` nucleotides; its own in random order follow it.
+
+    Within few nucleotides scores differ less than they do in a genome.
+    """
+    random = np.random.default_rng([SHUFFLE_SEED, crc32(base.codes.tobytes())])
+    parts, length = [base.codes], max(LEAST_PLACE, len(base))
+    while sum(map(len, parts)) < length:
+        parts.append(random.permutation(base.codes))
+    return Nucleotides(base.name, np.concatenate(parts)[:length])
+
+
+def judged_in_place(
+    cases: Sequence[AnyCase], alignments: Sequence[SplicedAlignment],
+    laws: Sequence[Gumbel | None],
+    align: Callable[[list[AnyCase]], Sequence[SplicedAlignment]], codons: bool = False,
+) -> list[SplicedAlignment]:  # fmt: skip
+    """Return alignments; the larger of its two E-values counts for each doubtful one.
+
+    Parameters
+    ----------
+    cases, laws
+        Of the alignments; the laws are shipped ones.
+    alignments : sequence of SplicedAlignment
+        With E-values.
+    align, codons
+        See `evalues_in_place`.
+    """
+    alignments = list(alignments)
+    doubtful = [
+        k for k, (one, law) in enumerate(zip(alignments, laws, strict=True))
+        if is_doubtful(one.evalue, law)
+    ]  # fmt: skip
+    scores = [alignments[k].score for k in doubtful]
+    own = evalues_in_place([cases[k] for k in doubtful], scores, align, codons)
+    for k, evalue in zip(doubtful, own, strict=True):
+        alignments[k] = alignments[k].with_evalue(max(alignments[k].evalue, evalue))
+    return alignments

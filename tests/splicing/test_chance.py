@@ -1,0 +1,63 @@
+"""Chance in place: which chains are judged by shuffled targets, and what these say."""
+
+import numpy as np
+import pytest
+
+from gpu_tools import Gumbel, SplicedAlignment
+from gpu_tools.model.exon_set import ExonSet
+from gpu_tools.model.sequences import Sequence
+from gpu_tools.spliced.case import Case
+from gpu_tools.splicing.chance import LEAST_PLACE, is_doubtful, judged_in_place, lengthened
+
+KNOWN = Gumbel(20.0, 2.0)
+UNKNOWN = KNOWN._replace(known=False)
+
+
+@pytest.mark.parametrize(
+    ("evalue", "law", "doubtful"),
+    [
+        (0.2, KNOWN, False), (0.2, UNKNOWN, False), (1e-3, KNOWN, True), (1e-3, UNKNOWN, True),
+        (1e-30, KNOWN, False), (1e-30, UNKNOWN, True), (None, KNOWN, False), (None, None, False),
+    ],
+)  # fmt: skip
+def test_what_is_doubtful(evalue, law, doubtful):
+    assert is_doubtful(evalue, law) is doubtful
+
+
+def result(score):
+    return SplicedAlignment("b", "t", 9, 5, "+", score, chain=((0, 5),), cigar=(("=", 5),))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_larger_evalue_counts(seed):
+    """Shuffled targets score 30 in the mean where the law expects 20."""
+    print(f"seed {seed}")
+    random = np.random.default_rng(seed)
+    target = Sequence("t", random.integers(0, 4, 300).astype(np.uint8))
+    case = Case(Sequence.from_text("b", "ACGT" * 500), target, ExonSet.empty())
+    scores, law = (20, 35, 1000), Gumbel(20.0, 2.0)
+    found = [result(score).with_evalue(law.evalue(score)) for score in scores]
+    aligned = []
+
+    def align(cases):
+        aligned.extend(cases)
+        return [result(int(score)) for score in random.gumbel(30, 3, len(cases))]
+
+    hopeless, doubtful, clear = judged_in_place([case] * 3, found, [law] * 3, align)
+    assert (hopeless, clear) == (found[0], found[2])
+    assert 0.05 < doubtful.evalue < 0.5 > found[1].evalue * 100
+    assert len(aligned) == 30
+    (other,) = judged_in_place([case], found[1:2], [law], lambda made: [result(1)] * len(made))
+    assert other == found[1]
+
+
+def test_a_short_base_is_lengthened_by_its_own_nucleotides():
+    base = Sequence.from_text("b", "AACGTTT" * 10)
+    longer = lengthened(base)
+    assert (longer.name, len(longer)) == ("b", LEAST_PLACE)
+    assert longer.letters()[:70] == base.letters()
+    assert sorted(longer.letters()[70:140]) == sorted(base.letters())
+    assert longer.letters()[70:140] != longer.letters()[140:210]
+    assert longer.letters() == lengthened(base).letters()
+    long = Sequence.from_text("b", "ACGT" * 5000)
+    assert lengthened(long).letters() == long.letters()
