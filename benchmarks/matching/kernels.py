@@ -26,8 +26,8 @@ class Approximate:
     """One pattern and one text on the device."""
 
     def __init__(self, rng, text: Sequence, m: int, costs: EditCosts):
+        from gpu_tools.matching.approximate import longest_match
         from gpu_tools.matching.gpu import approximate as cuda
-        from gpu_tools.matching.traceback import longest_match
         from gpu_tools.model.alphabets import ALPHABETS
 
         self.codes, self.costs = text.codes, costs

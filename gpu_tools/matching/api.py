@@ -20,7 +20,6 @@ from gpu_tools.matching.cpu.exact import Searcher
 from gpu_tools.matching.index import Library, library
 from gpu_tools.matching.pattern import PatternSet, Probe
 from gpu_tools.matching.text_blocks import SYMBOLS_PER_BLOCK, Find, TextBlock
-from gpu_tools.matching.traceback import Tables
 from gpu_tools.model.alphabets import ALPHABETS
 from gpu_tools.model.results import ApproximateMatch, ExactMatches
 from gpu_tools.model.scoring import EditCosts
@@ -262,7 +261,7 @@ def scan_approximate(
         raise InputError(f"maximum distance {max_distance} is negative", expected="0 or more")
     probes, pattern_names, names = patterns.probes(), patterns.names, []
     limits = approximate.first_limits(probes, len(pattern_names), costs, max_distance)
-    tables = Tables.of(ALPHABETS[patterns.alphabet], costs)
+    tables = approximate.Tables.of(ALPHABETS[patterns.alphabet], costs)
     approximate.check(probes, pattern_names, limits, tables, costs)
     count, where = cpu_threads(threads), resolve(device)
     before = approximate.context(probes, limits, costs)
@@ -297,11 +296,7 @@ def _find(finder: Finder, errors: int | None, where: Device) -> Find:
     finder.numbers = chosen.others
     text = "of %d patterns and strands %d are looked up by parts, the others searched by recurrence"
     _log.info(text, len(finder.probes), len(finder.probes) - len(chosen.others))
-    find = (
-        _find_by_recurrence(finder, where)
-        if chosen.others
-        else lambda text_block: text_blocks.NO_HITS
-    )
+    find = _find_by_recurrence(finder, where) if chosen.others else _find_nothing
     if not chosen.probes:
         return find
     find_seeds = _search(library(chosen.probes, finder.matches), where, finder.threads)

@@ -1,24 +1,159 @@
-"""Approximate matching from text blocks to matches, the same on every device."""
+"""Approximate matching, the same on every device: its recurrence, and from hits to matches.
+
+A hit is the end of a match. Pattern and text are read backwards from there: R(i, l) is the least
+cost of the last i pattern symbols against the last l text symbols. Rows are stored at checkpoints
+only. The traceback, which runs forward in the text, computes the cells between two of them again.
+
+Ties, which make the answer the same on every device: the longest match of that distance; within
+it, from its start on, an aligned pair goes before a ``D``, and a ``D`` before an ``I``.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
+from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from gpu_tools.errors import InputError
+from gpu_tools.errors import InputError, ScoringError
+from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.threads import map_on_threads
-from gpu_tools.matching import traceback
-from gpu_tools.matching.cpu.approximate import largest_value
 from gpu_tools.matching.pattern import Probe
 from gpu_tools.matching.text_blocks import END, DistanceLimits, Find, TextBlock
+from gpu_tools.model.alphabets import Alphabet
 from gpu_tools.model.results import ApproximateMatch
-from gpu_tools.model.scoring import EditCosts
+from gpu_tools.model.scoring import LIMIT_INT32, EditCosts
 
 _HITS_PER_TASK = 256
+_EQUAL, _UNEQUAL, _INSERTION, _DELETION = range(4)
+_OPERATIONS = "=XID"
+_FAR = np.int32(2**30)
+"""Larger than any distance, and small enough to add a cost to it."""
+
+
+@register_jitable
+def cell(diagonal, up, left, pair, deletion, insertion):
+    """Return c(i, j), the least cost of the first i pattern symbols against text ending at j."""
+    # c(i, j) = min(c(i-1, j-1) + pair(i, j), c(i-1, j) + deletion, c(i, j-1) + insertion)
+    return min(min(diagonal + pair, up + deletion), left + insertion)
+
+
+class Tables(NamedTuple):
+    """Matches and costs of pairs by pattern symbol and code; costs of deletion and insertion."""
+
+    matches: NDArray[np.bool_]
+    pairs: NDArray[np.int32]
+    weights: tuple[int, int]
+
+    @classmethod
+    def of(cls, alphabet: Alphabet, costs: EditCosts) -> Tables:
+        """Return the tables of an alphabet and costs."""
+        pairs = costs.pair_costs(alphabet.matches)
+        return cls(alphabet.matches, pairs, (costs.deletion, costs.insertion))
+
+
+@njit(cache=True, nogil=True)
+def _fill(rows, first, symbols, codes, pairs, band, weights):
+    """Fill rows ``first + 1`` and following of a block, in the band; its row 0 is row `first`."""
+    width = rows.shape[1]
+    for k in range(1, len(rows)):
+        i, left = first + k, _FAR
+        of_symbol = pairs[symbols[len(symbols) - i]]
+        low, high = max(i - band[0], 0), min(i + band[1], width - 1)
+        for column in range(low, high + 1):
+            diagonal, pair = _FAR, np.int32(0)
+            if column > 0:
+                diagonal = rows[k - 1, column - 1]
+                pair = of_symbol[codes[len(codes) - column]]
+            up = rows[k - 1, column]
+            left = np.int32(cell(diagonal, up, left, pair, weights[0], weights[1]))
+            rows[k, column] = left
+        if low > 0:
+            rows[k, low - 1] = _FAR
+        if high + 1 < width:
+            rows[k, high + 1] = _FAR
+
+
+@njit(cache=True, nogil=True)
+def _align(symbols, codes, distance, tables, stride):
+    """Return the length of the match, and operation and length of each run, shape (r, 2).
+
+    Rows that are a multiple of `stride` are stored.
+    """
+    matches, pairs, weights = tables
+    m, width = len(symbols), len(codes)
+    band = (distance // weights[0], distance // weights[1])
+    n_blocks = (m + stride - 1) // stride
+    checkpoints = np.full((n_blocks + 1, width + 1), _FAR, np.int32)
+    for column in range(min(width, band[1]) + 1):
+        checkpoints[0, column] = column * weights[1]
+    rows = np.full((stride + 1, width + 1), _FAR, np.int32)
+    for block in range(n_blocks):
+        n = min(stride, m - block * stride)
+        simd.copy(checkpoints[block], rows[0])
+        _fill(rows[: n + 1], block * stride, symbols, codes, pairs, band, weights)
+        simd.copy(rows[n], checkpoints[block + 1])
+    column = min(width, m + band[1])
+    while column > 1 and checkpoints[n_blocks, column] != distance:
+        column -= 1
+    length, i, block = column, m, n_blocks - 1
+    runs, n_runs = np.empty((m + column, 2), np.int64), 0
+    while i > 0 or column > 0:
+        if 0 < i <= block * stride:
+            block = (i - 1) // stride
+            simd.copy(checkpoints[block], rows[0])
+            n = min(stride, m - block * stride)
+            _fill(rows[: n + 1], block * stride, symbols, codes, pairs, band, weights)
+        k = i - block * stride
+        here = rows[k, column]
+        operation = _INSERTION
+        if i > 0 and column > 0:
+            symbol, code = symbols[m - i], codes[width - column]
+            if rows[k - 1, column - 1] + pairs[symbol, code] == here:
+                operation = _EQUAL if matches[symbol, code] else _UNEQUAL
+        if operation == _INSERTION and column > 0 and rows[k, column - 1] + weights[1] == here:
+            operation = _DELETION
+        if n_runs == 0 or runs[n_runs - 1, 0] != operation:
+            runs[n_runs, 0], runs[n_runs, 1] = operation, 0
+            n_runs += 1
+        runs[n_runs - 1, 1] += 1
+        i -= operation != _DELETION
+        column -= operation != _INSERTION
+    return length, runs[:n_runs]
+
+
+def trace(symbols, codes, distance: int, tables: Tables):
+    """Return the length of the longest match at the end of a text, and its CIGAR.
+
+    `distance` is the least cost of a match with that end.
+    """
+    longest = longest_match(len(symbols), distance, tables.weights[1])
+    window = codes[max(len(codes) - longest, 0) :]
+    stride = math.isqrt(len(symbols)) + 1
+    length, runs = _align(symbols, window, distance, tuple(tables), stride)
+    return length, tuple((_OPERATIONS[operation], n) for operation, n in runs.tolist())
+
+
+def longest_match(m: int, distance: int, insertion: int) -> int:
+    """Return the limit of a match's length; each symbol beyond the pattern's m is an insertion."""
+    return m + distance // insertion
+
+
+def largest_value(m: int, pairs, costs: EditCosts) -> int:
+    """Return an upper bound of the recurrence's values; `ScoringError` if it overflows 32 bits."""
+    # no cell is above the cost of deleting all rows; a padded pair is added to such a cell
+    largest = 2 * (m * costs.deletion + 1) + max(int(pairs.max()), costs.deletion, costs.insertion)
+    if largest >= LIMIT_INT32:
+        raise ScoringError(f"distances up to {largest} could overflow; expected less than 2^30")
+    return largest
+
+
+# ---- matches of text blocks
 
 
 class SortedMatch(NamedTuple):
@@ -35,7 +170,7 @@ class Tracer:
     probes: list[Probe]
     pattern_names: list[str]
     text_names: list[str]  # grows with the texts
-    tables: traceback.Tables
+    tables: Tables
     threads: int
 
     def matches(self, text_block: TextBlock, hits: NDArray[np.int64]) -> list[SortedMatch]:
@@ -50,7 +185,7 @@ class Tracer:
             probe, text_range = self.probes[number], text_block.ranges[in_range]
             shift = text_range.offset - text_range.start
             text = text_block.codes[text_range.start : end]
-            length, cigar = traceback.trace(probe.symbols, text, distance, self.tables)
+            length, cigar = trace(probe.symbols, text, distance, self.tables)
             key = (text_range.text, end + shift, probe.pattern, probe.reverse)
             match = ApproximateMatch(
                 pattern=self.pattern_names[probe.pattern],
@@ -160,7 +295,7 @@ def context(probes: list[Probe], limits: DistanceLimits, costs: EditCosts) -> in
 
     def longest(probe: Probe) -> int:
         limit = int(limits.current[probe.pattern])
-        return traceback.longest_match(len(probe.symbols), limit, costs.insertion)
+        return longest_match(len(probe.symbols), limit, costs.insertion)
 
     return max(map(longest, probes))
 
@@ -169,7 +304,7 @@ def check(
     probes: list[Probe],
     pattern_names: list[str],
     limits: DistanceLimits,
-    tables: traceback.Tables,
+    tables: Tables,
     costs: EditCosts,
 ) -> None:
     """Raise `InputError` for a pattern that would match everywhere, `ScoringError` for overflow."""

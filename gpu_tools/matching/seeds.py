@@ -17,10 +17,10 @@ from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.threads import map_on_threads
+from gpu_tools.matching.approximate import cell
 from gpu_tools.matching.cpu.approximate import Finder
 from gpu_tools.matching.pattern import Probe
 from gpu_tools.matching.text_blocks import Find, TextBlock, collect_hits
-from gpu_tools.matching.traceback import cell
 from gpu_tools.model.scoring import EditCosts
 
 WINDOWS_PER_TASK = 1024

@@ -36,6 +36,7 @@ FORMAT, VERSION = "gpu-tools genome index", 2
 HEADER = "index.json"
 ARRAYS = {"bounds": np.dtype(np.int64), "positions": np.dtype(np.uint32)}
 PARAMETERS = "kind", "shapes", "sample", "genetic_code", "classes"
+_WHOLE = "an index, saved complete"
 
 
 @dataclass(frozen=True)
@@ -189,7 +190,7 @@ def save_index(
     folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # what replaces an index that is there must not stand beside its header
+        # the header of a replaced index must not lie beside the new arrays
         (folder / HEADER).unlink(missing_ok=True)
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written ({error.strerror})") from None
@@ -200,9 +201,12 @@ def save_index(
             checksums[name] = checksum_of(temporary)
     with replaced_when_complete(folder / HEADER) as temporary:
         header = {
-            "format": FORMAT, "version": VERSION, **parameters(words), "genome": identity(records),
+            "format": FORMAT,
+            "version": VERSION,
+            **parameters(words),
+            "genome": identity(records),
             "size_and_crc32": checksums,
-        }  # fmt: skip
+        }
         header["crc32"] = header_checksum(header)
         temporary.write_text(json.dumps(header, indent=2) + "\n", encoding="utf-8")
 
@@ -214,21 +218,18 @@ def header_checksum(header: dict[str, Any]) -> int:
 
 
 def parameters(words: WordScheme) -> dict[str, Any]:
-    """Return what an index was made with, as its header has it."""
+    """Return the parameters of an index for its header."""
     return {**asdict(words), "shapes": list(words.shapes), "classes": scheme.AMINO_ACID_CLASSES}
 
 
 def identity(records: Iterable[Sequence]) -> dict[str, Any]:
-    """Return what tells a genome from others, as the header has it."""
+    """Return names, lengths and digest of a genome for the header."""
     digest, names, lengths = sha256(), [], []
     for record in records:
         digest.update(np.ascontiguousarray(record.codes))
         names.append(record.name)
         lengths.append(len(record))
     return {"names": names, "lengths": lengths, "sha256": digest.hexdigest()}
-
-
-_WHOLE = "an index, saved complete"
 
 
 class UnusableIndexError(InputError):
@@ -257,9 +258,8 @@ def _read_header(path: Path) -> dict[str, Any]:
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise InputError("no header of an index", path=path, expected=f"the format {FORMAT!r}")
     if header.get("version") != VERSION:
-        raise UnusableIndexError(
-            f"version {header.get('version')} of an index", path=path, expected=f"{VERSION}"
-        )
+        problem = f"version {header.get('version')} of an index"
+        raise UnusableIndexError(problem, path=path, expected=f"{VERSION}")
     if header.get("crc32") != header_checksum(header):
         raise _damaged(path)
     return header
@@ -268,10 +268,8 @@ def _read_header(path: Path) -> dict[str, Any]:
 def _check_same(path: Path, header: dict[str, Any], expected: dict[str, Any]) -> None:
     for name in PARAMETERS:
         if header[name] != expected[name]:
-            raise InputError(
-                f"an index with {name} {_shown(header[name])}", path=path,
-                expected=_shown(expected[name]),
-            )  # fmt: skip
+            problem = f"an index with {name} {_shown(header[name])}"
+            raise InputError(problem, path=path, expected=_shown(expected[name]))
 
 
 def _shown(value: Any) -> str:
@@ -279,19 +277,16 @@ def _shown(value: Any) -> str:
 
 
 def _check_genome(path: Path, found: dict[str, Any], expected: dict[str, Any]) -> None:
-    """Raise `InputError` if an index was made of another genome."""
-    for name, what in {
-        "names": "names of records", "lengths": "lengths of records", "sha256": "nucleotides",
-    }.items():  # fmt: skip
+    """Raise `InputError` for an index of another genome."""
+    parts = {"names": "names of records", "lengths": "lengths of records", "sha256": "nucleotides"}
+    for name, part in parts.items():
         if found[name] != expected[name]:
-            raise InputError(
-                f"an index of another genome: the {what} differ", path=path,
-                expected="an index that was made of this genome",
-            )  # fmt: skip
+            problem = f"an index of another genome: the {part} differ"
+            raise InputError(problem, path=path, expected="an index that was made of this genome")
 
 
 def _mapped(path: Path, header: dict[str, Any], name: str) -> NDArray:
-    """Map an array's file, whose content must be what was written: all of it is read."""
+    """Map an array's file after its checksum was compared, for which all of it is read."""
     try:
         if checksum_of(path) != header["size_and_crc32"][name]:
             raise _damaged(path)

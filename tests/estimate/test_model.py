@@ -132,10 +132,12 @@ def test_longer_bases_and_targets_take_no_less_time_in_site_mode():
 def test_a_calibration_finds_the_figures(monkeypatch):
     """Times that follow the model are explained by it, whatever else the fit weighs."""
     truth = {mode: [1e-3, *np.full(len(FEATURES[mode, CPU]), 1e-9)] for mode in MODES}
+
+    def seconds_of(calls, device, tell, weights):
+        return [calibrate.call_features(mode, CPU, own) @ truth[mode] for mode, own in calls]
+
     monkeypatch.setattr(calibrate, "call_of", lambda mode, cases, device: (mode, cases))
-    monkeypatch.setattr(calibrate, "least_seconds", lambda calls, device, tell, weights: [
-        calibrate.call_features(mode, CPU, cases) @ truth[mode] for mode, cases in calls
-    ])  # fmt: skip
+    monkeypatch.setattr(calibrate, "least_seconds", seconds_of)
     found = calibrate_device(CPU)
     for mode in MODES:
         case = case_of(40, 150, 1200)

@@ -62,9 +62,8 @@ def test_strands_add_up_and_minus_is_read_backwards():
 
 def test_histograms_count_each_base_once():
     case = cases.WORKED_EXAMPLE.case()
-    long = Case(Sequence("l", np.zeros(99, np.uint8)), case.target, ExonSet.from_intervals(
-        [(0, 32), (0, 33), (0, 64)]
-    ))  # fmt: skip
+    exons = ExonSet.from_intervals([(0, 32), (0, 33), (0, 64)])
+    long = Case(Sequence("l", np.zeros(99, np.uint8)), case.target, exons)
     found = {own.name: own for own in exon_histograms([case, long, case])}
     assert found["exon_length"].width == 32
     assert found["exon_length"].counts == {0: 6, 1: 2}

@@ -34,10 +34,8 @@ def test_seeds_miss_nothing(seed, kind, alphabet):
     texts["u"] += patterns["p0"]
     searched = shared.pattern_set(patterns, alphabet, alphabet == "dna")
     assert not chosen(searched, 2).others
-    found = match_approximate(
-        searched, shared.encoded(texts, alphabet), max_distance=2, costs=costs, device="cpu",
-        block_symbols=50 if seed % 2 else 10_000,
-    )  # fmt: skip
+    options = {"max_distance": 2, "costs": costs, "block_symbols": 50 if seed % 2 else 10_000}
+    found = match_approximate(searched, shared.encoded(texts, alphabet), device="cpu", **options)
     terms = shared.oracle_costs(costs, alphabet)
     assert shared.rows(found) == oracle.approximate(
         patterns, texts, terms, 2, alphabet, alphabet == "dna"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 
 from gpu_tools.formats.scales import load_matrix
@@ -17,10 +19,8 @@ NUCLEOTIDES = [*"ACGT"]
 def code_of(number: int = 1) -> dict[str, str]:
     """Return the amino acid of each codon of a genetic code."""
     table = amino_acids(number)
-    return {
-        a + b + c: decode_protein(table[i, j, k][None])
-        for i, a in enumerate("ACGT") for j, b in enumerate("ACGT") for k, c in enumerate("ACGT")
-    }  # fmt: skip
+    codons = map("".join, product("ACGT", repeat=3))
+    return dict(zip(codons, decode_protein(table[:4, :4, :4].ravel()), strict=True))
 
 
 def dna(rng, length: int) -> str:

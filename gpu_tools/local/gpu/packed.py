@@ -187,7 +187,7 @@ def score_range(problem: Problem, rows: int) -> Range | None:
     """Return the range for strips of `rows` rows per virtual lane, None if 16 bits do not suffice.
 
     From a cell to one n rows or columns away a score falls by a gap's cost at most, and rises by no
-    more than n pairs and what a gap costs that the other path pays.
+    more than n pairs and the cost of a gap on the other path.
     """
     down = max(int(problem.table.max()), 0) + problem.gap_extend
     across = down + tilt(problem)
@@ -410,6 +410,8 @@ def fill_chunk(state, arrived, columns, words, prefetched, next_cells, constants
     Return the state of the strip, the next words, the two largest scores of `_run_chunk`, and the
     cell that arrives next with the best score known.
     """
+    # best(i, j) = max(0, best(i-1, j-1) + pair(i, j), down(i, j), along(i, j))
+    # down(i, j) = max(best(i-1, j) - open, down(i-1, j) - extend), along likewise from (i, j-1)
     scoring, lane, own = constants.scoring, constants.lane, columns.own
     slope, (score, rest) = scoring[TILT], arrived
     tilted = int32(score + slope * (columns.first + lane.number))
@@ -541,13 +543,13 @@ def _sweep(job, unit, words, borders, results, constants):
     most, limits = results
     scoring, lane, rows = constants.scoring, constants.lane.number, len(constants.selectors)
     state = empty_state(constants.selectors, int32(0), lane, scoring)
-    largest, skipped = int32(0), int32(0)
+    largest = int32(0)
     tag, next_tag = int32(strip & 0xFFFF), int32((strip + 1) & 0xFFFF)
     tiles = _tiles_of(job, int64(top + 2 * lane * rows))
     incoming = uint32(job[COLUMN]) + uint32(LEAD) + uint32(lane)
     outgoing = uint32(job[COLUMN]) + uint32(LEAD - VIRTUAL_LANES + 1) + uint32(lane)
     prefetched = words_from(words, int64(job[COLUMN] + LEAD - 2 * lane))
-    limit_at = uint32(2 * number)
+    limit_at = uint32(number)
     n_chunks, (_, known) = int32(job[CHUNKS]), load_pair(limits, limit_at)
     behind = int32(1) if lane < WARP // 2 else int32(2)  # chunks that the lane is behind the warp
     arrived = load_pair(source, incoming)
@@ -567,13 +569,10 @@ def _sweep(job, unit, words, borders, results, constants):
             state, prefetched, peaks, arrived, known = _skip_chunk(
                 columns, words, prefetched, following, below, constants
             )
-            skipped += int32(1)
         outgoing += uint32(WARP)
         largest = _raise_tile(most, tiles, max(largest, peaks[0]), int32(chunk - behind), limit)
         largest = max(largest, peaks[1])
     cuda.atomic.max(most, tiles[0] + tiles[1], largest)
-    if lane == 0 and skipped > 0:
-        cuda.atomic.add(limits, int64(limit_at + uint32(1)), int64(skipped))
 
 
 @cuda.jit(device=True)
@@ -609,21 +608,21 @@ def make_kernel(rows: int, level: bool):
         # jobs (J, 9): see `SELECTORS` and following
         # units (1 + U, 2): number of units and of those begun, then job and strip of each
         # inputs: selectors and words of `look_up_thread`
-        # borders: cells above each strip, those from strips on another GPU, those for such strips
+        # borders: cells above each strip, those from a strip on another GPU, those for such a strip
         # most: raised to the largest score of each tile
-        # limits (2 * J,): threshold of each job, which rises to the best score if only the best
-        #   alignment is requested; number of skipped chunks
+        # limits (J,): threshold of each job, which rises to the best score if only the best
+        #   alignment is requested
         scratch = cuda.shared.array(WARP, int32)
         shared = (cuda.shared.array(_OUT, int32), scratch)
-        row, received, handed = borders
+        row, from_other, for_other = borders
         selectors, words = inputs
         while True:
             begun = _begin_unit(units, scratch)
             if begun >= units[0, 0]:
                 return
             number, strip = units[begun + 1, 0], units[begun + 1, 1]
-            source = received if strip % scoring[GROUP] == 0 else row
-            target = handed if (strip + 1) % scoring[GROUP] == 0 else row
+            source = from_other if strip % scoring[GROUP] == 0 else row
+            target = for_other if (strip + 1) % scoring[GROUP] == 0 else row
             job = jobs[number]
             first = job[SELECTORS] + int64(strip) * rows * WARP
             penalties = penalties_of(scoring)

@@ -270,7 +270,7 @@ class ScoreLaunch:
         counters = np.array([[len(units), 0]], dtype=np.int32)
         jobs = _jobs(columns, strips, rows, sides, self.shapes)
         jobs[:, packed.HEIGHT], jobs[:, packed.WIDTH] = n_rows, columns
-        limits = np.array([(t.least, 0) for t in thresholds], dtype=np.int64).ravel()
+        limits = np.array([threshold.least for threshold in thresholds], dtype=np.int64)
         group = band.group if band else 1 << 30
         scoring = packed.scoring_of(problems[0], rows, group, thresholds[0].only_best)
         units = np.concatenate([counters, units])

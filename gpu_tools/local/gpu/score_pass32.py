@@ -74,11 +74,9 @@ def _highest(state, row, strip, start):
 
 
 @cuda.jit(device=True)
-def _skip(state, row, limits, strip, start):
-    """Write 0 for the blocks behind a skipped block, and count it."""
+def _skip(state, row, strip, start):
+    """Write 0 for the blocks behind a skipped block."""
     lane = int32(cuda.threadIdx.x)
-    if lane == 0:
-        cuda.atomic.add(limits, 1, 1)
     for c in range(2 * ROWS + 1):
         state[strip, c, lane] = int32(0)
     for k in range(lane, int32(BLOCK), int32(WARP)):
@@ -145,8 +143,7 @@ def fill_blocks_warp(symbols, scores, state, row, most, limits, block, pruning):
     #   column; then the best score above and left of the strip's next block
     # row (2, columns): best scores and gaps of the subject in the last row filled
     # most (tiles down, tiles across): raised to the largest score of each tile
-    # limits (2,): threshold, which rises to the best score if only the best alignment is requested;
-    #   number of skipped blocks
+    # limits (1,): threshold, which rises to the best score if only the best alignment is requested
     query, subject = symbols
     table = cuda.shared.array(_TABLE, int32)
     scratch = cuda.shared.array(WARP, int32)
@@ -163,7 +160,7 @@ def fill_blocks_warp(symbols, scores, state, row, most, limits, block, pruning):
     more = pruning.gain * min(rest[0], rest[1])
     reached = limits[0] if pruning.rises else int32(NOT_REACHED)
     if not any_lane(_highest(state, row, strip, start) >= int32(limits[0] - more)):
-        _skip(state, row, limits, strip, start)
+        _skip(state, row, strip, start)
         return
     opens, extends = scores[uint32(_OPEN)], scores[uint32(_EXTEND)]
     for k in range(lane, int32(_TABLE), int32(WARP)):
@@ -211,7 +208,7 @@ def score_pass(problem: Problem, side: int, threshold: Threshold = ALL) -> NDArr
     symbols = _padded(problem.query, strips * STRIP), _padded(problem.subject, width)
     symbols = tuple(map(cuda.to_device, symbols))
     scores = cuda.to_device(_scores(problem))
-    limits = cuda.to_device(np.array([threshold.least, 0], dtype=np.int32))
+    limits = cuda.to_device(np.array([threshold.least], dtype=np.int32))
     gain = int(problem.table.max())
     pruning = Pruning32(*map(np.int32, (threshold.only_best, gain, rows, columns)))
     tiles = -(-strips * STRIP // side), -(-width // side)

@@ -18,14 +18,13 @@ from numba import njit
 from numba.extending import overload
 from numpy.typing import NDArray
 
-from gpu_tools.errors import ScoringError
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.matching import text_blocks
+from gpu_tools.matching.approximate import largest_value, longest_match
 from gpu_tools.matching.pattern import Probe
 from gpu_tools.matching.text_blocks import DistanceLimits, TextBlock
-from gpu_tools.matching.traceback import longest_match
-from gpu_tools.model.scoring import LIMIT_INT32, EditCosts
+from gpu_tools.model.scoring import EditCosts
 
 PROBES_PER_TASK = 64
 POSITIONS_PER_TASK = 1 << 22
@@ -224,15 +223,6 @@ class Query(NamedTuple):
 def make_query(symbols: NDArray[np.uint8], matches: NDArray[np.bool_], costs: EditCosts) -> Query:
     """Return a probe ready for the scan; `ScoringError` if its costs could overflow."""
     return _unit_query(symbols, matches) if costs.unit else _cost_query(symbols, matches, costs)
-
-
-def largest_value(m: int, pairs, costs: EditCosts) -> int:
-    """Return an upper bound of the recurrence's values; `ScoringError` if it overflows 32 bits."""
-    # no cell is above the cost of deleting all rows; a padded pair is added to such a cell
-    largest = 2 * (m * costs.deletion + 1) + max(int(pairs.max()), costs.deletion, costs.insertion)
-    if largest >= LIMIT_INT32:
-        raise ScoringError(f"distances up to {largest} could overflow; expected less than 2^30")
-    return largest
 
 
 def _unit_query(symbols, matches) -> Query:

@@ -140,18 +140,14 @@ class Searcher:
 
     def _scan(self, codes, span) -> NDArray[np.int64]:
         if self.single:
-            parts = [self._scan_single(codes, k, span) for k in range(len(self.single))]
+            parts = []
+            for number, symbols in enumerate(self.single):
+                starts = collect_hits(partial(scan_one, codes, symbols, span), 1, _HITS)
+                parts.append(np.column_stack((starts, np.full(len(starts), number))))
         else:
-            parts = [self._scan_index(codes, index, span) for index in self.indexes]
+            arrays = [(tuple(index), tuple(self.library)) for index in self.indexes]
+            parts = [collect_hits(partial(scan, codes, *own, span), 2, _HITS) for own in arrays]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-    def _scan_single(self, codes, number: int, span) -> NDArray[np.int64]:
-        starts = collect_hits(partial(scan_one, codes, self.single[number], span), 1, _HITS)
-        return np.column_stack((starts, np.full(len(starts), number)))
-
-    def _scan_index(self, codes, index: Index, span) -> NDArray[np.int64]:
-        search = partial(scan, codes, tuple(index), tuple(self.library), span)
-        return collect_hits(search, 2, _HITS)
 
 
 def _singles(library: Library) -> list[NDArray[np.uint8]]:

@@ -36,10 +36,8 @@ def test_bounds_hold_for_what_is_of_interest(seed, letters):
     problem, _ = cases.problem_of(seed, letters)
     side, (most, _) = 16, cases.largest_on_the_way(problem)
     whole = cpu.score_pass(problem, side)
-    for threshold in (
-        Threshold(1, True), Threshold(most, True), Threshold(most, False),
-        Threshold(most * 4 // 5, False),
-    ):  # fmt: skip
+    for least, only_best in ((1, True), (most, True), (most, False), (most * 4 // 5, False)):
+        threshold = Threshold(least, only_best)
         found = cpu.score_pass(problem, side, threshold)
         assert (found <= whole).all()
         assert found.max() == whole.max()
@@ -74,15 +72,15 @@ def test_an_equally_good_alignment_in_a_late_block(match):
     query = np.concatenate([1 - shared % 2 + 2, junk, shared % 2])  # of letters apart
     subject = np.concatenate([shared % 2, junk])
     subject = np.concatenate([np.resize(subject, width * 2), query[:64]])
-    problem = make_problem(query, subject, AffineScoring(match, -match, 4 * match, match))
+    scoring = AffineScoring(match, -match, 4 * match, match)
+    problem = make_problem(query, subject, scoring)
     most = 64 * match
     found = cpu.score_pass(problem, side, Threshold(most, True))
     assert (found < cpu.score_pass(problem, side)).any()
     assert found[63 // side, -1] == most
     ((best,),) = local_align(
-        [(Sequence("q", query), Sequence("s", subject))],
-        AffineScoring(match, -match, 4 * match, match), device="cpu",
-    )  # fmt: skip
+        [(Sequence("q", query), Sequence("s", subject))], scoring, device="cpu"
+    )
     assert (best.score, best.query_start, best.subject_start) == (most, 0, 2 * width)
 
 
@@ -92,9 +90,8 @@ def test_an_equally_good_alignment_in_a_late_block(match):
 def test_alignments_are_those_that_are_found_among_all(seed, letters, smallest):
     """With k = 2 nothing is left out, so that the second one can be found."""
     problem, scoring = cases.problem_of(20 + seed, letters, 900)
-    options = {
-        "strands": "+-" if letters == 4 else "+", "sizes": SearchSizes(words_on_cpu=smallest)
-    }  # fmt: skip
+    strands = "+-" if letters == 4 else "+"
+    options = {"strands": strands, "sizes": SearchSizes(words_on_cpu=smallest)}
     two = cases.searched(problem, scoring, k=2, **options)
     assert cases.searched(problem, scoring, k=1, **options) == two[:1]
     several = cases.searched(problem, scoring, k=6, **options)

@@ -33,9 +33,18 @@ def random_search(rng, longest, n, count):
     return PatternSet(patterns, both_strands=bool(rng.integers(2))), texts
 
 
-def both(patterns, texts, **options):
-    return (match_approximate(patterns, texts, device=device, **options)
-            for device in ("cpu", "cuda"))  # fmt: skip
+def approximate(patterns, texts, **options):
+    """Return approximate matches, which are the same on both devices."""
+    cpu, cuda = (match_approximate(patterns, texts, device=d, **options) for d in ("cpu", "cuda"))
+    assert cuda == cpu
+    return cpu
+
+
+def exact(patterns, texts, **options):
+    """Return occurrences, which are the same on both devices."""
+    cpu, cuda = (match_exact(patterns, texts, device=d, **options) for d in ("cpu", "cuda"))
+    assert list(cuda) == list(cpu)
+    return list(cpu)
 
 
 COSTS = {"unit": EditCosts(), "weighted": EditCosts(2, 3, 4), "cheap-pairs": EditCosts(3, 5, 1)}
@@ -47,9 +56,7 @@ KINDS = ("unit", "weighted") if SMALL else tuple(COSTS)
 def test_best_matches_are_equal(seed, costs):
     rng = np.random.default_rng(seed)
     sizes = (5, 16, 2) if SMALL else (int(rng.choice([40, 300, 1100])), 30_000, 8)
-    cpu, cuda = both(*random_search(rng, *sizes), costs=COSTS[costs])
-    assert cuda == cpu
-    assert cpu
+    assert approximate(*random_search(rng, *sizes), costs=COSTS[costs])
 
 
 @pytest.mark.parametrize("costs", KINDS)
@@ -60,8 +67,7 @@ def test_matches_within_a_distance_are_equal(seed, costs):
     patterns, texts = random_search(rng, *sizes)
     shortest = min(map(len, patterns.patterns)) * COSTS[costs].deletion
     limit = min(int(rng.integers(0, shortest)), shortest // 4)
-    cpu, cuda = both(patterns, texts, costs=COSTS[costs], max_distance=limit)
-    assert cuda == cpu
+    approximate(patterns, texts, costs=COSTS[costs], max_distance=limit)
 
 
 LENGTHS = [(k, "unit") for k in ((33,) if SMALL else (31, 32, 33, 64, 65, 255, 256, 257, 2049))]
@@ -78,11 +84,9 @@ def test_rows_over_many_lanes(length, costs):
     symbols[length // 2] ^= 15
     least = COSTS[costs].substitution
     patterns = PatternSet([Pattern("p", symbols)])
-    cpu, cuda = both(
+    assert approximate(
         patterns, [Sequence("t", text)], costs=COSTS[costs], max_distance=max(length // 8, least)
     )
-    assert cuda == cpu
-    assert cpu
 
 
 @pytest.mark.parametrize("seed", range(4 if SMALL else 16))
@@ -90,12 +94,7 @@ def test_occurrences_are_equal(seed):
     rng = np.random.default_rng(200 + seed)
     size = 90 if rng.integers(2) else 1 << 24
     patterns, texts = random_search(rng, 24, 200 if SMALL else 3000, 9)
-    cpu, cuda = (
-        list(match_exact(patterns, texts, device=device, block_symbols=size))
-        for device in ("cpu", "cuda")
-    )
-    assert cuda == cpu
-    assert cpu
+    assert exact(patterns, texts, block_symbols=size)
 
 
 def test_many_patterns():
@@ -103,35 +102,24 @@ def test_many_patterns():
     codes = rng.integers(0, 4, 600 if SMALL else 200_000).astype(np.uint8)
     count = 50 if SMALL else 20_000
     at, sizes = rng.integers(0, len(codes) - 30, count), rng.integers(8, 30, count)
-    patterns = PatternSet([
-        Pattern(str(k), (1 << codes[a : a + m]).astype(np.uint8))
-        for k, (a, m) in enumerate(zip(at, sizes, strict=True))
-    ])  # fmt: skip
-    cpu, cuda = (
-        list(match_exact(patterns, [Sequence("t", codes)], device=d)) for d in ("cpu", "cuda")
-    )
-    assert cuda == cpu
-    assert len(cpu) >= count
+    parts = (1 << codes[a : a + m] for a, m in zip(at, sizes, strict=True))
+    patterns = [Pattern(str(k), part.astype(np.uint8)) for k, part in enumerate(parts)]
+    assert len(exact(PatternSet(patterns), [Sequence("t", codes)])) >= count
 
 
 def test_other_alphabets_and_many_symbols():
     text = Sequence("t", np.frombuffer(b"abracadabra" * 2, dtype=np.uint8))
     for letters in ({"x": b"abra", "y": b"ra"}, {"x": b"abracad", "y": b"da"}):
         patterns = PatternSet.from_texts(letters, "bytes")
-        cpu, cuda = (list(match_exact(patterns, [text], device=d)) for d in ("cpu", "cuda"))
-        assert cuda == cpu
-        assert cpu
-        cpu, cuda = both(patterns, [text], max_distance=1)
-        assert cuda == cpu
+        assert exact(patterns, [text])
+        approximate(patterns, [text], max_distance=1)
 
 
 def test_n_behind_the_window_is_no_base():
     patterns = PatternSet.from_texts({"short": "ACGTAC", "long": "ACGTACAAAAAA"})
     texts = [Sequence.from_text("n", "ACGTACAAANAAA"), Sequence.from_text("t", "ACGTACAAAAAA")]
-    found = list(match_exact(patterns, texts, device="cuda"))
-    assert found == [
-        ("short", "n", 0, 6, "+"), ("short", "t", 0, 6, "+"), ("long", "t", 0, 12, "+"),
-    ]  # fmt: skip
+    expected = [("short", "n", 0, 6, "+"), ("short", "t", 0, 6, "+"), ("long", "t", 0, 12, "+")]
+    assert exact(patterns, texts) == expected
 
 
 OTHER_LETTERS = {
@@ -156,9 +144,7 @@ def test_occurrences_in_other_alphabets(seed, alphabet):
         {n: p.encode("latin-1") for n, p in patterns.items()}, alphabet
     )
     texts = [Sequence("t", ALPHABETS[alphabet].encode_text(text.encode("latin-1")))]
-    cpu = list(match_exact(patterns, texts, device="cpu"))
-    assert list(match_exact(patterns, texts, device="cuda")) == cpu
-    assert cpu
+    assert exact(patterns, texts)
 
 
 def protein_search(rng, n, m, alphabet):
@@ -179,9 +165,7 @@ def protein_search(rng, n, m, alphabet):
 def test_other_alphabets_have_equal_matches(m, costs, alphabet):
     rng = np.random.default_rng(m)
     patterns, texts = protein_search(rng, 30 if SMALL else 5000, m, alphabet)
-    found = match_approximate(patterns, texts, device="cuda", costs=COSTS[costs])
-    assert found == match_approximate(patterns, texts, device="cpu", costs=COSTS[costs])
-    assert found
+    assert approximate(patterns, texts, costs=COSTS[costs])
 
 
 @pytest.mark.parametrize("costs", KINDS[:1] if SMALL else KINDS)
@@ -190,9 +174,7 @@ def test_matches_everywhere(options, costs):
     text = np.tile([0, 0, 0, 1], 3 if SMALL else 600).astype(np.uint8)
     texts = [Sequence("t", text), Sequence("u", text[:5])]
     patterns = PatternSet([Pattern("p", np.array([1, 1, 1], dtype=np.uint8))])
-    cpu, cuda = both(patterns, texts, costs=COSTS[costs], **options)
-    assert cuda == cpu
-    assert len(cpu) > 3
+    assert len(approximate(patterns, texts, costs=COSTS[costs], **options)) > 3
 
 
 def test_differences_behind_the_window_and_n():
@@ -207,8 +189,7 @@ def test_differences_behind_the_window_and_n():
             symbols[place] = 15 ^ symbols[place]  # every other base
         patterns.append(Pattern(str(k), symbols))
     texts = [Sequence("whole", whole), Sequence("broken", broken)]
-    found = list(match_exact(PatternSet(patterns), texts, device="cuda"))
-    assert found == [("0", "whole", 10, 40, "+")]
+    assert exact(PatternSet(patterns), texts) == [("0", "whole", 10, 40, "+")]
 
 
 def test_several_shares_of_a_text():
@@ -260,9 +241,8 @@ def test_seeds_on_a_gpu():
     patterns = PatternSet(patterns)
     times = seeds.SCAN_TIMES["cuda"]
     assert not seeds.choose(patterns.probes(), patterns.matches, 2, times).others
-    cpu, cuda = both(patterns, [Sequence("t", codes)], max_distance=2)
-    assert cuda == cpu
-    assert {match.pattern for match in cpu} == {"p0", "p1", "p2", "p3"}
+    found = approximate(patterns, [Sequence("t", codes)], max_distance=2)
+    assert {match.pattern for match in found} == {"p0", "p1", "p2", "p3"}
 
 
 @pytest.mark.parametrize("m", [20, 100, 250, 600])
