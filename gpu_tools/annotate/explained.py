@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.annotate.genes import Hit
 from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.targets import TargetSet
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.model.scoring import AffineScoring
 from gpu_tools.model.sequences import Sequence as Nucleotides

@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-import gpu_tools.hardware.compile_cache  # noqa: F401  (processes do not hinder each other)
+from gpu_tools.hardware.compiled import njit
 
 T = TypeVar("T")
 

@@ -13,10 +13,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.matching import recurrence as core
 from gpu_tools.matching.cpu.ends import Finder

@@ -7,8 +7,10 @@ One or two tiles are read again for the position.
 from __future__ import annotations
 
 import numpy as np
-from numba import int64, njit
+from numba import int64
 from numpy.typing import NDArray
+
+from gpu_tools.hardware.compiled import njit
 
 TOTAL, PREFIX, SUFFIX, BEST = range(4)
 """Columns of summaries."""

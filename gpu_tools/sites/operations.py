@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numba import njit
+from gpu_tools.hardware.compiled import njit
 
 RAISE, PUT, BEGIN, CLEAR, FINAL, ADVANCE, LOWER = range(7)
 """Operations (kind, to, source, bonus). `RAISE` raises row `to` to row `source` plus the bonus;

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numba.extending import register_jitable
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced.exon_graph import ExonGraph
 from gpu_tools.splicing.bounds import Bounds, Costs, costs_of
@@ -64,7 +64,7 @@ def largest_bonus(track_commits, exit_tracks, exit_ends, exit_bonus, n_ends, int
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def best_bonus(track_commits, exit_tracks, exit_ends, exit_bonus, n_ends, intron_penalty):
     """Return the largest sum of bonuses less intron penalties of any chain, at least 0."""
     at_end = np.full(n_ends, -(2**62), dtype=np.int64)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import functools
 import logging
 import math
-import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import click
 
 from gpu_tools.cli.common.summary import summed_up
-from gpu_tools.cli.common.warming import compiling_side_by_side
+from gpu_tools.cli.common.warming import compiling_told
 from gpu_tools.errors import DeviceError, printable
 from gpu_tools.formats.files import check_not_read, check_writable
 from gpu_tools.hardware.device import cpu_threads, is_specification, list_gpus, resolve
@@ -237,8 +236,10 @@ def _compilation_logged() -> Iterator[None]:
         return
     from numba.core import event
 
-    listener, folder = event.RecordingListener(), os.environ.get("NUMBA_CACHE_DIR")
-    _log.debug("compiled code lies in %s", folder or "the package, or else the user's cache")
+    from gpu_tools.hardware.compile_cache import cache_folder
+
+    listener = event.RecordingListener()
+    _log.debug("compiled code lies in %s", cache_folder() or "memory")
     with event.install_listener("numba:compile", listener):
         yield
     n = sum(each.is_start for _, each in listener.buffer)
@@ -264,7 +265,7 @@ def common(function: Callable) -> Callable:
     Whether its outputs can be written, and replace none of its inputs, is looked at before anything
     is read.
     A command that notes something has a last line on standard error (see `summary`).
-    Code that the command lacks is compiled in several processes, and said to be compiled.
+    It is said that code is compiled that the command lacks.
     """
 
     @functools.wraps(function)
@@ -273,7 +274,7 @@ def common(function: Callable) -> Callable:
         _log.info("%s %s", context.command_path, installed_version())
         check_writable(*outputs_of(options))
         check_not_read(outputs_of(options), _inputs_of(options))
-        with summed_up(context, options), compiling_side_by_side(context, options):
+        with summed_up(context, options), compiling_told(options["quiet"]):
             with _compilation_logged():
                 return function(**options)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numba import njit
+from gpu_tools.hardware.compiled import njit
 
 
 @njit(nogil=True)

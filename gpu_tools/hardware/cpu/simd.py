@@ -11,9 +11,11 @@ from collections.abc import Callable
 
 import numpy as np
 from llvmlite import ir
-from numba import carray, njit, types
+from numba import carray, types
 from numba.core.cgutils import get_or_insert_function
 from numba.extending import intrinsic, models, register_jitable, register_model
+
+from gpu_tools.hardware.compiled import njit
 
 VECTOR_BYTES = 64
 _INDEX = ir.IntType(32)

@@ -15,9 +15,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.loops import first_from, largest_in, largest_of
 from gpu_tools.hardware.progress import CELLS_PER_REPORT, watched
@@ -118,7 +118,7 @@ def _bounds(problem, window, side, border, forbidden, threshold, costs, counter)
     return bounds_of_window(problem, window, side, border, forbidden, threshold, costs, counter)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def bounds_of_window(problem, window, side, border, forbidden, threshold, costs, counter):
     """Return upper bounds on the scores of a window's tiles, none at all if `costs` is too narrow.
 

@@ -14,9 +14,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.local.problem import Problem
 from gpu_tools.model.sequences import OTHER
@@ -39,7 +39,7 @@ class AffineCosts(NamedTuple):
     profile: NDArray
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def block_of(columns, lanes, side):
     """Return the columns of a lane, a power of two."""
     block = 1
@@ -83,7 +83,7 @@ def laid_out(subject, first, block, weights, profile):
     return columns
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def reversed_symbols(codes, weights):
     """Return the codes of even and of odd rows, last first, a vector of padding at both ends."""
     lanes, n_pairs = simd.VECTOR_BYTES // weights.itemsize, -(-len(codes) // 2)

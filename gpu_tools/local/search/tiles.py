@@ -9,9 +9,9 @@ whether an alignment has that score. If none has, the window grows until the bou
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu.loops import largest_in, largest_of
 from gpu_tools.local.cpu.score_pass import WindowBorder, bounds_of_window, costs_that_fit
 from gpu_tools.local.problem import ALL, USUAL_SIZES, Problem, Rectangle, SearchSizes

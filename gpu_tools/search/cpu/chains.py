@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from gpu_tools.hardware.compiled import njit
 
 GROUP, FIRST, LAST, START, SCORE = range(5)
 """Columns of a hit to be chained: record and strand in one number, the first symbol of the target

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from gpu_tools.hardware.compiled import njit
 
 STRAND, FIRST, LAST, PLACE, SCORE = range(5)
 """Columns of a hit: 0 for the strand ``+``, the first symbol of the target and the last one's

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from gpu_tools.hardware.compiled import njit
 
 N_CODONS_OF_NUCLEOTIDES = 64
 BROKEN = 255

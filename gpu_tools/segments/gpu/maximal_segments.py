@@ -14,10 +14,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numba.cuda.cudadrv.driver import device_memset
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.buffer_pool import BufferPool, Buffers, borrowed_pools
 from gpu_tools.hardware.gpu.dispatch import map_buffers, map_gpus

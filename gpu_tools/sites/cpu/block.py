@@ -12,8 +12,8 @@ a pass works on in turns; ``carry2``, ``left2`` and so on belong to the second o
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.loops import first_from
 from gpu_tools.sites.cpu.borders import cross_border

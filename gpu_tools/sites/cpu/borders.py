@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.sites.operations import RAISE
 from gpu_tools.sites.rising import most_operations, write_border
 from gpu_tools.splicing.rows import lower, raise_to

@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.sites.gpu.layout import Sites
 from gpu_tools.sites.operations import ADVANCE, BEGIN, CLEAR, FINAL, PUT, RAISE, emit
 from gpu_tools.sites.rising import BORDER, is_border, most_operations, write_border

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.spliced.bounds import Extent, best_bonus, bound_cells
 from gpu_tools.spliced.columns import Jobs, Strands
@@ -124,7 +124,7 @@ def _border(stream, weights):
     return Border(np.empty(n_rows, dtype=weights.dtype), np.empty(n_tracks, dtype=weights.dtype))
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _strands_of(cases, case, terms, strands, numbers):
     """Lay out the strands of a case, unless they are those of the case before."""
     for job in range(cases.first_jobs[case], cases.first_jobs[case + 1]):
@@ -139,13 +139,13 @@ def _strands_of(cases, case, terms, strands, numbers):
     return strands
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _target_of(cases, job):
     first = cases.jobs.targets[job]
     return cases.targets[first : first + cases.jobs.lengths[job]]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _extended(values, used, more):
     """Return `values` with `more` behind those that are used, in larger memory if need be."""
     if used + len(more) > len(values):

@@ -6,8 +6,8 @@ from functools import cached_property
 from threading import Lock
 
 import numpy as np
-from numba import njit
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced.alignments import Chains
 from gpu_tools.spliced.gpu import best_ends, traceback
@@ -113,7 +113,7 @@ def decode(found, firsts, numbers, exon_starts, exon_ends, keeps_start):
     return first_columns, first_exons, exons, first_runs, letters[:n], lengths[:n]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _add_run(letters, lengths, n, first, letter, length):
     """Add a run behind a job's other ones, the first of which is `first`; return how many follow.
 

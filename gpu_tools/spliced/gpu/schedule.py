@@ -9,11 +9,12 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda, njit
+from numba import cuda
 from numpy.typing import NDArray
 
 from gpu_tools.errors import DeviceError
 from gpu_tools.hardware.batches import assigned, within_limit
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.buffer_pool import BufferPool, borrowed_pools
 from gpu_tools.hardware.gpu.dispatch import map_gpus

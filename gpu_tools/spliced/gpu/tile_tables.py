@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.spliced.gpu.warp_tiles import EMPTY
 
 # elements of a part in the tables: the steps that it is behind, the stored row above it or
@@ -29,7 +29,7 @@ class TileTables(NamedTuple):
     sources: NDArray[np.int32]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def fill_warps(tiles, capacity):
     """Put the parts of a graph into warp tiles, in the order of their ticks.
 
@@ -102,7 +102,7 @@ def _by_tile(order, tile_of, held):
     return ordered, first_parts
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def arrange(tiles, filled, capacity, bonuses, tables):
     """Write the tiles as tables in the tiles' order, see `sweep.sweep_warp_tiles`.
 

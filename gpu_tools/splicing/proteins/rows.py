@@ -8,8 +8,7 @@ the *carry*, which joins the row when the next one is computed.
 
 from __future__ import annotations
 
-from numba import njit
-
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.model.scoring import N_SYMBOLS
 

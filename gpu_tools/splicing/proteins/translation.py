@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.model.genetic_codes import amino_acids
 from gpu_tools.model.protein_scoring import ProteinScoring
 from gpu_tools.model.sequences import AMINO_ACIDS, decode_protein, encode_protein

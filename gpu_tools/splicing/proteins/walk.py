@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.splicing.proteins.rows import PHASES
 
 (

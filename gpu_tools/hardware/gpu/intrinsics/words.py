@@ -9,7 +9,7 @@ from __future__ import annotations
 from llvmlite import ir
 from numba import cuda, int32, int64, types, uint32
 
-from gpu_tools.hardware.compile_cache import load_one_by_one, secure
+from gpu_tools.hardware.compile_cache import listen, stored_in_cache
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.intrinsics.assembly import (
     I32,
@@ -25,11 +25,12 @@ from gpu_tools.hardware.gpu.intrinsics.assembly import (
 )
 
 if not simulated():
-    from numba.cuda.codegen import CUDACodeLibrary
-    from numba.cuda.core import caching
+    from numba.cuda.core import config, event
 
-    secure(caching)
-    load_one_by_one(CUDACodeLibrary)
+    from gpu_tools.hardware.gpu.loading import load_one_by_one
+
+    listen(event, "numba-cuda:compiler_lock")
+    load_one_by_one()
 
 WARP = 4 if simulated() else 32
 """Lanes of a warp; the simulator, a Python thread a lane, gets by with few."""
@@ -49,8 +50,9 @@ def kernel(*constants, registers: int | None = None):
 
     def decorate(function):
         function.__qualname__ = "_".join(map(str, (function.__name__, *constants)))
-        limits = {} if simulated() else {"max_registers": registers}
-        return cuda.jit(cache=not simulated(), **limits)(function)
+        if simulated():
+            return cuda.jit(function)
+        return stored_in_cache(function, cuda.jit, config, max_registers=registers)
 
     return decorate
 

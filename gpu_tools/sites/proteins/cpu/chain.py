@@ -8,8 +8,8 @@ are swept first.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu.loops import first_from
 from gpu_tools.sites.proteins.cpu.checkpoints import has_checkpoint, resume
 from gpu_tools.sites.proteins.cpu.introns import exit_in, may_hold

@@ -8,8 +8,8 @@ numba takes long to compile a function that takes many arrays. So few functions 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu.loops import first_from
 from gpu_tools.model.scoring import N_SYMBOLS
 from gpu_tools.splicing.proteins.rows import PHASES

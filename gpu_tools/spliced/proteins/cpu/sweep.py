@@ -11,8 +11,8 @@ front of the stop codon there.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.splicing.proteins.rows import (
     ONE,
