@@ -91,7 +91,8 @@ def _compile_cache() -> Finding:
 
     folders = [place / compile_cache.folder_name() for place in compile_cache.places()]
     folder = next(filter(compile_cache.usable, folders), None)
-    if folder is None or (os.environ.get(compile_cache.NAMED) and folder != folders[0]):
+    named = bool(os.environ.get(compile_cache.NAMED)) and not compile_cache.listed(folders[0])
+    if folder is None or (named and folder != folders[0]):
         to_do = f"set {compile_cache.NAMED} to a folder that can be written, on a disk with room"
         return Finding("compile cache", PROBLEM, f"{folders[0]} cannot be written", to_do)
     known = compile_cache.listed(folder)

@@ -105,10 +105,9 @@ def places() -> Iterator[Path]:
     """Yield the folders in which the cache's folder may be, the first one that can be written."""
     if named := os.environ.get(NAMED):
         yield Path(named).absolute() / "gpu-tools"
-    else:
-        with suppress(RuntimeError):  # there is no home
-            home = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
-            yield home.absolute() / "gpu-tools"
+    with suppress(RuntimeError):  # there is no home
+        home = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+        yield home.absolute() / "gpu-tools"
     yield private_folder()
 
 
