@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numba import njit
 
 from gpu_tools import AffineScoring, Sequence, local_align
 from gpu_tools.local.cpu import score_pass as cpu
@@ -21,6 +22,8 @@ from tests.local.cases import (
     sequences,
     tile_scores,
 )
+
+_bounds_of_window = njit(cpu.bounds_of_window)  # an inner function, which intrinsics need compiled
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -59,7 +62,7 @@ def test_windows_bound_every_tile(seed):
             above[:], left[:] = cells[corner - 1, corner - 1 :], cells[corner:, corner - 1]
         border, inside = cpu.WindowBorder(above, left), exact[corner // side :, corner // side :]
         for costs in cpu.costs_that_fit(problem, np.int8, np.int16, np.int32):
-            found = cpu.bounds_of_window(
+            found = _bounds_of_window(
                 problem, window, side, border, forbidden, ALL, costs, np.zeros(1, np.int64)
             )
             assert (found >= inside).all()
