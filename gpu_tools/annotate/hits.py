@@ -9,16 +9,15 @@ from itertools import groupby, pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.annotate.gene_set import Hit
 from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.options import Alignment, AnnotationOptions
 from gpu_tools.annotate.targets import TargetSet, widened
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
-from gpu_tools.hardware.prefetch import prefetch
-from gpu_tools.hardware.threads import map_on_threads
+from gpu_tools.hardware.threads import map_on_threads, prefetch
 from gpu_tools.model.loci import interval_of
 from gpu_tools.model.locus import SearchWindow, SeedChain, SeedHit
 from gpu_tools.model.scoring import AffineScoring

@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-import gpu_tools.hardware.compile_cache  # noqa: F401  (compiled functions on disk: one process at a time)
+from gpu_tools.hardware.compiled import njit
 
 BETWEEN = 0
 """State between genes."""
@@ -105,14 +104,14 @@ def _ordered(lattice: Lattice, states: States, n: int) -> _Order:
     )
 
 
-@njit(cache=True)
+@njit
 def _added(one, other):
     """Logarithm of the sum of two numbers, all three as logarithms."""
     high, low = max(one, other), min(one, other)
     return high if low == -np.inf else high + np.log2(1.0 + np.exp2(low - high))
 
 
-@njit(cache=True)
+@njit
 def _sum_over(level, stay, position, states_in):
     """Sum the states of a set; a level is a state's weight less its costs up to a position."""
     total = -np.inf
@@ -190,7 +189,7 @@ def _viterbi(lattice, states, order, n):
     return previous, last, weight
 
 
-@njit(cache=True)
+@njit
 def _claim(level, holder, stay, lattice, e, reached):
     """Let exon e hold the states right of it in which it is better than their holder."""
     through = reached[e] + lattice.scores[e]
@@ -201,7 +200,7 @@ def _claim(level, holder, stay, lattice, e, reached):
                 level[state], holder[state] = weight, e
 
 
-@njit(cache=True)
+@njit
 def _best_over(level, holder, stay, position, states_in):
     best, last = -np.inf, -1
     for state in range(N_STATES):

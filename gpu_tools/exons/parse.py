@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-import gpu_tools.hardware.compile_cache  # noqa: F401  (compiled functions on disk: one process at a time)
 from gpu_tools.exons.features import coding_sums, next_stops, sites_over
 from gpu_tools.exons.lattice import (
     BETWEEN,
@@ -21,6 +19,7 @@ from gpu_tools.exons.lattice import (
     posteriors,
 )
 from gpu_tools.exons.model import ExonModel
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.model.exon_set import EXON_TYPES, ExonSet
 from gpu_tools.model.json_model import HUNDREDTHS
 from gpu_tools.model.sequences import OTHER, encode, reverse_complement
@@ -141,7 +140,7 @@ def _write(row, start, end, before, after, score, exon_type):
     row[SCORE], row[TYPE] = score, exon_type
 
 
-@njit(cache=True)
+@njit
 def _before(codes, start, phase, split_stops):
     """Return the intron states of a phase after which an exon begins without a split stop codon."""
     first = codes[start] if start < len(codes) else OTHER
@@ -153,7 +152,7 @@ def _before(codes, start, phase, split_stops):
     return states
 
 
-@njit(cache=True)
+@njit
 def _after(codes, frame, end):
     """Return the intron state that an exon leaves whose codons begin at `frame`."""
     phase = (end - frame) % 3

@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-import gpu_tools.hardware.compile_cache  # noqa: F401  (compiled functions on disk: one process at a time)
 from gpu_tools.errors import ScoringError
 from gpu_tools.exons.model import ExonModel
 from gpu_tools.exons.parse import Parsed, parse

@@ -29,7 +29,7 @@ from gpu_tools.formats.compression import (
 )
 from gpu_tools.formats.names import is_gzip_name
 from gpu_tools.formats.odd import OddItems
-from gpu_tools.hardware.memory import free_disk
+from gpu_tools.hardware.own_files import free_disk
 
 # Files that are not complete yet: hidden ones beside their outputs, and those of dead processes.
 #

@@ -15,7 +15,7 @@ from gpu_tools.formats.bigwig import BrokenTrackError, read_track, tracks_of
 from gpu_tools.formats.compression import without_compression
 from gpu_tools.formats.files import read_lines
 from gpu_tools.formats.tables import Location, bed_fields, fields_of
-from gpu_tools.hardware.memory import check_memory
+from gpu_tools.hardware.own_files import check_memory
 
 # Numbers from files: sequences of values and matrices, in .npy or in tables without a header.
 

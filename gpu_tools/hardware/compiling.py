@@ -12,9 +12,6 @@ _listeners: list[Callable[[], None]] = []
 def once_compiling(listener: Callable[[], None]) -> Iterator[None]:
     """Have `listener` called within the block when code is missing from the compile cache, once.
 
-    It may compile the function, and others, in other processes: then they are in the cache when it
-    returns, and are not compiled again.
-
     Parameters
     ----------
     listener : callable

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from gpu_tools.errors import DeviceError
-from gpu_tools.hardware.gpu_errors import described, is_of_gpu
+from gpu_tools.hardware.device import described, is_of_gpu
 
 if TYPE_CHECKING:
     from gpu_tools.hardware.device import Device

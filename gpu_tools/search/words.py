@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.errors import ScoringError
 from gpu_tools.formats.scales import load_matrix
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.model.scoring import N_SYMBOLS
 from gpu_tools.model.sequences import AMINO_ACIDS, COMPLEMENT, OTHER, encode_protein
 from gpu_tools.model.translation import STANDARD, amino_acids

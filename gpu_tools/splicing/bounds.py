@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import ScoringError
-from gpu_tools.hardware.device import Device
-from gpu_tools.hardware.small_inputs import unless_small
+from gpu_tools.hardware.device import Device, unless_small
 from gpu_tools.model.resources import resource_path
 from gpu_tools.model.scoring import LIMIT_INT32, SplicedScoring
 

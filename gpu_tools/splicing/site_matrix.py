@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.model.annotation import ReadingStrand
 from gpu_tools.model.json_model import FORBIDDEN, ModelReader
 from gpu_tools.model.scoring import N_SYMBOLS

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import logging
 import math
-import os
 import resource
 import sys
 import time
@@ -14,16 +13,15 @@ from contextlib import contextmanager
 
 import click
 
-from gpu_tools.cli.common.warming import compiling_side_by_side
+from gpu_tools.cli.common.warming import compiling_told
 from gpu_tools.errors import DeviceError, printable
 from gpu_tools.formats.exons import intervals
 from gpu_tools.formats.files import check_not_read, check_writable
 from gpu_tools.formats.names import format_of
 from gpu_tools.formats.odd import odd_items
-from gpu_tools.hardware.device import cpu_threads, is_specification, list_gpus, resolve
+from gpu_tools.hardware.device import cpu_threads, is_specification, list_gpus, resolve, was_small
 from gpu_tools.hardware.gpu_faults import has_given_way
 from gpu_tools.hardware.reservation import reserved
-from gpu_tools.hardware.small_inputs import was_small
 from gpu_tools.model.resources import installed_version
 
 # A line at the end of a command: what was done, on which device, how fast, to which files.
@@ -403,8 +401,10 @@ def _compilation_logged() -> Iterator[None]:
         return
     from numba.core import event
 
-    listener, folder = event.RecordingListener(), os.environ.get("NUMBA_CACHE_DIR")
-    _log.debug("compiled code lies in %s", folder or "the package, or else the user's cache")
+    from gpu_tools.hardware.compile_cache import cache_folder
+
+    listener = event.RecordingListener()
+    _log.debug("compiled code lies in %s", cache_folder() or "memory")
     with event.install_listener("numba:compile", listener):
         yield
     n = sum(each.is_start for _, each in listener.buffer)
@@ -434,7 +434,7 @@ def common(function: Callable) -> Callable:
     Whether its outputs can be written, and replace none of its inputs, is looked at before anything
     is read.
     A command that notes something has a last line on standard error (see `summary`).
-    Code that the command lacks is compiled in several processes, and said to be compiled.
+    It is said that code is compiled that the command lacks.
     """
 
     @functools.wraps(function)
@@ -443,7 +443,7 @@ def common(function: Callable) -> Callable:
         _log.info("%s %s", context.command_path, installed_version())
         check_writable(*outputs_of(options))
         check_not_read(outputs_of(options), _inputs_of(options))
-        with summed_up(context, options), compiling_side_by_side(context, options):
+        with summed_up(context, options), compiling_told(options["quiet"]):
             with _compilation_logged(), odd_items(strict):
                 return function(**options)
 

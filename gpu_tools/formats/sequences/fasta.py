@@ -15,7 +15,7 @@ from gpu_tools.errors import InputError, OutputError
 from gpu_tools.formats.files import is_stream, open_output, replaced_when_complete, write_text
 from gpu_tools.formats.names import is_gzip_name
 from gpu_tools.formats.sequences.parts import RecordPart, record_parts
-from gpu_tools.hardware.memory import check_memory
+from gpu_tools.hardware.own_files import check_memory
 from gpu_tools.model.sequences import Sequence, encode
 
 _LINE_LENGTH = 60

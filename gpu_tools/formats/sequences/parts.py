@@ -24,7 +24,7 @@ from gpu_tools.errors import InputError
 from gpu_tools.formats.compression import compression_of
 from gpu_tools.formats.files import STANDARD_STREAM, open_binary, open_text
 from gpu_tools.formats.odd import OddItems
-from gpu_tools.hardware.prefetch import prefetch
+from gpu_tools.hardware.threads import prefetch
 from gpu_tools.model.sequences import ILLEGAL, SequenceChunk, shown_symbol
 
 PART_BYTES = 1 << 20

@@ -25,8 +25,7 @@ import tenacity
 from gpu_tools.errors import FetchError, InputError, OutputError
 from gpu_tools.formats.files import check_disk, is_stream, new_file
 from gpu_tools.formats.sources.source import without_login
-from gpu_tools.hardware.checksums import checksum_of
-from gpu_tools.hardware.own_files import open_own, private_folder
+from gpu_tools.hardware.own_files import checksum_of, open_own, private_folder
 from gpu_tools.model.json_model import parse_json
 
 # Limits the requests a second to one service, over all processes of a user.

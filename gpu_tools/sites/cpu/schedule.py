@@ -6,8 +6,7 @@ import logging
 from collections.abc import Callable
 from threading import Lock
 
-from gpu_tools.hardware.progress import CELLS_PER_REPORT, CaseProgress
-from gpu_tools.hardware.threads import map_on_threads
+from gpu_tools.hardware.threads import CELLS_PER_REPORT, CaseProgress, map_on_threads
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.sites.cpu.memory import SweepBuffers
 from gpu_tools.sites.cpu.sweep import SweptStrand, strand_of, sweep

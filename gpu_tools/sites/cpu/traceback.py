@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
-from gpu_tools.hardware.cpu.loops import first_from
+from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.sites.introns import KIND, LENGTH, LINES, MOST_STEPS, N_LINES, ORIGIN, PENALTY, STEP
 from gpu_tools.sites.table import CLOSED
 from gpu_tools.splicing.codons import FRAMES, completes, split_class

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda, int32, njit
+from numba import cuda, int32
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.gpu.intrinsics.words import WARP, kernel, shuffle
 from gpu_tools.sites.table import BoundaryScores, IntronClass, SiteTable
 

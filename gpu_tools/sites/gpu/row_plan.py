@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.sites.introns import (
     ADVANCE,
     BEGIN,
@@ -109,7 +109,7 @@ def lay_out(listed):
     )  # fmt: skip
 
 
-_sites_of = njit(cache=True, nogil=True)(lay_out.py_func)
+_sites_of = njit(cache=True, nogil=True)(lay_out)
 
 
 @njit

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from gpu_tools.hardware.device import cpu_threads, resolve
 from gpu_tools.hardware.gpu_faults import on_gpu_or_cpu
-from gpu_tools.hardware.progress import CaseProgress
+from gpu_tools.hardware.threads import CaseProgress
 from gpu_tools.model.results import ProteinAlignment
 from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.model.sequences import ProteinSequence, Sequence

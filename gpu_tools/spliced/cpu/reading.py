@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import reverse_complement
@@ -137,7 +137,7 @@ def _find_exits(codes, stops, starts, ends, tracks, complete):
     return found[:, :n_framed], first_exons[: n_framed + 1], exits[:, :n]
 
 
-@njit(cache=True)
+@njit
 def _may_begin(codes, stops, start, complete):
     if start + FRAMES > len(codes):
         return False
@@ -147,7 +147,7 @@ def _may_begin(codes, stops, start, complete):
     return not stops[first, second, third]
 
 
-@njit(cache=True)
+@njit
 def _first_stop(codes, stops, first_codon, end):
     """Return where the first stop codon from a codon on ends, or beyond `end`."""
     for boundary in range(first_codon + FRAMES, end + 1, FRAMES):
@@ -156,7 +156,7 @@ def _first_stop(codes, stops, first_codon, end):
     return end + 1
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _commit(maxima, exits, exit_ends, exit_kinds, committed, start, penalty):
     """Let the exits up to a start precede its entries; return how many there are."""
     width = maxima.shape[1]

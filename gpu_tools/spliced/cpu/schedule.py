@@ -8,14 +8,13 @@ from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
-from gpu_tools.hardware.memory import check_memory
-from gpu_tools.hardware.progress import CELLS_PER_REPORT, CaseProgress
-from gpu_tools.hardware.threads import map_on_threads
+from gpu_tools.hardware.own_files import check_memory
+from gpu_tools.hardware.threads import CELLS_PER_REPORT, CaseProgress, map_on_threads
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced.alignments import NO_CHAIN, Alignments, Chains, FoundChains
 from gpu_tools.spliced.case import Case, Preparation, PreparedCase, finish
@@ -155,7 +154,7 @@ def _border(stream, weights):
     return Border(np.empty(n_rows, dtype=weights.dtype), np.empty(n_tracks, dtype=weights.dtype))
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _strands_of(cases, case, terms, strands, numbers):
     """Lay out the strands of a case, unless they are those of the case before."""
     for job in range(cases.first_jobs[case], cases.first_jobs[case + 1]):
@@ -170,13 +169,13 @@ def _strands_of(cases, case, terms, strands, numbers):
     return strands
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _target_of(cases, job):
     first = cases.jobs.targets[job]
     return cases.targets[first : first + cases.jobs.lengths[job]]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _extended(values, used, more):
     """Return `values` with `more` behind those that are used, in larger memory if need be."""
     if used + len(more) > len(values):

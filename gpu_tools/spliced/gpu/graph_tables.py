@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda, int32, njit
+from numba import cuda, int32
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.gpu.intrinsics.words import kernel
 from gpu_tools.hardware.threads import map_on_threads
@@ -144,7 +145,7 @@ def _lay_out_next(order, taken, strands, bonus, costs, capacity, tables):
         at = simd.fetch_add(taken, 0, 1)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _lay_out(codes, exons, reverse, costs, capacity, tables, k):
     """Lay out the graph of strand `k`; `costs` are the gap score and the intron penalty."""
     gap, penalty = costs
@@ -178,7 +179,7 @@ def _lay_out(codes, exons, reverse, costs, capacity, tables, k):
         exon_of_exit[at] = exons.first + order[by_end[at]]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _write_exits(tables, first, tracks, tiles, bonus, late):
     """Write the rows of the table of exits, see `traceback.trace_chains`."""
     starts, _, commits, ends, exit_rows, exit_ends, exit_tracks, by_end, first_by_end = tracks

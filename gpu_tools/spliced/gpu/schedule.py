@@ -10,14 +10,15 @@ from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda, njit
+from numba import cuda
 from numpy.typing import NDArray
 
 from gpu_tools.errors import DeviceError
-from gpu_tools.hardware.batches import assigned, within_limit
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.buffer_pool import BufferPool, borrowed_pools
 from gpu_tools.hardware.gpu.dispatch import map_gpus
+from gpu_tools.hardware.threads import assigned, within_limit
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced.alignments import NO_CHAIN, Alignments, Chains
@@ -123,7 +124,7 @@ def decode(found, firsts, numbers, exon_starts, exon_ends, keeps_start):
     return first_columns, first_exons, exons, first_runs, letters[:n], lengths[:n]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _add_run(letters, lengths, n, first, letter, length):
     """Add a run behind a job's other ones, the first of which is `first`; return how many follow.
 

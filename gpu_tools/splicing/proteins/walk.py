@@ -12,12 +12,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from gpu_tools.hardware.cpu.loops import first_from
-from gpu_tools.hardware.progress import CaseProgress
-from gpu_tools.hardware.threads import map_on_threads
+from gpu_tools.hardware.compiled import njit
+from gpu_tools.hardware.cpu.simd import first_from
+from gpu_tools.hardware.threads import CaseProgress, map_on_threads
 from gpu_tools.model.results import ProteinAlignment
 from gpu_tools.model.scoring import TGA_CODON, ProteinScoring
 from gpu_tools.model.sequences import AMINO_ACIDS, decode_protein, encode_protein

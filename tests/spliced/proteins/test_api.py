@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gpu_tools import ExonSet, InputError, ScoringError, Sequence
-from gpu_tools.hardware.progress import CaseProgress
+from gpu_tools.hardware.threads import CaseProgress
 from gpu_tools.model.exon_set import ANY_PHASE
 from gpu_tools.model.scoring import ProteinScoring, SubstitutionMatrix
 from gpu_tools.model.sequences import ProteinSequence, decode, reverse_complement

@@ -7,10 +7,10 @@ where a split codon ends, the row is settled first, and the carry found again be
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
-from gpu_tools.hardware.cpu.loops import first_from
+from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.sites.cpu.block import cross_border, listed
 from gpu_tools.sites.cpu.memory import copy_rows
 from gpu_tools.sites.introns import next_border
@@ -133,7 +133,7 @@ def _save(saved, number, state, lanes):
                 simd.store(saved.exits, first * width + k, simd.load(state.exits, k))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def sweep_block(lists, columns, codons, state, ends, record, low, high):
     """Sweep the boundaries `low` to ``high - 1``, see `sweep_protein_blocks`."""
     codes, rising = lists.codes, lists.rising

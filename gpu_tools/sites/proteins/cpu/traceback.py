@@ -8,9 +8,9 @@ numba takes long to compile a function that takes many arrays. So few functions 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
-from gpu_tools.hardware.cpu.loops import first_from
+from gpu_tools.hardware.compiled import njit
+from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.model.scoring import N_SYMBOLS
 from gpu_tools.sites.proteins.cpu.block import sweep_block, sweep_protein_blocks
 from gpu_tools.sites.proteins.cpu.memory import (

@@ -9,14 +9,6 @@ from numba import cuda, int32, int64, types
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.intrinsics.assembly import (
-    add_pairs,
-    emit,
-    max_pairs,
-    pack,
-    unpack,
-    with_twin,
-)
 from gpu_tools.hardware.gpu.intrinsics.rows import (
     at_least,
     filled,
@@ -29,14 +21,20 @@ from gpu_tools.hardware.gpu.intrinsics.rows import (
 from gpu_tools.hardware.gpu.intrinsics.words import (
     WARP,
     add2,
+    add_pairs,
     address,
+    emit,
     load2,
     load4,
     max2,
+    max_pairs,
+    pack,
     permute,
     shuffle_up,
     store4,
     sync_lanes,
+    unpack,
+    with_twin,
 )
 from gpu_tools.sites.gpu.codon_rows import (
     HIGH_THEN_LOW,

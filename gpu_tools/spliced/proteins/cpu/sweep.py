@@ -17,9 +17,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.model.scoring import LIMIT_INT32, ProteinScoring
 from gpu_tools.spliced.proteins.tracks import Candidates, protein_limits
