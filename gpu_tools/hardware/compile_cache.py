@@ -53,18 +53,7 @@ _setting = threading.Lock()
 
 
 def stored_in_cache(function: Callable, jit: Callable, config: ModuleType, **options) -> Callable:
-    """Return a function as numba compiles it, stored in the compile cache if there can be one.
-
-    Parameters
-    ----------
-    function : callable
-    jit : callable
-        ``numba.njit`` or ``cuda.jit``.
-    config : module
-        The settings that `jit` goes by.
-    **options
-        Those of `jit`.
-    """
+    """Return a function as numba compiles it, stored in the compile cache if there can be one."""
     folder = cache_folder()
     if folder is None:
         return jit(**options)(function)
@@ -291,14 +280,7 @@ _one_at_a_time = _OneAtATime()
 
 
 def listen(events: ModuleType, *kinds: str) -> None:
-    """Have processes compile one at a time what a library tells of by events of some kinds.
-
-    Parameters
-    ----------
-    events : module
-        ``numba.core.event`` or that of numba-cuda.
-    *kinds : str
-    """
+    """Have processes compile one at a time what a library tells of by events of some kinds."""
 
     class Listener(events.Listener):
         def on_start(self, event):

@@ -20,15 +20,7 @@ _inner_functions: set[Callable] = set()
 
 
 def njit(function: Callable | None = None, **options) -> Callable:
-    """Have a function compiled; see the module.
-
-    Parameters
-    ----------
-    function : callable, optional
-        Without it a decorator is returned.
-    **options
-        Those of ``numba.njit``.
-    """
+    """Have a function compiled; see the module."""
     if function is None:
         return lambda function: njit(function, **options)
     options["nogil"] = True  # numba compiles again what is called by functions of other options

@@ -10,13 +10,7 @@ _listeners: list[Callable[[], None]] = []
 
 @contextmanager
 def once_compiling(listener: Callable[[], None]) -> Iterator[None]:
-    """Have `listener` called within the block when code is missing from the compile cache, once.
-
-    Parameters
-    ----------
-    listener : callable
-        Without arguments.
-    """
+    """Have `listener` called within the block when code is missing from the compile cache, once."""
     _listeners.append(listener)
     try:
         yield

@@ -76,16 +76,6 @@ def unless_small(where: Device, cpu_seconds: float, start_seconds: float) -> Dev
     """Return the CPU instead of a GPU that takes longer to start than the CPU to do the work.
 
     The result does not depend on the device. A GPU that this process has used before is started.
-
-    Parameters
-    ----------
-    where : Device
-        One that does not give way to the CPU is returned as it is.
-    cpu_seconds : float
-        About what the CPU takes, on all threads.
-    start_seconds : float
-        About what starting a GPU takes: its context, and kernels from the compile cache. The
-        environment may name another number.
     """
     if where.kind == "cpu" or simulated():
         return where
@@ -162,13 +152,7 @@ def simulated() -> bool:
 
 
 def list_gpus() -> list[Gpu]:
-    """Return the usable GPUs.
-
-    Raises
-    ------
-    DeviceError
-        If there is none; the text says why.
-    """
+    """Return the usable GPUs."""
     cuda = _import_cuda()
     if simulated():
         return [Gpu(0, "CUDA simulator", "9.0", 0, "none", "simulator")]
@@ -263,25 +247,7 @@ def _describe(ordinal: int) -> Gpu:
 
 
 def resolve(specification: str = "auto") -> Device:
-    """Turn a device specification into a device that can be used.
-
-    Parameters
-    ----------
-    specification : str
-        ``auto`` (CUDA if a usable GPU is there, else the CPU), ``cpu``, ``cuda`` (the first GPU),
-        ``cuda:1`` or ``cuda:0,1``.
-
-    Returns
-    -------
-    Device
-
-    Raises
-    ------
-    DeviceError
-        If CUDA is asked for and cannot be had.
-    ValueError
-        If `specification` is malformed.
-    """
+    """Turn a device specification into a device that can be used."""
     if not is_specification(specification):
         raise ValueError(f"unknown device {specification!r}; expected auto, cpu, cuda or cuda:0,1")
     if specification == "cpu":

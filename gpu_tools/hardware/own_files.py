@@ -25,10 +25,6 @@ def private_folder() -> Path:
     Compiled code is executed, so it must not come from somebody else. All processes of a user on
     one machine share the folder. If somebody else has taken its name, the folder is one of this
     process alone.
-
-    Returns
-    -------
-    Path
     """
     shared = Path(tempfile.gettempdir()) / f"gpu-tools-{os.geteuid()}"
     try:
@@ -46,11 +42,6 @@ def open_own(path: str | os.PathLike, flags: int) -> int:
     """Open a plain file of this user's that has one name, and return its descriptor.
 
     No link is followed, and a pipe is not waited for: other users may have put one there.
-
-    Raises
-    ------
-    OSError
-        If there is no such file, or it is another one.
     """
     handle = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
     state = os.fstat(handle)
@@ -73,13 +64,7 @@ _CHUNK = 1 << 20
 
 
 def checksum_of(path: str | PathLike) -> list[int]:
-    """Return a file's size and CRC-32, which takes a second for some 2 GB.
-
-    Raises
-    ------
-    OSError
-        If it cannot be read.
-    """
+    """Return a file's size and CRC-32, which takes a second for some 2 GB."""
     size = checksum = 0
     with open(path, "rb") as stream:
         while chunk := stream.read(_CHUNK):

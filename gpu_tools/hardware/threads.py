@@ -19,22 +19,7 @@ Result = TypeVar("Result")
 def map_on_threads(
     threads: int, function: Callable[..., Result], *iterables: Iterable
 ) -> list[Result]:
-    """Call a function with each item, on several threads, and return the results in order.
-
-    Parameters
-    ----------
-    threads : int
-        Threads that work at the same time. With one, the calling thread does the work.
-    function : callable
-        Compiled functions that release Python's lock run side by side.
-    *iterables : iterable
-        As for `map`; of equal length.
-
-    Returns
-    -------
-    list
-        The results in the order of the items. What a call raises is raised here.
-    """
+    """Call a function with each item, on several threads, and return the results in order."""
     calls = list(zip(*iterables, strict=True))
     threads = min(threads, len(calls))
     if threads <= 1:
@@ -71,20 +56,7 @@ T = TypeVar("T")
 
 
 def assigned(cells: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
-    """Assign cases to GPUs, the largest first, each to the GPU with the least work so far.
-
-    Parameters
-    ----------
-    cells : ndarray of int64, shape (C,)
-        Nominal cells of each case.
-    count : int
-        GPUs.
-
-    Returns
-    -------
-    list of ndarray of int64
-        The cases of each GPU, the largest first; equal ones in their order.
-    """
+    """Assign cases to GPUs, the largest first, each to the GPU with the least work so far."""
     order = np.argsort(-cells, kind="stable")
     gpus = _least_loaded(cells[order], count)
     return [order[gpus == gpu] for gpu in range(count)]
@@ -128,20 +100,7 @@ Item = TypeVar("Item")
 
 
 def prefetch(made: Iterator[Item], count: int) -> Iterator[Item]:
-    """Have a thread make items before they are asked for; it begins at once.
-
-    Parameters
-    ----------
-    made : iterator
-        Its items are not None.
-    count : int
-        So many are made, or being made, that have not been asked for.
-
-    Returns
-    -------
-    iterator
-        The same items. What `made` raises is raised where its item is asked for.
-    """
+    """Have a thread make items before they are asked for; it begins at once."""
     maker = ThreadPoolExecutor(1, "prefetch")
     waiting = deque(maker.submit(next, made, None) for _ in range(count))
     return _taken(maker, waiting, made)
@@ -203,20 +162,7 @@ class CaseProgress:
 def watched(
     call: Callable[[NDArray[np.int64]], Result], done: Callable[[int], None]
 ) -> Result:  # fmt: skip
-    """Call a function that takes long, and report what it counts while it works.
-
-    Parameters
-    ----------
-    call : callable
-        Takes an array of one counter, which it raises; compiled code that holds no lock of Python.
-    done : callable
-        Called with what was counted since its last call.
-
-    Returns
-    -------
-    object
-        What `call` returns; what it raises is raised here.
-    """
+    """Call a function that takes long, and report what it counts while it works."""
     counter, seen = np.zeros(1, dtype=np.int64), 0
     with ThreadPoolExecutor(1, "gpu-tools") as pool:
         working = pool.submit(call, counter)

@@ -40,11 +40,6 @@ def devices_to_warm(specification: str) -> list[str]:
     """Return the devices that a specification stands for, one of each kind of GPU.
 
     With ``auto`` the CPU is one of them, whether or not there is a GPU.
-
-    Raises
-    ------
-    DeviceError
-        If CUDA is asked for and cannot be had.
     """
     device = resolve(specification)
     if device.kind == _CPU:
@@ -73,21 +68,7 @@ class Warming:
         return [run for run in runs if self._digest(run) not in done]
 
     def run(self, runs: Sequence, threads: int | None, tell: Callable[[str], None]) -> list[str]:
-        """Do runs, one after the other.
-
-        Parameters
-        ----------
-        runs : sequence of TinyRun
-        threads : int, optional
-            Of each run, one for each processor by default.
-        tell : callable
-            Is told what remains.
-
-        Returns
-        -------
-        list of str
-            Why runs failed.
-        """
+        """Do runs, one after the other."""
         from gpu_tools.cli.common.tiny_runs import write_inputs
 
         path, failures = self._record(), []

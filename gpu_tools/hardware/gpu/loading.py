@@ -20,13 +20,7 @@ TESTED = "0.30."
 
 
 def load_one_by_one(library: type | None = None) -> None:
-    """Have kernels loaded by one thread at a time, and stay loaded until the process ends.
-
-    Parameters
-    ----------
-    library : type, optional
-        By default the class of numba-cuda's compiled kernels, of versions that this is made for.
-    """
+    """Have kernels loaded by one thread at a time, and stay loaded until the process ends."""
     if library is None:
         found = version("numba-cuda")
         if not found.startswith(TESTED):

@@ -36,25 +36,7 @@ def with_twin(twin: Callable) -> Callable:
 
 
 def emit(builder, text: str, *words, result=I32, shared: bool = False, early: bool = False):
-    """Emit assembly for words as arguments, in code that generates code.
-
-    Parameters
-    ----------
-    builder : IRBuilder
-    text : str
-        Its results are ``$0`` and so on, the words follow.
-    *words : values of LLVM
-    result : type of LLVM
-        That of the result; a structure for several, `ir.VoidType` for none.
-    shared : bool
-        Whether it reads or writes memory that others write.
-    early : bool
-        Whether results are written before all words have been read.
-
-    Returns
-    -------
-    value of LLVM
-    """
+    """Emit assembly for words as arguments, in code that generates code."""
     outputs = result.elements if isinstance(result, ir.LiteralStructType) else (result,)
     letters = [
         f"={'&' * early}{_CONSTRAINTS[kind]}"
