@@ -12,8 +12,6 @@ from functools import wraps
 from importlib.metadata import version
 from threading import RLock
 
-from numba.cuda import codegen
-
 _log = logging.getLogger(__name__)
 TESTED = "0.30."
 """The versions of numba-cuda that have what is changed here, as pyproject.toml has them."""
@@ -26,6 +24,8 @@ def load_one_by_one(library: type | None = None) -> None:
         if not found.startswith(TESTED):
             _log.warning("numba-cuda %s may fail on several GPUs; expected %s*", found, TESTED)
             return
+        from numba.cuda import codegen  # the simulator has none
+
         library = codegen.CUDACodeLibrary
     loading, load = RLock(), library.get_cufunc
 
