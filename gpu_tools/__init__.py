@@ -19,12 +19,33 @@ _PUBLIC = {
         "TargetResult",
     ),
     "gpu_tools.annotate.options": ("AnnotationOptions",),
-    "gpu_tools.annotate.targets": ("cdna_targets", "protein_targets"),
-    "gpu_tools.estimate.api": ("CaseEstimate", "estimated_seconds", "spliced_estimate"),
+    "gpu_tools.annotate.targets": (
+        "cdna_targets",
+        "protein_targets",
+    ),
+    "gpu_tools.estimate.api": (
+        "CaseEstimate",
+        "estimated_seconds",
+        "spliced_estimate",
+    ),
     "gpu_tools.estimate.calibrate": ("calibrate_device",),
-    "gpu_tools.estimate.figures": ("DeviceFigures", "device_figures", "store_figures"),
-    "gpu_tools.estimate.model": ("Histogram", "exon_histograms"),
-    "gpu_tools.model.calibration": ("null_laws", "null_model", "with_evalues"),
+    "gpu_tools.estimate.figures": (
+        "DeviceFigures",
+        "device_figures",
+        "store_figures",
+    ),
+    "gpu_tools.estimate.model": (
+        "Histogram",
+        "exon_histograms",
+    ),
+    "gpu_tools.model.significance": (
+        "Gumbel",
+        "NullModel",
+        "fit_gumbel",
+        "null_laws",
+        "null_model",
+        "with_evalues",
+    ),
     "gpu_tools.model.exon_set": ("ExonSet",),
     "gpu_tools.local": (
         "global_align",
@@ -38,12 +59,11 @@ _PUBLIC = {
         "scan_approximate",
         "scan_exact",
     ),
-    "gpu_tools.model.protein_alignment": ("ProteinAlignment",),
-    "gpu_tools.model.protein_scoring": ("ProteinScoring",),
     "gpu_tools.model.results": (
         "ApproximateMatch",
         "ExactMatches",
         "PairwiseAlignment",
+        "ProteinAlignment",
         "Segment",
         "Segments",
         "SplicedAlignment",
@@ -52,11 +72,11 @@ _PUBLIC = {
     "gpu_tools.model.scoring": (
         "AffineScoring",
         "EditCosts",
+        "ProteinScoring",
         "SplicedScoring",
         "SubstitutionMatrix",
     ),
-    "gpu_tools.model.significance": ("Gumbel", "NullModel", "fit_gumbel"),
-    "gpu_tools.model.windows": ("SearchWindow",),
+    "gpu_tools.model.locus": ("SearchWindow",),
     "gpu_tools.search": (
         "GenomeIndex",
         "SearchOptions",
@@ -87,7 +107,10 @@ _PUBLIC = {
     ),
     "gpu_tools.sites.proteins.sites": ("protein_sites",),
     "gpu_tools.splicing.shuffles": ("shuffled_laws",),
-    "gpu_tools.spliced.proteins.api": ("ListedProteinCase", "protein_spliced_align"),
+    "gpu_tools.spliced.proteins.api": (
+        "ListedProteinCase",
+        "protein_spliced_align",
+    ),
     "gpu_tools.spliced": (
         "Case",
         "CaseColumns",

@@ -4,13 +4,7 @@ import sys
 
 
 def main() -> int:
-    """Run the process's command line; an interrupt is told in one line also while it is imported.
-
-    Returns
-    -------
-    int
-        The exit code, see `gpu_tools.cli.main.main`.
-    """
+    """Run the process's command line; an interrupt during its import is one line, too."""
     try:
         from gpu_tools.cli.main import main as run
     except KeyboardInterrupt:

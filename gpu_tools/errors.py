@@ -15,20 +15,7 @@ _MOST_NAMES = 5_000
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Return a question that stands behind an unknown name, or nothing if no name is alike.
-
-    Parameters
-    ----------
-    name : str
-    names : iterable of str
-        What would be known.
-
-    Returns
-    -------
-    str
-        Such as `` (did you mean 'chr1'?)``. Names that differ in case, in ``chr`` at their
-        beginning or in a version at their end come first, then those that begin with `name`.
-    """
+    """Return a question that stands behind an unknown name, or nothing if no name is alike."""
     known = list(dict.fromkeys(names))
     same = [other for other in known if _bare(other) == _bare(name)]
     begun = [other for other in known if name and other.startswith(name)]

@@ -45,8 +45,7 @@ from gpu_tools.exons.model import load_model
 from gpu_tools.exons.predict import predict_exons
 from gpu_tools.formats.files import read_lines
 from gpu_tools.formats.sequences.fasta import read_fasta
-from gpu_tools.model.protein_scoring import CANDIDATE_WEIGHTS, ProteinScoring
-from gpu_tools.model.scoring import ENDS
+from gpu_tools.model.scoring import CANDIDATE_WEIGHTS, ENDS, ProteinScoring
 from gpu_tools.model.sequences import ProteinSequence
 from gpu_tools.sites.proteins.api import ProteinCase, protein_align, protein_tables_of
 from gpu_tools.sites.proteins.sites import protein_sites

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.formats.exons.coding import read_coding
+from gpu_tools.formats.exons.annotation import read_coding
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.annotation import AnnotatedSequence, CodingSequence
 from gpu_tools.model.sequences import decode_protein, reverse_complement

@@ -36,8 +36,8 @@ from benchmarks.accuracy.genome import Transcript, sample, transcripts
 from benchmarks.accuracy.programs import Exons
 from benchmarks.accuracy.species import ANNOTATIONS, annotated_region, orthologues
 from gpu_tools import Sequence
-from gpu_tools.formats.values.matrices import load_matrix
-from gpu_tools.model.protein_scoring import ProteinScoring
+from gpu_tools.formats.scales import load_matrix
+from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.model.sequences import ProteinSequence
 from gpu_tools.sites.model import GeneSites
 from gpu_tools.sites.proteins.api import ProteinCase, protein_align, protein_tables_of

@@ -28,8 +28,8 @@ from benchmarks.accuracy.bench_accuracy import (
 from benchmarks.accuracy.bench_accuracy import OURS_BY as MUTATED_BY
 from benchmarks.accuracy.cases import Gene, annotated_records, genes, translated
 from gpu_tools import Sequence
+from gpu_tools.formats.scales import load_matrix
 from gpu_tools.formats.sequences.fasta import read_fasta
-from gpu_tools.formats.values.matrices import load_matrix
 from gpu_tools.local import local_align
 from gpu_tools.model.annotation import AnnotatedSequence, CodingSegment, CodingSequence
 from gpu_tools.model.scoring import AffineScoring

@@ -25,8 +25,8 @@ from benchmarks.exons.evaluation import (
 )
 from gpu_tools.exons import load_model
 from gpu_tools.exons.parse import parse
-from gpu_tools.formats.exons.coding import read_coding
-from gpu_tools.formats.exons.codons import read_codon_usage
+from gpu_tools.formats.exons.annotation import read_coding
+from gpu_tools.formats.scales import read_codon_usage
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.annotation import AnnotatedSequence
 from gpu_tools.model.resources import resource_path

@@ -50,7 +50,7 @@ def first_and_second(run: TinyRun, device: str, folder: Path) -> dict[str, dict[
 
 def measure(tiny: bool = False, device: str = "cpu") -> Iterator[tuple[str, dict]]:
     """Measure the commands on a device, then the warm-up for it."""
-    runs = [r for r in TINY_RUNS if r.module is None and WIDE not in r.modes]
+    runs = [r for r in TINY_RUNS if WIDE not in r.modes]
     runs = [r for r in runs if r.is_for(device)]
     firsts = {
         (r.command, r.modes): r for r in reversed(runs) if r.command == "max-segments" or not tiny

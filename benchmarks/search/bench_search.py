@@ -28,10 +28,10 @@ from benchmarks.accuracy.cases import substituted, translated
 from benchmarks.accuracy.genome import Transcript, sample, transcripts
 from benchmarks.accuracy.proteins import MATRIX, SEED, diverged
 from gpu_tools import Sequence
-from gpu_tools.model.calibration import null_laws, null_model
-from gpu_tools.model.protein_scoring import ProteinScoring
+from gpu_tools.model.locus import SearchWindow
+from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.model.sequences import ProteinSequence
-from gpu_tools.model.windows import SearchWindow
+from gpu_tools.model.significance import null_laws, null_model
 from gpu_tools.search.api import GenomeIndex, SearchOptions, build_index, find_windows
 from gpu_tools.sites import load_sites
 from gpu_tools.sites.proteins.api import ProteinCase, protein_align, protein_tables_of

@@ -15,8 +15,8 @@ import numpy as np
 from benchmarks import record
 from benchmarks.sites.kernels import protein_kernel
 from gpu_tools import Sequence, load_sites
-from gpu_tools.formats.values.matrices import load_matrix
-from gpu_tools.model.protein_scoring import ProteinScoring
+from gpu_tools.formats.scales import load_matrix
+from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.model.sequences import ProteinSequence
 from gpu_tools.sites.proteins.api import ProteinCase, protein_align, protein_tables_of
 from gpu_tools.sites.proteins.sites import protein_sites

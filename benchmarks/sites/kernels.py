@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.timing import call_seconds
 from gpu_tools import SiteCase, SplicedScoring
-from gpu_tools.model.protein_scoring import ProteinScoring
+from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.sites.proteins.api import ProteinCase
 
 
@@ -30,8 +30,8 @@ def coding_kernel(cases: list[SiteCase], scoring: SplicedScoring, repeats: int =
 
 def protein_kernel(cases: list[ProteinCase], scoring: ProteinScoring, repeats: int = 3) -> dict:
     """Time the packed kernel of proteins; its memory is cleared in the time, too."""
-    from gpu_tools.sites.proteins.gpu.launch import ProteinLaunch
     from gpu_tools.sites.proteins.gpu.plan import ProteinStrand
+    from gpu_tools.sites.proteins.gpu.schedule import ProteinLaunch
     from gpu_tools.sites.proteins.gpu.strips import ROWS_AGAIN, LaidOutProtein, ProteinJob
 
     tables = {id(t): (case.codes(s), t) for case in cases for s, t in case.tables.items()}

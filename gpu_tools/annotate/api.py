@@ -2,25 +2,269 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
+from itertools import accumulate, groupby
 from os import PathLike
+from typing import NamedTuple
 
-from gpu_tools.annotate.batches import BatchStore, Found
+from gpu_tools.annotate.batches import BatchStore, Found, key_of, read_found, write_found
 from gpu_tools.annotate.directions import in_one_direction
-from gpu_tools.annotate.explained import Explanation
-from gpu_tools.annotate.gene_set import GenomeAnnotation, TargetNames, gene_set, target_results
-from gpu_tools.annotate.genes import cluster_hits, hits_of
-from gpu_tools.annotate.genome import GenomeRecords
-from gpu_tools.annotate.hits import HitSearch, results_of
+from gpu_tools.annotate.gene_set import (
+    GenomeAnnotation,
+    TargetNames,
+    cluster_hits,
+    gene_set,
+    hits_of,
+    structures_of,
+    target_results,
+)
+from gpu_tools.annotate.genome import (
+    GenomeRecords,
+    GenomeSummary,
+    GenomeTile,
+    genome_tiles,
+    summarized,
+    tile_windows,
+)
+from gpu_tools.annotate.hits import Explanation, HitSearch, credible_or_best, results_of
 from gpu_tools.annotate.options import AnnotationOptions
-from gpu_tools.annotate.runs import found_in_batches, laws_of, numbered
-from gpu_tools.annotate.structures import structures_of
-from gpu_tools.annotate.targets import TargetSet
-from gpu_tools.annotate.windows import windows_by
+from gpu_tools.annotate.targets import TargetSet, Windows, windows_by
 from gpu_tools.errors import InputError
+from gpu_tools.formats.sequences.fasta import iterate_fasta
 from gpu_tools.hardware.device import cpu_threads
 from gpu_tools.model.sequences import Sequence as Nucleotides
+from gpu_tools.model.significance import Composition, Gumbel, genome_circumstances
+
+# Parts of an annotation, which several processes compute: shares of the targets and of the tiles.
+#
+# The genes of all parts' hits are those of `gpu_tools.annotate_genome`, to the byte.
+
+
+class Share(NamedTuple):
+    """One of several contiguous shares of a list, by its number from 1."""
+
+    number: int = 1
+    of: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.of}"
+
+    def bounds(self, weights: Iterable[int]) -> tuple[int, int]:
+        """Return the first item of the share and the one behind its last.
+
+        The shares of a list are disjoint, hold all of it, and weigh about the same. Weights are
+        above 0.
+        """
+        weights = list(weights)
+        total = sum(weights)
+        middles = (
+            2 * end - weight for end, weight in zip(accumulate(weights), weights, strict=True)
+        )
+        numbers = [middle * self.of // (2 * total) for middle in middles]
+        return bisect_left(numbers, self.number - 1), bisect_left(numbers, self.number)
+
+
+class AnnotationPart(NamedTuple):
+    """A share of the targets in a share of the genome's tiles.
+
+    Attributes
+    ----------
+    targets, tiles : Share
+    """
+
+    targets: Share = Share()
+    tiles: Share = Share()
+
+    def __str__(self) -> str:
+        return f"targets {self.targets}, tiles {self.tiles}"
+
+
+class PartOfGenome(NamedTuple):
+    """What a process searches of a genome, and what it must know of all of it.
+
+    Attributes
+    ----------
+    genome : GenomeRecords
+        At least the nucleotides of the tiles.
+    tiles : list of GenomeTile or None
+        In `genome`; None for all of it.
+    whole : GenomeSummary
+    """
+
+    genome: GenomeRecords
+    tiles: list[GenomeTile] | None
+    whole: GenomeSummary
+
+
+class PartRun(NamedTuple):
+    """How a part is searched; the fields are arguments of `gpu_tools.annotate_genome`."""
+
+    index: str | PathLike | None = None
+    work: str | PathLike | None = None
+    device: str = "auto"
+    threads: int = 1
+    progress: Callable[[int], None] = lambda number: None
+
+
+def read_part(path: str | PathLike, share: Share, options: AnnotationOptions) -> PartOfGenome:
+    """Read a share of the tiles of a genome; the rest passes by record by record."""
+    if share.of == 1:
+        try:
+            genome = GenomeRecords(iterate_fasta(path))
+        except InputError as error:
+            raise error.located(path=path) from None
+        return PartOfGenome(genome, None, genome.summary)
+    whole = summarized(iterate_fasta(path))
+    lengths = [locus.end - locus.start for locus in whole.loci]
+    every = genome_tiles(lengths, options.longest_gene)
+    first, last = share.bounds(tile.end - tile.start for tile in every)
+    wanted = {
+        record: list(group) for record, group in groupby(every[first:last], lambda t: t.record)
+    }
+    if not wanted:
+        return PartOfGenome(GenomeRecords([next(iter(iterate_fasta(path)))]), [], whole)
+    stretches, tiles = [], []
+    for number, record in enumerate(iterate_fasta(path)):
+        for tile in wanted.get(number, ()):
+            low = wanted[number][0].start
+            tiles.append(GenomeTile(len(stretches), tile.start - low, tile.end - low))
+        if number in wanted:
+            bounds = wanted[number][0].start, wanted[number][-1].end
+            stretches.append(_stretch(record, whole, number, bounds))
+    return PartOfGenome(GenomeRecords(stretches), tiles, whole)
+
+
+def _stretch(record: Nucleotides, whole: GenomeSummary, number: int, bounds: tuple[int, int]):
+    locus = whole.loci[number].part(*bounds)
+    codes = record.codes[slice(*bounds)].copy()  # the rest of the record may go
+    return Nucleotides(locus.name, codes, locus.header(locus.name))
+
+
+def hits_of_part(
+    searched: PartOfGenome,
+    targets: Sequence[TargetSet],
+    options: AnnotationOptions,
+    share: Share,
+    run: PartRun,
+) -> Found:
+    """Return credible or best chains of a share of the targets in a part of a genome."""
+    laws, store = laws_of(searched.whole.composition, targets), BatchStore(run.work)
+    low, high = share.bounds(len(one) for some in targets for one in some.sequences)
+    found: Found = []
+    for first, some in numbered(targets):
+        a, b = (min(max(bound - first, 0), len(some.sequences)) for bound in (low, high))
+        if a == b or searched.tiles == []:
+            continue
+        own = laws[first : first + len(some.sequences)]
+        space = 2 * searched.whole.composition.length
+        search = HitSearch(searched.genome, some, own, options, run.device, run.threads, space)
+        search = search.of_part(a, b)
+        windows = _windows(searched, search.targets, options, run)
+        for number, alignment in found_in_batches(search, windows, store, run.progress):
+            found.append((first + a + number, alignment))
+    return found
+
+
+def _windows(
+    searched: PartOfGenome, targets: TargetSet, options: AnnotationOptions, run: PartRun
+) -> Windows:
+    if searched.tiles is None:
+        return windows_by(searched.genome, targets, options, run.index, run.threads)
+    return lambda some: tile_windows(searched.tiles, len(some))
+
+
+def write_hits(path, searched: PartOfGenome, targets, options, part: AnnotationPart, found: Found):
+    """Write the hits of a part, so that `read_hits` reads them back."""
+    write_found(path, key_of_hits(searched.whole, targets, options), found, str(part))
+
+
+def read_hits(
+    paths: Sequence[str | PathLike], genome: GenomeRecords, targets: Sequence[TargetSet],
+    options: AnnotationOptions, parts: Iterable[AnnotationPart],
+) -> Found:  # fmt: skip
+    """Read the hits of all parts of an annotation."""
+    key, missing, found = key_of_hits(genome.summary, targets, options), {*map(str, parts)}, []
+    for path in paths:
+        known, part, own = read_found(path)
+        if known != key:
+            raise InputError(
+                "hits of another genome, other targets or options", path=path,
+                expected="those of one annotation",
+            )  # fmt: skip
+        if part not in missing:
+            raise InputError(f"hits of {part}", path=path, expected="each part once")
+        missing.remove(part)
+        found += own
+    if missing:
+        raise InputError(f"no hits of {min(missing)}", expected="each part once")
+    return found
+
+
+# Runs of the search for hits: all targets, batch by batch, whose results may be kept.
+
+
+def laws_of(composition: Composition, targets: Sequence[TargetSet]) -> list[Gumbel]:
+    """Return the law of an unrelated target's best score in a genome, for each target."""
+    return [
+        law for some in targets
+        for law in some.null.laws(genome_circumstances(composition, some.sequences))
+    ]  # fmt: skip
+
+
+def numbered(targets: Sequence[TargetSet]) -> Iterator[tuple[int, TargetSet]]:
+    """Yield each set of targets, and the number of its first one among all."""
+    first = 0
+    for some in targets:
+        yield first, some
+        first += len(some.sequences)
+
+
+def found_in_batches(
+    search: HitSearch, windows: Windows, store: BatchStore, done: Callable[[int], None]
+) -> Iterator[tuple[int, object]]:
+    """Yield credible or best chains of the targets of a search, batch by batch."""
+    sequences, size = search.targets.sequences, search.options.batch_on(search.device)
+    for first in range(0, len(sequences), size):
+        batch = list(sequences[first : first + size])
+        part = search.of_part(first, first + size)
+        compute = partial(_batch, part, windows, batch)
+        for number, alignment in store.result(_key(part, batch), compute):
+            yield first + number, alignment
+        done(len(batch))
+
+
+def _batch(search: HitSearch, windows: Windows, batch: list[Nucleotides]) -> Found:
+    """Return the hits of a batch, and behind them those of its reverse complements."""
+    accepts, turned = search.options.accepts, search.targets.turned
+    found = credible_or_best(search.alignments(windows(batch)), accepts)
+    if turned is None:
+        return found
+    again = replace(search, targets=turned).alignments(windows([*turned.sequences]))
+    others = credible_or_best(again, accepts)
+    return found + [(number, one.with_target_reversed()) for number, one in others]
+
+
+def _key(search: HitSearch, batch: list[Nucleotides]) -> str:
+    laws = [list(law) for law in search.laws]
+    contents = [(target.name, target.letters()) for target in batch]
+    return key_of(
+        search.genome.summary.digest, search.targets.setting(), search.options.of_hits(), laws,
+        contents,
+    )  # fmt: skip
+
+
+def key_of_hits(
+    genome: GenomeSummary, targets: Sequence[TargetSet], options: AnnotationOptions
+) -> str:
+    """Return a text that differs where the hits of all targets in a genome may differ."""
+    contents = [
+        (some.setting(), [(target.name, target.letters()) for target in some.sequences])
+        for some in targets
+    ]
+    return key_of(genome.digest, options.of_hits(), contents)
 
 
 def annotate_genome(
@@ -104,21 +348,7 @@ def annotation_of(
     genome: GenomeRecords, targets: Sequence[TargetSet], options: AnnotationOptions, found: Found,
     threads: int,
 ) -> GenomeAnnotation:  # fmt: skip
-    """Make genes of the chains of all targets.
-
-    Parameters
-    ----------
-    genome : GenomeRecords
-    targets : sequence of TargetSet
-    options : AnnotationOptions
-    found : list of (int, alignment)
-        Credible or best chains of all targets, in any order, by the targets' numbers.
-    threads : int
-
-    Returns
-    -------
-    GenomeAnnotation
-    """
+    """Make genes of the chains of all targets."""
     laws = laws_of(genome.summary.composition, targets)
     found = results_of(in_one_direction(found, laws, options.accepts), options.accepts)
     hits = hits_of([pair for pair in found if options.accepts(pair[1])], laws)

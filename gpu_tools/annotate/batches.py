@@ -13,9 +13,8 @@ from zlib import crc32
 from gpu_tools.annotate.options import Alignment
 from gpu_tools.errors import InputError, OutputError
 from gpu_tools.formats.files import open_output
-from gpu_tools.model.protein_alignment import ProteinAlignment
 from gpu_tools.model.resources import installed_version
-from gpu_tools.model.results import SplicedAlignment
+from gpu_tools.model.results import ProteinAlignment, SplicedAlignment
 
 FORMAT = "gpu-tools annotation batch"
 _log = logging.getLogger(__name__)
@@ -73,13 +72,7 @@ def write_found(path, key: str, found: Found, part: str = "") -> None:
 
 
 def read_found(path) -> tuple[str, str, Found]:
-    """Return key, part and content of a file that `write_found` wrote.
-
-    Raises
-    ------
-    InputError
-        If it is another file, cut short or changed.
-    """
+    """Return key, part and content of a file that `write_found` wrote."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
         if content["format"] != FORMAT or content.pop("crc32") != _checksum(content):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from hashlib import sha256
 from typing import NamedTuple
 
 from gpu_tools.errors import InputError
-from gpu_tools.model.calibration import Composition
-from gpu_tools.model.locus import Loci, Locus
+from gpu_tools.model.locus import Loci, Locus, SearchWindow
 from gpu_tools.model.sequences import Sequence as Nucleotides
-from gpu_tools.model.windows import SearchWindow
+from gpu_tools.model.significance import Composition
 
 
 class GenomeSummary(NamedTuple):
@@ -107,3 +106,41 @@ def _check_apart(loci: list[Locus]) -> None:
                 expected="loci that do not",
             )  # fmt: skip
         last[locus.record] = locus
+
+
+# Windows of an exhaustive search: tiles that together hold every gene of a length.
+
+
+TILE = 1 << 20
+
+
+def tiles(length: int, size: int, overlap: int) -> list[tuple[int, int]]:
+    """Return tiles of a record, 0-based half-open."""
+    starts = range(0, max(length - overlap, 1), size - overlap)
+    return [(start, min(start + size, length)) for start in starts]
+
+
+class GenomeTile(NamedTuple):
+    """A stretch of a sequence of the genome, 0-based half-open; the sequence by its number."""
+
+    record: int
+    start: int
+    end: int
+
+
+def genome_tiles(lengths: Sequence[int], overlap: int) -> list[GenomeTile]:
+    """Return the tiles of all sequences of a genome, in its order."""
+    size = max(TILE, 4 * overlap)
+    return [
+        GenomeTile(record, *bounds)
+        for record, length in enumerate(lengths)
+        for bounds in tiles(length, size, overlap)
+    ]
+
+
+def tile_windows(wanted: Iterable[GenomeTile], targets: int) -> Iterator[SearchWindow]:
+    """Yield windows of a number of targets in tiles, on both strands."""
+    for tile in wanted:
+        for strand in "+-":
+            for target in range(targets):
+                yield SearchWindow(target, tile.record, strand, tile.start, tile.end, 0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpu_tools.annotate.gene_set import GenomeAnnotation
-from gpu_tools.formats.alignments.gtf import transcript_lines
+from gpu_tools.formats.alignments.gene_model import transcript_lines
 from gpu_tools.formats.exons.gff import escape_seqid
 from gpu_tools.formats.files import open_output
 
@@ -12,19 +12,7 @@ def write_gene_set(path, annotation: GenomeAnnotation) -> None:
     """Write a ``transcript`` and its parts for each mRNA; those of one gene share ``gene_id``.
 
     IDs are those of the gene set in GFF3, lines those of
-    `gpu_tools.formats.alignments.gtf.write_gtf`.
-
-    Parameters
-    ----------
-    path : str or PathLike
-    annotation : GenomeAnnotation
-
-    Raises
-    ------
-    InputError
-        If a target's name cannot stand in GTF.
-    OutputError
-        If the file cannot be written.
+    `gpu_tools.formats.alignments.gene_model.write_gtf`.
     """
     with open_output(path) as stream:
         for gene in annotation.genes:

@@ -6,18 +6,171 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
+from typing import NamedTuple
 
-from gpu_tools.annotate.cores import LEAST, NO_CHAIN, cores_of
-from gpu_tools.annotate.ends import widened
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_tools.annotate.gene_set import Hit
 from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.options import Alignment, AnnotationOptions
-from gpu_tools.annotate.targets import TargetSet
-from gpu_tools.hardware.prefetch import prefetch
-from gpu_tools.hardware.threads import map_on_threads
+from gpu_tools.annotate.targets import TargetSet, widened
+from gpu_tools.hardware.compiled import njit
+from gpu_tools.hardware.cpu import simd
+from gpu_tools.hardware.threads import map_on_threads, prefetch
 from gpu_tools.model.loci import interval_of
+from gpu_tools.model.locus import SearchWindow, SeedChain, SeedHit
+from gpu_tools.model.scoring import AffineScoring
+from gpu_tools.model.sequences import Sequence as Nucleotides
+from gpu_tools.model.sequences import reverse_complement
 from gpu_tools.model.significance import Gumbel
-from gpu_tools.model.windows import SearchWindow
+from gpu_tools.sites.api import SiteCase
 from gpu_tools.splicing.chance import evalues_in_place, lengthened
+
+# Cores of windows: whether a weak chain of words lies in a gene, asked of few residues.
+#
+# A window that chance has made is as long as the target asks for, and most of the time of a search
+# goes to those of long targets. Around a gene's words the neighbouring residues align as well,
+# around those of chance they cost more than the words bring.
+
+
+WEAK = 0.5
+"""Score of a chain of words, as a share of the least score of a hit, below which its core is tried.
+"""
+SPARED = 3
+"""A window has so many times the cells of its core, at least, or the core is not tried."""
+LEAST = 0
+"""Least score of a core: hits at 30 to 50 % identity have 32 and more, 9 in 10 others less."""
+NO_CHAIN = 1 << 28
+"""A least score that no chain has, so that none is traced."""
+_NEIGHBOURS = 100
+_NUCLEOTIDES = 3 * _NEIGHBOURS + 1200
+
+
+class WindowCore(NamedTuple):
+    """A part of a window, and the residues of the target from `first` to before `last` for it."""
+
+    window: SearchWindow
+    first: int
+    last: int
+
+    def case(self, case: SiteCase) -> SiteCase:
+        """Return the question for the residues alone, given that for all of them."""
+        codes = case.target.codes[self.first : self.last]
+        return replace(case, target=replace(case.target, codes=codes))
+
+
+def cores_of(window: SearchWindow, residues: int, least: int) -> dict[SeedChain, WindowCore]:
+    """Return the cores of a window of weak chains, without chains that are tried as they are."""
+    if any(chain.score >= WEAK * least for chain in window.chains):
+        return {}
+    cores = {chain: _core(window, chain.seed, residues) for chain in window.chains}
+    return {chain: core for chain, core in cores.items() if core}
+
+
+def _core(window: SearchWindow, seed: SeedHit, residues: int) -> WindowCore | None:
+    """Return the core around a seed, None if little is spared or the seed is not all there."""
+    if seed.start < window.start or seed.end > window.end:
+        return None
+    low, high = seed.start - _NUCLEOTIDES, seed.end + _NUCLEOTIDES
+    part = window.part(max(low, window.start), min(high, window.end))
+    first, last = max(seed.first - _NEIGHBOURS, 0), min(seed.last + _NEIGHBOURS, residues)
+    core = WindowCore(part, first, last)
+    return core if len(window) * residues >= SPARED * len(part) * (last - first) else None
+
+
+# How well structures explain targets, by the scores of global alignments.
+
+
+_IMPOSSIBLE = -(1 << 30)
+
+
+class Explanation:
+    """Compares structures by how well they explain targets; each alignment is scored once.
+
+    Parameters
+    ----------
+    genome : GenomeRecords
+    targets : sequence of TargetSet
+        All targets, whose numbers hits have.
+    """
+
+    def __init__(self, genome: GenomeRecords, targets: Sequence[TargetSet]):
+        self._genome = genome
+        self._targets = [(some, sequence) for some in targets for sequence in some.sequences]
+        self._scores: dict[tuple, int] = {}
+
+    def gain(self, hit: Hit, other: Hit) -> float:
+        """Return how much better a hit's structure explains its target than another's does.
+
+        It is the difference of the scores of the target, as far as it is aligned, against what
+        either chain makes, in units of what is clearly better. A protein is compared with a
+        protein, a cDNA with a spliced sequence. Targets of two kinds are not compared.
+        """
+        own, _ = self._targets[hit.target]
+        if self._targets[other.target][0].kind != own.kind:
+            return 0.0
+        one, two = (self._product(own, each) for each in (hit, other))
+        if one.letters() == two.letters():
+            return 0.0
+        return (self._against(hit, one) - self._against(hit, two)) / own.clearly
+
+    def _product(self, own: TargetSet, hit: Hit) -> Nucleotides:
+        record, first = self._genome.sequence_at(hit.alignment.base, hit.exons[0][0])
+        return own.product(hit.alignment, record, first)
+
+    def _against(self, hit: Hit, product: Nucleotides) -> int:
+        """Return the score of a hit's target against a product."""
+        low, high = hit.alignment.target_start, hit.alignment.target_end
+        key = hit.target, low, high, product.letters()
+        if key not in self._scores:
+            own, target = self._targets[hit.target]
+            codes = target.codes
+            if getattr(hit.alignment, "target_reversed", False):
+                codes = reverse_complement(codes)
+            self._scores[key] = global_score(product.codes, codes[low:high], own.pairwise)
+        return self._scores[key]
+
+
+def global_score(
+    one: NDArray[np.uint8], two: NDArray[np.uint8], scoring: AffineScoring
+) -> int:  # fmt: skip
+    """Return the score of the best alignment of two whole sequences; the second is not empty."""
+    table = scoring.table().astype(np.int32)
+    return int(_global_score(one, two, table, scoring.gap_open, scoring.gap_extend))
+
+
+@njit(cache=True, nogil=True)
+def _global_score(one, two, table, gap_open, gap_extend):
+    """Compute row by row; cells are lifted by `gap_extend` a column.
+
+    So a gap in a row costs the same wherever it ends, and what it brings is a running maximum. The
+    first column is kept apart from the others.
+    """
+    lanes, opening = simd.VECTOR_BYTES // 4, gap_open - gap_extend
+    width = -(-len(two) // lanes) * lanes
+    profile = np.zeros((len(table), width), np.int32)
+    profile[:, : len(two)] = table[:, two] + gap_extend
+    row, gaps = np.full(width, -opening, np.int32), np.full(width, _IMPOSSIBLE, np.int32)
+    open, extend = simd.splat(np.int32(gap_open)), simd.splat(np.int32(gap_extend))
+    begins, corner = simd.splat(np.int32(opening)), np.int32(0)
+    for i in range(len(one)):
+        best, before, scores = np.int32(-gap_open - i * gap_extend), corner, one[i] * width
+        corner = best
+        for k in range(0, width, lanes):
+            above = simd.load(row, k)
+            gap = simd.maximum(
+                simd.subtract(simd.load(gaps, k), extend), simd.subtract(above, open)
+            )
+            simd.store(gaps, k, gap)
+            pair = simd.add(simd.shift_in(above, before), simd.load(profile, scores + k))
+            cell = simd.maximum(pair, gap)
+            running = simd.maximum(simd.prefix_maximum(cell), simd.splat(best))
+            left = simd.subtract(simd.shift_in(running, best), begins)
+            simd.store(row, k, simd.maximum(cell, left))
+            before, best = simd.last_lane(above), simd.last_lane(running)
+    return row[len(two) - 1] - len(two) * gap_extend
+
 
 LEAST_REST = 60
 """Nucleotides beside a chain that are tried again, at least."""
@@ -67,15 +220,6 @@ class HitSearch:
         What is left of a window on both sides of an accepted chain is tried again, as long as
         chains are accepted. A window whose accepted chain has an intron that is too long is cut
         there, and both parts are tried instead.
-
-        Parameters
-        ----------
-        windows : iterable of SearchWindow
-
-        Yields
-        ------
-        (int, SplicedAlignment or ProteinAlignment)
-            A target's number, and a chain in its record's coordinates with its E-value.
         """
         tried = (window for window in windows if self._is_tried(window))
         waiting = list(tried) if self._knows_words else tried
@@ -345,18 +489,6 @@ def credible_or_best(
     """Return all hits of each target, or else the best chain of a target that has none.
 
     `results_of` of several such lists together is that of all that they were made from.
-
-    Parameters
-    ----------
-    found : iterable of (int, alignment)
-        Targets' numbers and chains, in any order; a chain may occur several times.
-    accepts : callable
-        Tells whether a chain is a hit.
-
-    Returns
-    -------
-    list of (int, alignment)
-        By target, then falling score, then place.
     """
     best: dict[int, Alignment] = {}
     hits: dict[int, dict[tuple, Alignment]] = {}
@@ -373,19 +505,7 @@ def credible_or_best(
 def results_of(
     found: Iterable[tuple[int, Alignment]], accepts: Callable[[Alignment], bool]
 ) -> list[tuple[int, Alignment]]:
-    """Return the hits of each target, or else the best chain of a target that has none.
-
-    Parameters
-    ----------
-    found, accepts
-        See `credible_or_best`.
-
-    Returns
-    -------
-    list of (int, alignment)
-        By target, then falling score, then place. Of chains of a target that overlap on one strand
-        the best one remains.
-    """
+    """Return the hits of each target, or else the best chain of a target that has none."""
     chosen = []
     for target, group in groupby(credible_or_best(found, accepts), key=lambda pair: pair[0]):
         several = [alignment for _, alignment in group]

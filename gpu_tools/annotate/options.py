@@ -6,8 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from gpu_tools.hardware.device import resolve
-from gpu_tools.model.protein_alignment import ProteinAlignment
-from gpu_tools.model.results import SplicedAlignment
+from gpu_tools.model.results import ProteinAlignment, SplicedAlignment
 
 if TYPE_CHECKING:
     from gpu_tools.sites.model import GeneSites

@@ -17,15 +17,70 @@ from gpu_tools.annotate.gene_set import (
 from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.options import Alignment
 from gpu_tools.annotate.targets import spliced
+from gpu_tools.formats.alignments.gene_model import (
+    alignment_attributes,
+    part_lines,
+    target_attribute,
+)
 from gpu_tools.formats.alignments.proteins import place_of, translated
+from gpu_tools.formats.exons.gff import escape_attribute, escape_seqid, feature_line, gff3_head
 from gpu_tools.formats.files import open_output
 from gpu_tools.formats.sequences.fasta import write_fasta
 from gpu_tools.formats.tables import write_table
 from gpu_tools.model.loci import interval_of
-from gpu_tools.model.protein_alignment import ProteinAlignment
+from gpu_tools.model.results import ProteinAlignment
 from gpu_tools.model.sequences import ProteinSequence, decode, reverse_complement
 from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.translation import translate
+
+# A gene set as GFF3.
+
+
+def write_gene_set(path, annotation: GenomeAnnotation) -> None:
+    """Write ``gene``, ``mRNA`` and its parts of each gene.
+
+    An ``mRNA`` has ``Target``, and as attributes identity, coverage and E-value of its alignment,
+    ``target_reversed`` if that is of a cDNA's reverse complement, ``support``, the targets that
+    have the same introns, and ``intron_support``, the targets that have each intron, in transcript
+    order. Parts are those of
+    `gpu_tools.formats.alignments.gene_model.write_gene_models`. IDs are those of the gene set, so
+    they differ within a genome.
+    """
+    with open_output(path) as stream:
+        stream.writelines(gff3_head(annotation.record_lengths))
+        for gene in annotation.genes:
+            stream.writelines(_gene_lines(gene))
+
+
+def _gene_lines(gene: AnnotatedGene) -> Iterator[str]:
+    name, best = _escaped(gene.name), gene.transcripts[0].alignment
+    attributes = f"ID=gene:{name};Name={escape_attribute(best.target)};targets={len(gene.targets)}"
+    seqid, interval = escape_seqid(gene.record), (gene.start, gene.end)
+    yield feature_line(seqid, "gene", interval, attributes, gene.strand, best.score)
+    for transcript in gene.transcripts:
+        yield _transcript_line(transcript, seqid, f"gene:{name}")
+        parts = part_lines(transcript.alignment, _escaped(transcript.name))
+        yield from (f"{line}\n" for line in parts)
+
+
+def _transcript_line(transcript: AnnotatedTranscript, seqid: str, gene: str) -> str:
+    own = transcript.alignment
+    target = escape_attribute(own.target)
+    support = ",".join(map(str, transcript.intron_support))
+    attributes = [
+        f"ID=mRNA:{_escaped(transcript.name)}", f"Parent={gene}", f"Name={target}",
+        target_attribute(own, own.target_start, own.target_end),
+        *alignment_attributes(own), f"support={len(transcript.targets)}",
+        *([f"intron_support={support}"] if support else []),
+    ]  # fmt: skip
+    text = ";".join(attributes)
+    return feature_line(seqid, "mRNA", interval_of(own), text, own.strand, own.score)
+
+
+def _escaped(name: str) -> str:
+    """Return a name of the gene set, which begins with a record's, as IDs write it."""
+    return escape_seqid(name)
+
 
 GENE_COLUMNS = (
     "gene", "record", "strand", "start", "end", "mrnas", "exons", "best_target", "score", "evalue",
@@ -116,21 +171,7 @@ def _spliced(transcript: AnnotatedTranscript, genome: GenomeRecords) -> Nucleoti
 
 
 def summary_of(annotation: GenomeAnnotation, genome: GenomeRecords) -> dict:
-    """Return the figures of a gene set, as JSON holds them.
-
-    Parameters
-    ----------
-    annotation : GenomeAnnotation
-    genome : GenomeRecords
-
-    Returns
-    -------
-    dict
-        Numbers of targets and targets found by kind, of cDNAs found reversed, genes, mRNAs,
-        chimeras; of the genes' best structures exons, introns by their outer dinucleotides,
-        frameshifts, inner stops, complete ones, and median lengths; and of mRNAs whose proteins
-        have unaligned ends.
-    """
+    """Return the figures of a gene set, as JSON holds them."""
     best = [gene.transcripts[0].alignment for gene in annotation.genes]
     kinds = Counter(target.kind for target in annotation.targets)
     found = Counter(target.kind for target in annotation.targets if target.loci)

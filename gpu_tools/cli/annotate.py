@@ -2,19 +2,281 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
 import click
 
-from gpu_tools.cli.common import annotation, loci, options
-from gpu_tools.cli.common.progress import progress
+from gpu_tools.annotate.options import (
+    LARGE_BATCH,
+    MOST_INTRON,
+    SEARCHES,
+    USUAL_BATCH,
+    AnnotationOptions,
+    longest_intron_of,
+)
+from gpu_tools.cli.common import loci, options
+from gpu_tools.cli.common.credibility import acceptance, tell
+from gpu_tools.cli.common.options import progress
+from gpu_tools.cli.common.proteins import ProteinOptions, protein_scores, read_proteins
+from gpu_tools.errors import InputError, ScoringError
+from gpu_tools.formats.alignments.gene_model import check_gtf_name
+from gpu_tools.formats.files import check_writable
+from gpu_tools.formats.names import format_of, uncompressed_name
+from gpu_tools.formats.sequences.fasta import read_fasta
+
+# What commands of an annotation share: options of the search, targets, and files of a gene set.
+
+
+_ENDS = ("global", "free-target")
+_DEFAULTS = AnnotationOptions()
+_SCORES = ("matrix", "gap_open", "gap_extend", "frameshift", "stop", "genetic_code", "keep_ends")
+_LIMITS = (
+    "search", "max_intron", "longest_gene", "max_evalue", "min_identity", "min_coverage",
+    "isoforms", "batch",
+)  # fmt: skip
+
+_OTHER_FORMATS = (".bed", ".sam", ".bam", ".paf")
+
+genome = click.option("--genome", required=True, metavar="FASTA", help="The genome.")
+
+search = options.added(
+    click.option(
+        "--proteins", multiple=True, metavar="FASTA",
+        help="Proteins of related genes. Repeatable.",
+    ),
+    click.option(
+        "--cdnas", multiple=True, metavar="FASTA",
+        help="cDNAs of related genes. Repeatable.",
+    ),
+    click.option(
+        "--stranded", is_flag=True,
+        help="With --cdnas: all of them are in reading direction. Without this both directions of "
+        "each are tried, and one that fits clearly better reversed is taken so.",
+    ),
+    click.option(
+        "--site-model", required=True, metavar="NAME|FILE",
+        help="Model of the splice sites, shipped (gpu-tools sites list) or in JSON (gpu-tools "
+        "sites train).",
+    ),
+    click.option(
+        "--search", type=click.Choice(SEARCHES), default=_DEFAULTS.search, show_default=True,
+        help="Align targets in windows around words that they share with the genome, or "
+        "everywhere.",
+    ),
+    click.option(
+        "--max-intron", type=options.count(1), metavar="N",
+        help="Longest intron of a gene.  [default: one that costs 10 points in the site model, at "
+        f"most {MOST_INTRON}]",
+    ),
+    click.option(
+        "--longest-gene", type=options.count(1), default=_DEFAULTS.longest_gene,
+        show_default=True, metavar="N",
+        help="With --search exhaustive: longest gene that is surely found whole.",
+    ),
+    click.option(
+        "--ends", type=click.Choice(_ENDS),
+        help="free-target: the target's ends may stay unaligned at no cost.  [default: global "
+        "for proteins, free-target for cDNAs]",
+    ),
+    click.option(
+        "--coding", is_flag=True,
+        help="With --cdnas: only structures that translate, from a start codon to a stop codon.",
+    ),
+    protein_scores,
+    acceptance,
+)  # fmt: skip
+"""Adds the options on which hits depend to a command; `read_targets` and `limits_of` take them."""
+
+isoforms = click.option(
+    "--isoforms/--no-isoforms", default=True, show_default=True,
+    help="Whether a gene may have several structures.",
+)  # fmt: skip
+
+kept = options.added(
+    click.option(
+        "--index", metavar="FOLDER",
+        help="Keep the index of the seeded search there; it is made if it is missing.",
+    ),
+    click.option(
+        "--work", metavar="FOLDER",
+        help="Keep the results of each batch of targets there; the same command goes on with "
+        "them.",
+    ),
+    click.option(
+        "--batch", type=options.count(1), metavar="N",
+        help=f"Targets of a batch; {USUAL_BATCH} by default, {LARGE_BATCH:,} for the exhaustive "
+        "search on a GPU.",
+    ),
+)  # fmt: skip
+"""Adds the options of what a run keeps."""
+
+
+def _as_gene_set(context: click.Context, param: click.Parameter, value: str) -> str:
+    """Refuse a name by which readers would take the gene set for another format."""
+    if uncompressed_name(value).endswith(_OTHER_FORMATS):
+        raise click.BadParameter(
+            f"{value!r}: the gene set is GFF3 or GTF; gffread --bed turns it into BED"
+        )
+    return value
+
+
+files = options.added(
+    options.output_of("Gene set in GFF3, or GTF if it ends in .gtf,", callback=_as_gene_set),
+    click.option("--table", metavar="TSV", help="Also write a table of the genes."),
+    click.option("--targets-table", metavar="TSV", help="Also write a table of the targets."),
+    click.option(
+        "--protein-sequences", metavar="FASTA",
+        help="Also write the proteins of all mRNAs with a CDS.",
+    ),
+    click.option(
+        "--cds-sequences", metavar="FASTA", help="Also write the exons of all mRNAs, joined."
+    ),
+    click.option("--summary", metavar="JSON", help="Also write the gene set's figures."),
+)  # fmt: skip
+"""Adds the files of a gene set to a command; `GeneSetFiles` takes them."""
+
+
+@dataclass(frozen=True)
+class GeneSetFiles:
+    """The files of a gene set."""
+
+    output: str
+    table: str | None
+    targets_table: str | None
+    protein_sequences: str | None
+    cds_sequences: str | None
+    summary: str | None
+
+    @classmethod
+    def taken(cls, values: dict) -> GeneSetFiles:
+        """Return the files among options, which lose them; they must be writable."""
+        own = cls(**{name: values.pop(name) for name in cls.__dataclass_fields__})
+        check_writable(*vars(own).values())
+        return own
+
+    @property
+    def is_gtf(self) -> bool:
+        """Whether the gene set is written as GTF."""
+        return format_of(self.output, (".gtf",)) is not None
+
+    def check_names(self, targets: list) -> None:
+        """Raise `InputError` for the name of a target that the gene set cannot hold."""
+        for name in (one.name for some in targets for one in some.sequences if self.is_gtf):
+            check_gtf_name(name)
+
+    def write(self, found, genome) -> None:
+        """Write a `GenomeAnnotation`, and note how many genes and targets it has."""
+        from gpu_tools.annotate import gtf, tables
+
+        (gtf if self.is_gtf else tables).write_gene_set(self.output, found)
+        if self.table:
+            tables.write_gene_table(self.table, found)
+        if self.targets_table:
+            tables.write_target_table(self.targets_table, found)
+        if self.protein_sequences:
+            tables.write_proteins(self.protein_sequences, found, genome)
+        if self.cds_sequences:
+            tables.write_coding_sequences(self.cds_sequences, found, genome)
+        if self.summary:
+            tables.write_summary(self.summary, found, genome)
+        tell(
+            tables.reversed_targets(found), "cDNA",
+            "taken as the reverse complement, which fits clearly better",
+        )  # fmt: skip
+        _tell_ends(tables.with_unaligned_ends(found))
+        with_hit = sum(target.loci > 0 for target in found.targets)
+        mrnas = sum(len(gene.transcripts) for gene in found.genes)
+        options.note(
+            options.counted(len(found.genes), "gene"), options.counted(mrnas, "mRNA"),
+            f"{with_hit:,} of {options.counted(len(found.targets), 'target')} found",
+        )  # fmt: skip
+
+
+def _tell_ends(names: list[str]) -> None:
+    """Warn of mRNAs whose proteins are not aligned up to their ends."""
+    tell(
+        names, "mRNA",
+        "of proteins with an end that is aligned to nothing (coverage below 1): its exons may lie "
+        "beyond --max-intron or a contig's end, or be missing",
+    )  # fmt: skip
+
+
+def limits_of(values: dict) -> AnnotationOptions:
+    """Return the limits of a search among options; the site model says what is a long intron."""
+    from gpu_tools.sites.model import load_sites
+
+    own = {name: values[name] for name in _LIMITS if name in values}
+    if own["max_intron"] is None:
+        own["max_intron"] = longest_intron_of(load_sites(values["site_model"]))
+    return AnnotationOptions(**own)
+
+
+def read_targets(values: dict) -> list:
+    """Read the targets of each kind; scores without a law of E-values are wrong usage."""
+    from gpu_tools.annotate.targets import cdna_targets, protein_targets
+    from gpu_tools.model.scoring import GENE_SCORING, SplicedScoring
+    from gpu_tools.sites.model import load_sites
+
+    proteins, cdnas, ends = values["proteins"], values["cdnas"], values["ends"]
+    _check_usage(values)
+    sites, found = load_sites(values["site_model"]), []
+    scores = {name: values[name] for name in _SCORES}
+    own = ProteinOptions(None, **scores, protein_sequences=None, cds_sequences=None, show=None)
+    names: set[str] = set()
+    if proteins:
+        read = partial(read_proteins, nucleotides="--cdnas")
+        sequences = [one for path in proteins for one in _named_once(path, read, names)]
+        scoring = own.scoring(ends or "global")
+        found.append(protein_targets(sequences, sites, scoring, own.keep_ends))
+    if cdnas:
+        sequences = [one for path in cdnas for one in _named_once(path, _read_cdnas, names)]
+        scoring = SplicedScoring(ends=ends or GENE_SCORING.ends)
+        reading = "complete" if values["coding"] else "any"
+        found.append(cdna_targets(sequences, sites, scoring, reading, values["stranded"]))
+    try:
+        for some in found:
+            some.null  # noqa: B018  (raises)
+    except ScoringError as error:
+        raise click.UsageError(str(error)) from None
+    return found
+
+
+def _named_once(path: str, read: Callable[[str], dict], names: set[str]) -> list:
+    """Return the targets of a file, none of which has the name of one before."""
+    found = read(path)
+    if again := next((name for name in found if name in names), None):
+        raise InputError(
+            "a target of that name has been read from another file", path=path, record=again,
+            expected="a name for each target",
+        )  # fmt: skip
+    names.update(found)
+    return list(found.values())
+
+
+def _read_cdnas(path: str) -> dict:
+    try:
+        return {one.name: one for one in read_fasta(path)}
+    except InputError as error:
+        raise error.hinted("proteins go to --proteins") from None
+
+
+def _check_usage(values: dict) -> None:
+    if not (values["proteins"] or values["cdnas"]):
+        raise click.UsageError("give --proteins or --cdnas")
+    for name in ("coding", "stranded"):
+        if values[name] and not values["cdnas"]:
+            raise click.UsageError(f"--{name} needs --cdnas")
 
 
 @click.command("annotate")
-@annotation.genome
+@genome
 @loci.region_of("the genome")
-@annotation.search
-@annotation.isoforms
-@annotation.kept
-@annotation.files
+@search
+@isoforms
+@kept
+@files
 @options.device
 @options.common
 def command(genome, regions, index, work, device, threads, quiet, **more) -> None:
@@ -28,8 +290,8 @@ def command(genome, regions, index, work, device, threads, quiet, **more) -> Non
     from gpu_tools.annotate.api import annotate_genome
     from gpu_tools.annotate.genome import GenomeRecords
 
-    files = annotation.GeneSetFiles.taken(more)
-    targets = annotation.read_targets(more)
+    files = GeneSetFiles.taken(more)
+    targets = read_targets(more)
     files.check_names(targets)
     found = loci.read_loci(genome, regions)
     with loci.errors_of(genome):
@@ -37,7 +299,7 @@ def command(genome, regions, index, work, device, threads, quiet, **more) -> Non
     total = sum(len(some.sequences) for some in targets)
     with progress("annotating", total, quiet) as done:
         found = annotate_genome(
-            records, targets, annotation.limits_of(more), index=index, work=work, device=device,
+            records, targets, limits_of(more), index=index, work=work, device=device,
             threads=threads, progress=done,
         )  # fmt: skip
     files.write(found, records)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import tempfile
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -16,7 +15,6 @@ from gpu_tools.cli.common import options
 from gpu_tools.errors import DeviceError
 from gpu_tools.formats.tables import write_table
 from gpu_tools.hardware.device import Gpu, cpu_threads, list_gpus
-from gpu_tools.hardware.own_files import private_folder
 from gpu_tools.hardware.reservation import is_held, lock_folder
 from gpu_tools.model.resources import installed_version
 
@@ -84,43 +82,28 @@ def _gpu(gpu: Gpu) -> Finding:
 
 
 def _folders() -> Iterator[Finding]:
-    folder = _cache_folder()
-    read = {folder} if os.environ.get("NUMBA_CACHE_DIR") else {folder, _PACKAGE}
-    n = sum(1 for each in read for _ in each.rglob("*.nbi"))
-    where = f"{folder}, {n} compiled functions"
-    if not _can_write(folder):
-        to_do = "set NUMBA_CACHE_DIR to a folder that can be written"
-        yield Finding("compile cache", PROBLEM, f"{where}; it cannot be written", to_do)
-    elif not n:
-        to_do = "gpu-tools warm-up compiles the code once"
-        yield Finding("compile cache", NOTE, f"{where}; first calls are slow", to_do)
-    else:
-        yield Finding("compile cache", OK, where)
+    yield _compile_cache()
     yield _locks()
 
 
-def _cache_folder() -> Path:
-    """Return where compiled code is stored: docs/guide/warm-up.md has the order."""
-    named = os.environ.get("NUMBA_CACHE_DIR")
-    if named:
-        return Path(named)
-    if os.access(_PACKAGE, os.W_OK):
-        return _PACKAGE
-    try:
-        of_user = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "numba"
-    except RuntimeError:  # there is no home
-        return private_folder()
-    there = next(folder for folder in (of_user, *of_user.parents) if folder.exists())
-    return of_user if os.access(there, os.W_OK) else private_folder()
+def _compile_cache() -> Finding:
+    from gpu_tools.hardware import compile_cache
 
-
-def _can_write(folder: Path) -> bool:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return True
-    except OSError:
-        return False
+    folders = [place / compile_cache.folder_name() for place in compile_cache.places()]
+    folder = next(filter(compile_cache.usable, folders), None)
+    named = bool(os.environ.get(compile_cache.NAMED)) and not compile_cache.listed(folders[0])
+    if folder is None or (named and folder != folders[0]):
+        to_do = f"set {compile_cache.NAMED} to a folder that can be written, on a disk with room"
+        return Finding("compile cache", PROBLEM, f"{folders[0]} cannot be written", to_do)
+    known = compile_cache.listed(folder)
+    where = f"{folder}, {sum(name.endswith('.nbi') for name in known)} compiled functions"
+    if bad := [name for name in compile_cache.damaged(folder) if name in known]:
+        to_do = "gpu-tools warm-up compiles them again"
+        return Finding("compile cache", PROBLEM, f"{where}; {len(bad)} files are damaged", to_do)
+    if not known:
+        to_do = "gpu-tools warm-up compiles the code once"
+        return Finding("compile cache", NOTE, f"{where}; first calls are slow", to_do)
+    return Finding("compile cache", OK, where)
 
 
 def _locks() -> Finding:

@@ -7,8 +7,7 @@ import click
 from gpu_tools import global_align
 from gpu_tools.cli.common import options, pairwise
 from gpu_tools.cli.common.loci import errors_of_records
-from gpu_tools.cli.common.progress import progress
-from gpu_tools.cli.common.summary import counted, note
+from gpu_tools.cli.common.options import counted, note, progress
 from gpu_tools.formats import tables
 from gpu_tools.formats.alignments.pairwise import write_alignments
 from gpu_tools.formats.files import check_writable

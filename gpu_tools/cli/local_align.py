@@ -9,8 +9,7 @@ import click
 
 from gpu_tools import local_align
 from gpu_tools.cli.common import loci, options, pairwise
-from gpu_tools.cli.common.progress import progress
-from gpu_tools.cli.common.summary import counted, note
+from gpu_tools.cli.common.options import counted, note, progress
 from gpu_tools.formats import tables
 from gpu_tools.formats.alignments.dot_plot import SUFFIXES as IMAGES
 from gpu_tools.formats.alignments.dot_plot import check_dot_plot, write_dot_plot

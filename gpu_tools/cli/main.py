@@ -39,20 +39,7 @@ def cli() -> None:
 
 
 def main(arguments: Sequence[str] | None = None, program: click.Command = cli) -> int:
-    """Run the command line and return its exit code.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Without the program's name; the process's own by default.
-    program : click.Command
-        What the arguments are for; all of gpu-tools by default.
-
-    Returns
-    -------
-    int
-        0 on success, 1 on bad input, 2 on wrong usage, 130 when interrupted, 143 when terminated.
-    """
+    """Run the command line and return its exit code."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     _open_missing_streams()
     arrived: list[int] = []

@@ -15,11 +15,11 @@ from gpu_tools.cli.common.matching import (
     stream_texts,
     write_and_note,
 )
-from gpu_tools.cli.common.progress import progress
+from gpu_tools.cli.common.options import progress
 from gpu_tools.errors import InputError
 from gpu_tools.formats.files import check_writable
 from gpu_tools.formats.matches import MatchRow
-from gpu_tools.formats.values.matrices import read_matrix
+from gpu_tools.formats.scales import read_matrix
 from gpu_tools.matching import ALPHABETS, scan_approximate
 from gpu_tools.model.results import ApproximateMatch, cigar_text
 from gpu_tools.model.scoring import LIMIT_INT32, EditCosts

@@ -12,7 +12,7 @@ from gpu_tools.cli.common.matching import (
     stream_texts,
     write_and_note,
 )
-from gpu_tools.cli.common.progress import progress
+from gpu_tools.cli.common.options import progress
 from gpu_tools.formats.files import check_writable
 from gpu_tools.formats.matches import MatchRow
 from gpu_tools.matching import scan_exact

@@ -15,14 +15,12 @@ from numpy.typing import NDArray
 
 from gpu_tools import max_segment, max_segments
 from gpu_tools.cli.common import loci, options
-from gpu_tools.cli.common.progress import progress
-from gpu_tools.cli.common.summary import counted, note
+from gpu_tools.cli.common.options import counted, note, progress
 from gpu_tools.errors import InputError
 from gpu_tools.formats.files import check_writable
-from gpu_tools.formats.segments import REGION, Annotation, SegmentRow, write_segments
-from gpu_tools.formats.values.numbers import read_values
-from gpu_tools.formats.values.scales import load_scale
-from gpu_tools.formats.values.tracks import is_track, read_tracks
+from gpu_tools.formats.matches import REGION, Annotation, SegmentRow, write_segments
+from gpu_tools.formats.numbers import is_track, read_tracks, read_values
+from gpu_tools.formats.scales import load_scale
 from gpu_tools.hardware.device import resolve
 from gpu_tools.model.locus import Locus
 from gpu_tools.model.results import Segments

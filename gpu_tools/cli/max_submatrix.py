@@ -6,12 +6,12 @@ import click
 
 from gpu_tools import max_submatrix
 from gpu_tools.cli.common import loci, options
-from gpu_tools.cli.common.summary import note
+from gpu_tools.cli.common.options import note
 from gpu_tools.errors import InputError
 from gpu_tools.formats.files import check_writable
+from gpu_tools.formats.numbers import read_matrix
 from gpu_tools.formats.sequences.fasta import read_one
 from gpu_tools.formats.tables import write_table
-from gpu_tools.formats.values.numbers import read_matrix
 from gpu_tools.hardware.device import resolve
 from gpu_tools.model.locus import Locus
 from gpu_tools.model.results import Submatrix

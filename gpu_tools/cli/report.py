@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from gpu_tools.cli.common import options
-from gpu_tools.cli.common.summary import counted, note
+from gpu_tools.cli.common.options import counted, note
 from gpu_tools.errors import InputError
 from gpu_tools.formats.files import check_writable, open_binary
 
@@ -78,9 +78,8 @@ def command(
         return
     if conserved:
         raise click.UsageError("--conserved needs the folder of a gene set")
-    from gpu_tools.report.files import session_tracks
+    from gpu_tools.report.files import session_tracks, write_session
     from gpu_tools.report.findings import Extra, read_findings
-    from gpu_tools.report.igv import write_session
     from gpu_tools.report.page import Report, Surroundings, write_page
 
     findings = read_findings(results, Extra(candidates, annotation, alignments, genome))
@@ -97,10 +96,8 @@ def command(
 
 
 def _report_genes(folder, output, title, figures, conserved) -> None:
-    from gpu_tools.report.figures import write_figures
-    from gpu_tools.report.gene_charts import charts_of
-    from gpu_tools.report.gene_page import write_gene_page
-    from gpu_tools.report.gene_set import read_gene_set
+    from gpu_tools.report.files import write_figures
+    from gpu_tools.report.gene_set import charts_of, read_gene_set, write_gene_page
 
     findings = read_gene_set(folder, conserved)
     if figures:
@@ -128,7 +125,7 @@ def _first_place(report) -> str:
 
 
 def _write_figures(folder: str, report) -> None:
-    from gpu_tools.report.figures import write_figures
+    from gpu_tools.report.files import write_figures
     from gpu_tools.report.page import locus_figures
 
     write_figures(folder, report.charts() | locus_figures(report))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import click
 
 from gpu_tools import spliced_align
-from gpu_tools.cli.common import case_options, loci, options, summary
+from gpu_tools.cli.common import loci, options
 from gpu_tools.cli.common.cases import (
     CaseFiles,
     CaseInputs,
@@ -22,7 +22,7 @@ from gpu_tools.cli.common.cases import (
     read_site_cases,
 )
 from gpu_tools.cli.common.credibility import Acceptance, Run, credibility, tell, tell_codons
-from gpu_tools.cli.common.progress import SECONDS_BETWEEN_LINES, progress, time_left
+from gpu_tools.cli.common.options import SECONDS_BETWEEN_LINES, progress, time_left
 from gpu_tools.cli.common.proteins import (
     ProteinOptions,
     check_protein_usage,
@@ -33,9 +33,8 @@ from gpu_tools.formats import tables
 from gpu_tools.formats.alignments import SUFFIXES, check_names, write_alignments
 from gpu_tools.formats.files import check_writable
 from gpu_tools.hardware.device import cpu_threads
-from gpu_tools.model.protein_scoring import CANDIDATE_WEIGHTS
 from gpu_tools.model.results import SplicedAlignment
-from gpu_tools.model.scoring import ENDS, GENE_SCORING, SplicedScoring
+from gpu_tools.model.scoring import CANDIDATE_WEIGHTS, ENDS, GENE_SCORING, SplicedScoring
 from gpu_tools.model.significance import NullModel
 
 _log = logging.getLogger(__name__)
@@ -91,10 +90,10 @@ def _runs_on_cpu(requested: dict) -> str | None:
     "--max-intron", type=options.count(), metavar="N",
     help="With --site-model and cDNAs: no intron is longer.  [default: none is too long]",
 )  # fmt: skip
-@case_options.targets
+@options.targets
 @protein_options
-@case_options.pairs
-@case_options.exons_format
+@options.pairs
+@options.exons_format
 @click.option(
     "--match", type=click.IntRange(min=1), default=GENE_SCORING.match, show_default=True,
     metavar="N",
@@ -205,7 +204,7 @@ def command(
     ]  # fmt: skip
     write_proteins(proteins, found, inputs.bases, work.scoring)
     tables.write_table(output, COLUMNS, _rows(moved, accepts))
-    summary.note(summary.counted(len(moved), "case"), f"{sum(accepts):,} accepted")
+    options.note(options.counted(len(moved), "case"), f"{sum(accepts):,} accepted")
 
 
 def _aligned(run: Run, wanted: Acceptance, quiet: bool) -> list[SplicedAlignment]:

@@ -7,9 +7,9 @@ from itertools import repeat
 
 import click
 
-from gpu_tools.cli.common import case_options, loci, options, summary
+from gpu_tools.cli.common import loci, options
 from gpu_tools.cli.common.cases import CaseFiles, read_cases
-from gpu_tools.cli.common.progress import progress
+from gpu_tools.cli.common.options import progress
 from gpu_tools.formats import tables
 from gpu_tools.hardware.device import cpu_threads
 
@@ -40,9 +40,9 @@ def _needs_no_device(requested: dict) -> str | None:
     help="Candidate exons by sequence name: GENSCAN report, GFF3, GTF, BED or TSV. Site mode needs "
     "none.",
 )  # fmt: skip
-@case_options.targets
-@case_options.pairs
-@case_options.exons_format
+@options.targets
+@options.pairs
+@options.exons_format
 @click.option(
     "--histograms", metavar="FILE",
     help="Also write how often lengths of exons and sizes of groups occur, as TSV.",
@@ -85,7 +85,7 @@ def command(
     measured = _calibrated(device, calibrate, quiet)
     if is_alone:
         tables.write_table(output, FIGURES, _figure_rows(measured))
-        summary.note(f"figures of {measured.device} measured")
+        options.note(f"figures of {measured.device} measured")
         return
     files = CaseFiles(base, exons, targets, pairs, exons_format, regions)
     cases = read_cases(files).cases
@@ -96,7 +96,7 @@ def command(
     tables.write_table(output, columns, _rows(estimates, times, (mode, _kind(device))))
     if histograms:
         tables.write_table(histograms, HISTOGRAM, _histogram_rows(cases))
-    summary.note(summary.counted(len(cases), "case"))
+    options.note(options.counted(len(cases), "case"))
     if calls:
         tables.write_table(calls, CALLS, _call_rows(work, known, exons is not None))
     _sum_up(work, known, mode, cpu_threads(threads))
@@ -211,15 +211,15 @@ def _sum_up(work, known, mode: str, threads: int) -> None:
     for figures in known:
         of_cpu = figures.kind == "cpu"
         seconds = estimated_seconds(work, figures, mode, threads if of_cpu else 1)
-        count = f" with {summary.counted(threads, 'thread')}" if of_cpu else ""
-        summary.note(f"about {seconds:.2g} s in {mode} mode on {figures.device}{count}")
+        count = f" with {options.counted(threads, 'thread')}" if of_cpu else ""
+        options.note(f"about {seconds:.2g} s in {mode} mode on {figures.device}{count}")
 
 
 def _tell_errors(estimates, times: list[float], measured: tuple[str, str]) -> None:
     from gpu_tools.estimate.calibrate import relative_errors
 
     found = relative_errors([each.seconds[measured] for each in estimates], times)
-    summary.note(
+    options.note(
         f"relative error median {found.median:.1%}, 95th percentile {found.percentile_95:.1%}, "
         f"maximum {found.maximum:.1%}"
     )

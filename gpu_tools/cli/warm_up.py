@@ -21,7 +21,7 @@ COMMANDS = sorted({run.command.partition(" ")[0] for run in TINY_RUNS})
 )  # fmt: skip
 @click.option(
     "--threads", type=options.count(1), metavar="N",
-    help="Processes that compile at the same time.  [default: one a processor]",
+    help="Threads of the runs; one at a time compiles.  [default: one a processor]",
 )  # fmt: skip
 @options.common
 def command(commands: tuple[str, ...], device: str, threads: int | None, quiet: bool) -> None:

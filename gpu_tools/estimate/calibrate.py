@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.estimate.figures import DeviceFigures, device_name, shipped_figures
 from gpu_tools.estimate.model import CALL, CPU, FEATURES, GPU, LIST, MODES, SITE, case_work, summed
-from gpu_tools.hardware.small_inputs import take_gpu
+from gpu_tools.hardware.device import take_gpu
 from gpu_tools.model import sequences
 from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.resources import installed_version

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.exons.transcripts import TranscriptExons
+from gpu_tools.formats.exons.annotation import TranscriptExons
 from gpu_tools.model.exon_set import ExonSet
 
 STRANDS = ("+", "-")
@@ -64,21 +64,6 @@ def compare_exons(
     A nucleotide is annotated or predicted once for each strand on which an exon covers it. An
     exon is true if start, end and strand are right; equal intervals, as several transcripts have
     them, count once. Types and scores do not matter.
-
-    Parameters
-    ----------
-    candidates, truth : mapping of str to ExonSet
-        Exons by sequence name. A sequence that one side lacks has no exon there.
-
-    Returns
-    -------
-    dict of str to Accuracy
-        Keys ``nucleotide`` and ``exon``, both strands of all sequences together.
-
-    Raises
-    ------
-    InputError
-        If both sides have exons, but no sequence in common.
     """
     check_in_common(candidates, truth)
     total = {"nucleotide": Accuracy(0, 0, 0), "exon": Accuracy(0, 0, 0)}
@@ -141,15 +126,6 @@ def compare_transcripts(
     An intron is true if strand and both ends are right; an intron chain, all introns of a
     transcript, if all are right and none is missing. Equal ones count once, and transcripts
     without an intron have no chain.
-
-    Parameters
-    ----------
-    candidates, truth : iterable of TranscriptExons
-
-    Returns
-    -------
-    dict of str to Accuracy
-        Keys ``intron`` and ``intron_chain``.
     """
     predicted, annotated = (set(map(_chain_of, side)) for side in (candidates, truth))
     chains = [{chain for chain in side if chain[2]} for side in (predicted, annotated)]

@@ -19,21 +19,7 @@ def sites_over(codes: NDArray[np.uint8], site: SiteModel) -> tuple[NDArray, NDAr
 
 
 def coding_sums(codes: NDArray[np.uint8], model: CodingModel) -> NDArray[np.int64]:
-    """Return running sums of the coding scores in the three frames.
-
-    Parameters
-    ----------
-    codes : ndarray of uint8, shape (n,)
-        Encoded sequence, in reading direction.
-    model : CodingModel
-        The coding scores.
-
-    Returns
-    -------
-    ndarray of int64, shape (3, n + 1)
-        Element (f, i) sums the nucleotides before i when codons begin at positions f modulo 3.
-        A nucleotide scores 0 if it or its context is ambiguous or begins before the sequence.
-    """
+    """Return running sums of the coding scores in the three frames."""
     word, known = words_before(codes, model.order)
     classes, position = gc_classes(codes, model.window), np.arange(len(codes))
     sums = np.zeros((3, len(codes) + 1), dtype=np.int64)
@@ -44,22 +30,7 @@ def coding_sums(codes: NDArray[np.uint8], model: CodingModel) -> NDArray[np.int6
 
 
 def gc_classes(codes: NDArray[np.uint8], window: int) -> NDArray[np.int64]:
-    """Return for each nucleotide the class of the share of G and C around it.
-
-    Parameters
-    ----------
-    codes : ndarray of uint8, shape (n,)
-        Encoded sequence.
-    window : int
-        Nucleotides that count: those within half of it on either side, and at an end of the
-        sequence the outermost ones, as many.
-
-    Returns
-    -------
-    ndarray of int64, shape (n,)
-        Index into `GC_CLASSES` of the nearest share. One G or C and one A or T are added to the
-        counts, so that a window of unknown symbols is average.
-    """
+    """Return for each nucleotide the class of the share of G and C around it."""
     strong = np.concatenate([[0], np.cumsum((codes == 1) | (codes == 2))])
     known = np.concatenate([[0], np.cumsum(codes != OTHER)])
     n = len(codes)
@@ -73,22 +44,7 @@ def gc_classes(codes: NDArray[np.uint8], window: int) -> NDArray[np.int64]:
 def words_before(
     codes: NDArray[np.uint8], order: int
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return for each nucleotide the word of it and the `order` nucleotides before it.
-
-    Parameters
-    ----------
-    codes : ndarray of uint8, shape (n,)
-        Encoded sequence, in reading direction.
-    order : int
-        Nucleotides before.
-
-    Returns
-    -------
-    word : ndarray of int64, shape (n,)
-        Words in base 4, first nucleotide most significant.
-    known : ndarray of bool, shape (n,)
-        Whether the word lies within the sequence and has no ambiguous symbol.
-    """
+    """Return for each nucleotide the word of it and the `order` nucleotides before it."""
     n = len(codes)
     word = np.zeros(n, dtype=np.int64)
     known = np.ones(n, dtype=bool)
@@ -100,20 +56,7 @@ def words_before(
 
 
 def next_stops(codes: NDArray[np.uint8], stops: tuple[str, ...]) -> NDArray[np.int64]:
-    """Return for each position the first stop codon at or after it in the same frame.
-
-    Parameters
-    ----------
-    codes : ndarray of uint8, shape (n,)
-        Encoded sequence, in reading direction.
-    stops : tuple of str
-        Stop codons.
-
-    Returns
-    -------
-    ndarray of int64, shape (n + 3,)
-        Position of the stop codon's first nucleotide; n if there is none.
-    """
+    """Return for each position the first stop codon at or after it in the same frame."""
     n = len(codes)
     is_stop = np.zeros(n + 3, dtype=bool)
     word, known = words_before(codes, 2)

@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-import gpu_tools.hardware.compile_cache  # noqa: F401  (compiled functions on disk: one process at a time)
+from gpu_tools.hardware.compiled import njit
 
 BETWEEN = 0
 """State between genes."""
@@ -75,25 +74,6 @@ class _Order(NamedTuple):
 def posteriors(lattice: Lattice, states: States, n: int) -> tuple[NDArray[np.float64], float]:
     """Sum over all parses of a sequence.
 
-    Parameters
-    ----------
-    lattice : Lattice
-        The exons.
-    states : States
-        Costs of the states.
-    n : int
-        Length of the sequence.
-
-    Returns
-    -------
-    logarithms : ndarray of float64, shape (B,)
-        Logarithm to base 2 of each exon's posterior probability: the share of the parses with it.
-        -inf for an exon that no parse can use.
-    total : float
-        Logarithm to base 2 of the sum of all parses' weights.
-
-    Notes
-    -----
     Forward-backward over exons instead of positions: time and memory are linear in the number of
     exons and do not depend on how long states last, because each nucleotide of a rest costs the
     same.
@@ -105,27 +85,7 @@ def posteriors(lattice: Lattice, states: States, n: int) -> tuple[NDArray[np.flo
 
 
 def best_path(lattice: Lattice, states: States, n: int) -> tuple[NDArray[np.int64], float]:
-    """Find the parse of the greatest weight.
-
-    Parameters
-    ----------
-    lattice : Lattice
-        The exons.
-    states : States
-        Costs of the states.
-    n : int
-        Length of the sequence.
-
-    Returns
-    -------
-    exons : ndarray of int64, shape (k,)
-        The parse's exons from left to right, as indices into the lattice. Of equal parses one is
-        chosen from right to left, at the sequence's end and before each exon: the state of the
-        lowest number, in it no exon, else the one that is complete first (its end and the
-        shortest stay after it), else the one that comes first in the lattice.
-    weight : float
-        The parse's bits.
-    """
+    """Find the parse of the greatest weight."""
     order = _ordered(lattice, states, n)
     previous, last, weight = _viterbi(lattice, states, order, n)
     path = []
@@ -144,14 +104,14 @@ def _ordered(lattice: Lattice, states: States, n: int) -> _Order:
     )
 
 
-@njit(cache=True)
+@njit
 def _added(one, other):
     """Logarithm of the sum of two numbers, all three as logarithms."""
     high, low = max(one, other), min(one, other)
     return high if low == -np.inf else high + np.log2(1.0 + np.exp2(low - high))
 
 
-@njit(cache=True)
+@njit
 def _sum_over(level, stay, position, states_in):
     """Sum the states of a set; a level is a state's weight less its costs up to a position."""
     total = -np.inf
@@ -229,7 +189,7 @@ def _viterbi(lattice, states, order, n):
     return previous, last, weight
 
 
-@njit(cache=True)
+@njit
 def _claim(level, holder, stay, lattice, e, reached):
     """Let exon e hold the states right of it in which it is better than their holder."""
     through = reached[e] + lattice.scores[e]
@@ -240,7 +200,7 @@ def _claim(level, holder, stay, lattice, e, reached):
                 level[state], holder[state] = weight, e
 
 
-@njit(cache=True)
+@njit
 def _best_over(level, holder, stay, position, states_in):
     best, last = -np.inf, -1
     for state in range(N_STATES):

@@ -121,43 +121,12 @@ class ExonModel:
 
 
 def load_model(name_or_path: str | PathLike) -> ExonModel:
-    """Load a shipped model by name, or one from a JSON file.
-
-    Parameters
-    ----------
-    name_or_path : str or PathLike
-        Name of a shipped model, say ``vertebrate``, or path of a JSON file.
-
-    Returns
-    -------
-    ExonModel
-
-    Raises
-    ------
-    InputError
-        If there is neither such a model nor such a file, or the file is no exon model; the
-        message names the key at fault and what was expected.
-    """
+    """Load a shipped model by name, or one from a JSON file."""
     return load_json(name_or_path, resource_path("models"), "exon model", model_from_dict)
 
 
 def model_from_dict(content: Any) -> ExonModel:
-    """Check the content of a model's JSON file and build the model.
-
-    Parameters
-    ----------
-    content : object
-        What the file holds; resources/models/README.md lists the keys.
-
-    Returns
-    -------
-    ExonModel
-
-    Raises
-    ------
-    InputError
-        Naming the first key at fault.
-    """
+    """Check the content of a model's JSON file and build the model."""
     reader = ModelReader(content, "")
     reader.literal("format", EXON_FORMAT)
     reader.literal("version", EXON_VERSION)
@@ -198,24 +167,7 @@ def _coding_model(reader: ModelReader) -> CodingModel:
 def shifted(
     logarithms: NDArray[np.float64], shifts: NDArray[np.float64], middle: float, share: float
 ) -> NDArray[np.float64]:
-    """Move the frequencies of nucleotides from one share of G+C around to another.
-
-    Parameters
-    ----------
-    logarithms : ndarray of float64, shape (r, words)
-        Logarithms to base 2 of each nucleotide's frequency after those before it in its word,
-        where the share of G+C is `middle`.
-    shifts : ndarray of float64, shape (r,)
-        What the logit of the frequency of G or C gains for each unit of the logit of the share
-        of G+C around.
-    middle, share : float
-        Shares of G+C.
-
-    Returns
-    -------
-    ndarray of float64, shape (r, words)
-        The same at `share`; frequencies of one context add up to 1.
-    """
+    """Move the frequencies of nucleotides from one share of G+C around to another."""
     distance = np.log2(share / (1 - share)) - np.log2(middle / (1 - middle))
     gains = np.multiply.outer(shifts * distance, [0.0, 1.0, 1.0, 0.0])
     by_context = logarithms.reshape(len(logarithms), -1, N_BASES) + gains[:, None, :]

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-import gpu_tools.hardware.compile_cache  # noqa: F401  (compiled functions on disk: one process at a time)
 from gpu_tools.exons.features import coding_sums, next_stops, sites_over
 from gpu_tools.exons.lattice import (
     BETWEEN,
@@ -21,6 +19,7 @@ from gpu_tools.exons.lattice import (
     posteriors,
 )
 from gpu_tools.exons.model import ExonModel
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.model.exon_set import EXON_TYPES, ExonSet
 from gpu_tools.model.json_model import HUNDREDTHS
 from gpu_tools.model.sequences import OTHER, encode, reverse_complement
@@ -86,24 +85,7 @@ class Rules(NamedTuple):
 def enumerate_exons(
     strand: StrandScores, rules: Rules, most: int | None = None
 ) -> NDArray[np.int64] | None:
-    """List all exons of a strand.
-
-    Parameters
-    ----------
-    strand : StrandScores
-        Sequence, sites and coding scores.
-    rules : Rules
-        What an exon must fulfil.
-    most : int, optional
-        How many rows there may be; any number by default.
-
-    Returns
-    -------
-    ndarray of int64, shape (B, 6), or None
-        Start, end, set of states before, set of states after (bits as in `lattice`, introns those
-        of the forward strand), score in hundredths of a bit, and type. An interval is there once
-        for each frame that it is open in. None if there are more than `most`.
-    """
+    """List all exons of a strand."""
     scans = ((strand.acceptors, 3), (strand.starts, 1))
     nothing = np.empty((0, 6), dtype=np.int64)
     counts = [_scan(strand, rules, lefts, n_phases, nothing) for lefts, n_phases in scans]
@@ -158,7 +140,7 @@ def _write(row, start, end, before, after, score, exon_type):
     row[SCORE], row[TYPE] = score, exon_type
 
 
-@njit(cache=True)
+@njit
 def _before(codes, start, phase, split_stops):
     """Return the intron states of a phase after which an exon begins without a split stop codon."""
     first = codes[start] if start < len(codes) else OTHER
@@ -170,7 +152,7 @@ def _before(codes, start, phase, split_stops):
     return states
 
 
-@njit(cache=True)
+@njit
 def _after(codes, frame, end):
     """Return the intron state that an exon leaves whose codons begin at `frame`."""
     phase = (end - frame) % 3
@@ -211,22 +193,7 @@ class Parsed:
 
 
 def parse(codes: NDArray[np.uint8], model: ExonModel, most: int | None = None) -> Parsed | None:
-    """Weigh all parses of a sequence.
-
-    Parameters
-    ----------
-    codes : ndarray of uint8, shape (n,)
-        Encoded sequence; memory is linear in its length.
-    model : ExonModel
-        See `gpu_tools.exons.load_model`.
-    most : int, optional
-        How many exons a strand may have, each frame counted; any number by default.
-
-    Returns
-    -------
-    Parsed or None
-        None if a strand has more exons.
-    """
+    """Weigh all parses of a sequence."""
     n = len(codes)
     strands = [_one_strand(side, model, most) for side in (codes, reverse_complement(codes))]
     if any(strand is None for strand in strands):
@@ -287,20 +254,7 @@ def _split_stops(stops: tuple[str, ...]) -> NDArray[np.bool_]:
 
 
 def exon_weights(model: ExonModel) -> NDArray[np.float64]:
-    """Return the bits that an exon adds to a parse besides its score.
-
-    Parameters
-    ----------
-    model : ExonModel
-        Gives lengths and states.
-
-    Returns
-    -------
-    ndarray of float64, shape (5, max_length + 1)
-        By type and length: the length's probability, the change of state that ends in the exon,
-        and how rare its sites are. A gene is of either strand with probability 1/2, single with
-        ``single``, else each exon after an intron is the last with ``last``.
-    """
+    """Return the bits that an exon adds to a parse besides its score."""
     gene, (acceptor, donor, start) = model.gene, SITE_BITS
     weights = model.lengths.copy()
     weights[INIT] += np.log2((1 - gene.single) / 2 / gene.between) + start + donor
@@ -311,19 +265,7 @@ def exon_weights(model: ExonModel) -> NDArray[np.float64]:
 
 
 def states_of(model: ExonModel) -> States:
-    """Return what the states of a model cost.
-
-    Parameters
-    ----------
-    model : ExonModel
-        Gives the means.
-
-    Returns
-    -------
-    States
-        Geometric lengths. A sequence may begin and end in an intron; ``begin`` and ``end`` weigh
-        that as if the sequence were cut out of one without ends, and mirror each other.
-    """
+    """Return what the states of a model cost."""
     gene = model.gene
     stay = np.log2(1 - 1 / np.array([gene.between] + [gene.intron] * 2 * N_INTRONS))
     shortest = np.array([1] + [gene.shortest_intron] * 2 * N_INTRONS)

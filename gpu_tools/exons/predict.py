@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-import gpu_tools.hardware.compile_cache  # noqa: F401  (compiled functions on disk: one process at a time)
 from gpu_tools.errors import ScoringError
 from gpu_tools.exons.model import ExonModel
 from gpu_tools.exons.parse import Parsed, parse
@@ -55,32 +54,6 @@ def predict_exons(
     has a frame without a stop codon inside. Its probability is the share of the parses of the
     sequence that have it, by the model's weights; candidates are the exons whose probability
     reaches a cut-off, and those of the best parse.
-
-    Parameters
-    ----------
-    codes : ndarray of uint8, shape (n,)
-        Encoded sequence, see `gpu_tools.model.sequences.encode`.
-    model : ExonModel
-        See `load_model`.
-    min_score : float, optional
-        Smallest score, in bits, of a candidate; none by default.
-    min_probability : float, optional
-        Smallest posterior probability, from 0 to 1, of a candidate that is not in the best parse;
-        the model's by default.
-    sizes : WindowSizes
-        How a long sequence is split.
-
-    Returns
-    -------
-    ExonSet
-        0-based half-open intervals on the forward strand, sorted by strand (+ first), start, end
-        and type, each once for each type. Scores are bits, multiples of 0.01, of sites and
-        nucleotides in the best open frame. Probabilities are those of all frames together.
-
-    Raises
-    ------
-    ScoringError
-        If a cut-off is no finite number, or a probability lies outside 0 to 1.
     """
     score, logarithm = _cutoffs(model, min_score, min_probability)
     sets = []
@@ -91,21 +64,7 @@ def predict_exons(
 
 
 def best_parse(codes: NDArray[np.uint8], model: ExonModel) -> ExonSet:
-    """Predict the genes of a sequence: the parse of the greatest weight.
-
-    Parameters
-    ----------
-    codes : ndarray of uint8, shape (n,)
-        Encoded sequence.
-    model : ExonModel
-        See `load_model`.
-
-    Returns
-    -------
-    ExonSet
-        Its exons as `predict_exons` gives them; no two overlap, except where two windows disagree:
-        a sequence of more than two million nucleotides, or of very many exons, has several.
-    """
+    """Predict the genes of a sequence: the parse of the greatest weight."""
     exons = [
         window.starting_in(parsed.exons.take(parsed.chosen))
         for window, parsed in parsed_windows(codes, model, SIZES)

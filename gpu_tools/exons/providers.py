@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from gpu_tools.errors import ProgramError
 from gpu_tools.exons.model import ExonModel, load_model
 from gpu_tools.exons.predict import predict_exons
-from gpu_tools.formats.exons.augustus import parse_augustus
-from gpu_tools.formats.exons.genscan import parse_report
+from gpu_tools.formats.exons.predictors import parse_augustus, parse_report
 from gpu_tools.formats.sequences.fasta import write_fasta
 from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.sequences import Sequence as BaseSequence
@@ -33,25 +32,7 @@ _running: set[subprocess.Popen] = set()
 def output_for(
     codes: NDArray[np.uint8], command: Callable[[str], Sequence[str]]
 ) -> list[tuple[int, str]]:
-    """Run a program on a sequence and return what it prints.
-
-    Parameters
-    ----------
-    codes : ndarray of uint8, shape (n,)
-        Encoded nucleotides; the program gets them in capitals, every ambiguity code as N.
-    command : callable
-        Takes the path of a FASTA file and returns the program and its arguments.
-
-    Returns
-    -------
-    list of (int, str)
-        The lines of its standard output, numbered from 1.
-
-    Raises
-    ------
-    ProgramError
-        If the program cannot be started or does not end with status 0.
-    """
+    """Run a program on a sequence and return what it prints."""
     with tempfile.TemporaryDirectory(prefix="gpu-tools-") as folder:
         fasta = Path(folder) / f"{NAME}.fa"
         write_fasta(fasta, [BaseSequence(NAME, codes)])
@@ -107,23 +88,7 @@ def _last_words(done: subprocess.CompletedProcess) -> str:
 
 
 def windows(length: int, size: int, overlap: int) -> list[tuple[int, int]]:
-    """Split a sequence into windows that overlap.
-
-    Parameters
-    ----------
-    length : int
-        Of the sequence.
-    size : int
-        Of a window at most, more than `overlap`.
-    overlap : int
-        Nucleotides, at least, that a window has in common with the next.
-
-    Returns
-    -------
-    list of (int, int)
-        0-based half-open windows, rising; one if the sequence is no longer than `size`, else all
-        of that size, the last one moved back to end with the sequence.
-    """
+    """Split a sequence into windows that overlap."""
     if length <= size:
         return [(0, length)]
     starts = range(0, length - size, size - overlap)
@@ -131,20 +96,7 @@ def windows(length: int, size: int, overlap: int) -> list[tuple[int, int]]:
 
 
 def join_windows(parts: Sequence[tuple[tuple[int, int], ExonSet]]) -> ExonSet:
-    """Return the exons of overlapping windows in the coordinates of the sequence.
-
-    Parameters
-    ----------
-    parts : sequence of ((int, int), ExonSet)
-        Each window, as `windows` gives them, and its exons, in its coordinates.
-
-    Returns
-    -------
-    ExonSet
-        Sorted by strand (+ first), start, end and type, of which no two are equal: of equal
-        exons the one from the window in which it lies farthest from an end stays, because a
-        program sees most of its surroundings there; on equal distances the first in `parts`.
-    """
+    """Return the exons of overlapping windows in the coordinates of the sequence."""
     exons = ExonSet.concatenate(
         replace(found, starts=found.starts + window[0], ends=found.ends + window[0])
         for window, found in parts
@@ -188,26 +140,7 @@ class Genscan:
     overlap: int = 100_000
 
     def exons(self, codes: NDArray[np.uint8]) -> ExonSet:
-        """Return the candidate exons of a sequence, both strands.
-
-        Parameters
-        ----------
-        codes : ndarray of uint8, shape (n,)
-            Encoded nucleotides.
-
-        Returns
-        -------
-        ExonSet
-            With the scores (``Tscr``) and probabilities of the report, sorted by strand, start,
-            end and type, equal ones once.
-
-        Raises
-        ------
-        ProgramError
-            If the program cannot be run.
-        InputError
-            If what it prints is not a report on the whole sequence.
-        """
+        """Return the candidate exons of a sequence, both strands."""
         parts = [
             (window, self._exons_of_window(codes[slice(*window)]))
             for window in windows(len(codes), self.window, self.overlap)
@@ -255,25 +188,7 @@ class Augustus:
     min_probability: float = 0.0
 
     def exons(self, codes: NDArray[np.uint8]) -> ExonSet:
-        """Return the candidate exons of a sequence, both strands.
-
-        Parameters
-        ----------
-        codes : ndarray of uint8, shape (n,)
-            Encoded nucleotides.
-
-        Returns
-        -------
-        ExonSet
-            Sorted by strand, start, end and type; the score is `log_odds` of the probability.
-
-        Raises
-        ------
-        ProgramError
-            If the program cannot be run.
-        InputError
-            If it prints anything but exons.
-        """
+        """Return the candidate exons of a sequence, both strands."""
         choices = f"--species={self.species}", f"--sample={self.samples}"
         lines = output_for(codes, lambda fasta: [self.program, *choices, *_OPTIONS, fasta])
         found = parse_augustus(f"what {self.program} printed", lines)

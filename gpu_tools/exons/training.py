@@ -14,8 +14,7 @@ from gpu_tools.errors import InputError
 from gpu_tools.exons.features import gc_classes, words_before
 from gpu_tools.exons.lattice import FIRST_OF_PHASE, N_INTRONS
 from gpu_tools.exons.model import EXON_FORMAT, EXON_VERSION, GC_CLASSES
-from gpu_tools.model.annotated_strands import ReadingStrand, strands_of
-from gpu_tools.model.annotation import AnnotatedSequence, CodingSequence
+from gpu_tools.model.annotation import AnnotatedSequence, CodingSequence, ReadingStrand, strands_of
 from gpu_tools.model.exon_set import EXON_TYPES
 from gpu_tools.model.sequences import Sequence, decode, encode, reverse_complement
 from gpu_tools.model.translation import STOP_CODONS
@@ -105,24 +104,6 @@ def annotated_sequences(
 
     Sequences without a coding sequence, and coding sequences that do not read through, are left
     out, with a warning that counts them.
-
-    Parameters
-    ----------
-    sequences : iterable of Sequence
-        Genomic sequences.
-    coding : mapping of str to tuple of CodingSequence
-        Coding sequences by the sequence's name.
-
-    Returns
-    -------
-    list of AnnotatedSequence
-        In the order of `sequences`.
-
-    Raises
-    ------
-    InputError
-        If the annotation names a sequence that is not there, a segment leaves its sequence, or no
-        coding sequence reads through.
     """
     by_name = {sequence.name: sequence for sequence in sequences}
     for name, several in coding.items():
@@ -164,21 +145,7 @@ def _sound(sequence: Sequence, coding: tuple[CodingSequence, ...]) -> AnnotatedS
 
 
 def reads_through(coding: CodingSequence, codes: NDArray[np.uint8]) -> bool:
-    """Whether a coding sequence is what an annotation says.
-
-    Parameters
-    ----------
-    coding : CodingSequence
-        Within the sequence.
-    codes : ndarray of uint8
-        The sequence, forward strand.
-
-    Returns
-    -------
-    bool
-        True if its phases agree with its lengths, its segments do not overlap, it has no inner
-        stop codon, and it begins with ATG and ends with a stop codon, except where it is partial.
-    """
+    """Whether a coding sequence is what an annotation says."""
     parts = [codes[s.start : s.end] for s in coding.segments]
     if coding.strand == "-":
         parts = [reverse_complement(part) for part in parts]
@@ -222,22 +189,6 @@ def estimate_composition(
     Interpolated Markov chains: the frequencies behind a context are smoothed by those behind the
     next shorter one or, where codons say as much, by the codon usage. An observation counts for
     less or more by how likely G+C around makes it, so that records of any G+C can be pooled.
-
-    Parameters
-    ----------
-    strands : list of ReadingStrand
-        See `gpu_tools.model.annotated_strands.strands_of`.
-    design : Design
-        Gives the order, the weights and the influence of G+C.
-    usage : ndarray of float64, shape (64,), optional
-        Codon usage, codons in the order AAA, AAC, ... TTT, to any scale; stop codons do not count.
-
-    Returns
-    -------
-    coding : ndarray of float64, shape (3, 4 ** (order + 1))
-        By position in the codon and word of context and nucleotide; each context adds up to 1.
-    other : ndarray of float64, shape (1, 4 ** (order + 1))
-        The same outside coding segments, both strands.
     """
     prepared = [_observations(strand, design) for strand in strands]
     coding, other = np.full((3, 4), 0.25), np.full((1, 4), 0.25)
@@ -333,21 +284,7 @@ def coding_scores(strands: list[ReadingStrand], design: Design, usage) -> dict[s
 
 
 def exon_lengths(strands: list[ReadingStrand], design: Design) -> dict[str, list]:
-    """Smooth the lengths of the annotated exons.
-
-    Parameters
-    ----------
-    strands : list of ReadingStrand
-        See `strands_of`.
-    design : Design
-        Gives how much.
-
-    Returns
-    -------
-    dict of str to list
-        Lengths under ``at``, and for each type the logarithms to base 2 of one length's
-        probability there. Each exon is a bell curve over the length's logarithm.
-    """
+    """Smooth the lengths of the annotated exons."""
     at = np.array([n for n in LENGTHS if n <= design.max_length])
     seen = [[end - start for s in strands for start, end, t in s.exons if t == code] for code in
             range(len(EXON_TYPES))]  # fmt: skip
@@ -373,21 +310,7 @@ def _density(lengths, at: NDArray[np.int64], design: Design) -> NDArray[np.float
 
 
 def gene_states(strands: list[ReadingStrand], design: Design) -> dict[str, Any]:
-    """Estimate how genes are built.
-
-    Parameters
-    ----------
-    strands : list of ReadingStrand
-        See `strands_of`.
-    design : Design
-        Gives the usual gene and its weight.
-
-    Returns
-    -------
-    dict
-        The key ``gene`` of a model's JSON file. Means of geometric lengths are those that have
-        the medians seen: few long introns would make all the others unlikely.
-    """
+    """Estimate how genes are built."""
     types = [t for s in strands for *_, t in s.exons]
     single, first = (types.count(EXON_TYPES.index(name)) for name in ("Sngl", "Init"))
     introns = [intron for s in strands for intron in s.introns]
@@ -427,30 +350,7 @@ def train(
     design: Design | None = None,
     usage: NDArray[np.float64] | None = None,
 ) -> dict[str, Any]:
-    """Train an exon model.
-
-    Parameters
-    ----------
-    records : collection of AnnotatedSequence
-        At least one; together they need a splice site of each kind and a start codon.
-    name, source : str
-        What the model is called, and what it was trained on.
-    design : Design, optional
-        Choices that are not estimated.
-    usage : ndarray of float64, shape (64,), optional
-        Codon usage known from elsewhere, codons in the order AAA, AAC, ... TTT, to any scale;
-        it is what coding sequence is taken for where the records say little.
-
-    Returns
-    -------
-    dict
-        The content of the model's JSON file, see `gpu_tools.exons.model.model_from_dict`.
-
-    Raises
-    ------
-    InputError
-        If a record has no coding sequence, or the records have no start or no intron.
-    """
+    """Train an exon model."""
     design = design or Design()
     strands = checked_strands(records)
     weights = design.site_weight, design.pair_weight, design.site_cutoff

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import codecs
+import fcntl
 import io
 import os
+import re
+import socket
 import stat
 import sys
+import tempfile
+import time
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
@@ -22,8 +29,71 @@ from gpu_tools.formats.compression import (
 )
 from gpu_tools.formats.names import is_gzip_name
 from gpu_tools.formats.odd import OddItems
-from gpu_tools.formats.unfinished import new_file
-from gpu_tools.hardware.memory import free_disk
+from gpu_tools.hardware.own_files import free_disk
+
+# Files that are not complete yet: hidden ones beside their outputs, and those of dead processes.
+#
+# Each is locked as long as its process lives. What is not locked was left by a process that was
+# killed, and is removed when this user next writes into its folder.
+
+
+_NAME_PART = 40
+"""Symbols of an output's name in that of its temporary file, which must not become too long."""
+_MARK = "gpu-tools"
+_PATTERN = re.compile(rf"\..*\.{_MARK}-([0-9a-f]{{8}})-[a-z0-9_]{{8}}(\..*)?")
+_DAY = 86400.0
+"""Seconds after which what another machine left counts as left: not every network of disks tells
+one machine of the locks of another."""
+_ATTEMPTS = 100
+
+
+def new_file(target: Path, suffix: str | None = None) -> tuple[int, Path]:
+    """Make a hidden file beside an output, which no other process takes for its own."""
+    clear_leftovers(target.parent)
+    prefix = f".{target.name[:_NAME_PART]}.{_MARK}-{_machine()}-"
+    for _ in range(_ATTEMPTS):
+        handle, name = tempfile.mkstemp(
+            prefix=prefix, suffix=target.suffix if suffix is None else suffix, dir=target.parent
+        )
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(handle), os.lstat(name)):
+                break
+        except (BlockingIOError, FileNotFoundError):  # it was just taken for a leftover
+            pass
+        except OSError:  # there are no locks, so that nobody takes it for one
+            break
+        os.close(handle)
+    return handle, Path(name)
+
+
+@cache
+def clear_leftovers(folder: Path) -> None:
+    """Remove what processes of this user that are dead left in a folder; look once a process."""
+    with suppress(OSError):
+        with os.scandir(folder) as entries:
+            found = [(e.path, match[1]) for e in entries if (match := _PATTERN.fullmatch(e.name))]
+        for path, machine in found:
+            _remove_if_left(path, machine == _machine())
+
+
+def _remove_if_left(path: str, is_of_here: bool) -> None:
+    with suppress(OSError):
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            state = os.fstat(handle)
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            old = time.time() - state.st_mtime > _DAY
+            if state.st_uid == os.geteuid() and (is_of_here or old):
+                os.unlink(path)  # noqa: PTH108
+        finally:
+            os.close(handle)
+
+
+@cache
+def _machine() -> str:
+    return f"{zlib.crc32(socket.gethostname().encode()):08x}"
+
 
 STANDARD_STREAM = "-"
 _STANDARD_OUTPUT = (STANDARD_STREAM, "/dev/stdout")
@@ -52,12 +122,6 @@ def open_binary(path: str | os.PathLike) -> Iterator[BinaryIO]:
     """Open a plain or compressed file, or standard input for ``-``, for reading bytes.
 
     Compressions are gzip, bgzip, bzip2 and xz, known by the first bytes.
-
-    Raises
-    ------
-    InputError
-        If the file is missing or unreadable, or its compression is broken or cut short,
-        also when that shows only while reading.
     """
     try:
         with open_raw(path) as raw:
@@ -84,11 +148,6 @@ def open_text(path: str | os.PathLike) -> Iterator[BinaryIO]:
     """Open a text as `open_binary` does, without what programs put around its lines.
 
     A byte order mark is left out, and line ends of a carriage return alone become line feeds.
-
-    Raises
-    ------
-    InputError
-        As `open_binary`.
     """
     with open_binary(path) as stream:
         if stream.peek(len(codecs.BOM_UTF8)).startswith(codecs.BOM_UTF8):
@@ -114,15 +173,7 @@ class _LineFeeds(io.RawIOBase):
 
 
 def open_raw(path: str | os.PathLike) -> AbstractContextManager[BinaryIO]:
-    """Open an input for reading its bytes as they lie there, with its checks (see `open_binary`).
-
-    Raises
-    ------
-    InputError
-        If it is a device, or a stream that has been read already.
-    OSError
-        If it cannot be opened.
-    """
+    """Open an input's bytes as they are on disk, with the checks of `open_binary`."""
     if str(path) != STANDARD_STREAM:
         state = Path(path).stat()
         _check_first(path, state)
@@ -163,11 +214,6 @@ def read_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
 
     Byte order mark and line ends are as in `open_text`. A comment, or a line of several fields
     whose first is UTF-8, may hold Latin-1, as remarks in annotations do.
-
-    Raises
-    ------
-    InputError
-        As `open_binary`, and for another line that is not UTF-8.
     """
     foreign = OddItems("lines that are not UTF-8, read as Latin-1")
     with open_text(path) as stream:
@@ -243,11 +289,6 @@ def replaced_when_complete(path: str | os.PathLike) -> Iterator[Path]:
     When the block raises, the temporary file is removed and `path` stays as it was. That of a
     process that is killed is removed by the next one that writes into the folder. A device or
     a pipe cannot be replaced: its own path is given. A symbolic link stays one.
-
-    Raises
-    ------
-    OutputError
-        If the folder or the file cannot be written.
     """
     if is_stream(path):
         with _written_errors(path):

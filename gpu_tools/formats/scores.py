@@ -32,23 +32,7 @@ class ScoredRow(NamedTuple):
 
 
 def read_scores(path: str | os.PathLike) -> tuple[list[str], list[ScoredRow]]:
-    """Read a table of scores.
-
-    Parameters
-    ----------
-    path : str or PathLike
-        A table of ``spliced-align``, or of the workflow with its column ``method``.
-
-    Returns
-    -------
-    (list of str, list of ScoredRow)
-        Columns and rows, in the file's order.
-
-    Raises
-    ------
-    InputError
-        If a column is missing or a row is broken.
-    """
+    """Read a table of scores."""
     lines = read_lines(path)
     columns = next((line.split("\t") for _, line in lines), [])
     if not set(columns) >= _NEEDED:

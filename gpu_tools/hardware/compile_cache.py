@@ -1,162 +1,78 @@
-"""Numba's cache of compiled functions, and the loading of kernels, mended.
+"""The compile cache: a folder of compiled functions for one state of this package's sources.
 
-numba keeps what it compiled of a function in numbered files, and an index of them that it reads,
-extends and writes back. Importing this module mends the cache of the CPU, `secure` that of CUDA:
+Numba stores what it compiles of a function in numbered files, and an index of them that it reads,
+extends and writes back. It looks at a function's own file to see whether it has changed, although
+compiled code contains what it calls from other files; it trusts what it reads; and it has no lock.
+So this package's functions lie in a folder of their own, see `cache_folder`:
 
-- Two processes that compile a function for different types at the same time can give both the same
-  number: each may then read, now or later, what was compiled for the other's types, and compute
-  wrong results without an error. So processes hold a lock while they read or write.
-- An index or a compiled function that cannot be read is an error of numba's. It may be damaged, or
-  name a class that has been renamed. Here the function is compiled again. What cannot be stored,
-  on a full disk, is an error of numba's too. Here there is a warning.
-- numba writes the index before the function. A process that ends in between can leave an older
-  function under the new one's name. Here the older one is removed first.
-- numba compiles a function again if its own file has changed, although it contains what it calls
-  from other files. Here it does so if any file of the package has changed.
-- Processes that need a function at the same time each compile it. Here one does, the others wait.
-- numba looks in one folder, which it must be able to write. Here it also finds what is stored in a
-  package that cannot be written, such as that of a container's image, and stores what is missing in
-  a folder for temporary files if the home cannot be written either.
+- Its name holds a digest of all modules of the package, the processor and numba's version. So what
+  is stored there never changes, and other versions have folders of their own.
+- A process holds a lock while it compiles, and others wait: they find what it has stored.
+- A list has the size and checksum of every file. What does not fit, because it was damaged or a
+  process was killed before it had stored all, is removed before numba reads it.
 
-What numba compiles of functions that compiled functions call is in `inner_functions`.
-
-What was compiled of a CUDA kernel is loaded onto a GPU when it is first started there. numba-cuda
-looks whether that has been done and then does it, without a lock: of two threads that start a
-kernel at the same time both load it, and the second one fails.
+Numba tells of compiling by its events, which all this hangs on.
 """
 
 from __future__ import annotations
 
 import fcntl
+import gc
+import hashlib
+import json
 import logging
 import os
+import platform
+import shutil
+import threading
 import time
-from collections.abc import Callable
-from contextlib import nullcontext, suppress
-from functools import cache, partial, wraps
-from hashlib import sha256
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
 from pathlib import Path
-from threading import RLock
 from types import ModuleType
-from typing import TextIO
 
-from numba.core import caching
+from llvmlite import binding
+from numba import __version__ as numba_version
+from numba.core import event
 
 from gpu_tools.hardware.compiling import about_to_compile
-from gpu_tools.hardware.inner_functions import is_ours
 from gpu_tools.hardware.interrupts import deferred_interrupts
-from gpu_tools.hardware.own_files import private_folder
+from gpu_tools.hardware.own_files import checksum_of, private_folder
 
 _log = logging.getLogger(__name__)
 _PACKAGE = Path(__file__).parents[1]
-_WAIT_SECONDS = 300.0
-"""So long a process waits for another one that compiles the same function."""
-_POLL_SECONDS = 0.02
+NAMED = "NUMBA_CACHE_DIR"
+_LIST, _LOCK, WARMED = "checksums.json", "lock", "warm-up.txt"
+"""The list of files, the lock, and a record of what is compiled beforehand."""
+_LEAST_FREE = 1 << 26
+"""Bytes that the disk must have left for compiled code."""
+_OLD_SECONDS = 14 * 86_400
+"""A folder of another version that was not used for so long is removed."""
+_setting = threading.Lock()
 
 
-def secure(caching: ModuleType) -> None:
-    """Mend a cache of numba's, see above.
-
-    Parameters
-    ----------
-    caching : module
-        ``numba.core.caching`` or ``numba.cuda.core.caching``.
-    """
-    files, locator = caching.IndexDataCacheFile, caching._SourceFileBackedLocatorMixin
-    for owner, name, mend in (
-        (files, "load", _under_lock),
-        (files, "save", partial(_under_lock, needed=True)),
-        (files, "_load_index", partial(_unless_damaged, dict)),
-        (files, "_save_index", _without_old_data),
-        (files, "_load_data", partial(_unless_damaged, lambda: None)),
-        (locator, "get_source_stamp", _with_package),
-        (caching.Cache, "load_overload", _compiled_by_one),
-        (caching.Cache, "save_overload", _and_let_others),
-    ):
-        method = getattr(owner, name)
-        if not hasattr(method, "__wrapped__"):
-            setattr(owner, name, mend(method))
-    if not any(hasattr(each, "of_gpu_tools") for each in caching.CacheImpl._locator_classes):
-        caching.CacheImpl._locator_classes.append(_temporary_locator(caching))
-
-
-def _open_lock(path: str, how: int = fcntl.LOCK_EX) -> TextIO | None:
-    """Return a lock file that is held until it is closed, None where there can be none.
-
-    With ``LOCK_NB`` in `how` a lock that another process holds is a `BlockingIOError`.
-    """
-    try:
-        lock = open(path, "w")  # noqa: SIM115
-    except OSError:
-        return None
-    try:
-        fcntl.flock(lock, how)
-    except OSError as error:
-        lock.close()
-        if isinstance(error, BlockingIOError):
-            raise
-        return None  # a file system without locks
-    return lock
-
-
-def _under_lock(method, needed: bool = False):
-    """Mend a method so that one process at a time is in it; without a lock none writes."""
-
-    @wraps(method)
-    def locked(self, *arguments):
-        lock = _open_lock(f"{self._index_path}.lock")
-        if lock is None and needed:
-            return None
-        with lock or nullcontext():
-            return method(self, *arguments)
-
-    return locked
-
-
-def _unless_damaged(otherwise: Callable, method):
-    @wraps(method)
-    def read(self, *arguments):
+def stored_in_cache(function: Callable, jit: Callable, config: ModuleType, **options) -> Callable:
+    """Return a function as numba compiles it, stored in the compile cache if there can be one."""
+    folder = cache_folder()
+    if folder is None:
+        return jit(**options)(function)
+    with _setting:  # the folder of the user's own functions stays what it is
+        before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
         try:
-            return method(self, *arguments)
-        except OSError:
-            raise
-        except Exception:  # damaged files raise many kinds
-            return otherwise()
-
-    return read
-
-
-def _without_old_data(method):
-    """Mend the writing of an index, whose last entry is new: no older file has its name.
-
-    A process that ends before it has written the new one would leave other code under that name.
-    """
-
-    @wraps(method)
-    def save_index(self, overloads):
-        for name in list(overloads.values())[-1:]:
-            Path(self._data_path(name)).unlink(missing_ok=True)
-        return method(self, overloads)
-
-    return save_index
-
-
-def _with_package(method):
-    @wraps(method)
-    def stamp(self):
-        return package_stamp() if is_ours(self._py_file) else method(self)
-
-    return stamp
+            return jit(cache=True, **options)(function)
+        finally:
+            config.CACHE_DIR = before
 
 
 @cache
-def package_stamp() -> str:
+def package_digest() -> str:
     """Return a digest of the package's modules.
 
     The command line is left out: nothing that is compiled imports it. Times of files are left out
     too: archives and images round them.
     """
-    digest = sha256()
+    digest = hashlib.sha256()
     for folder, folders, files in os.walk(_PACKAGE):
         folders[:] = sorted(name for name in folders if name not in ("__pycache__", "cli"))
         for name in sorted(name for name in files if name.endswith(".py")):
@@ -165,159 +81,216 @@ def package_stamp() -> str:
     return digest.hexdigest()
 
 
-def processor() -> tuple:
-    """Return what compiled code of the CPU depends on: kind of processor, features, numba."""
-    from numba import __version__
-    from numba.core.registry import cpu_target
-
-    return (*cpu_target.target_context.codegen().magic_tuple(), __version__)
-
-
-def cache_folders() -> list[Path]:
-    """Return where compiled functions of this folder's modules are stored, then a shipped place.
-
-    Returns
-    -------
-    list of Path
-        The first one can be written. The other one is there if the package cannot be written.
-    """
-    kinds = caching.CacheImpl._locator_classes
-    found = (kind.from_function(cache_folders, __file__) for kind in kinds)
-    own = Path(next(each for each in found if each is not None).get_cache_path())
-    shipped = Path(__file__).parent / "__pycache__"
-    return [own] if _only_own() or own == shipped else [own, shipped]
+def folder_name() -> str:
+    """Return the name of the cache's folder: of these sources, this processor and this numba."""
+    features = binding.get_host_cpu_features().flatten()
+    processor = binding.get_host_cpu_name(), features, numba_version, platform.python_version()
+    parts = package_digest(), hashlib.sha256(repr(processor).encode()).hexdigest()
+    return "-".join(part[:16] for part in parts)
 
 
-def _only_own() -> bool:
-    """Tell whether the user says where compiled functions are."""
-    return bool(os.environ.get("NUMBA_CACHE_DIR"))
-
-
-def _compiled_by_one(method):
-    """Mend the search for a compiled function: if there is none, the caller is to compile it.
-
-    It holds a lock until it has stored the function; others wait for that.
-    """
-
-    @wraps(method)
-    def load(self, signature, target):
-        if not is_ours(self._impl.locator._py_file):
-            return method(self, signature, target)
-
-        def search():
-            found = None
-            with deferred_interrupts(), suppress(OSError):  # what cannot be read is compiled
-                found = method(self, signature, target)
-            return _of_package(self, signature, target) if found is None else found
-
-        found = search()
-        if found is None:
-            about_to_compile()
-            _wait_for_turn(self, signature)
-            found = search()
-            if found is not None:
-                _end_turn(self)
-        return found
-
-    return load
-
-
-def _of_package(self, signature, target):
-    """Return what is stored in the package's own folder, if the cache is elsewhere."""
-    folder = str(Path(self._impl.locator._py_file).parent / "__pycache__")
-    if _only_own() or folder == self._cache_path:
-        return None
-    own = self._cache_file
-    files = type(own)(folder, self._impl.filename_base, own._source_stamp)
-    with deferred_interrupts(), suppress(OSError):
-        data = files.load(self._index_key(signature, target.codegen()))
-        return None if data is None else self._impl.rebuild(target, data)
-
-
-def _wait_for_turn(self, signature) -> None:
-    """Hold the lock of a function and its types; after a while go on without it."""
-    if getattr(self, "_turn", None) is not None:
-        return
-    name = sha256(repr(signature).encode()).hexdigest()[:16]
-    path = f"{self._cache_file._index_path}.{name}.compiling"
-    deadline = time.monotonic() + _WAIT_SECONDS
-    while time.monotonic() < deadline:
-        try:
-            self._turn = _open_lock(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            time.sleep(_POLL_SECONDS)
-
-
-def _end_turn(self) -> None:
-    lock, self._turn = getattr(self, "_turn", None), None
-    if lock is not None:
-        with suppress(OSError):
-            Path(lock.name).unlink()
-        lock.close()
-
-
-def _and_let_others(method):
-    @wraps(method)
-    def save(self, *arguments):
-        try:
-            return method(self, *arguments)
-        except OSError as error:  # it is compiled, and needs no cache
-            _tell_not_stored(error.strerror)
-            return None
-        finally:
-            _end_turn(self)
-
-    return save
+def places() -> Iterator[Path]:
+    """Yield the folders in which the cache's folder may be, the first one that can be written."""
+    if named := os.environ.get(NAMED):
+        yield Path(named).absolute() / "gpu-tools"
+    with suppress(RuntimeError):  # there is no home
+        home = Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser()
+        yield home.absolute() / "gpu-tools"
+    yield private_folder()
 
 
 @cache
-def _tell_not_stored(why: str) -> None:
-    """Tell, once for each reason."""
-    _log.warning("compiled code cannot be stored (%s): the next run compiles it again", why)
+def cache_folder() -> Path | None:
+    """Return the folder of this process's compiled code, checked; None if there can be none.
 
-
-def _temporary_locator(caching: ModuleType) -> type:
-    """Return the class that finds a folder for functions of this package where numba finds none."""
-
-    class TemporaryLocator(caching._SourceFileBackedLocatorMixin, caching._CacheLocator):
-        of_gpu_tools = True
-
-        def __init__(self, py_func, py_file):
-            self._py_file, self._lineno = py_file, py_func.__code__.co_firstlineno
-            self._cache_path = str(private_folder() / self.get_suitable_cache_subpath(py_file))
-
-        def get_cache_path(self):
-            return self._cache_path
-
-        @classmethod
-        def from_function(cls, py_func, py_file):
-            return super().from_function(py_func, py_file) if is_ours(py_file) else None
-
-    return TemporaryLocator
-
-
-def load_one_by_one(library: type) -> None:
-    """Have a class of compiled kernels loaded onto GPUs by one thread at a time.
-
-    And have them stay there until the process ends. GPUs of one kind share what is loaded, and at
-    the end of Python it would be unloaded once for each of them, which crashes the process.
-
-    Parameters
-    ----------
-    library : type
-        ``CUDACodeLibrary`` of numba-cuda.
+    What lies in a folder that cannot be written, such as one of an image, is copied to one that
+    can be.
     """
-    loading, load = RLock(), library.get_cufunc
+    name, shipped = folder_name(), None
+    for place in places():
+        folder = place / name
+        if usable(folder):
+            if shipped is not None and not (folder / _LIST).exists():
+                with _locked(folder, fcntl.LOCK_EX), suppress(OSError):
+                    shutil.copytree(shipped, folder, dirs_exist_ok=True)
+            _repair(folder)
+            _remove_old(place, name)
+            return folder
+        if (folder / _LIST).exists():
+            shipped = folder
+    _log.warning("compiled code cannot be stored: the next run compiles it again")
+    return None
 
-    @wraps(load)
-    def loaded(self):
-        with loading:
-            function = load(self)
-        function.module._finalizer.atexit = False
-        return function
 
-    library.get_cufunc = loaded
+def usable(folder: Path) -> bool:
+    """Tell whether files can be written and locked in a folder, which is made."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if shutil.disk_usage(folder).free < _LEAST_FREE:
+            return False
+        with _locked(folder, fcntl.LOCK_SH):
+            os.utime(folder / _LOCK)  # it is in use
+            (folder / f"writable-{os.getpid()}-{threading.get_ident()}").touch()
+            (folder / f"writable-{os.getpid()}-{threading.get_ident()}").unlink()
+        return True
+    except OSError:
+        return False
 
 
-secure(caching)
+@contextmanager
+def _locked(folder: Path, how: int) -> Iterator[int]:
+    with (folder / _LOCK).open("a") as lock:
+        fcntl.flock(lock, how)
+        yield lock.fileno()
+
+
+def damaged(folder: Path) -> list[str]:
+    """Return the files of a cache that are not what was stored, or are not listed yet."""
+    known = listed(folder)
+    return [name for name, path in _files(folder) if _checksum(path) != known.get(name, [])[:2]]
+
+
+def _files(folder: Path) -> Iterator[tuple[str, Path]]:
+    """Yield numba's files: indexes and compiled code."""
+    for path in sorted(folder.glob("*/*.nb[ic]")):
+        yield str(path.relative_to(folder)), path
+
+
+def _checksum(path: Path) -> list[int] | None:
+    try:
+        return checksum_of(path)
+    except OSError:
+        return None
+
+
+def listed(folder: Path) -> dict[str, list[int]]:
+    """Return size, checksum and time of each file by name; a list that is damaged is empty."""
+    try:
+        content = json.loads((folder / _LIST).read_text(encoding="utf-8"))
+        return {name: [*map(int, numbers)] for name, numbers in content.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+def _repair(folder: Path) -> None:
+    """Remove damaged files, unless another process is about to add them to the list."""
+    if not damaged(folder):
+        return
+    with _locked(folder, fcntl.LOCK_EX):
+        known, wrong = listed(folder), damaged(folder)
+        (folder / WARMED).unlink(missing_ok=True)
+        for name in wrong:
+            path = folder / name
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+        if any(name in known for name in wrong):
+            _log.warning("%s: compiled code was damaged, and is compiled again", folder)
+
+
+def _list_files(folder: Path) -> None:
+    """Bring the list up to date after compiling; the caller holds the lock."""
+    known, found = listed(folder), {}
+    for name, path in _files(folder):
+        state = path.stat()
+        numbers = known.get(name)
+        if numbers is None or [numbers[0], numbers[2]] != [state.st_size, state.st_mtime_ns]:
+            numbers = [*checksum_of(path), state.st_mtime_ns]
+        found[name] = numbers
+    temporary = folder / f"{_LIST}.new"
+    temporary.write_text(json.dumps(found), encoding="utf-8")
+    temporary.replace(folder / _LIST)
+
+
+def _remove_old(place: Path, name: str) -> None:
+    """Remove folders of other versions that are not in use any more."""
+    with suppress(OSError):
+        for lock in place.glob(f"*-*/{_LOCK}"):
+            if lock.parent.name != name and time.time() - lock.stat().st_mtime > _OLD_SECONDS:
+                shutil.rmtree(lock.parent, ignore_errors=True)
+
+
+class _OneAtATime:
+    """Hears when numba looks for a compiled function, and when it compiles one.
+
+    Processes share the lock while they look, and hold it alone while they compile and store. Of
+    threads one does either.
+    """
+
+    def __init__(self):
+        self._threads, self._depth, self._lock = threading.RLock(), 0, None
+        self._alone = self._collects = False
+        self._deferral = ExitStack()
+
+    def on_start(self, event) -> None:
+        """Wait for the lock when numba takes its own, hold it alone when numba compiles."""
+        looks = event.kind.endswith("compiler_lock")
+        if looks:
+            self._threads.acquire()
+            self._depth += 1
+        try:
+            if self._depth == 1 and looks:
+                self._share()
+            if not self._alone and event.kind in _COMPILING:
+                self._hold_alone()
+        except BaseException:
+            if looks:
+                self.on_end(event)
+            raise
+
+    def on_end(self, event) -> None:
+        """List what was stored, and let others go on, when numba gives its lock back."""
+        if not event.kind.endswith("compiler_lock"):
+            return
+        try:
+            if self._depth == 1:
+                self._finish()
+        finally:
+            self._depth -= 1
+            self._threads.release()
+
+    def _share(self) -> None:
+        if (folder := cache_folder()) is not None:
+            with suppress(OSError):
+                self._lock = (folder / _LOCK).open("a")
+                fcntl.flock(self._lock, fcntl.LOCK_SH)
+        self._deferral.enter_context(deferred_interrupts())  # while code is loaded
+
+    def _hold_alone(self) -> None:
+        self._deferral.close()
+        self._alone, self._collects = True, gc.isenabled()
+        gc.disable()  # compiling makes little garbage in cycles, and many objects to look through
+        about_to_compile()
+        if self._lock is not None:
+            with suppress(OSError):
+                fcntl.flock(self._lock, fcntl.LOCK_EX)
+
+    def _finish(self) -> None:
+        (alone, self._alone), (lock, self._lock) = (self._alone, False), (self._lock, None)
+        if alone and self._collects:
+            gc.enable()
+        if lock is not None:
+            with lock, suppress(OSError):
+                if alone:
+                    _list_files(Path(lock.name).parent)
+        self._deferral.close()
+
+
+_COMPILING = "numba:compile", "numba-cuda:compiler_lock"
+"""The second one stands for kernels, of which numba-cuda tells no more."""
+_one_at_a_time = _OneAtATime()
+
+
+def listen(events: ModuleType, *kinds: str) -> None:
+    """Have processes compile one at a time what a library tells of by events of some kinds."""
+
+    class Listener(events.Listener):
+        def on_start(self, event):
+            _one_at_a_time.on_start(event)
+
+        def on_end(self, event):
+            _one_at_a_time.on_end(event)
+
+    for kind in kinds:
+        events.register(kind, Listener())
+
+
+listen(event, "numba:compiler_lock", "numba:compile")

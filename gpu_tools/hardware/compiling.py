@@ -10,16 +10,7 @@ _listeners: list[Callable[[], None]] = []
 
 @contextmanager
 def once_compiling(listener: Callable[[], None]) -> Iterator[None]:
-    """Have `listener` called within the block when code is missing from the compile cache, once.
-
-    It may compile the function, and others, in other processes: then they are in the cache when it
-    returns, and are not compiled again.
-
-    Parameters
-    ----------
-    listener : callable
-        Without arguments.
-    """
+    """Have `listener` called within the block when code is missing from the compile cache, once."""
     _listeners.append(listener)
     try:
         yield

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from gpu_tools.errors import DeviceError
-from gpu_tools.hardware.gpu_errors import described, is_of_gpu
+from gpu_tools.hardware.device import described, is_of_gpu
 
 if TYPE_CHECKING:
     from gpu_tools.hardware.device import Device
@@ -21,21 +21,7 @@ Item, Result = TypeVar("Item"), TypeVar("Result")
 def on_gpu_or_cpu(
     where: Device, on_gpu: Callable[[tuple[int, ...]], Result], on_cpu: Callable[[], Result]
 ) -> Result:
-    """Do work on GPUs or on the CPU; where a device may give way, on the CPU if a GPU fails.
-
-    Parameters
-    ----------
-    where : Device
-    on_gpu : callable
-        Does the work on the GPUs whose ordinals it receives.
-    on_cpu : callable
-        Does the same work, from its beginning.
-
-    Raises
-    ------
-    DeviceError
-        If a GPU fails and `where` does not give way to the CPU.
-    """
+    """Do work on GPUs or on the CPU; where a device may give way, on the CPU if a GPU fails."""
     if where.kind == "cpu":
         return on_cpu()
     try:

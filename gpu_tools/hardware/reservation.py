@@ -26,23 +26,6 @@ def reserved(specification: str) -> Iterator[str]:
     Locks lie in the folder that ``GPU_TOOLS_LOCKS`` names, by default one in the system's folder
     for temporary files; all users of a machine share them. The system drops a lock when its
     process ends, however it ends.
-
-    Parameters
-    ----------
-    specification : str
-        ``auto`` takes the first GPU that is free, else the CPU. ``cuda`` takes the first GPU that
-        is free, else it waits for the first; ``cuda:0,1`` waits for each of them.
-
-    Yields
-    ------
-    str
-        The specification of what is held: ``cpu``, or ``cuda:`` with ordinals. What ``auto`` holds
-        gives way to the CPU if it fails within the block.
-
-    Raises
-    ------
-    DeviceError
-        If CUDA is asked for and cannot be had, or a lock cannot be made.
     """
     device = resolve(specification)
     if device.kind == "cpu":
@@ -63,25 +46,13 @@ def reserved(specification: str) -> Iterator[str]:
 
 
 def is_held(gpu: Gpu) -> bool:
-    """Return whether a process holds a GPU at this moment.
-
-    Raises
-    ------
-    DeviceError
-        If its lock cannot be opened.
-    """
+    """Return whether a process holds a GPU at this moment."""
     with ExitStack() as held:
         return not _locked(held, gpu, fcntl.LOCK_NB)
 
 
 def lock_folder() -> Path:
-    """Return the folder of the locks, and make it if it is missing.
-
-    Raises
-    ------
-    DeviceError
-        If it cannot be made.
-    """
+    """Return the folder of the locks, and make it if it is missing."""
     return _folder()
 
 

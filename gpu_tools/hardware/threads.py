@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Lock
 from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_tools.hardware.compiled import njit
 
 Result = TypeVar("Result")
 
@@ -13,22 +19,7 @@ Result = TypeVar("Result")
 def map_on_threads(
     threads: int, function: Callable[..., Result], *iterables: Iterable
 ) -> list[Result]:
-    """Call a function with each item, on several threads, and return the results in order.
-
-    Parameters
-    ----------
-    threads : int
-        Threads that work at the same time. With one, the calling thread does the work.
-    function : callable
-        Compiled functions that release Python's lock run side by side.
-    *iterables : iterable
-        As for `map`; of equal length.
-
-    Returns
-    -------
-    list
-        The results in the order of the items. What a call raises is raised here.
-    """
+    """Call a function with each item, on several threads, and return the results in order."""
     calls = list(zip(*iterables, strict=True))
     threads = min(threads, len(calls))
     if threads <= 1:
@@ -56,3 +47,130 @@ def map_on_threads(
 def _drop(items: Iterator) -> None:
     """Take all items that are left."""
     deque(items, maxlen=0)
+
+
+# Groups within a limit, and shares of several GPUs.
+
+
+T = TypeVar("T")
+
+
+def assigned(cells: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
+    """Assign cases to GPUs, the largest first, each to the GPU with the least work so far."""
+    order = np.argsort(-cells, kind="stable")
+    gpus = _least_loaded(cells[order], count)
+    return [order[gpus == gpu] for gpu in range(count)]
+
+
+@njit(cache=True, nogil=True)
+def _least_loaded(cells, count):
+    """Return the GPU that takes each case."""
+    loads, gpus = np.zeros(count, dtype=np.int64), np.empty(len(cells), dtype=np.int64)
+    for k in range(len(cells)):
+        gpus[k] = np.argmin(loads)
+        loads[gpus[k]] += cells[k]
+    return gpus
+
+
+def shares(cells: list[int], count: int) -> list[list[int]]:
+    """Return the same as `assigned`, as lists."""
+    return [own.tolist() for own in assigned(np.array(cells, dtype=np.int64), count)]
+
+
+def within_limit(
+    items: Iterable[T], size_of: Callable[[T], int], limit: float
+) -> Iterator[list[T]]:
+    """Group what comes in, in its order, so that no group of several is larger than the limit."""
+    batch, used = [], 0
+    for item in items:
+        size = size_of(item)
+        if batch and used + size > limit:
+            yield batch
+            batch, used = [], 0
+        batch.append(item)
+        used += size
+    if batch:
+        yield batch
+
+
+# Prefetch: a thread makes the next items while the present one is worked on.
+
+
+Item = TypeVar("Item")
+
+
+def prefetch(made: Iterator[Item], count: int) -> Iterator[Item]:
+    """Have a thread make items before they are asked for; it begins at once."""
+    maker = ThreadPoolExecutor(1, "prefetch")
+    waiting = deque(maker.submit(next, made, None) for _ in range(count))
+    return _taken(maker, waiting, made)
+
+
+def _taken(maker: ThreadPoolExecutor, waiting: deque[Future], made) -> Iterator:
+    try:
+        while (item := waiting.popleft().result()) is not None:
+            waiting.append(maker.submit(next, made, None))
+            yield item
+    finally:
+        maker.shutdown(cancel_futures=True)
+
+
+# Progress within a case: cells that threads and compiled functions have done so far.
+
+
+CELLS_PER_REPORT = 1 << 28
+"""Progress is reported after so many cells of a case: some tenths of a second of one core."""
+SECONDS_PER_LOOK = 0.5
+"""How often the counter of a compiled function is read."""
+
+
+class CaseProgress:
+    """Reports how many cells of a case are done; threads may share it.
+
+    Parameters
+    ----------
+    cells : int
+        Nominal cells of the case: the sum of what is reported.
+    done : callable
+        Called with the number of cells that are done since its last call.
+    least : int
+        About so many cells are reported at a time.
+    """
+
+    def __init__(self, cells: int, done: Callable[[int], None], least: int = CELLS_PER_REPORT):
+        self.left, self.done, self.new, self.least, self.lock = cells, done, 0, least, Lock()
+
+    def add(self, cells: int) -> None:
+        """Count cells of a sweep."""
+        with self.lock:
+            self.new += cells
+            if self.new >= self.least:
+                self._report(self.new)
+
+    def finish(self) -> None:
+        """Report all cells that are left: the case is done."""
+        with self.lock:
+            self._report(self.left)
+
+    def _report(self, cells: int) -> None:
+        cells = min(cells, self.left)
+        self.left, self.new = self.left - cells, 0
+        if cells:
+            self.done(cells)
+
+
+def watched(
+    call: Callable[[NDArray[np.int64]], Result], done: Callable[[int], None]
+) -> Result:  # fmt: skip
+    """Call a function that takes long, and report what it counts while it works."""
+    counter, seen = np.zeros(1, dtype=np.int64), 0
+    with ThreadPoolExecutor(1, "gpu-tools") as pool:
+        working = pool.submit(call, counter)
+        while not working.done():
+            try:
+                working.exception(SECONDS_PER_LOOK)
+            except TimeoutError:
+                now = int(counter[0])
+                done(now - seen)
+                seen = now
+        return working.result()

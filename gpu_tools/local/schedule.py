@@ -8,13 +8,10 @@ from functools import partial
 from itertools import islice, repeat
 from typing import NamedTuple
 
-from gpu_tools.hardware.batches import within_limit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.device import Device
 from gpu_tools.hardware.gpu_faults import on_gpu_or_cpu
-from gpu_tools.hardware.prefetch import prefetch
-from gpu_tools.hardware.progress import CaseProgress
-from gpu_tools.hardware.threads import map_on_threads
+from gpu_tools.hardware.threads import CaseProgress, map_on_threads, prefetch, within_limit
 from gpu_tools.local import problem as problems
 from gpu_tools.local.cpu import score_pass as cpu
 from gpu_tools.local.problem import USUAL_SIZES, Problem, SearchSizes, Threshold

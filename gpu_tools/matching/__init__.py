@@ -1,6 +1,5 @@
 """Approximate and exact matching of many patterns in texts of any size."""
 
-import gpu_tools.hardware.compile_cache  # noqa: F401  (compiled functions on disk: one process at a time)
 from gpu_tools.matching.api import match_approximate, match_exact, scan_approximate, scan_exact
 from gpu_tools.matching.pattern import Pattern, PatternSet
 from gpu_tools.model.alphabets import ALPHABETS, Alphabet

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from gpu_tools.errors import InputError
 from gpu_tools.hardware.device import Device, cpu_threads, resolve
 from gpu_tools.hardware.gpu_faults import GpuUntilItFails
-from gpu_tools.hardware.prefetch import prefetch
-from gpu_tools.hardware.progress import CaseProgress
+from gpu_tools.hardware.threads import CaseProgress, prefetch
 from gpu_tools.matching import approximate, seeds, text_blocks
 from gpu_tools.matching.cpu.approximate import Finder
 from gpu_tools.matching.cpu.exact import Searcher

@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError, ScoringError
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.matching.pattern import Probe

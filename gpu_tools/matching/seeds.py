@@ -13,9 +13,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.matching.approximate import cell
 from gpu_tools.matching.cpu.approximate import Finder

@@ -66,23 +66,7 @@ class Alphabet:
         return encode_symbols(symbols, table, self.expected)
 
     def pair_costs(self, letters: str, costs: NDArray[np.int64], other: int) -> NDArray[np.int64]:
-        """Return the costs of all pairs, for `EditCosts`, from those of letters.
-
-        Parameters
-        ----------
-        letters : str
-            Letters that stand for one code each, such as A, C, G and T, but not N.
-        costs : ndarray of int, shape (len(letters), len(letters))
-            Of aligning a pattern's letter, the row, to a text's, the column. A class of letters
-            costs what the cheapest of its members does.
-        other : int
-            Cost of a pair that `costs` lacks and that does not match.
-
-        Raises
-        ------
-        InputError
-            For a letter that stands for several codes or for none, and for a negative cost.
-        """
+        """Return the costs of all pairs, for `EditCosts`, from those of letters."""
         symbols = self.pattern_table[np.frombuffer(letters.encode(), dtype=np.uint8)]
         known = symbols < len(self.matches)
         known[known] = self.matches[symbols[known]].sum(axis=1) == 1

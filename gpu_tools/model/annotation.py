@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
-from gpu_tools.model.sequences import Sequence
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_tools.model.exon_set import EXON_TYPES
+from gpu_tools.model.sequences import Sequence, decode, reverse_complement
 
 
 @dataclass(frozen=True)
@@ -55,3 +61,89 @@ class AnnotatedSequence:
 
     sequence: Sequence
     coding: tuple[CodingSequence, ...]
+
+
+# Annotated strands in reading direction, as models are estimated from them.
+
+
+@dataclass(frozen=True)
+class ReadingStrand:
+    """One strand in reading direction, what transcripts share counted once.
+
+    Attributes
+    ----------
+    codes : ndarray of uint8, shape (n,)
+        Encoded sequence.
+    acceptors, donors, starts : ndarray of int64
+        Edges at sites.
+    readings : tuple of (int, int, int)
+        Start, end without a stop codon, and phase of the coding segments.
+    exons : tuple of (int, int, int)
+        Start, end and type (index into `EXON_TYPES`) of the complete segments.
+    introns : tuple of (int, int, int)
+        Start and end of the introns, and the phase of the segment behind.
+    """
+
+    codes: NDArray[np.uint8]
+    acceptors: NDArray[np.int64]
+    donors: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    readings: tuple[tuple[int, int, int], ...]
+    exons: tuple[tuple[int, int, int], ...]
+    introns: tuple[tuple[int, int, int], ...]
+
+    @property
+    def distinct_introns(self) -> list[tuple[int, int]]:
+        """Start and end of the introns, those that differ only in phase once."""
+        return sorted({(start, end) for start, end, _ in self.introns})
+
+
+def strands_of(record: AnnotatedSequence) -> list[ReadingStrand]:
+    """Return the forward strand of an annotated sequence and the reverse one, as they are read."""
+    codes = record.sequence.codes
+    mirrored = reverse_complement(codes)
+    forward = [coding for coding in record.coding if coding.strand == "+"]
+    reverse = [_mirrored(coding, len(codes)) for coding in record.coding if coding.strand == "-"]
+    return [_strand(codes, forward), _strand(mirrored, reverse)]
+
+
+def _mirrored(coding: CodingSequence, n: int) -> CodingSequence:
+    segments = (replace(s, start=n - s.end, end=n - s.start) for s in coding.segments)
+    return replace(coding, strand="+", segments=tuple(segments))
+
+
+def _strand(codes: NDArray[np.uint8], coding: list[CodingSequence]) -> ReadingStrand:
+    inner = [(c.segments[:-1], c.segments[1:]) for c in coding]
+    first = [c.segments[0] for c in coding if not c.segments[0].partial]
+    introns = {
+        (one.end, other.start, other.phase) for c in coding for one, other in pairwise(c.segments)
+    }
+    return ReadingStrand(
+        codes,
+        _distinct(s.start for _, following in inner for s in following),
+        _distinct(s.end for preceding, _ in inner for s in preceding),
+        _distinct(s.start for s in first if decode(codes[s.start : s.start + 3]) == "ATG"),
+        tuple(sorted({_reading(s, c) for c in coding for s in c.segments})),
+        tuple(sorted({exon for c in coding for exon in _complete(c)})),
+        tuple(sorted(introns)),
+    )
+
+
+def _distinct(positions: Iterable[int]) -> NDArray[np.int64]:
+    return np.array(sorted(set(positions)), dtype=np.int64)
+
+
+def _reading(segment: CodingSegment, coding: CodingSequence) -> tuple[int, int, int]:
+    """Return start, end without the stop codon, and phase."""
+    ends = segment is coding.segments[-1] and not segment.partial
+    end = max(segment.end - 3, segment.start) if ends else segment.end
+    return segment.start, end, segment.phase
+
+
+def _complete(coding: CodingSequence) -> Iterator[tuple[int, int, int]]:
+    """Yield the segments that are exons of a known type."""
+    last = len(coding.segments) - 1
+    for k, segment in enumerate(coding.segments):
+        if not segment.partial:
+            name = "Sngl" if last == 0 else {0: "Init", last: "Term"}.get(k, "Intr")
+            yield segment.start, segment.end, EXON_TYPES.index(name)

@@ -34,20 +34,7 @@ _MOST_MIB = 64
 def load_json(
     name_or_path: str | PathLike, folder: Path, kind: str, build: Callable[[Any], Built]
 ) -> Built:
-    """Load a model from JSON: `name_or_path` is a model shipped in `folder`, or a file.
-
-    Parameters
-    ----------
-    kind : str
-        What such a model is called in messages.
-    build : callable
-        Makes the model of the file's content; raises `InputError`.
-
-    Raises
-    ------
-    InputError
-        If there is no such file, it is no JSON, or `build` refuses it.
-    """
+    """Load a model from JSON: `name_or_path` is a model shipped in `folder`, or a file."""
     shipped = folder / f"{name_or_path}.json"
     is_name = Path(name_or_path).name == str(name_or_path)
     path = shipped if is_name and os.path.isfile(shipped) else Path(name_or_path)  # noqa: PTH113
@@ -58,14 +45,7 @@ def load_json(
 
 
 def parse_json(text: str, expected: str | None = None) -> Any:
-    """Return what a text in JSON holds.
-
-    Raises
-    ------
-    InputError
-        If it is no JSON, or holds what has no meaning here: infinities, numbers of thousands of
-        digits, hundreds of brackets within each other.
-    """
+    """Return what a text in JSON holds."""
     try:
         return json.loads(text, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:

@@ -38,18 +38,6 @@ def interval_of(alignment: SplicedAlignment) -> tuple[int, int]:
 def best_targets(alignments: Iterable[SplicedAlignment]) -> list[SharedLocus]:
     """Group chains into loci, each with its best target.
 
-    Parameters
-    ----------
-    alignments : iterable of SplicedAlignment
-        Those to choose from, say the accepted ones; without a chain they are left out.
-
-    Returns
-    -------
-    list of SharedLocus
-        By base in the order of first appearance, then start, then strand.
-
-    Notes
-    -----
     Chains are taken by falling score, equal ones in their order. One that overlaps no locus so far
     makes a new one; otherwise it joins the best locus of its base and strand that it overlaps, and
     does not widen it. So a long poor chain does not make one locus of two.
@@ -66,19 +54,7 @@ def best_targets(alignments: Iterable[SplicedAlignment]) -> list[SharedLocus]:
 
 
 def best_loci(alignments: Iterable[SplicedAlignment]) -> list[tuple[SplicedAlignment, ...]]:
-    """Rank the loci of each target.
-
-    Parameters
-    ----------
-    alignments : iterable of SplicedAlignment
-        Those to choose from; without a chain they are left out.
-
-    Returns
-    -------
-    list of tuple of SplicedAlignment
-        For each target, in the order of first appearance, its chains by falling score, equal ones
-        in their order. A chain that overlaps a better one of its target is left out.
-    """
+    """Rank the loci of each target."""
     by_target: dict[str, list[SplicedAlignment]] = {}
     for alignment in alignments:
         if alignment.chain:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from gpu_tools.errors import InputError
@@ -77,11 +77,6 @@ class Locus(NamedTuple):
         That is what ``locus=NAME:START-END`` in the description says, else what a name of the form
         NAME:START-END says, each only if `length` is END - START + 1. Any other sequence is a
         record of its own. ``record_length=N`` in the description is the record's length.
-
-        Raises
-        ------
-        InputError
-            If the locus ends behind its record.
         """
         for locus in _stated(name, description):
             if locus.end - locus.start == length:
@@ -280,3 +275,92 @@ def _record_length(record: str, known: set[int], last_end: int) -> int:
             record, last_end,
         )  # fmt: skip
     return known.pop() if known else last_end
+
+
+# Windows of a genome in which a target may have a gene.
+
+
+class SeedHit(NamedTuple):
+    """A stretch of a genome that resembles one of a target, without a gap.
+
+    Attributes
+    ----------
+    start, end : int
+        Nucleotides on the record's forward strand.
+    first, last : int
+        From its first symbol of the target to behind its last one.
+    """
+
+    start: int
+    end: int
+    first: int
+    last: int
+
+
+class SeedChain(NamedTuple):
+    """Words that a target and a genome share one behind the other: what a search found in a window.
+
+    Attributes
+    ----------
+    start, end : int
+        From its first nucleotide to behind its last one, on the record's forward strand.
+    score : int
+    low, high : int
+        The window that it would have if no long intron lay at either end of the gene.
+    seed : SeedHit, optional
+        Its best stretch without a gap.
+    """
+
+    start: int
+    end: int
+    score: int
+    low: int
+    high: int
+    seed: SeedHit | None = None
+
+
+@dataclass(frozen=True, order=True)
+class SearchWindow:
+    """A stretch of a genome that a search hands on for exact alignment.
+
+    Parameters
+    ----------
+    target : int
+        Position of the target among those searched, from 0.
+    record : int
+        Position of the record in the genome, from 0.
+    strand : str
+        ``+`` or ``-``.
+    start, end : int
+        0-based half-open on the record's forward strand.
+    score : int
+        What the search found there; it ranks the windows of one target.
+    chains : tuple of SeedChain
+        What the search found there; empty if that is not known.
+    """
+
+    target: int
+    record: int
+    strand: str
+    start: int
+    end: int
+    score: int
+    chains: tuple[SeedChain, ...] = field(default=(), compare=False)
+
+    def __len__(self) -> int:
+        return self.end - self.start
+
+    def part(self, start: int, end: int) -> SearchWindow:
+        """Return the window of the same target from `start` to `end`."""
+        return replace(self, start=start, end=end)
+
+    @property
+    def near(self) -> SearchWindow:
+        """The part that its best chain needs without long introns, or all of it."""
+        best = self.best
+        return self.part(max(best.low, self.start), min(best.high, self.end)) if best else self
+
+    @property
+    def best(self) -> SeedChain | None:
+        """The best of its chains, the first one of equals; None if no chain is known."""
+        return max(self.chains, key=lambda chain: chain.score, default=None)

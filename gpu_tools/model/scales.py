@@ -59,13 +59,7 @@ class Scale:
         return table
 
     def values(self, symbols: bytes) -> NDArray[np.int32]:
-        """Return the scores of symbols, in either case, as multiples of ``10**-places``.
-
-        Raises
-        ------
-        InputError
-            For a symbol, or a pair of them, without a score; its ``position`` is 1-based.
-        """
+        """Return the scores of symbols, in either case, as multiples of ``10**-places``."""
         upper = np.frombuffer(symbols.upper(), dtype=np.uint8)
         if self._table.ndim == 1:
             values = self._table[upper]

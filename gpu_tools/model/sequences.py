@@ -46,48 +46,19 @@ COMPLEMENT = np.array([3, 2, 1, 0, OTHER], dtype=np.uint8)
 
 
 def encode(symbols: str | bytes) -> NDArray[np.uint8]:
-    """Encode nucleotide symbols.
-
-    Parameters
-    ----------
-    symbols : str or bytes
-        IUPAC nucleotide letters in either case; U counts as T.
-
-    Returns
-    -------
-    ndarray of uint8, shape (n,)
-        0 to 3 for A, C, G, T; `OTHER` for every ambiguity code.
-
-    Raises
-    ------
-    InputError
-        For any other symbol; its ``position`` is 1-based.
-    """
+    """Encode nucleotide symbols."""
     return encode_symbols(symbols, _ENCODING, "IUPAC nucleotide letters")
 
 
 def encode_protein(symbols: str | bytes) -> NDArray[np.uint8]:
-    """Encode amino acid letters, ``*`` among them, in either case; see `AMINO_ACIDS`.
-
-    Raises
-    ------
-    InputError
-        For any other symbol; its ``position`` is 1-based.
-    """
+    """Encode amino acid letters, ``*`` among them, in either case; see `AMINO_ACIDS`."""
     return encode_symbols(symbols, _PROTEIN_ENCODING, "letters of amino acids")
 
 
 def encode_symbols(
     symbols: str | bytes, table: NDArray[np.uint8], expected: str
 ) -> NDArray[np.uint8]:
-    """Return the code of each symbol, uint8, by a table of 256; see `encoding_table`.
-
-    Raises
-    ------
-    InputError
-        For a symbol whose code is `ILLEGAL`; it has the 1-based ``position``, and `expected`, the
-        legal symbols in words.
-    """
+    """Return the code of each symbol, uint8, by a table of 256; see `encoding_table`."""
     raw = symbols if isinstance(symbols, bytes) else symbols.encode("utf-8")
     codes, to_code = np.empty(len(raw), dtype=np.uint8), table.tobytes()
     for low in range(0, len(raw), _PART):

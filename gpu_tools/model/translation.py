@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
+from itertools import product
+
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.model.sequences import OTHER, encode_protein
+from gpu_tools.errors import ScoringError
+from gpu_tools.model.sequences import OTHER, encode, encode_protein
 
 _GENETIC_CODE = b"KNKNTTTTRSRSIIMIQHQHPPPPRRRRLLLLEDEDAAAAGGGGVVVV*Y*YSSSS*CWCLFLFX"
 """The standard code in the order AAA, AAC, AAG, AAT, ACA ...; X for an ambiguous codon."""
@@ -17,18 +21,7 @@ _STOP, _START = encode_protein(b"*M")
 
 
 def translate(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Translate a sequence from its first nucleotide on.
-
-    Parameters
-    ----------
-    codes : ndarray of uint8, shape (n,)
-        Encoded nucleotides; those behind the last whole codon are left out.
-
-    Returns
-    -------
-    ndarray of uint8, shape (n // 3,)
-        Encoded amino acids, ``*`` for a stop, X for a codon with an ambiguity code.
-    """
+    """Translate a sequence from its first nucleotide on."""
     codons = codes[: len(codes) // 3 * 3].reshape(-1, 3).astype(np.int64)
     numbers = codons @ np.array([16, 4, 1])
     numbers[(codons == OTHER).any(axis=1)] = _UNKNOWN_CODON
@@ -39,17 +32,6 @@ def longest_frame(codes: NDArray[np.uint8]) -> tuple[int, int]:
     """Return where the longest open reading frame of the forward strand lies.
 
     A frame runs from an ATG to the next stop, or to the last whole codon if there is none.
-
-    Parameters
-    ----------
-    codes : ndarray of uint8, shape (n,)
-        Encoded nucleotides.
-
-    Returns
-    -------
-    start, end : int
-        The frame is ``codes[start:end]``, its stop codon included; equal if there is no ATG.
-        Ties: of the most amino acids, the frame that begins first.
     """
     frames = (
         (end - start, -(3 * start + frame))
@@ -64,18 +46,7 @@ def longest_frame(codes: NDArray[np.uint8]) -> tuple[int, int]:
 
 
 def longest_protein(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return the protein of the longest open reading frame, see `longest_frame`.
-
-    Parameters
-    ----------
-    codes : ndarray of uint8, shape (n,)
-        Encoded nucleotides.
-
-    Returns
-    -------
-    ndarray of uint8, shape (k,)
-        Encoded amino acids without the stop, empty if there is no ATG.
-    """
+    """Return the protein of the longest open reading frame, see `longest_frame`."""
     start, end = longest_frame(codes)
     acids = translate(codes[start:end])
     return acids[:-1] if acids.size and acids[-1] == _STOP else acids
@@ -91,3 +62,72 @@ def _open_frames(acids: NDArray[np.uint8]) -> list[tuple[int, int]]:
 
 
 STOP_CODONS = ("TAA", "TAG", "TGA")
+
+
+# Genetic codes by their numbers at NCBI: the amino acid of each codon.
+
+
+STANDARD = 1
+_DIFFERENCES = {
+    1: "",
+    2: "AGA* AGG* ATAM TGAW",
+    3: "ATAM CTAT CTCT CTGT CTTT TGAW",
+    4: "TGAW",
+    5: "AGAS AGGS ATAM TGAW",
+    6: "TAAQ TAGQ",
+    9: "AAAN AGAS AGGS TGAW",
+    10: "TGAC",
+    11: "",
+    12: "CTGS",
+    13: "AGAG AGGG ATAM TGAW",
+    14: "AAAN AGAS AGGS TAAY TGAW",
+    15: "TAGQ",
+    16: "TAGL",
+    21: "AAAN AGAS AGGS ATAM TGAW",
+    22: "TCA* TAGL",
+    23: "TTA*",
+    24: "AGAS AGGK TGAW",
+    25: "TGAG",
+    26: "CTGA",
+    29: "TAAY TAGY",
+    30: "TAAE TAGE",
+    33: "AGAS AGGK TAAY TGAW",
+}
+"""What differs from the standard code: codon and amino acid, ``*`` for a stop.
+
+Codes 27, 28 and 31, in which a codon is both a stop and an amino acid, are left out. Source:
+A. Elzanowski, J. Ostell, "The genetic codes", NCBI.
+"""
+GENETIC_CODES = tuple(_DIFFERENCES)
+_X = encode_protein(b"X")[0]
+
+
+@cache
+def amino_acids(code: int = STANDARD) -> NDArray[np.uint8]:
+    """Return the amino acid of each word of three nucleotide codes."""
+    if code not in _DIFFERENCES:
+        raise ScoringError(f"genetic code {code}; expected one of {GENETIC_CODES}")
+    table = np.full((OTHER + 1,) * 3, _X, dtype=np.uint8)
+    table[:OTHER, :OTHER, :OTHER] = STANDARD_CODE.reshape(OTHER, OTHER, OTHER)
+    for difference in _DIFFERENCES[code].split():
+        table[tuple(encode(difference[:3]))] = encode_protein(difference[3])[0]
+    for word in product(range(OTHER + 1), repeat=3):
+        if OTHER in word:
+            table[word] = _common(table, word)
+    table.flags.writeable = False
+    return table
+
+
+def _common(table: NDArray[np.uint8], word: tuple[int, ...]) -> int:
+    """Return the amino acid of all codons that a word with ambiguity codes may be."""
+    choices = [range(OTHER) if symbol == OTHER else (symbol,) for symbol in word]
+    found = {int(table[codon]) for codon in product(*choices)}
+    return found.pop() if len(found) == 1 else int(_X)
+
+
+@cache
+def stop_codons(code: int = STANDARD) -> tuple[str, ...]:
+    """Return the stop codons of a genetic code."""
+    table, stop = amino_acids(code), encode_protein(b"*")[0]
+    words = product("ACGT", repeat=3)
+    return tuple("".join(word) for word in words if table[tuple(encode("".join(word)))] == stop)

@@ -2,13 +2,115 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
+from xml.etree import ElementTree
 
-from gpu_tools.report.igv import TRACKS
+import vl_convert
+
+from gpu_tools.errors import OutputError
+from gpu_tools.formats.files import open_output, replaced_when_complete
+
+# A session of the Integrative Genomics Viewer (IGV): genome, annotation and chains.
+
+
+PathLike = str | os.PathLike
+SESSION_VERSION = "8"
+"""Of the format of sessions."""
+TRACKS = (".gff3", ".gtf", ".bed", ".bam")
+"""Suffixes of files that IGV shows."""
+_OF_BAM = "org.broad.igv.sam.AlignmentTrack"
+_COLOURS = {"site_": "213,94,0", "protein_": "0,158,115", "best": "0,114,178", "": "74,85,96"}
+"""Of tracks, by how their names begin; those that this project does not make are grey."""
+
+
+def write_session(
+    path: PathLike,
+    genome: PathLike | None,
+    tracks: Iterable[Path],
+    locus: str = "",
+) -> None:
+    """Write a session for IGV; it names files relative to itself."""
+    folder = Path(path).resolve().parent
+    attributes = {"version": SESSION_VERSION, "locus": locus or "All"}
+    if genome is not None:
+        attributes["genome"] = _beside(Path(genome), folder)
+    session = ElementTree.Element("Session", attributes)
+    resources = ElementTree.SubElement(session, "Resources")
+    alignments = ElementTree.SubElement(session, "Panel", {"name": "Alignments"})
+    features = ElementTree.SubElement(session, "Panel", {"name": "FeaturePanel"})
+    for track in tracks:
+        panel = alignments if track.suffix == ".bam" else features
+        _add(resources, panel, track, _beside(track, folder))
+    ElementTree.indent(session)
+    with open_output(path) as stream:
+        stream.write('<?xml version="1.0" encoding="UTF-8" standalone="no"?>\n')
+        stream.write(ElementTree.tostring(session, encoding="unicode") + "\n")
+
+
+def _add(resources, panel, track: Path, name: str) -> None:
+    # no index is named: IGV finds it beside the file, and looks elsewhere for a relative path of it
+    attributes = {"path": name, "type": track.suffix.lstrip(".").lower()}
+    ElementTree.SubElement(resources, "Resource", attributes)
+    colour = next(c for prefix, c in _COLOURS.items() if track.name.startswith(prefix))
+    shown = {"id": name, "name": track.name, "visible": "true", "displayMode": "EXPANDED"}
+    kind = {"clazz": _OF_BAM} if track.suffix == ".bam" else {"color": colour}
+    ElementTree.SubElement(panel, "Track", shown | kind)
+
+
+def _beside(path: Path, folder: Path) -> str:
+    """Return a path relative to a folder, with slashes."""
+    return Path(os.path.relpath(path.resolve(), folder)).as_posix()
+
+
+# Figures as files: SVG, PNG and Vega-Lite.
+
+
+_UNSAFE = re.compile(r"[^0-9A-Za-z._-]+")
+_PNG_SCALE = 2
+
+
+def write_figures(folder: str | Path, figures: dict[str, dict]) -> None:
+    """Write each figure as SVG, PNG and Vega-Lite's JSON."""
+    folder = Path(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be written ({error.strerror})") from None
+    names = _file_names(list(figures))
+    for name, specification in figures.items():
+        _write(folder / names[name], specification)
+
+
+def _file_names(names: list[str]) -> dict[str, str]:
+    """Return names of files by names of figures, with a number where another one has it."""
+    found: dict[str, str] = {}
+    for name in names:
+        safe = _UNSAFE.sub("_", name)
+        numbered = (f"{safe}_{k}" for k in range(2, len(names) + 2))
+        free = (candidate for candidate in (safe, *numbered) if candidate not in found.values())
+        found[name] = next(free)
+    return found
+
+
+def _write(stem: Path, specification: dict) -> None:
+    write_svg(f"{stem}.svg", specification)
+    with replaced_when_complete(f"{stem}.png") as temporary:
+        temporary.write_bytes(vl_convert.vegalite_to_png(specification, scale=_PNG_SCALE))
+    with open_output(f"{stem}.vl.json") as stream:
+        json.dump(specification, stream)
+
+
+def write_svg(path: str | Path, specification: dict) -> None:
+    """Write a figure as SVG."""
+    with open_output(path) as stream:
+        stream.write(vl_convert.vegalite_to_svg(specification))
+
 
 _MEANINGS = {
     "scores.tsv": "all cases, a row each and method",
@@ -57,22 +159,7 @@ class Picture(NamedTuple):
 
 
 def linked_files(folder: Path, others: Iterable[Path], page: Path) -> list[LinkedFile]:
-    """Return the files that a page links to.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the results.
-    others : iterable of Path
-        Further files.
-    page : Path
-        The page; addresses are relative to its folder.
-
-    Returns
-    -------
-    list of LinkedFile
-        Those that exist.
-    """
+    """Return the files that a page links to."""
     known = [folder / name for name in _MEANINGS]
     known += [path for name in _FOLDERS for path in sorted((folder / name).glob("*.*"))]
     paths = dict.fromkeys(path for path in (*known, *others) if path.is_file())
@@ -100,18 +187,7 @@ def _size(path: Path) -> str:
 
 
 def pictures(folder: Path) -> list[Picture]:
-    """Return the figures of segments and local alignments.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the results.
-
-    Returns
-    -------
-    list of Picture
-        The first `_MOST_PICTURES` that are not too large for a page.
-    """
+    """Return the figures of segments and local alignments."""
     paths = [path for name in _FOLDERS for path in sorted((folder / name).glob("*.svg"))]
     small = [path for path in paths if path.stat().st_size <= _LARGEST_PICTURE]
     return [

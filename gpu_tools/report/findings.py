@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import starmap
 from pathlib import Path
@@ -16,16 +17,202 @@ from gpu_tools.formats.batch import CaseRow, exons_of_batches, read_case_rows
 from gpu_tools.formats.exons.annotation import read_annotated_exons
 from gpu_tools.formats.exons.gff import features
 from gpu_tools.formats.exons.intervals import read_exons
-from gpu_tools.formats.fields import Location
 from gpu_tools.formats.files import read_lines
 from gpu_tools.formats.names import format_of
 from gpu_tools.formats.scores import ScoredRow, read_scores
-from gpu_tools.formats.tables import MISSING, read_table
+from gpu_tools.formats.sequences.locus import cut_loci
+from gpu_tools.formats.tables import MISSING, Location, read_table
 from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.locus import Locus
-from gpu_tools.report.checked import count, fraction, read_checked, unique
-from gpu_tools.report.parallelism import CALLS, Parallelism, read_calls, read_parallelism
-from gpu_tools.report.splice_sites import SequenceFile
+from gpu_tools.model.sequences import decode, reverse_complement
+
+# The nucleotides at the ends of introns.
+
+
+Interval = tuple[int, int]
+CANONICAL = ("GT-AG", "GC-AG", "AT-AC")
+"""Donor and acceptor of the introns that spliceosomes remove."""
+
+
+class SequenceFile(NamedTuple):
+    """A record of a FASTA file: all of a base, or the part of it that begins at `start`."""
+
+    path: Path
+    record: str
+    start: int
+
+
+def splice_sites(
+    file: SequenceFile, introns: Iterable[tuple[Interval, str]]
+) -> dict[tuple[Interval, str], str]:
+    """Return donor and acceptor of introns."""
+    wanted = [(i, s) for i, s in dict.fromkeys(introns) if i[1] - i[0] >= 4]
+    loci = [
+        Locus(file.record, a - file.start, b - file.start)
+        for (start, end), _ in wanted
+        for a, b in ((start, start + 2), (end - 2, end))
+    ]
+    cut = iter(cut_loci(file.path, loci) if loci else [])
+    pairs = zip(wanted, zip(cut, cut, strict=True), strict=True)
+    return {key: _named(first.codes, last.codes, key[1]) for key, (first, last) in pairs}
+
+
+def _named(first, last, strand: str) -> str:
+    if strand == "-":
+        first, last = reverse_complement(last), reverse_complement(first)
+    return f"{decode(first)}-{decode(last)}"
+
+
+# Parallelism and estimated times of cases: tables of spliced-estimate beside the results.
+
+
+ESTIMATE, HISTOGRAMS, CALLS = "estimate.tsv", "estimate_histograms.tsv", "estimate_calls.tsv"
+"""Tables of spliced-estimate in the folder of the results, or of a batch."""
+COUNTS = (
+    "n_exons", "cells", "computed_cells", "groups", "largest_group", "longest_chain", "site_cells",
+)  # fmt: skip
+SECONDS = ("list_cpu_seconds", "list_gpu_seconds", "site_cpu_seconds", "site_gpu_seconds")
+MEASURED = ("measured_seconds", "relative_error")
+
+
+class CaseParallelism(NamedTuple):
+    """A row of spliced-estimate: counts and seconds by their columns, and what was measured."""
+
+    base: str
+    target: str
+    numbers: dict[str, float]
+    measured: float | None
+    estimated: float | None
+
+
+class Bar(NamedTuple):
+    """A bar of a histogram: values from `first` to `last`, and how often they occur."""
+
+    first: int
+    last: int
+    count: int
+
+
+class Parallelism(NamedTuple):
+    """What spliced-estimate told of the cases.
+
+    Attributes
+    ----------
+    cases : list of CaseParallelism
+    histograms : dict of str to list of Bar
+        By name, ``exon_length`` and others; bases of several batches count in each.
+    """
+
+    cases: list[CaseParallelism]
+    histograms: dict[str, list[Bar]]
+
+
+def read_parallelism(folders: Iterable[Path]) -> Parallelism:
+    """Read the tables of spliced-estimate that lie in some folders."""
+    folders = list(folders)
+    cases = [case for folder in folders for case in _read_cases(folder / ESTIMATE)]
+    return Parallelism(cases, _read_histograms(folder / HISTOGRAMS for folder in folders))
+
+
+def _read_cases(path: Path) -> list[CaseParallelism]:
+    if not path.exists():
+        return []
+    columns = ("base", "target", *COUNTS, *SECONDS)
+    checks = dict.fromkeys(COUNTS, count)
+    rows = read_checked(path, columns, MEASURED, checks, ("base", "target"))
+    return [_case(place, row) for place, row in rows]
+
+
+def _case(place: Location, row: dict) -> CaseParallelism:
+    numbers = {name: place.number(row[name], name) for name in (*COUNTS, *SECONDS)}
+    if None in (row[name] for name in MEASURED):
+        return CaseParallelism(row["base"], row["target"], numbers, None, None)
+    measured, error = (place.number(row[name], name) for name in MEASURED)
+    return CaseParallelism(row["base"], row["target"], numbers, measured, measured * (1 + error))
+
+
+def _read_histograms(paths: Iterable[Path]) -> dict[str, list[Bar]]:
+    columns, counted = ("histogram", "from", "to", "count"), Counter()
+    for path in filter(Path.exists, paths):
+        checks = dict.fromkeys(columns[1:], count)
+        for _, row in read_checked(path, columns, (), checks, columns[:3]):
+            first, last, occurrences = (int(row[name]) for name in columns[1:])
+            counted[row["histogram"], first, last] += occurrences
+    found: dict[str, list[Bar]] = {}
+    for (name, first, last), occurrences in sorted(counted.items()):
+        found.setdefault(name, []).append(Bar(first, last, occurrences))
+    return found
+
+
+def read_calls(path: Path) -> dict[tuple[str, str], float]:
+    """Return the seconds of one call with all cases by mode and kind of device, if known."""
+    if not path.exists():
+        return {}
+    rows = read_checked(path, ("mode", "kind", "seconds"), key=("mode", "kind"))
+    return {
+        (row["mode"], row["kind"]): place.number(row["seconds"], "seconds") for place, row in rows
+    }
+
+
+# Tables of results, checked: numbers are numbers and rows differ, or an error names the line.
+
+
+Check = Callable[[Location, str, str], object]
+
+
+def count(place: Location, text: str, what: str) -> int:
+    """Return an integer that is not negative."""
+    number = place.integer(text, what)
+    if number < 0:
+        raise place.error(f"{what} {number} is negative")
+    return number
+
+
+def fraction(place: Location, text: str, what: str) -> float:
+    """Return a number from 0 to 1."""
+    number = place.number(text, what)
+    if not 0 <= number <= 1:
+        raise place.error(f"{what} {text} is out of range", "0 to 1")
+    return number
+
+
+def one_of(*words: str) -> Check:
+    """Return the check of a column that holds one of some words."""
+
+    def check(place: Location, text: str, what: str) -> str:
+        if text not in words:
+            raise place.error(f"{what} {text!r} is unknown", " or ".join(words))
+        return text
+
+    return check
+
+
+def unique(places: Mapping[tuple, int], key: tuple, place: Location) -> None:
+    """Note the key of a row; the key of an earlier row is an error."""
+    first = places.setdefault(key, place.line)
+    if first != place.line:
+        raise place.error(f"the row of line {first} again", "a row for each")
+
+
+def read_checked(
+    path: Path,
+    required: Sequence[str],
+    optional: Sequence[str] = (),
+    checks: Mapping[str, Check] | None = None,
+    key: Sequence[str] = (),
+) -> list[tuple[Location, dict]]:
+    """Return the rows of a table and their places."""
+    found, places = [], {}
+    for line, row in read_table(path, required, optional, comments=False):
+        place = Location(path, line)
+        for name, check in (checks or {}).items():
+            if row[name] is not None:
+                check(place, row[name], name)
+        if key:
+            unique(places, tuple(row[name] for name in key), place)
+        found.append((place, row))
+    return found
+
 
 SCORES = "scores.tsv"
 ALONE = "chain"
@@ -144,25 +331,7 @@ def is_accepted(row: ScoredRow) -> bool:
 
 
 def read_findings(results: PathLike, extra: Extra = NO_FILES) -> Findings:
-    """Read the results of the workflow, or of single commands.
-
-    Parameters
-    ----------
-    results : path-like
-        A folder with ``scores.tsv``, or a table of scores. What the workflow writes beside the
-        table is taken if it is there.
-    extra : Extra
-        Further files.
-
-    Returns
-    -------
-    Findings
-
-    Raises
-    ------
-    InputError
-        If there is no table of scores, or a file is broken.
-    """
+    """Read the results of the workflow, or of single commands."""
     scores = _scores_of(Path(results))
     columns, rows = read_scores(scores)
     _check_numbers(scores, rows)
@@ -187,19 +356,7 @@ def read_findings(results: PathLike, extra: Extra = NO_FILES) -> Findings:
 def findings_of(
     rows: list[ScoredRow], candidates: Mapping[str, ExonSet], annotation: Mapping[str, ExonSet]
 ) -> Findings:
-    """Return findings of rows alone.
-
-    Parameters
-    ----------
-    rows : list of ScoredRow
-    candidates, annotation : mapping of str to ExonSet
-        Exons by the name of the base, in the coordinates of its record.
-
-    Returns
-    -------
-    Findings
-        Without sequences, phases, accuracy and jobs.
-    """
+    """Return findings of rows alone."""
     records = {row.fields["base"]: row.alignment.base for row in rows}
     sets = (_joined(records, exons, ()) for exons in (candidates, annotation))
     return Findings(Path(), [], rows, *sets, {}, {}, [], [])

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections import Counter, defaultdict
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
 
+import altair as alt
+import vl_convert
+from markupsafe import Markup
+
 from gpu_tools.errors import InputError, did_you_mean
+from gpu_tools.formats.batch import GFF3_VERSION, sequence_region
 from gpu_tools.formats.exons.gff import features
-from gpu_tools.formats.fields import Location, fields_of
-from gpu_tools.formats.files import read_lines
-from gpu_tools.formats.merge import GFF3_VERSION, sequence_region
-from gpu_tools.report.checked import count, fraction, one_of, read_checked
+from gpu_tools.formats.files import open_output, read_lines
+from gpu_tools.formats.tables import Location, fields_of
+from gpu_tools.model.resources import installed_version
+from gpu_tools.report.files import address
+from gpu_tools.report.findings import count, fraction, one_of, read_checked
+from gpu_tools.report.models import COLOURS, CONFIG, GREY, RULE, WRONG
+from gpu_tools.report.page import own_text, packed, page_template
+from gpu_tools.report.tables import MOST_ROWS, Card, Column, Table, counted
 
 MODELS, GENES, TARGETS, SUMMARY = "genes.gff3", "genes.tsv", "targets.tsv", "summary.json"
 """Files in the folder of a gene set; the first and the third one must be there."""
@@ -80,25 +91,7 @@ def _folder(path: str | os.PathLike) -> Path:
 
 
 def read_gene_set(path: str | os.PathLike, conserved: str | os.PathLike | None = None):
-    """Read a gene set.
-
-    Parameters
-    ----------
-    path : path-like
-        Folder of the files, under the names `MODELS`, `GENES`, `TARGETS` and `SUMMARY`; or the
-        first of them.
-    conserved : path-like, optional
-        Names of targets, one a line, or families and targets, separated by a tab.
-
-    Returns
-    -------
-    GeneSetFindings
-
-    Raises
-    ------
-    InputError
-        If a file is no such file, or a name of the conserved set is no target.
-    """
+    """Read a gene set."""
     folder = _folder(path)
     lengths, exons = _read_models(folder / MODELS)
     genes = []
@@ -182,13 +175,6 @@ def completeness(families: dict[str, list[str]], targets: list[dict]) -> dict[st
 
     A family is complete if `COMPLETE` of one of its targets are aligned, and a fragment if less.
     It has several genes if that target has several loci.
-
-    Parameters
-    ----------
-    families : dict of str to list of str
-        Names of targets by family.
-    targets : list of dict
-        Rows of the table of targets.
     """
     rows = {row["target"]: row for row in targets}
     states = Counter(dict.fromkeys(STATES, 0))
@@ -203,3 +189,199 @@ def _state(row: dict) -> int:
     if float(row["coverage"] or 0) < COMPLETE:
         return 2
     return 0 if row["loci"] == "1" else 1
+
+
+# Charts of a gene set: genes on records, targets by identity, introns, lengths, completeness.
+
+
+MOST_RECORDS = 40
+"""Records that are drawn, the longest ones."""
+MOST_GENES = 20_000
+_WIDTH, _BIN, _BINS_OF_TEN = 700, 5, 8
+_STRANDS = {"+": COLOURS["candidates"], "-": COLOURS["sites"]}
+
+
+def charts_of(findings: GeneSetFindings) -> dict[str, dict]:
+    """Return Vega-Lite by name, of what there is to draw."""
+    found = {
+        "genes": _genes(findings), "targets_by_identity": _targets(findings),
+        "intron_sites": _introns(findings.summary.get("introns", {})),
+        "lengths": _lengths(findings), "conserved": _conserved(findings.conserved),
+    }  # fmt: skip
+    return {
+        name: chart.configure(**CONFIG).to_dict() for name, chart in found.items() if chart
+    }  # fmt: skip
+
+
+def _genes(findings: GeneSetFindings) -> alt.LayerChart | None:
+    """Draw a line a record, and a tick a gene above or below it by strand."""
+    longest = sorted(findings.record_lengths, key=lambda r: -findings.record_lengths[r])
+    shown = {record: k for k, record in enumerate(longest[:MOST_RECORDS])}
+    genes = [
+        {
+            "record": row["record"], "strand": row["strand"], "gene": row["gene"],
+            "at": (int(row["start"]) + int(row["end"])) / 2e6, "target": row["best_target"],
+        }
+        for row in findings.genes[:MOST_GENES] if row["record"] in shown
+    ]  # fmt: skip
+    if not genes:
+        return None
+    lines = [{"record": r, "from": 0, "to": findings.record_lengths[r] / 1e6} for r in shown]
+    y = alt.Y("record:N", sort=list(shown), title=None, scale=alt.Scale(padding=0.4))
+    axis = alt.X("at:Q", title="position (Mb)", scale=alt.Scale(nice=False))
+    record = alt.Chart(alt.Data(values=lines)).mark_rule(color=RULE, strokeWidth=2)
+    ticks = alt.Chart(alt.Data(values=genes)).mark_tick(thickness=1, size=9, opacity=0.7).encode(
+        axis, y, tooltip=["gene:N", "target:N", "strand:N"],
+        yOffset=alt.YOffset("strand:N", sort=["+", "-"]),
+        color=alt.Color(
+            "strand:N", title="strand",
+            scale=alt.Scale(domain=list(_STRANDS), range=list(_STRANDS.values())),
+        ),
+    )  # fmt: skip
+    whole = record.encode(alt.X("from:Q", title="position (Mb)"), y, x2="to:Q")
+    return alt.layer(whole, ticks).properties(width=_WIDTH, height=28 * len(shown))
+
+
+def _targets(findings: GeneSetFindings) -> alt.Chart | None:
+    """Draw how many targets were found by the identity of their best hits."""
+    counts = Counter(
+        min(int(100 * float(row["identity"])) // _BIN * _BIN, 100 - _BIN)
+        for row in findings.found if row["identity"]
+    )  # fmt: skip
+    if not counts:
+        return None
+    rows = [{"from": low, "to": low + _BIN, "targets": n} for low, n in sorted(counts.items())]
+    return alt.Chart(alt.Data(values=rows)).mark_bar(color=COLOURS["proteins"]).encode(
+        alt.X("from:Q", title="identity of the best hit (%)", scale=alt.Scale(domain=[0, 100])),
+        alt.Y("targets:Q", title="targets found"), x2="to:Q",
+        tooltip=["from:Q", "to:Q", "targets:Q"],
+    ).properties(width=_WIDTH, height=180)  # fmt: skip
+
+
+def _introns(counts: dict[str, int]) -> alt.Chart | None:
+    """Draw how many introns begin and end with which dinucleotides."""
+    if not counts:
+        return None
+    rows = [{"sites": sites, "introns": n} for sites, n in counts.items()]
+    return alt.Chart(alt.Data(values=rows)).mark_bar(color=COLOURS["candidates"]).encode(
+        alt.X("introns:Q", title="introns", scale=alt.Scale(type="symlog")),
+        alt.Y("sites:N", title="donor and acceptor", sort=list(counts)),
+        tooltip=["sites:N", "introns:Q"],
+    ).properties(width=_WIDTH, height=alt.Step(18))  # fmt: skip
+
+
+def _lengths(findings: GeneSetFindings) -> alt.Chart | None:
+    """Draw how long exons and introns are, in bins of equal ratios."""
+    groups = {"exons": findings.exon_lengths, "introns": findings.intron_lengths}
+    rows = [row for kind, lengths in groups.items() for row in _binned(kind, lengths)]
+    if not rows:
+        return None
+    colours = [COLOURS["candidates"], GREY]
+    return alt.Chart(alt.Data(values=rows)).mark_line(
+        interpolate="step", strokeWidth=2
+    ).encode(
+        alt.X("length:Q", title="length (nucleotides)", scale=alt.Scale(type="log")),
+        alt.Y("number:Q", title="exons, introns"),
+        color=alt.Color("kind:N", title=None, scale=alt.Scale(domain=[*groups], range=colours)),
+        tooltip=["kind:N", "length:Q", "number:Q"],
+    ).properties(width=_WIDTH, height=180)  # fmt: skip
+
+
+def _binned(kind: str, lengths: Iterable[int]) -> list[dict]:
+    """Return the number of lengths in each bin, empty ones between others included."""
+    counts = Counter(math.floor(_BINS_OF_TEN * math.log10(max(n, 1))) for n in lengths)
+    if not counts:
+        return []
+    return [
+        {"kind": kind, "length": round(10 ** ((k + 0.5) / _BINS_OF_TEN), 1), "number": counts[k]}
+        for k in range(min(counts), max(counts) + 1)
+    ]
+
+
+def _conserved(counts: dict[str, int] | None) -> alt.Chart | None:
+    """Draw what part of a conserved set is complete, in fragments, or missing."""
+    if not counts or not sum(counts.values()):
+        return None
+    rows = [
+        {"state": state, "families": counts[state], "order": k} for k, state in enumerate(STATES)
+    ]
+    colours = [COLOURS["proteins"], COLOURS["candidates"], COLOURS["sites"], WRONG]
+    return alt.Chart(alt.Data(values=rows)).mark_bar().encode(
+        alt.X("families:Q", title="families", stack="zero"),
+        alt.Order("order:Q"),
+        color=alt.Color("state:N", title=None, scale=alt.Scale(domain=[*STATES], range=colours)),
+        tooltip=["state:N", "families:Q"],
+    ).properties(width=_WIDTH, height=40)  # fmt: skip
+
+
+# The page of a gene set: one HTML file that needs no other and no network.
+
+
+_NUMBERS = {
+    "length": 0, "loci": 0, "start": 0, "end": 0, "mrnas": 0, "exons": 0, "score": 0,
+    "evalue": None, "identity": 1, "coverage": 1,
+}  # fmt: skip
+"""Decimals of the columns that hold numbers."""
+_FRACTIONS = ("identity", "coverage")
+_FILES = ("*.gff3", "*.tsv", "*.fa", "*.json")
+
+
+def write_gene_page(path: str | Path, title: str, findings: GeneSetFindings) -> None:
+    """Write the page of a gene set."""
+    page = page_template("gene_set.html")
+    text = page.render(_content(Path(path), title, findings))
+    with open_output(path) as stream:
+        stream.write(text)
+
+
+def _content(path: Path, title: str, findings: GeneSetFindings) -> dict:
+    charts, folder = charts_of(findings), findings.folder
+    tables = {"genes": _table(findings.genes), "targets": _table(findings.targets)}
+    data = {
+        "charts": charts, "loci": {}, "templates": {}, "pictures": {}, "chain_columns": [],
+        "tables": {name: table.content for name, table in tables.items()},
+    }  # fmt: skip
+    files = sorted(file for kind in _FILES for file in folder.glob(kind))
+    return {
+        "title": title, "cards": gene_cards(findings), "charts": charts,
+        "files": [(file.name, address(file, path)) for file in files], "source": folder,
+        "version": installed_version(), "data": packed(json.dumps(data, separators=(",", ":"))),
+        "bundle": packed(vl_convert.javascript_bundle()),
+        "style": Markup(own_text("page.css")), "script": Markup(own_text("page.js")),
+    }  # fmt: skip
+
+
+def gene_cards(findings: GeneSetFindings) -> list[Card]:
+    """Return the numbers of the first page."""
+    summary, introns = findings.summary, len(findings.intron_lengths)
+    usual = summary.get("introns", {}).get("GT-AG", 0)
+    nucleotides = sum(findings.record_lengths.values())
+    cards = [
+        Card(f"{len(findings.genes):,}", "genes", f"in {nucleotides / 1e6:,.1f} Mb"),
+        Card(f"{len(findings.found):,} of {len(findings.targets):,}", "targets have a gene"),
+        Card(f"{len(findings.exon_lengths):,}", "exons", f"and {counted(introns, 'intron')}"),
+    ]
+    if introns and usual:
+        cards.append(Card(f"{100 * usual / introns:.1f} %", "of introns are GT-AG"))
+    if "complete" in summary:
+        cards.append(Card(f"{summary['complete']:,}", "genes from start to stop codon"))
+    if findings.conserved:
+        total = sum(findings.conserved.values())
+        complete = sum(findings.conserved[state] for state in STATES[:2])
+        cards.append(Card(f"{complete:,} of {total:,}", "conserved families are complete"))
+    return cards
+
+
+def _table(rows: list[dict]) -> Table:
+    """Return rows of texts as a table of the page."""
+    names = list(rows[0]) if rows else []
+    columns = [
+        Column(name, name in _NUMBERS, _NUMBERS.get(name, 0), "%" if name in _FRACTIONS else "")
+        for name in names
+    ]
+    values = [[_value(name, row[name]) for name in names] for row in rows[:MOST_ROWS]]
+    return Table(columns, values, [""] * len(values), len(rows))
+
+
+def _value(name: str, text: str | None) -> str | float | None:
+    return float(text) if text is not None and name in _NUMBERS else text

@@ -70,18 +70,7 @@ def rank(row: ScoredRow) -> tuple[float, float]:
 
 
 def drawn_loci(findings: Findings) -> list[DrawnLocus]:
-    """Return the loci of all bases with a chain.
-
-    Parameters
-    ----------
-    findings : Findings
-
-    Returns
-    -------
-    list of DrawnLocus
-        By base in the order of the table, then by start. Accepted chains that overlap, on either
-        strand, share a locus. A base without accepted chains has one, of its best chains.
-    """
+    """Return the loci of all bases with a chain."""
     methods = findings.methods
     bases: dict[str, list[ScoredRow]] = {}
     for row in findings.rows:
@@ -92,17 +81,7 @@ def drawn_loci(findings: Findings) -> list[DrawnLocus]:
 
 
 def drawn_bases(findings: Findings) -> list[DrawnLocus]:
-    """Return all chains of each base as one locus.
-
-    Parameters
-    ----------
-    findings : Findings
-
-    Returns
-    -------
-    list of DrawnLocus
-        Bases with a chain, in the order of the table.
-    """
+    """Return all chains of each base as one locus."""
     bases: dict[str, list[ScoredRow]] = {}
     for row in findings.rows:
         if row.alignment.chain:

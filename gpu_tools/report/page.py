@@ -16,14 +16,13 @@ from markupsafe import Markup
 from gpu_tools.formats.files import open_output
 from gpu_tools.formats.scores import ScoredRow
 from gpu_tools.model.resources import installed_version
-from gpu_tools.report import charts, parallelism_charts, tables
+from gpu_tools.report import charts, tables
+from gpu_tools.report.charts import locus_figure, template
 from gpu_tools.report.files import address, linked_files, pictures
 from gpu_tools.report.findings import Findings, method_of
 from gpu_tools.report.loci import DrawnLocus, drawn_loci, rank
-from gpu_tools.report.model_chart import template
 from gpu_tools.report.models import MOST_CANDIDATES, length, model_figure, shown
-from gpu_tools.report.structures import locus_figure
-from gpu_tools.report.summary import cards, counted, times
+from gpu_tools.report.tables import cards, counted, times
 
 _TEMPLATES = {"models": False, "candidates": True}
 """Templates of figures of loci by name: whether they have a panel of candidates."""
@@ -87,7 +86,7 @@ class Report:
             "score_points": charts.score_points(self.findings),
             "accuracy_bars": charts.accuracy_bars(self.findings),
         }
-        found |= parallelism_charts.charts_of(self.findings)
+        found |= charts.charts_of(self.findings)
         return {name: chart for name, chart in found.items() if chart}
 
     def tables(self) -> dict[str, tables.Table]:
@@ -111,21 +110,7 @@ class Report:
 
 
 def write_page(report: Report, around: Surroundings) -> None:
-    """Write the page of a report.
-
-    Parameters
-    ----------
-    report : Report
-    around : Surroundings
-        Title, path, and links.
-
-    Raises
-    ------
-    InputError
-        If sequences that figures need cannot be read.
-    OutputError
-        If the page cannot be written.
-    """
+    """Write the page of a report."""
     page = page_template("page.html")
     text = page.render(_content(report, around))
     with open_output(around.path) as stream:
@@ -232,15 +217,5 @@ def facts(locus: DrawnLocus) -> str:
 
 
 def locus_figures(report: Report) -> dict[str, dict]:
-    """Return the figures of loci by name, as Vega-Lite that needs nothing else.
-
-    Parameters
-    ----------
-    report : Report
-
-    Returns
-    -------
-    dict of str to dict
-        ``locus_NAME`` for each locus that has a figure.
-    """
+    """Return the figures of loci by name, as Vega-Lite that needs nothing else."""
     return {f"locus_{x.name}": locus_figure(x, report.findings) for x in report.drawn}

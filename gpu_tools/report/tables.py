@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from statistics import median
 from typing import NamedTuple
 
 from gpu_tools.formats.scores import ScoredRow
-from gpu_tools.report.findings import Findings, is_accepted, method_of
+from gpu_tools.report.findings import SECONDS, Findings, Parallelism, is_accepted, method_of
 from gpu_tools.report.loci import DrawnLocus, rank
-from gpu_tools.report.parallelism import SECONDS, Parallelism
 
 MOST_ROWS = 20_000
 Value = str | float | int | None
@@ -80,17 +80,7 @@ def _number(text: str | None) -> float | None:
 
 
 def loci_table(loci: list[DrawnLocus]) -> Table:
-    """Return a row a locus and method: its best chain there.
-
-    Parameters
-    ----------
-    loci : list of DrawnLocus
-
-    Returns
-    -------
-    Table
-        Accepted chains alone.
-    """
+    """Return a row a locus and method: its best chain there."""
     found = [
         (locus, min(rows, key=rank), len(rows))
         for locus in loci
@@ -110,19 +100,7 @@ def _by(rows: Iterable[ScoredRow], key: Callable) -> dict[str, list[ScoredRow]]:
 
 
 def targets_table(findings: Findings, link: Callable[[ScoredRow], str]) -> Table:
-    """Return a row a target: at how many loci it was accepted, and its best chain.
-
-    Parameters
-    ----------
-    findings : Findings
-    link : callable
-        Names the part of the page for a row of scores.
-
-    Returns
-    -------
-    Table
-        In the order of the table of scores.
-    """
+    """Return a row a target: at how many loci it was accepted, and its best chain."""
     columns = (
         Column("target"), Column("length", True), Column("tried on", True),
         Column("accepted", True), Column("best locus"), *_OF_CHAIN[1:],
@@ -140,19 +118,7 @@ def targets_table(findings: Findings, link: Callable[[ScoredRow], str]) -> Table
 
 
 def cases_table(findings: Findings, link: Callable[[ScoredRow], str]) -> Table:
-    """Return a row a case and method, as the table of scores has them.
-
-    Parameters
-    ----------
-    findings : Findings
-    link : callable
-        Names the part of the page for a row of scores.
-
-    Returns
-    -------
-    Table
-        Of more than `MOST_ROWS` rows those of accepted chains, then others.
-    """
+    """Return a row a case and method, as the table of scores has them."""
     rows = findings.rows
     if len(rows) > MOST_ROWS:
         rows = sorted(rows, key=lambda row: not is_accepted(row))[:MOST_ROWS]
@@ -165,16 +131,7 @@ def cases_table(findings: Findings, link: Callable[[ScoredRow], str]) -> Table:
 
 
 def accuracy_table(findings: Findings) -> Table:
-    """Return the table of accuracy, all loci together first.
-
-    Parameters
-    ----------
-    findings : Findings
-
-    Returns
-    -------
-    Table
-    """
+    """Return the table of accuracy, all loci together first."""
     columns = (
         Column("locus"), Column("method"), Column("exons"), Column("level"),
         Column("annotated", True), Column("predicted", True), Column("true", True),
@@ -192,16 +149,7 @@ def accuracy_table(findings: Findings) -> Table:
 
 
 def jobs_table(findings: Findings) -> Table:
-    """Return a row an alignment job of the workflow.
-
-    Parameters
-    ----------
-    findings : Findings
-
-    Returns
-    -------
-    Table
-    """
+    """Return a row an alignment job of the workflow."""
     columns = (
         Column("rule"), Column("batch"), Column("device"), Column("cases", True),
         Column("billion cells", True, 2),
@@ -217,16 +165,7 @@ def jobs_table(findings: Findings) -> Table:
 
 
 def parallelism_table(found: Parallelism) -> Table:
-    """Return a row a case: its candidates, what can run side by side, and how long it takes.
-
-    Parameters
-    ----------
-    found : Parallelism
-
-    Returns
-    -------
-    Table
-    """
+    """Return a row a case: its candidates, what can run side by side, and how long it takes."""
     columns = (
         Column("locus"), Column("target"), Column("candidates", True),
         Column("million cells", True, 2), Column("computed", True, 0, "%"), Column("groups", True),
@@ -248,3 +187,95 @@ def _numbers_of(own: dict[str, float]) -> list[float | None]:
         own["groups"], own["largest_group"], own["longest_chain"], own["site_cells"] / 1e6,
         *(1e3 * own[name] if name.startswith("site") or cells else None for name in SECONDS),
     ]  # fmt: skip
+
+
+# What was found, in numbers.
+
+
+class Card(NamedTuple):
+    """A number of the first page, with its meaning."""
+
+    number: str
+    meaning: str
+    note: str = ""
+
+
+def cards(findings: Findings, loci: list[DrawnLocus]) -> list[Card]:
+    """Return the numbers of the first page."""
+    accepted = findings.accepted
+    bases = {row.fields["base"] for row in findings.rows}
+    targets = {row.alignment.target for row in findings.rows}
+    placed = {row.alignment.target for row in accepted}
+    found = {row.fields["base"] for row in accepted}
+    models = [locus.best for locus in loci if locus.accepted]
+    exons = sum(row.alignment.n_chain for row in models)
+    return [
+        Card(f"{len(found):,} of {len(bases):,}", "loci searched have a gene model"),
+        Card(f"{len(placed):,} of {len(targets):,}", "targets have a locus"),
+        Card(f"{len(accepted):,}", "accepted", f"of {counted(len(findings.rows), 'alignment')}"),
+        Card(f"{exons:,}", "exons", f"in {counted(len(models), 'best model')}"),
+        *_identity(models), *_accuracy(findings), *_time(findings),
+    ]  # fmt: skip
+
+
+def counted(n: int, one: str, many: str = "") -> str:
+    """Return a number of things in words."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def _identity(models) -> list[Card]:
+    found = [
+        float(row.fields["identity"]) for row in models if row.fields.get("identity", ".") != "."
+    ]
+    return (
+        [Card(f"{100 * median(found):.0f} %", "median identity", "of best models")] if found else []
+    )
+
+
+def _accuracy(findings: Findings) -> list[Card]:
+    total = [
+        row for row in findings.accuracy
+        if row["base"] is None and row["level"] == "exon" and row["exons"] == "chain" and row["f1"]
+    ]  # fmt: skip
+    best = max(total, key=lambda row: float(row["f1"]), default=None)
+    if best is None:
+        return []
+    sensitivity, precision = (100 * float(best[name] or 0) for name in ("sensitivity", "precision"))
+    note = f"{precision:.0f} % of chosen ones are annotated ({best['method']})"
+    return [Card(f"{sensitivity:.0f} %", "of annotated exons found exactly", note)]
+
+
+def _time(findings: Findings) -> list[Card]:
+    cells = sum(int(row.fields.get("cells", 0)) for row in findings.rows)
+    seconds = sum(job.seconds for job in findings.jobs)
+    note = f"in {seconds:,.0f} s of alignment jobs" if seconds else "of the matrices"
+    return [Card(_large(cells), "cells", note)] if cells else []
+
+
+def _large(number: int) -> str:
+    """Return a number with a word for its power of ten, on one line."""
+    for power, word in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
+        if number >= power:
+            return f"{number / power:,.3g}\N{NO-BREAK SPACE}{word}"
+    return f"{number:,}"
+
+
+def times(findings: Findings) -> str:
+    """Return what the time model expects of the cases and jobs, in a sentence or two."""
+    cases = findings.parallelism.cases
+    if not cases:
+        return ""
+    listed, of_sites = (
+        int(sum(case.numbers[name] for case in cases)) for name in ("cells", "site_cells")
+    )
+    parts = [f"{_large(listed)} cells of candidates"] if listed else []
+    parts.append(f"{_large(of_sites)} cells of site mode")
+    told = f"{counted(len(cases), 'case')}: {', '.join(parts)}."
+    jobs = [job for job in findings.jobs if job.estimated is not None]
+    if not jobs:
+        return told
+    estimated, busy = sum(job.estimated for job in jobs), sum(job.busy_seconds for job in jobs)
+    return (
+        f"{told} The time model expects {estimated:.2g} s of alignment in "
+        f"{counted(len(jobs), 'job')}, which took {busy:,.1f} s with all that they do beside it."
+    )

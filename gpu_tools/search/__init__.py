@@ -1,6 +1,5 @@
 """Windows of a genome in which targets may have genes, found by words that both share."""
 
-import gpu_tools.hardware.compile_cache  # noqa: F401  (one process at a time writes the cache)
 from gpu_tools.search.api import (
     GenomeIndex,
     SearchOptions,

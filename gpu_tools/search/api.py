@@ -10,8 +10,8 @@ from pathlib import Path
 from gpu_tools.errors import InputError
 from gpu_tools.hardware.device import cpu_threads
 from gpu_tools.hardware.threads import map_on_threads
+from gpu_tools.model.locus import SearchWindow
 from gpu_tools.model.sequences import ProteinSequence, Sequence
-from gpu_tools.model.windows import SearchWindow
 from gpu_tools.search.index import Genome, GenomeIndex, indexed, read_index
 from gpu_tools.search.windows import TargetSearch
 from gpu_tools.search.words import SearchOptions, WordScheme

@@ -10,7 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from gpu_tools.hardware.compiled import njit
 
 STRAND, FIRST, LAST, PLACE, SCORE = range(5)
 """Columns of a hit: strand (0 for ``+``), first symbol of the target, the one behind the last,

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError, OutputError
 from gpu_tools.formats.files import replaced_when_complete
-from gpu_tools.hardware.checksums import checksum_of
+from gpu_tools.hardware.own_files import checksum_of
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.sequences import Sequence
 from gpu_tools.search import words as scheme

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.model.windows import SearchWindow, SeedChain, SeedHit
+from gpu_tools.model.locus import SearchWindow, SeedChain, SeedHit
 from gpu_tools.search import hits
 from gpu_tools.search.index import GenomeIndex, fixed, reading_of
 from gpu_tools.search.words import SearchOptions, plain_symbols, words_of

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.errors import ScoringError
-from gpu_tools.formats.values.matrices import load_matrix
-from gpu_tools.model.genetic_codes import STANDARD, amino_acids
+from gpu_tools.formats.scales import load_matrix
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.model.scoring import N_SYMBOLS
 from gpu_tools.model.sequences import AMINO_ACIDS, COMPLEMENT, OTHER, encode_protein
+from gpu_tools.model.translation import STANDARD, amino_acids
 
 KINDS = ("protein", "cdna")
 """Kinds of targets: proteins in translated frames, or cDNAs in nucleotides."""
@@ -69,7 +69,7 @@ class SearchOptions:
         about; it gives the least score. For short ones that have no other window it is ten at
         least.
     genetic_code : int
-        Number of a genetic code of `gpu_tools.model.genetic_codes`; cDNAs do not use it.
+        Number of a genetic code of `gpu_tools.model.translation`; cDNAs do not use it.
     shapes : str, optional
         Shapes of words, separated by commas: ``1`` for a symbol that counts and ``0`` for one that
         does not, such as ``1101011``. All have as many ``1``, and begin and end with it. More

@@ -11,9 +11,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numba import int64, njit
+from numba import int64
 from numba.extending import register_jitable
 from numpy.typing import NDArray
+
+from gpu_tools.hardware.compiled import njit
 
 TOTAL, PREFIX, SUFFIX, BEST = range(4)
 """Columns of summaries: sum of a tile, and the largest sums of a beginning, an end and any part."""

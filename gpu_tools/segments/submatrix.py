@@ -12,9 +12,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-from numba import int64, njit
+from numba import int64
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 
 LIMIT_INT32 = 2**31

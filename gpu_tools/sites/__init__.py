@@ -1,6 +1,5 @@
 """Exact spliced alignment over all exons that splice sites allow, without listing them."""
 
-import gpu_tools.hardware.compile_cache  # noqa: F401  (compiled functions on disk: one process at a time)
 from gpu_tools.sites.api import SiteCase, site_align, tables_of
 from gpu_tools.sites.model import GeneSites, load_sites
 

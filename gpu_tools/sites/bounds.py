@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.sites.table import CLOSED, SiteTable, once_a_table
 from gpu_tools.splicing.bounds import Bounds
@@ -78,21 +78,6 @@ def packed_limits(known: TableLimits, columns: int, width: int, scoring: Spliced
     are S' less the lifting of all columns before the strip. So a cell is S and what lifting adds
     within the strip, and a path from a cell at the floor gains at most the best pair, not lifted,
     in each column.
-
-    Parameters
-    ----------
-    known : TableLimits
-    columns : int
-        Target columns.
-    width : int
-        Columns of a strip, at most.
-    scoring : SplicedScoring
-        Its gap score is at most 0.
-
-    Returns
-    -------
-    Limits
-        The bounds are those of cells and of ends.
     """
     gap, (best, least, step, _) = scoring.gap, known
     (low, high), within = scoring.lifted_range, -scoring.gap * width

@@ -6,9 +6,9 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.sites.table import IntronClass, SiteTable, once_a_table
 
 # Operations on rows of cells, of which site mode on a GPU and rising penalties are made.
@@ -165,20 +165,7 @@ def next_border(rising, boundary):
 
 @njit(error_model="numpy")
 def write_border(rising, boundary, splits, first, operations, n):
-    """Write the operations of a border; return how many there are.
-
-    Parameters
-    ----------
-    rising : Rising
-    boundary : int
-    splits : int
-        Rows a class or line, one for each kind of split codon.
-    first : int
-        Number of the first near row; the far rows follow the near ones.
-    operations : ndarray, shape (at least n + splits * most_operations, 4)
-    n : int
-        How many there are so far.
-    """
+    """Write the operations of a border; return how many there are."""
     classes = len(rising.near_every)
     for k in range(classes):
         if not is_border(rising, k, boundary):

@@ -129,13 +129,7 @@ class GeneSites:
         return sha256(text.encode()).hexdigest()[:16]
 
     def with_penalty(self, penalty: int) -> GeneSites:
-        """Return the model with one penalty for short introns; it rises from there as before.
-
-        Raises
-        ------
-        ScoringError
-            If the penalty is larger than one of a model may be.
-        """
+        """Return the model with one penalty for short introns; it rises from there as before."""
         if abs(penalty) > LARGEST_PENALTY:
             raise ScoringError(
                 f"an intron penalty of {penalty} is too large; expected at most {LARGEST_PENALTY}"
@@ -154,11 +148,6 @@ class GeneSites:
         All introns are admitted that are shorter by a sixteenth of `length`, or by some 2,000
         nucleotides if that is less; which of the others are depends on where they lie, see
         `gpu_tools.sites.table.IntronClass.admits`.
-
-        Raises
-        ------
-        ScoringError
-            If the length is less than that of the shortest intron and 64 more, or too large.
         """
         least = max(penalties[-1][0] for penalties in (i.penalties for i in self.introns)) + 64
         if not least <= length <= LONGEST_INTRON:
@@ -171,26 +160,7 @@ class GeneSites:
         self, codes: NDArray[np.uint8], ends: str = "global", reading: str = "any",
         origin: int = 0, threads: int = 1,
     ) -> SiteTable:  # fmt: skip
-        """Score the boundaries of a strand.
-
-        Parameters
-        ----------
-        codes : ndarray of uint8, shape (m,)
-            The strand's nucleotides, in reading direction.
-        ends : str
-            With ``free`` a chain begins and ends anywhere at no cost.
-        reading : {"any", "complete", "incomplete"}
-            ``complete``: chains translate, from a start codon to a stop codon; ``incomplete``:
-            they translate, and begin and end at any codon for the points that this costs.
-        origin : int
-            Where multiples count from, see `gpu_tools.sites.table.IntronClass`.
-        threads : int
-            Threads of the CPU that score parts of the strand.
-
-        Returns
-        -------
-        SiteTable
-        """
+        """Score the boundaries of a strand."""
         begin, end = (max(0, n) if ends == "free" else n for n in (self.begin, self.end))
         if reading == "complete" and ends != "free":
             begin = end = CLOSED
@@ -293,22 +263,7 @@ def _shipped_folder() -> Path:
 
 
 def sites_from_dict(content: Any) -> GeneSites:
-    """Check the content of a model's JSON file and build the model.
-
-    Parameters
-    ----------
-    content : object
-        What the file holds; resources/models/README.md lists the keys.
-
-    Returns
-    -------
-    GeneSites
-
-    Raises
-    ------
-    InputError
-        Naming the first key at fault.
-    """
+    """Check the content of a model's JSON file and build the model."""
     reader = ModelReader(content, "")
     for key, value in (("format", SITE_FORMAT), ("version", SITE_VERSION), ("units", "bits")):
         reader.literal(key, value)

@@ -6,11 +6,9 @@ import logging
 from dataclasses import replace
 
 from gpu_tools.errors import ScoringError
-from gpu_tools.model.calibration import nearest_setting, null_model, setting_of
-from gpu_tools.model.genetic_codes import STANDARD
-from gpu_tools.model.protein_scoring import ProteinScoring
-from gpu_tools.model.scoring import SplicedScoring
-from gpu_tools.model.significance import NullModel
+from gpu_tools.model.scoring import ProteinScoring, SplicedScoring
+from gpu_tools.model.significance import NullModel, nearest_setting, null_model, setting_of
+from gpu_tools.model.translation import STANDARD
 from gpu_tools.sites.model import GeneSites, load_sites
 from gpu_tools.sites.proteins.sites import protein_sites
 
@@ -28,22 +26,6 @@ def null_model_or_stand_in(
 
     A model of the standard code stands in for that of another genetic code, one of `vertebrate` for
     that of a site model that is not shipped. A warning says so.
-
-    Parameters
-    ----------
-    scoring, reading, sites
-        See `gpu_tools.null_model`; for proteins the site model has the weights of proteins.
-    own_weights : bool
-        Whether the site model's weights are changed ones, for which none stands in.
-
-    Returns
-    -------
-    NullModel
-
-    Raises
-    ------
-    ScoringError
-        If neither is shipped; it says what of the scores differs from those that are.
     """
     own, is_protein = null_model(scoring, reading, sites), isinstance(scoring, ProteinScoring)
     if own:

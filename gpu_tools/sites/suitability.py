@@ -24,20 +24,7 @@ LEAST_POINTS = 4.0
 
 
 def unusual_site_counts(model: GeneSites, cases: Iterable[SiteCase]) -> str | None:
-    """Say that base sequences have far more or fewer sites than the model expects.
-
-    Parameters
-    ----------
-    model : GeneSites
-    cases : iterable of SiteCase
-        Base sequences with their tables; each base sequence counts once.
-
-    Returns
-    -------
-    str or None
-        A warning, None where donors and acceptors per kb are within a factor of `LARGEST_RATIO`
-        of the model's, the model has none, or less than `LEAST_KB` is known.
-    """
+    """Say that base sequences have far more or fewer sites than the model expects."""
     if model.sites_per_kb is None:
         return None
     counts, known = np.zeros(2), 0
@@ -64,20 +51,7 @@ def _is_near(found: float, expected: float) -> bool:
 
 
 def many_shortest_introns(model: GeneSites, results: Iterable[SplicedAlignment]) -> str | None:
-    """Say that many introns are as short as the model admits.
-
-    Parameters
-    ----------
-    model : GeneSites
-    results : iterable of SplicedAlignment
-        Chains that are believed.
-
-    Returns
-    -------
-    str or None
-        A warning if `LEAST_INTRONS` introns or more, and more than `LARGEST_SHARE` of all, are at
-        most `NEAR_SHORTEST` nucleotides longer than the model's shortest one.
-    """
+    """Say that many introns are as short as the model admits."""
     lengths = np.array([n for result in results for n in _intron_lengths(result)], dtype=np.int64)
     near = int(np.count_nonzero(lengths <= model.shortest_intron + NEAR_SHORTEST))
     if near < LEAST_INTRONS or near <= LARGEST_SHARE * len(lengths):
@@ -90,20 +64,7 @@ def many_shortest_introns(model: GeneSites, results: Iterable[SplicedAlignment])
 
 
 def has_weak_sites(case: SiteCase, result: SplicedAlignment) -> bool:
-    """Return whether the introns of a chain have sites as on the wrong strand.
-
-    Parameters
-    ----------
-    case : SiteCase
-    result : SplicedAlignment
-        Its result, in positions of the case's base.
-
-    Returns
-    -------
-    bool
-        Whether there are introns, of `LEAST_POINTS` at most in the mean. Such a chain may be that
-        of a reversed cDNA: exons align as well there, but their edges lie at no true sites.
-    """
+    """Return whether the introns of a chain have sites as on the wrong strand."""
     if result.n_chain < 2:
         return False
     table = case.tables[result.strand]

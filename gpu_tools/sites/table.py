@@ -136,13 +136,7 @@ def boundary_type(length: int) -> type:
 
 
 def checked_scores(scores: NDArray) -> NDArray[np.int32]:
-    """Return scores, which are whole numbers of any type, in 32 bits.
-
-    Raises
-    ------
-    ScoringError
-        If one is too large.
-    """
+    """Return scores, which are whole numbers of any type, in 32 bits."""
     largest = np.abs(scores).max(initial=0)
     if not largest < LIMIT_INT32:
         raise ScoringError(f"a site's score of {largest:.0f} is too large; expected less than 2^30")

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.model.annotated_strands import ReadingStrand, strands_of
-from gpu_tools.model.annotation import AnnotatedSequence, CodingSequence
+from gpu_tools.model.annotation import AnnotatedSequence, CodingSequence, ReadingStrand, strands_of
 from gpu_tools.model.sequences import OTHER, decode, encode
 from gpu_tools.model.translation import STOP_CODONS
 from gpu_tools.sites.model import (
@@ -36,21 +35,7 @@ MOST_CHUNKS = 40
 
 
 def sites_per_kb_of(model: GeneSites, strands: Iterable[NDArray[np.uint8]]) -> SitesPerKb:
-    """Count the sites of a model in strands.
-
-    Parameters
-    ----------
-    model : GeneSites
-    strands : iterable of ndarray of uint8
-        Codes of each strand in reading direction. Of long ones a sample counts, `MOST_CHUNKS`
-        chunks of `CHUNK` nucleotides in all.
-
-    Returns
-    -------
-    SitesPerKb
-        Rounded to two decimals; boundaries that are sites of several kinds count once. Zeros
-        without any known nucleotide.
-    """
+    """Count the sites of a model in strands."""
     totals, known = np.zeros(2), 0
     for chunk in _sample(list(strands)):
         known += np.count_nonzero(chunk != OTHER)
@@ -124,15 +109,7 @@ class IntronCensus(NamedTuple):
 
 
 def census_of(records: Sequence[AnnotatedSequence], n_annotated: int) -> IntronCensus:
-    """Count the coding sequences and introns of annotated sequences.
-
-    Parameters
-    ----------
-    records : sequence of AnnotatedSequence
-        What is trained on.
-    n_annotated : int
-        Coding sequences of the annotation.
-    """
+    """Count the coding sequences and introns of annotated sequences."""
     kinds: Counter[str] = Counter()
     lengths = []
     for strand in (strand for record in records for strand in strands_of(record)):
@@ -173,16 +150,7 @@ def _n_genes(coding: Sequence[CodingSequence]) -> int:
 def census_rows(
     census: IntronCensus, content: dict[str, Any], records: Sequence[AnnotatedSequence]
 ) -> Iterator[tuple[str, object, object]]:
-    """Yield the rows of the report: quantity, value, and its share of the whole if it has one.
-
-    Parameters
-    ----------
-    census : IntronCensus
-    content : dict
-        The model, see `gpu_tools.sites.training.train_sites`.
-    records : sequence of AnnotatedSequence
-        What it was trained on.
-    """
+    """Yield the rows of the report: quantity, value, and its share of the whole if it has one."""
     left_out = census.n_annotated - census.n_coding
     yield "coding sequences annotated", census.n_annotated, None
     yield "coding sequences left out", left_out, _share(left_out, census.n_annotated)
@@ -293,22 +261,7 @@ class SiteDesign:
 def train_sites(
     records: Iterable[AnnotatedSequence], name: str, source: str, design: SiteDesign | None = None
 ) -> dict[str, Any]:
-    """Estimate a site model: matrices, lengths of introns, sites per kb.
-
-    Parameters
-    ----------
-    records : iterable of AnnotatedSequence
-        What to train on.
-    name, source : str
-        What the model is called, and what it was trained on.
-    design : SiteDesign, optional
-        Choices that are not estimated.
-
-    Returns
-    -------
-    dict
-        Content of the model's JSON file.
-    """
+    """Estimate a site model: matrices, lengths of introns, sites per kb."""
     design = design or SiteDesign()
     strands = [strand for record in records for strand in strands_of(record)]
     donor = strands, "donors", design.donor, design.site_weight, design.cutoff
@@ -326,24 +279,7 @@ def train_sites(
 def site_model(
     name: str, source: str, major: dict[str, Any], introns: tuple[int, list], design: SiteDesign
 ) -> dict[str, Any]:
-    """Return a site model with given matrices of the introns GT-AG.
-
-    Parameters
-    ----------
-    name, source : str
-        What the model is called, and what it is made from.
-    major : dict
-        The sites ``donor`` and ``acceptor``, see `gpu_tools.splicing.site_matrix.site_matrix`.
-    introns : (int, list of list of int)
-        Least length of an intron, and how the penalties rise.
-    design : SiteDesign
-        Choices that are not estimated; its introns AT-AC are the second kind.
-
-    Returns
-    -------
-    dict
-        Content of the model's JSON file.
-    """
+    """Return a site model with given matrices of the introns GT-AG."""
     minor = {
         "donor": _consensus(MINOR_DONOR, 0, slice(0, 2), design),
         "acceptor": _consensus(MINOR_ACCEPTOR, len(MINOR_ACCEPTOR), slice(-2, None), design),
@@ -361,20 +297,7 @@ def site_model(
 
 
 def shortest_intron(lengths: NDArray[np.int64], design: SiteDesign) -> int:
-    """Return the least length of introns: a tenth less than all but one of a thousand have.
-
-    Parameters
-    ----------
-    lengths : ndarray of int64
-        Lengths of distinct introns. Annotations hold errors: one of a thousand may be shorter
-        than the result. With fewer than `ENOUGH_FOR_SHORTEST` it is at most the design's.
-    design : SiteDesign
-
-    Returns
-    -------
-    int
-        From `LEAST_SHORTEST` to `LARGEST_SHORTEST`.
-    """
+    """Return the least length of introns: a tenth less than all but one of a thousand have."""
     few = len(lengths) < ENOUGH_FOR_SHORTEST
     usual = np.sort(lengths)[len(lengths) // 1000] * 9 // 10 if len(lengths) else design.shortest
     largest = min(design.shortest, LARGEST_SHORTEST) if few else LARGEST_SHORTEST

@@ -1,6 +1,5 @@
 """Exact spliced alignment of a target to chains of candidate exons."""
 
-import gpu_tools.hardware.compile_cache  # noqa: F401  (compiled functions on disk: one process at a time)
 from gpu_tools.spliced.api import spliced_align, spliced_align_many, spliced_scores
 from gpu_tools.spliced.case import Case
 from gpu_tools.spliced.columns import CaseColumns, case_columns

@@ -7,9 +7,9 @@ from threading import Lock
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.model.results import Runs, SplicedAlignment
 from gpu_tools.spliced.case import PreparedCase, result_of
 from gpu_tools.spliced.columns import CaseColumns, Jobs

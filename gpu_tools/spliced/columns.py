@@ -6,9 +6,9 @@ from collections.abc import Hashable, Iterable
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.spliced.case import Case, check_cases
 

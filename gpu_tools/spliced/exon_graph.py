@@ -13,10 +13,10 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import COMPLEMENT, OTHER
@@ -125,23 +125,7 @@ class ExonGraph:
 def build_exon_graph(
     codes: NDArray[np.uint8], exons: ExonSet, scoring: SplicedScoring, reverse: bool
 ) -> ExonGraph:
-    """Work out the stream of one strand.
-
-    Parameters
-    ----------
-    codes : ndarray of uint8, shape (m,)
-        Forward strand of the base sequence.
-    exons : ExonSet
-        Unique candidate exons of the strand, within the sequence.
-    scoring : SplicedScoring
-        For the exons' bonuses.
-    reverse : bool
-        Whether to work on the reverse strand.
-
-    Returns
-    -------
-    ExonGraph
-    """
+    """Work out the stream of one strand."""
     order, stream, tracks = _laid_out(codes, exons.starts, exons.ends, reverse)
     *arrays, by_end, first_by_end = tracks
     scores = exons.scores[order]
@@ -160,23 +144,7 @@ def _laid_out(codes, exon_starts, exon_ends, reverse):
 
 @njit(cache=True, nogil=True)
 def lay_out(length, exon_starts, exon_ends, backwards):
-    """Lay out the tracks of one strand.
-
-    Parameters
-    ----------
-    length : int
-        Symbols of the base, fewer than 2^31.
-    exon_starts, exon_ends : ndarray of int64, shape (B,)
-        Distinct exons on the forward strand.
-    backwards : bool
-        Whether positions count from the end of the base.
-
-    Returns
-    -------
-    order : ndarray of int64, shape (B,)
-        The exons by start and end in the direction of the positions.
-    tracks : Tracks
-    """
+    """Lay out the tracks of one strand."""
     # loops, for numba takes long to compile operations on arrays
     n, keys = len(exon_starts), np.empty(len(exon_starts), np.int64)
     left, right = np.empty(n, np.int64), np.empty(n, np.int64)
@@ -216,7 +184,7 @@ def taken(values, first, numbers):
     return found
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _order(keys):
     """Return the order of distinct numbers; those of exons often rise already.
 
@@ -241,7 +209,7 @@ def _order(keys):
     return order
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _number_ends(right, by_end):
     """Return the distinct ends, where the exons of each begin in `by_end`, and each exon's end."""
     ends, first = np.empty(len(right), np.int64), np.empty(len(right) + 1, np.int64)
@@ -255,7 +223,7 @@ def _number_ends(right, by_end):
     return ends[:n], first[: n + 1], exit_ends
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _count_before(ends, starts):
     """Return how many of the rising ends lie at or before each of the rising starts."""
     counts, n = np.empty(len(starts), dtype=np.int64), 0
@@ -266,7 +234,7 @@ def _count_before(ends, starts):
     return counts
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def write_stream(codes, starts, track_rows, direction, stream):
     """Write the nucleotides of the rows; return whether one is ambiguous.
 
@@ -346,7 +314,7 @@ def largest_bonus(track_commits, exit_tracks, exit_ends, exit_bonus, n_ends, int
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def best_bonus(track_commits, exit_tracks, exit_ends, exit_bonus, n_ends, intron_penalty):
     """Return the largest sum of bonuses less intron penalties of any part of a chain, at least 0.
 

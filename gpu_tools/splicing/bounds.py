@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import ScoringError
-from gpu_tools.hardware.device import Device
-from gpu_tools.hardware.small_inputs import unless_small
+from gpu_tools.hardware.device import Device, unless_small
 from gpu_tools.model.resources import resource_path
 from gpu_tools.model.scoring import LIMIT_INT32, SplicedScoring
 
@@ -58,13 +57,7 @@ def costs_of(scoring: SplicedScoring) -> Costs:
 
 
 def narrowest(bound: Bounds, scoring: SplicedScoring) -> np.dtype:
-    """Return int16 if every value fits, else int32.
-
-    Raises
-    ------
-    ScoringError
-        If 32 bits could overflow.
-    """
+    """Return int16 if every value fits, else int32."""
     _check_int32(bound.magnitude)
     return _INT16 if bound.magnitude < LIMIT_INT16 else _INT32
 
@@ -76,13 +69,7 @@ def check_cells(magnitude: int) -> None:
 
 
 def fit_int16(magnitudes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Tell of each of some sweeps whether 16 bits hold every value, given the largest magnitude.
-
-    Raises
-    ------
-    ScoringError
-        If 32 bits could overflow.
-    """
+    """Tell of each of some sweeps whether 16 bits hold every value, given the largest magnitude."""
     for magnitude in magnitudes[magnitudes >= LIMIT_INT32]:
         _check_int32(magnitude)
     return magnitudes < LIMIT_INT16
@@ -100,30 +87,12 @@ def _check_int32(magnitude: int) -> None:
 
 
 def device_for(where: Device, mode: str, cases: int, cells: int, threads: int) -> Device:
-    """Return the device for some cases: the CPU instead of a GPU that takes longer to start.
-
-    Parameters
-    ----------
-    where : Device
-        What was resolved.
-    mode : {"list", "site"}
-    cases, cells : int
-        How many cases there are, and their nominal cells.
-    threads : int
-        Threads of the CPU.
-    """
+    """Return the device for some cases: the CPU instead of a GPU that takes longer to start."""
     return unless_small(where, cpu_seconds(mode, cases, cells) / threads, _figures()["start"])
 
 
 def cpu_seconds(mode: str, cases: int, cells: int) -> float:
-    """Return about what one thread of a CPU takes for cases of the usual shape.
-
-    Parameters
-    ----------
-    mode : {"list", "site"}
-    cases, cells : int
-        How many cases there are, and their nominal cells.
-    """
+    """Return about what one thread of a CPU takes for cases of the usual shape."""
     own = _figures()[mode]
     return cases * own["case"] + cells * own["cell"]
 

@@ -39,25 +39,7 @@ def evalues_in_place(
     align: Callable[[list[AnyCase]], Sequence[SplicedAlignment]],
     codons: bool = False, places: Sequence[float] | None = None,
 ) -> list[float]:  # fmt: skip
-    """Return how often targets in random order score as well on cases' own bases.
-
-    Parameters
-    ----------
-    cases : sequence of Case or SiteCase
-    scores : sequence of int
-        Of the chains to be judged.
-    align : callable
-        Aligns cases by the scores of these chains.
-    codons : bool
-        Shuffle codons, see `shuffled_laws`.
-    places : sequence of float, optional
-        How many such bases were searched for each target, 1 by default.
-
-    Returns
-    -------
-    list of float
-        One for each case; 0 where no target has a chain.
-    """
+    """Return how often targets in random order score as well on cases' own bases."""
     laws = shuffled_laws(cases, align, SHUFFLES, codons)
     several = zip(laws, scores, places or [1.0] * len(laws), strict=True)
     return [
@@ -83,17 +65,7 @@ def judged_in_place(
     laws: Sequence[Gumbel | None],
     align: Callable[[list[AnyCase]], Sequence[SplicedAlignment]], codons: bool = False,
 ) -> list[SplicedAlignment]:  # fmt: skip
-    """Return alignments; the larger of its two E-values counts for each doubtful one.
-
-    Parameters
-    ----------
-    cases, laws
-        Of the alignments; the laws are shipped ones.
-    alignments : sequence of SplicedAlignment
-        With E-values.
-    align, codons
-        See `evalues_in_place`.
-    """
+    """Return alignments; the larger of its two E-values counts for each doubtful one."""
     alignments = list(alignments)
     doubtful = [
         k for k, (one, law) in enumerate(zip(alignments, laws, strict=True))

@@ -60,19 +60,7 @@ def stop_words(stops: tuple[str, ...] = STOP_CODONS) -> NDArray[np.bool_]:
 
 
 def translation_of(codes: NDArray[np.uint8], chain: list[tuple[int, int]]) -> dict:
-    """Return phases and outer codons of a chain that translates, as `SplicedAlignment` has them.
-
-    Parameters
-    ----------
-    codes : ndarray of uint8, shape (m,)
-        The strand's nucleotides, in reading direction.
-    chain : list of (int, int)
-        In reading direction; the first and the last codon lie in one exon each.
-
-    Returns
-    -------
-    dict
-    """
+    """Return phases and outer codons of a chain that translates, as `SplicedAlignment` has them."""
     before = np.cumsum([0] + [end - start for start, end in chain[:-1]])
     start, end = chain[0][0], chain[-1][1]
     return {

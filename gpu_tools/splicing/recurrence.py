@@ -25,22 +25,7 @@ class Sweep(NamedTuple):
 
 
 def cell(diagonal, up, left, lifted_score, gap):
-    """Return S'(i, j).
-
-    Parameters
-    ----------
-    diagonal, up, left : int
-        S'(i-1, j-1), S'(i-1, j) and S'(i, j-1).
-    lifted_score : int
-        Substitution score of the pair less `gap`.
-    gap : int
-        Score of one gap symbol.
-
-    Returns
-    -------
-    int
-        The largest of the three.
-    """
+    """Return S'(i, j)."""
     return max(max(diagonal + lifted_score, up + gap), left)
 
 

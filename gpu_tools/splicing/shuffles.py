@@ -9,11 +9,10 @@ from zlib import crc32
 
 import numpy as np
 
-from gpu_tools.model.calibration import least_evalues
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.sequences import encode
-from gpu_tools.model.significance import Gumbel, fit_gumbel
+from gpu_tools.model.significance import Gumbel, fit_gumbel, least_evalues
 from gpu_tools.splicing.codons import FRAMES, stop_words
 
 AnyCase = TypeVar("AnyCase")
@@ -24,23 +23,7 @@ MOST_ALIGNMENTS = 10_000
 
 
 def shuffled(target: Nucleotides, number: int, codons: bool = False) -> Nucleotides:
-    """Return a target with its symbols, or its codons, in random order.
-
-    Parameters
-    ----------
-    target : Sequence
-        Nucleotides or a protein.
-    number : int
-        Number of the shuffle. It and the target's symbols decide the order, nothing else does.
-    codons : bool
-        Shuffle whole codons. A start codon stays the first one, a stop codon the last one, and
-        nucleotides behind the last whole codon stay where they are.
-
-    Returns
-    -------
-    Sequence
-        With the same name.
-    """
+    """Return a target with its symbols, or its codons, in random order."""
     codes = target.codes
     random = np.random.default_rng([SHUFFLE_SEED, crc32(codes.tobytes()), number])
     if not codons:

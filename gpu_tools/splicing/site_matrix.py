@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from gpu_tools.model.annotated_strands import ReadingStrand
+from gpu_tools.hardware.compiled import njit
+from gpu_tools.model.annotation import ReadingStrand
 from gpu_tools.model.json_model import FORBIDDEN, ModelReader
 from gpu_tools.model.scoring import N_SYMBOLS
 from gpu_tools.model.sequences import OTHER, encode
@@ -20,43 +20,14 @@ LARGEST_WINDOW = 1_000
 
 
 def site_scores(codes: NDArray[np.uint8], site: SiteModel) -> NDArray[np.int64]:
-    """Score every edge of a sequence as a site.
-
-    Parameters
-    ----------
-    codes : ndarray of uint8, shape (n,)
-        Encoded sequence, in reading direction.
-    site : SiteModel
-        The site's matrix.
-
-    Returns
-    -------
-    ndarray of int64, shape (n + 1,)
-        Hundredths of a bit by the position behind the edge; at most `FORBIDDEN` / 2 where there
-        can be no site. Beyond the sequence's ends all symbols are unknown.
-    """
+    """Score every edge of a sequence as a site."""
     return _window_sums(_padded(codes, site, 0, len(codes) + 1), _by_pair(site), len(codes) + 1)
 
 
 def sites_between(
     codes: NDArray[np.uint8], site: SiteModel, low: int, high: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Find the sites at some edges of a sequence: those that score at least the cut-off.
-
-    Parameters
-    ----------
-    codes : ndarray of uint8, shape (n,)
-        Encoded sequence, in reading direction.
-    site : SiteModel
-        The site's matrix.
-    low, high : int
-        Edges `low` to `high` - 1 are looked at; edge k lies before nucleotide k.
-
-    Returns
-    -------
-    tuple of ndarray of int64, shape (S,)
-        The sites' edges, rising, less `low`; and their scores as `site_scores` has them.
-    """
+    """Find the sites at some edges of a sequence: those that score at least the cut-off."""
     strict = np.flatnonzero((site.scores == FORBIDDEN).any(axis=tuple(range(1, site.scores.ndim))))
     edges, scores = np.empty((2, high - low), dtype=np.int64)
     padded = _padded(codes, site, low, high)
@@ -138,26 +109,7 @@ class SiteModel:
 
 
 def read_site(reader: ModelReader, at_least: tuple[int, int], dependent: bool = False) -> SiteModel:
-    """Read a site's matrix from its JSON object.
-
-    Parameters
-    ----------
-    reader : ModelReader
-        Of the object with the keys ``before``, ``scores`` and ``cutoff``.
-    at_least : tuple of (int, int)
-        Columns that the matrix must have before the exon's edge and from it on.
-    dependent : bool
-        Whether a score may also depend on the base before.
-
-    Returns
-    -------
-    SiteModel
-
-    Raises
-    ------
-    InputError
-        Naming the first key at fault.
-    """
+    """Read a site's matrix from its JSON object."""
     before = reader.integer("before", at_least[0], LARGEST_WINDOW)
     shapes = [(None, N_BASES), *([(None, N_BASES, N_BASES)] if dependent else [])]
     columns = reader.scores("scores", *shapes, holes=True)
@@ -217,26 +169,7 @@ def rounded(scores: NDArray[np.float64]) -> list:
 def site_matrix(
     strands: list[ReadingStrand], kind: str, window: Window, weight: float, cutoff: float
 ) -> dict[str, Any]:
-    """Compare each column at the annotated sites with all positions that hold one of the words.
-
-    Parameters
-    ----------
-    strands : list of ReadingStrand
-        See `strands_of`.
-    kind : {"acceptors", "donors", "starts"}
-        Which of the strands' edges.
-    window : Window
-        Columns and words.
-    weight : float
-        Pseudo-observations of the background in each column.
-    cutoff : float
-        Smallest score of a site in bits.
-
-    Returns
-    -------
-    dict
-        The site as a model's JSON file holds it.
-    """
+    """Compare each column at the annotated sites with all positions that hold one of the words."""
     seen, background = (
         pairs.sum(axis=1) for pairs in _pairs_of(strands, kind, window, window.before)
     )
@@ -252,20 +185,7 @@ def dependent_matrix(
     pair_weight: float,
     cutoff: float,
 ) -> dict[str, Any]:
-    """Compare each column, behind each base before it, with all positions that hold the words.
-
-    Parameters
-    ----------
-    strands, kind, window, weight, cutoff
-        As for `site_matrix`.
-    pair_weight : float
-        Pseudo-observations, in a column behind each base, of the column alone.
-
-    Returns
-    -------
-    dict
-        The site as a model's JSON file holds it; the first column is independent.
-    """
+    """Compare each column, behind each base before it, with all positions that hold the words."""
     seen, background = _pairs_of(strands, kind, window, window.before + 1)
     observed, chance = _columns(seen.sum(axis=1), background.sum(axis=1), weight)
     paired = [

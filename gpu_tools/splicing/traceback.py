@@ -12,10 +12,10 @@ from __future__ import annotations
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
-from numba import njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.model.results import CigarOperation, Runs
 from gpu_tools.model.scoring import SplicedScoring
@@ -81,7 +81,7 @@ def pair_scores(target, scoring: SplicedScoring) -> tuple[NDArray[np.int32], NDA
     return lifted, np.take(lifted, target, axis=1)  # C-contiguous, unlike what indexing gives
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def profile_of(lifted, target):
     """Return lifted scores of each symbol with the target's, as `pair_scores` does."""
     profile = np.empty((len(lifted), len(target)), np.int32)
@@ -91,7 +91,7 @@ def profile_of(lifted, target):
     return profile
 
 
-@njit(cache=True)
+@njit
 def previous_row(profile, symbol, gap, cells, before, columns, first):
     """Fill row ``before + 1`` of `cells` with W(r, c), where row `before` holds W(r - 1, c).
 
@@ -122,7 +122,7 @@ def previous_row(profile, symbol, gap, cells, before, columns, first):
         carry = simd.splat(simd.first_lane(best))
 
 
-@njit(cache=True)
+@njit
 def _entered_at(entry, gain, first, missing):
     """Return the smallest column from `first` on with entry + gain = missing, or -1."""
     for c in range(first, len(gain)):
@@ -131,29 +131,9 @@ def _entered_at(entry, gain, first, missing):
     return -1
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def find_entry(rows, entries, gains, checkpoints, first, left, until):
-    """Go back through an exon until one of its entries explains the value at its end.
-
-    Parameters
-    ----------
-    rows : ExonRows
-    entries : Entries
-        Those of more than `left` nucleotides, or of `left` if none was looked for there.
-    gains : ndarray of int32, shape (R, n + 1)
-        W of `left` nucleotides in row ``left % R``. Updated: holds W of the latest R numbers.
-    checkpoints : ndarray of int32, shape (C, n + 1)
-        Takes W at multiples of `ROWS_BETWEEN_CHECKPOINTS` below `until`, unless it is empty.
-    first : int
-        No exon is entered at a smaller column.
-    left, until : int
-        Nucleotides of the exon that are done, and most of them to look at.
-
-    Returns
-    -------
-    entry, column, left : int
-        The number of the entry, or -1 if there is none; the column; the exon's nucleotides so far.
-    """
+    """Go back through an exon until one of its entries explains the value at its end."""
     # local names: an array read out of a tuple inside the loop costs an atomic reference count
     base, profile, lengths, numbers = rows.base, rows.profile, entries.lengths, entries.rows
     columns, gap, k, every = len(rows.target), np.int32(rows.gap), 0, ROWS_BETWEEN_CHECKPOINTS
@@ -178,7 +158,7 @@ def find_entry(rows, entries, gains, checkpoints, first, left, until):
         left += 1
 
 
-@njit(cache=True)
+@njit
 def _first_column(rows, entries):
     """Return the first column at which an exon could have been entered.
 
@@ -220,7 +200,7 @@ def trace_exon(rows, entries):
     return found, column, _operations(rows, gains, checkpoints, left, column)
 
 
-@njit(cache=True)
+@njit
 def _cells_for(n_rows, width):
     """Return an exon's gains with those of 0 nucleotides, and checkpoints if not all are stored."""
     stores_all = (n_rows + 1) * width <= _CELLS_STORED
@@ -231,7 +211,7 @@ def _cells_for(n_rows, width):
     return gains, np.empty((n_checkpoints, width), dtype=np.int32)
 
 
-@njit(cache=True)
+@njit
 def _operations(rows, gains, checkpoints, left, column):
     """Align an exon of `left` nucleotides that is entered at a column."""
     if len(checkpoints):
@@ -241,7 +221,7 @@ def _operations(rows, gains, checkpoints, left, column):
     return operations[: _walk(rows, gains, (left, none), column, operations, none)[1]]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def align_exon(rows, checkpoints, left, column):
     """Walk from the exon's entry to its end, block by block of recomputed rows."""
     base, profile, every = rows.base, rows.profile, ROWS_BETWEEN_CHECKPOINTS
@@ -261,7 +241,7 @@ def align_exon(rows, checkpoints, left, column):
             return operations[:n]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _walk(rows, cells, span, column, operations, n):
     """Write the operations of the nucleotides of a part of an exon.
 
@@ -426,24 +406,7 @@ def trace_back(
 
 
 def align_chain(codes, target, exons: NDArray[np.int32], scoring: SplicedScoring) -> TracedChain:
-    """Align a chain whose exons and their columns are known.
-
-    Parameters
-    ----------
-    codes : ndarray of uint8, shape (m,)
-        The strand's nucleotides in reading direction.
-    target : ndarray of uint8, shape (n,)
-        Encoded target.
-    exons : ndarray of int32, shape (E, 4)
-        Start, end, first and last target column of each exon, in reading direction; an exon's first
-        column is the last one of the exon before.
-    scoring : SplicedScoring
-
-    Returns
-    -------
-    TracedChain
-        Its alignment is that of `trace_back`.
-    """
+    """Align a chain whose exons and their columns are known."""
     lifted, free = lifted_scores(scoring), scoring.ends != "global"
     return chain_of(exons, *align_exons(codes, target, exons, lifted, scoring.gap, free), scoring)
 

@@ -21,17 +21,19 @@ import numpy as np
 
 from gpu_tools.exons.model import load_model
 from gpu_tools.exons.predict import predict_exons
+from gpu_tools.formats.scales import load_matrix
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.formats.tables import read_table
-from gpu_tools.formats.values.matrices import load_matrix
-from gpu_tools.model.calibration import SIGNIFICANCE_FORMAT, circumstances_of, setting_of
-from gpu_tools.model.genetic_codes import amino_acids
 from gpu_tools.model.json_model import shipped_in
-from gpu_tools.model.protein_scoring import CANDIDATE_WEIGHTS, ProteinScoring
-from gpu_tools.model.scoring import SplicedScoring
+from gpu_tools.model.scoring import CANDIDATE_WEIGHTS, ProteinScoring, SplicedScoring
 from gpu_tools.model.sequences import AMINO_ACIDS, ProteinSequence, Sequence, encode
-from gpu_tools.model.significance import fit_null_model
-from gpu_tools.model.translation import STOP_CODONS
+from gpu_tools.model.significance import (
+    SIGNIFICANCE_FORMAT,
+    circumstances_of,
+    fit_null_model,
+    setting_of,
+)
+from gpu_tools.model.translation import STOP_CODONS, amino_acids
 from gpu_tools.sites import GeneSites, SiteCase, load_sites, site_align, tables_of
 from gpu_tools.sites.proteins.api import ProteinCase, protein_align, protein_tables_of
 from gpu_tools.sites.proteins.sites import protein_sites

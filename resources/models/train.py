@@ -12,8 +12,8 @@ from pathlib import Path
 
 from gpu_tools.exons.model import model_from_dict
 from gpu_tools.exons.training import train
-from gpu_tools.formats.exons.coding import read_coding
-from gpu_tools.formats.exons.codons import read_codon_usage
+from gpu_tools.formats.exons.annotation import read_coding
+from gpu_tools.formats.scales import read_codon_usage
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.annotation import AnnotatedSequence
 from gpu_tools.model.json_model import model_to_json

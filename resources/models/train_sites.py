@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from gpu_tools.formats.exons.coding import read_coding
+from gpu_tools.formats.exons.annotation import read_coding
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.annotation import AnnotatedSequence
 from gpu_tools.model.json_model import model_to_json

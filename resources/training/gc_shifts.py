@@ -13,10 +13,9 @@ import numpy as np
 
 from gpu_tools.exons.features import gc_classes
 from gpu_tools.exons.model import GC_CLASSES
-from gpu_tools.formats.exons.coding import read_coding
+from gpu_tools.formats.exons.annotation import read_coding
 from gpu_tools.formats.sequences.fasta import read_fasta
-from gpu_tools.model.annotated_strands import strands_of
-from gpu_tools.model.annotation import AnnotatedSequence
+from gpu_tools.model.annotation import AnnotatedSequence, strands_of
 
 HERE = Path(__file__).parent
 RECORDS = (

@@ -147,7 +147,7 @@ def test_threads_and_batches_change_nothing(search):
 def test_tiles_find_what_one_tile_finds(monkeypatch):
     targets = proteins(a=A, b=B)
     whole = annotate([TWO], targets)
-    monkeypatch.setattr("gpu_tools.annotate.tiles.TILE", 100)
+    monkeypatch.setattr("gpu_tools.annotate.genome.TILE", 100)
     tiled = annotate([TWO], targets, longest_gene=600)
     assert places(tiled) == places(whole) == PLACES
 
@@ -170,7 +170,7 @@ def test_a_run_that_ended_goes_on_to_the_same_genes(tmp_path, monkeypatch):
     monkeypatch.setattr(batches, "open_output", write)
     assert len(list(tmp_path.iterdir())) == 2
     assert annotate([TWO], targets, batch=1, work=tmp_path) == whole
-    monkeypatch.setattr("gpu_tools.annotate.runs.credible_or_best", None)
+    monkeypatch.setattr("gpu_tools.annotate.api.credible_or_best", None)
     assert annotate([TWO], targets, batch=1, work=tmp_path) == whole
 
 

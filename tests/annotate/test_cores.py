@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gpu_tools.annotate.cores import cores_of
+from gpu_tools.annotate.hits import cores_of
 from gpu_tools.annotate.targets import ProteinTargets
-from gpu_tools.model.windows import SearchWindow, SeedChain, SeedHit
+from gpu_tools.model.locus import SearchWindow, SeedChain, SeedHit
 from gpu_tools.search.api import SearchOptions, build_index, find_windows
 from tests.annotate.genomes import (
     annotate,

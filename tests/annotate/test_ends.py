@@ -5,10 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gpu_tools.annotate.ends import widened
-from gpu_tools.annotate.targets import ProteinTargets
-from gpu_tools.model.protein_alignment import ProteinAlignment
-from gpu_tools.model.windows import SearchWindow, SeedChain
+from gpu_tools.annotate.targets import ProteinTargets, widened
+from gpu_tools.model.locus import SearchWindow, SeedChain
+from gpu_tools.model.results import ProteinAlignment
 from tests.annotate.genomes import INTRON, annotate, gene, genome, places, proteins, random_text
 
 RNG = np.random.default_rng(60)

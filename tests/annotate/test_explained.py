@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpu_tools.annotate.explained import global_score
+from gpu_tools.annotate.hits import global_score
 from gpu_tools.model.scoring import AffineScoring
 from tests.annotate.genomes import cdnas, proteins
 

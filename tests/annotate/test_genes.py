@@ -5,20 +5,20 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from gpu_tools.annotate.genes import (
+from gpu_tools.annotate.gene_set import (
     Hit,
     best_disjoint,
     cluster_hits,
     hits_of,
     share_a_gene,
     shared_nucleotides,
+    structures_of,
 )
-from gpu_tools.annotate.structures import structures_of
-from gpu_tools.annotate.tiles import tiles
-from gpu_tools.annotate.windows import joined
-from gpu_tools.model.protein_alignment import ProteinAlignment
+from gpu_tools.annotate.genome import tiles
+from gpu_tools.annotate.targets import joined
+from gpu_tools.model.locus import SearchWindow
+from gpu_tools.model.results import ProteinAlignment
 from gpu_tools.model.significance import Gumbel
-from gpu_tools.model.windows import SearchWindow
 
 
 def hit(target, evidence, *exons, strand="+", complete=True):

@@ -5,11 +5,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from gpu_tools.annotate.api import laws_of
 from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.hits import LEAST_NEAR, HitSearch
 from gpu_tools.annotate.options import AnnotationOptions
-from gpu_tools.annotate.runs import laws_of
-from gpu_tools.model.windows import SearchWindow, SeedChain, SeedHit
+from gpu_tools.model.locus import SearchWindow, SeedChain, SeedHit
 from tests.annotate.genomes import gene, genome, proteins, random_protein, random_text
 
 RESIDUES = 300

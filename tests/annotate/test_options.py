@@ -4,7 +4,7 @@ import pytest
 
 from gpu_tools import ProteinSequence, Sequence, cdna_targets, load_sites, protein_targets
 from gpu_tools.annotate.options import AnnotationOptions, longest_intron_of
-from gpu_tools.cli.common.annotation import limits_of
+from gpu_tools.cli.annotate import limits_of
 from gpu_tools.errors import InputError
 
 

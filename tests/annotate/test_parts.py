@@ -5,18 +5,18 @@ import random
 import numpy as np
 import pytest
 
-from gpu_tools.annotate.api import annotation_of
-from gpu_tools.annotate.genome import GenomeRecords
-from gpu_tools.annotate.options import AnnotationOptions
-from gpu_tools.annotate.parts import (
+from gpu_tools.annotate.api import (
     AnnotationPart,
     PartRun,
     Share,
+    annotation_of,
     hits_of_part,
     read_hits,
     read_part,
     write_hits,
 )
+from gpu_tools.annotate.genome import GenomeRecords
+from gpu_tools.annotate.options import AnnotationOptions
 from gpu_tools.errors import InputError
 from gpu_tools.formats.sequences.fasta import write_fasta
 from tests.annotate.genomes import (
@@ -57,7 +57,7 @@ def path(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def small_tiles(monkeypatch):
     """Have tiles of four times the longest gene."""
-    monkeypatch.setattr("gpu_tools.annotate.tiles.TILE", 100)
+    monkeypatch.setattr("gpu_tools.annotate.genome.TILE", 100)
 
 
 def test_shares_hold_each_item_once_and_weigh_about_the_same():

@@ -6,7 +6,7 @@ import pytest
 
 from gpu_tools.cli import check as check_module
 from gpu_tools.cli.main import main
-from gpu_tools.hardware import device, reservation
+from gpu_tools.hardware import compile_cache, device, reservation
 from gpu_tools.hardware.device import Gpu
 
 
@@ -41,21 +41,27 @@ def test_gpus_are_listed_and_those_of_other_jobs_are_told(capsys, monkeypatch, t
     assert found["cuda:1"] == ["note", f"{text}; another job holds it", "wait for it"]
 
 
-def test_what_is_compiled_counts(capsys, tmp_path, monkeypatch):
+def test_what_is_compiled_counts_and_damage_is_seen(capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    (tmp_path / "a.nbi").touch()
+    folder = tmp_path / "gpu-tools" / compile_cache.folder_name()
+    (folder / "one").mkdir(parents=True)
+    for name in ("a.nbi", "a.1.nbc"):
+        (folder / "one" / name).write_bytes(bytes(range(99)))
+    compile_cache._list_files(folder)
     _, found = check(capsys)
-    assert found["compile cache"][:2] == ["ok", f"{tmp_path}, 1 compiled functions"]
+    assert found["compile cache"][:2] == ["ok", f"{folder}, 1 compiled functions"]
+    (folder / "one" / "a.1.nbc").write_bytes(bytes(99))
+    code, found = check(capsys)
+    assert code == 1
+    assert found["compile cache"][0] == "problem"
+    assert "; 1 files are damaged" in found["compile cache"][1]
 
 
-def test_a_package_that_cannot_be_written_leaves_compiled_code_to_the_home(
-    capsys, tmp_path, monkeypatch
-):
+def test_compiled_code_lies_in_the_home(capsys, tmp_path, monkeypatch):
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
-    monkeypatch.setattr(check_module, "_PACKAGE", tmp_path / "none")
     _, found = check(capsys)
-    assert found["compile cache"][1].startswith(f"{tmp_path / 'caches' / 'numba'}, 0 compiled")
+    assert found["compile cache"][1].startswith(str(tmp_path / "caches" / "gpu-tools"))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import sys
 import click
 import pytest
 
-from gpu_tools.cli.common.examples import EXAMPLES, SUMMARIES
+from gpu_tools.cli.common.lazy import EXAMPLES, SUMMARIES
 from gpu_tools.cli.main import cli, main
 
 

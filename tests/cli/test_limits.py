@@ -10,7 +10,7 @@ import pytest
 
 from gpu_tools.cli.main import main
 from gpu_tools.formats import files
-from gpu_tools.hardware import memory
+from gpu_tools.hardware import own_files
 from tests.cli.damage import COMMANDS, FILES
 from tests.fuzz.targets import MORE_COMMANDS
 
@@ -59,7 +59,7 @@ def test_memory_that_is_not_there(folder, capsys, monkeypatch, command):
     for name in ("base.fa", "exons.tsv", "target.fa"):
         (folder / name).write_bytes(FILES[name])
     available, expected = MEMORY[command]
-    monkeypatch.setattr(memory, "available_memory", lambda: available)
+    monkeypatch.setattr(own_files, "available_memory", lambda: available)
     assert main([*command.split(), "--device", "cpu", "--output", "out", "--quiet"]) == 1
     assert expected in capsys.readouterr().err
     assert not (folder / "out").exists()

@@ -8,7 +8,7 @@ import pytest
 
 from gpu_tools.cli.main import main
 from gpu_tools.errors import InputError
-from gpu_tools.formats.values.scales import known_scales, load_scale
+from gpu_tools.formats.scales import known_scales, load_scale
 from gpu_tools.model.sequences import encode
 from gpu_tools.segments import dot_plot
 from gpu_tools.segments.significance import statistics

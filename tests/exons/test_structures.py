@@ -8,8 +8,8 @@ import pytest
 from benchmarks.exons.evaluation import folds, trained_on
 from gpu_tools.exons import predict_exons
 from gpu_tools.exons.accuracy import compare_exons
-from gpu_tools.formats.exons.coding import read_coding
-from gpu_tools.formats.exons.codons import read_codon_usage
+from gpu_tools.formats.exons.annotation import read_coding
+from gpu_tools.formats.scales import read_codon_usage
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.annotation import AnnotatedSequence
 from gpu_tools.model.exon_set import ExonSet

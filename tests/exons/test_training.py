@@ -31,11 +31,10 @@ from gpu_tools.exons.training import (
     reads_through,
     train,
 )
-from gpu_tools.formats.exons.coding import read_coding
-from gpu_tools.formats.exons.codons import read_codon_usage
+from gpu_tools.formats.exons.annotation import read_coding
+from gpu_tools.formats.scales import read_codon_usage
 from gpu_tools.formats.sequences.fasta import read_fasta
-from gpu_tools.model.annotated_strands import strands_of
-from gpu_tools.model.annotation import AnnotatedSequence, CodingSegment, CodingSequence
+from gpu_tools.model.annotation import AnnotatedSequence, CodingSegment, CodingSequence, strands_of
 from gpu_tools.model.resources import resource_path
 from gpu_tools.model.sequences import Sequence, encode, reverse_complement
 from gpu_tools.splicing.site_matrix import Window, dependent_matrix, site_matrix

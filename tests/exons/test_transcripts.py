@@ -4,7 +4,7 @@ import numpy as np
 
 from gpu_tools.cli.main import main
 from gpu_tools.exons.accuracy import Accuracy, compare_transcripts, overlapping
-from gpu_tools.formats.exons.transcripts import TranscriptExons, read_transcripts
+from gpu_tools.formats.exons.annotation import TranscriptExons, read_transcripts
 
 A, B, C = ((0, 10), (20, 30), (40, 50)), ((0, 10), (20, 30)), ((60, 90),)
 

@@ -7,7 +7,7 @@ import pytest
 
 from gpu_tools.errors import InputError
 from gpu_tools.formats.alignments import write_alignments
-from gpu_tools.formats.merge import (
+from gpu_tools.formats.batch import (
     concatenate,
     merge_bam,
     merge_gff3,

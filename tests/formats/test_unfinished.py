@@ -6,9 +6,8 @@ import sys
 
 import pytest
 
-from gpu_tools.formats import unfinished
-from gpu_tools.formats.files import open_output
-from gpu_tools.formats.unfinished import clear_leftovers, new_file
+from gpu_tools.formats import files
+from gpu_tools.formats.files import clear_leftovers, new_file, open_output
 
 WRITES = """
 import os, sys
@@ -58,7 +57,7 @@ def test_other_files_stay(tmp_path, name):
 def test_what_another_machine_leaves_stays_for_a_day(tmp_path, monkeypatch):
     handle, path = new_file(tmp_path / "x.txt")
     os.close(handle)
-    monkeypatch.setattr(unfinished, "_machine", lambda: "another")
+    monkeypatch.setattr(files, "_machine", lambda: "another")
     clear_leftovers.cache_clear()
     clear_leftovers(tmp_path)
     assert path.exists()

@@ -16,7 +16,7 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from gpu_tools.hardware.memory import MEMORY
+from gpu_tools.hardware.own_files import MEMORY
 from tests.fuzz.running import MOST_BYTES, Runner, bound_memory
 from tests.fuzz.serving import Network
 from tests.fuzz.targets import COMMAND_LINES, READERS, SLOW_COMMANDS

@@ -9,16 +9,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gpu_tools.exons.model import load_model
-from gpu_tools.formats import merge
+from gpu_tools.formats import batch
 from gpu_tools.formats.batch import exons_of_batches, read_case_rows
-from gpu_tools.formats.exons.annotation import read_annotated_exons, read_coding_segments
-from gpu_tools.formats.exons.augustus import parse_augustus
+from gpu_tools.formats.exons.annotation import (
+    read_annotated_exons,
+    read_coding,
+    read_coding_segments,
+)
 from gpu_tools.formats.exons.bed import read_intervals
-from gpu_tools.formats.exons.coding import read_coding
-from gpu_tools.formats.exons.codons import read_codon_usage
-from gpu_tools.formats.exons.genscan import parse_report
 from gpu_tools.formats.exons.intervals import FORMATS, read_exons
+from gpu_tools.formats.exons.predictors import parse_augustus, parse_report
 from gpu_tools.formats.files import read_lines
+from gpu_tools.formats.numbers import read_matrix, read_tracks, read_values
+from gpu_tools.formats.scales import load_matrix, load_scale, read_codon_usage, read_scale
 from gpu_tools.formats.scores import read_scores
 from gpu_tools.formats.sequences.fasta import iterate_fasta, read_fasta, read_one
 from gpu_tools.formats.sequences.locus import (
@@ -31,10 +34,6 @@ from gpu_tools.formats.sequences.locus import (
 from gpu_tools.formats.sequences.parts import record_parts
 from gpu_tools.formats.sources.source import parse_source
 from gpu_tools.formats.tables import read_table
-from gpu_tools.formats.values.matrices import load_matrix
-from gpu_tools.formats.values.numbers import read_matrix, read_values
-from gpu_tools.formats.values.scales import load_scale, read_scale
-from gpu_tools.formats.values.tracks import read_tracks
 from gpu_tools.model.json_model import parse_json
 from gpu_tools.model.locus import Loci, Locus
 from gpu_tools.model.sequences import encode_protein
@@ -152,7 +151,7 @@ def _methods(path: str) -> None:
     """Merge a batch's table of scores with its cases, one of which is damaged."""
     rows = "base\ttarget\tlocus\nb1\tt1\tchr1:1-1500\nb2\tt2\tchr1:1-1500\n"
     Path("cases").write_text(rows, encoding="utf-8")
-    merge.merge_methods([{"a": path, "b": path}], ["cases"], "merged")
+    batch.merge_methods([{"a": path, "b": path}], ["cases"], "merged")
 
 
 def _batches(path: str) -> None:
@@ -208,11 +207,11 @@ READERS = {
     "json": Reader(lambda path: parse_json(Path(path).read_text("latin-1")), ("sites.json",)),
     "source": Reader(_each_line(parse_source), ("list.txt",)),
     "locus name": Reader(_each_line(Locus.parse), ("loci.txt",)),
-    "merged tables": Reader(_merged(merge.merge_tables), _in("tables")),
+    "merged tables": Reader(_merged(batch.merge_tables), _in("tables")),
     "merged methods": Reader(_methods, ("scores.tsv", "methods.tsv")),
-    "merged gff3": Reader(_merged(merge.merge_gff3), ("models.gff3",)),
-    "merged bam": Reader(_merged(merge.merge_bam), ("models.bam",)),
-    "joined files": Reader(_merged(merge.concatenate), ("plain.fa", "blocks.fa.gz")),
+    "merged gff3": Reader(_merged(batch.merge_gff3), ("models.gff3",)),
+    "merged bam": Reader(_merged(batch.merge_bam), ("models.bam",)),
+    "joined files": Reader(_merged(batch.concatenate), ("plain.fa", "blocks.fa.gz")),
 }
 """Every function that reads a file that may come from anybody."""
 COMMAND_LINES = [*COMMANDS, *MORE_COMMANDS]

@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from gpu_tools.hardware.batches import assigned, within_limit
+from gpu_tools.hardware.threads import assigned, within_limit
 
 
 @pytest.mark.parametrize("seed", range(5))

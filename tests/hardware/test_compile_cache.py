@@ -1,7 +1,7 @@
-"""Compiled functions on disk stay apart, whatever processes do at the same time."""
+"""Compiled functions on disk are right, whatever processes and disks do to them."""
 
+import json
 import os
-import resource
 import shutil
 import signal
 import subprocess
@@ -9,110 +9,58 @@ import sys
 import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import MagicMock
 
+import numba
 import pytest
-from numba.core.caching import IndexDataCacheFile
 
-import gpu_tools
-from gpu_tools.hardware import compile_cache as kernel_cache
+from gpu_tools.hardware import compile_cache
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.device import simulated
+from gpu_tools.hardware.gpu.loading import load_one_by_one
 from gpu_tools.hardware.interrupts import deferred_interrupts
 
-_MENDS = "compile_cache.py", "own_files.py", "compiling.py", "inner_functions.py", "interrupts.py"
-"""The modules that mend numba, which import nothing else of the package."""
-
-
-@pytest.mark.parametrize("locked", [True, False])
-def test_two_processes_that_save_at_once_keep_what_each_saved(tmp_path, monkeypatch, locked):
-    """Without the lock both take the same number: the test sees what it is there for."""
-
-    class Slow(IndexDataCacheFile):
-        if not locked:
-            load = IndexDataCacheFile.load.__wrapped__
-            save = IndexDataCacheFile.save.__wrapped__
-
-        def _load_index(self):
-            index = super()._load_index()
-            time.sleep(0.3)
-            return index
-
-    def save(key):
-        Slow(str(tmp_path), "function", "stamp").save(key, f"compiled for {key}")
-
-    with ThreadPoolExecutor(2) as pool:
-        list(pool.map(save, ["int16", "int32"]))
-    loaded = [Slow(str(tmp_path), "function", "stamp").load(key) for key in ("int16", "int32")]
-    assert (loaded == ["compiled for int16", "compiled for int32"]) is locked
-
-
-def test_a_cache_that_cannot_be_written_is_read(tmp_path, monkeypatch):
-    IndexDataCacheFile(str(tmp_path), "function", "stamp").save("key", "compiled")
-
-    def refuse(*_):
-        raise PermissionError
-
-    monkeypatch.setattr(kernel_cache, "open", refuse, raising=False)
-    assert IndexDataCacheFile(str(tmp_path), "function", "stamp").load("key") == "compiled"
-
-
-class Renamed:
-    """A class that an index names."""
-
-
-def _entries(folder, key):
-    """Return the cache of a function in which something is stored, and the path of its index."""
-    cache = IndexDataCacheFile(str(folder), "function", "stamp")
-    cache.save(key, "compiled")
-    assert cache.load(key) == "compiled"
-    return cache, folder / "function.nbi"
-
-
-def test_an_index_that_names_a_class_that_is_gone_counts_as_empty(tmp_path, monkeypatch):
-    cache, _ = _entries(tmp_path, (Renamed, "int32"))
-    monkeypatch.delattr(sys.modules[__name__], "Renamed")
-    assert cache.load("other") is None
-    cache.save("other", "compiled again")
-    assert cache.load("other") == "compiled again"
-
-
-@pytest.mark.parametrize("suffix", [".nbi", ".1.nbc"])
-def test_a_damaged_file_counts_as_absent(tmp_path, suffix):
-    cache, _ = _entries(tmp_path, "key")
-    path = tmp_path / f"function{suffix}"
-    whole = path.read_bytes()
-    for length in range(len(whole)):
-        path.write_bytes(whole[:length])
-        assert cache.load("key") is None
-    cache.save("key", "compiled again")
-    assert cache.load("key") == "compiled again"
-
-
-def test_an_index_that_may_not_be_read_is_an_error(tmp_path):
-    """It is not taken for an empty one, which would be written back."""
-    cache, index = _entries(tmp_path, "key")
-    index.unlink()
-    index.mkdir()
-    with pytest.raises(IsADirectoryError):
-        cache.load("key")
-
-
-_CALL = "from gpu_tools.caller import caller; print(caller(1))"
+_MODULES = (
+    "checksums.py", "compile_cache.py", "compiled.py", "compiling.py", "interrupts.py",
+    "own_files.py",
+)  # fmt: skip
 _CALLER = """
-from numba import njit
+import sys
+import time
 
-{mend}
+import numpy as np
+from numba.core import event
+
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.called import called
 
-@njit(cache=True)
+class Compiled(event.Listener):
+    n = 0
+
+    def on_start(self, found):
+        if found.data["dispatcher"] is caller:
+            self.n += 1
+            print("compiles", flush=True)
+            time.sleep(float(sys.argv[1]))
+
+    def on_end(self, found):
+        pass
+
+compiled = Compiled()
+event.register("numba:compile", compiled)
+
+@njit(cache=True, nogil=True)
 def caller(x):
     return called(x)
+
+if __name__ == "__main__":
+    value = caller(getattr(np, sys.argv[2])(1))
+    print(compiled.n, value, caller.stats.cache_path)
 """
 _CALLED = """
-from numba import njit
+from gpu_tools.hardware.compiled import njit
 
 @njit
 def called(x):
@@ -120,103 +68,184 @@ def called(x):
 """
 
 
-@pytest.mark.parametrize("mended", [True, False])
-def test_an_edit_of_what_a_compiled_function_calls_is_seen(tmp_path, mended):
-    """Without the package's stamp the result is an old one: the test sees what it is there for."""
-    package = tmp_path / "gpu_tools"
+@pytest.fixture
+def small_package(tmp_path):
+    """Make a package with the compile cache and one function; return how to run its module."""
+    package, cache = tmp_path / "lib" / "gpu_tools", tmp_path / "cache"
     (package / "hardware").mkdir(parents=True)
     for folder in (package, package / "hardware"):
         (folder / "__init__.py").touch()
-    for name in _MENDS:
-        source = Path(kernel_cache.__file__).with_name(name)
-        (package / "hardware" / name).write_text(source.read_text())
-    mend = "import gpu_tools.hardware.compile_cache" if mended else ""
-    (package / "caller.py").write_text(_CALLER.format(mend=mend))
-    printed = []
+    for name in _MODULES:
+        shutil.copy(Path(compile_cache.__file__).with_name(name), package / "hardware" / name)
+    (package / "caller.py").write_text(_CALLER)
+    (package / "called.py").write_text(_CALLED.format(1))
+    (tmp_path / "tmp").mkdir()
+
+    def start(seconds=0, kind="int64", **environment):
+        changed = {
+            "PYTHONPATH": str(tmp_path / "lib"), "NUMBA_CACHE_DIR": "", "HOME": "/proc/none",
+            "XDG_CACHE_HOME": str(cache), "TMPDIR": str(tmp_path / "tmp"), **environment,
+        }  # fmt: skip
+        return subprocess.Popen(
+            [sys.executable, "-m", "gpu_tools.caller", str(seconds), kind], cwd=tmp_path,
+            env=os.environ | changed, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+
+    def end(process):
+        out, errors = process.communicate()
+        assert process.returncode == 0, errors
+        count, value, folder = out.splitlines()[-1].split()
+        return SimpleNamespace(
+            count=int(count), value=value, folder=Path(folder).parent, errors=errors
+        )
+
+    def run(*arguments, **options):
+        return end(start(*arguments, **options))
+
+    return SimpleNamespace(
+        folder=package, cache=cache, start=start, end=end, run=run, tmp=tmp_path / "tmp"
+    )
+
+
+def test_an_edit_of_what_a_compiled_function_calls_is_seen(small_package):
+    """Numba looks at the caller's own file alone."""
+    found = []
     for addend in (1, 1, 20):
-        (package / "called.py").write_text(_CALLED.format(addend))
-        environment = os.environ | {"PYTHONPATH": str(tmp_path), "NUMBA_CACHE_DIR": ""}
-        command = [sys.executable, "-P", "-c", _CALL]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-        printed.append(done.stdout.strip())
-    assert printed == ["2", "2", "21" if mended else "2"]
+        (small_package.folder / "called.py").write_text(_CALLED.format(addend))
+        done = small_package.run()
+        found.append((done.count, done.value))
+    assert found == [(1, "2"), (0, "2"), (1, "21")]
 
 
-class Module:
-    """What is loaded of a kernel, as numba-cuda has it: unloaded at the end of Python."""
-
-    def __init__(self):
-        self._finalizer = weakref.finalize(self, str)
-
-
-@pytest.mark.parametrize("one_by_one", [True, False])
-def test_two_threads_that_start_a_kernel_at_once_load_it_once(one_by_one):
-    """Without the lock both load it: the test sees what it is there for."""
-
-    class Library:
-        loads = 0
-        loaded = None
-
-        def get_cufunc(self):
-            if self.loaded is None:
-                time.sleep(0.2)
-                self.loads += 1
-                self.loaded = SimpleNamespace(module=Module())
-            return self.loaded
-
-    if one_by_one:
-        kernel_cache.load_one_by_one(Library)
-    library = Library()
-    with ThreadPoolExecutor(2) as pool:
-        found = list(pool.map(lambda _: library.get_cufunc(), range(2)))
-    assert library.loaded in found
-    assert library.loads == (1 if one_by_one else 2)
-    assert [function.module._finalizer.atexit for function in found] == [not one_by_one] * 2
+def test_times_of_files_do_not_matter(small_package):
+    """Archives and images round them."""
+    assert small_package.run().count == 1
+    os.utime(small_package.folder / "caller.py", (1, 1))
+    assert small_package.run().count == 0
 
 
-def test_what_numba_has_loaded_is_not_unloaded_at_the_end_of_python():
-    """With numba's own classes, which are told of a GPU that is not there."""
-    pytest.importorskip("numba_cuda")
-    if simulated():
-        pytest.skip("the simulator loads nothing")
-    from numba.cuda.cudadrv import driver
-
-    modules = []
-
-    class Library:
-        def get_cufunc(self):
-            modules.append(driver.load_module_image(MagicMock(), MagicMock()))
-            return modules[-1].get_function("kernel")
-
-    before = Library().get_cufunc()
-    kernel_cache.load_one_by_one(Library)
-    after = Library().get_cufunc()
-    assert [each.module._finalizer.atexit for each in (before, after)] == [True, False]
-    assert modules[0]._finalizer.detach()
+def test_a_process_waits_for_one_that_compiles_and_finds_what_it_stored(small_package):
+    first = small_package.start(3)
+    assert first.stdout.readline() == "compiles\n"
+    second = small_package.start()
+    assert [small_package.end(each).count for each in (first, second)] == [1, 0]
 
 
-def test_kernels_are_loaded_one_by_one():
-    pytest.importorskip("numba_cuda")
-    if simulated():
-        pytest.skip("the simulator loads nothing")
-    from numba.cuda.codegen import CUDACodeLibrary
-
-    import gpu_tools.hardware.gpu.intrinsics.words  # noqa: F401  (what every kernel comes from)
-
-    assert hasattr(CUDACodeLibrary.get_cufunc, "__wrapped__")
-
-
-def _with_compiled_functions():
-    root = Path(gpu_tools.__file__).parent
-    return sorted(path for path in root.rglob("*.py") if "cache=True" in path.read_text())
+def test_processes_that_compile_for_several_types_at_once_keep_all(small_package):
+    """Without the lock two of them take the same number, and one finds the other's code."""
+    kinds = ["int64", "int32", "float64", "float32"]
+    for _ in range(2):
+        processes = [small_package.start(kind=kind) for kind in kinds]
+        done = [small_package.end(each) for each in processes]
+        assert [each.value for each in done] == ["2", "2", "2.0", "2.0"]
+    assert [each.count for each in done] == [0] * 4
 
 
-@pytest.mark.parametrize("path", _with_compiled_functions(), ids=lambda path: path.name)
-def test_every_module_with_compiled_functions_locks_them(path):
-    root = Path(gpu_tools.__file__).parent
-    importing = "import gpu_tools.hardware.compile_cache"
-    packages = [folder / "__init__.py" for folder in path.parents if root in folder.parents]
-    assert any(importing in file.read_text() for file in (path, *packages))
+def _damage(path, damage):
+    content = bytearray(path.read_bytes())
+    content[len(content) // 3] ^= 1
+    path.unlink()
+    if damage == "folder":
+        path.mkdir()
+    else:
+        path.write_bytes({"cut": content[:9], "empty": b"", "byte": content}[damage])
+
+
+@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
+@pytest.mark.parametrize("damage", ["byte", "cut", "empty", "folder"])
+def test_what_is_damaged_is_compiled_again_and_told(small_package, suffix, damage):
+    first = small_package.run()
+    (path,) = first.folder.rglob(f"*caller*.{suffix}")
+    _damage(path, damage)
+    second, third = small_package.run(), small_package.run()
+    assert (second.count, third.count) == (1, 0)
+    assert second.value == third.value == first.value
+    assert second.errors.count("compiled code was damaged") == 1
+    assert third.errors == ""
+
+
+@pytest.mark.parametrize("content", [None, "", "[]", '{"x": 1}', "\\"])
+def test_without_the_list_nothing_is_believed(small_package, content):
+    path = small_package.run().folder / "checksums.json"
+    path.unlink()
+    if content is not None:
+        path.write_text(content)
+    assert [small_package.run().count for _ in range(2)] == [1, 0]
+
+
+def test_a_process_that_is_killed_leaves_nothing_that_is_believed(small_package):
+    """It dies before the files are listed."""
+    path = small_package.run().folder / "checksums.json"
+    known = json.loads(path.read_text())
+    path.write_text(json.dumps({name: known[name] for name in known if name.endswith("nbi")}))
+    done = small_package.run()
+    assert (done.value, done.errors) == ("2", "")
+    assert small_package.run().count == 0
+
+
+def test_without_a_home_the_cache_is_a_private_folder(small_package):
+    done = small_package.run(XDG_CACHE_HOME="/proc/none")
+    assert done.count == 1
+    assert small_package.tmp / f"gpu-tools-{os.geteuid()}" in done.folder.parents
+    assert small_package.run(XDG_CACHE_HOME="/proc/none").count == 0
+
+
+def test_the_users_own_folder_is_respected(small_package, tmp_path):
+    done = small_package.run(NUMBA_CACHE_DIR=str(tmp_path / "own"))
+    assert done.folder.parent == tmp_path / "own" / "gpu-tools"
+    assert os.environ.get("NUMBA_CACHE_DIR", "") == numba.config.CACHE_DIR
+
+
+def _here(monkeypatch, *places):
+    monkeypatch.setattr(compile_cache, "places", lambda: iter(places))
+    return compile_cache.cache_folder.__wrapped__()
+
+
+def test_code_of_a_folder_that_cannot_be_written_is_copied(tmp_path, monkeypatch):
+    """As in an image."""
+    shipped, own = tmp_path / "shipped", tmp_path / "own"
+    folder = _here(monkeypatch, shipped)
+    (folder / "one").mkdir()
+    (folder / "one" / "a.nbi").write_bytes(b"index")
+    compile_cache._list_files(folder)
+    usable = compile_cache.usable
+    monkeypatch.setattr(compile_cache, "usable", lambda f: f.parent != shipped and usable(f))
+    found = _here(monkeypatch, shipped, own)
+    assert found.parent == own
+    assert (found / "one" / "a.nbi").read_bytes() == b"index"
+
+
+def test_on_a_full_disk_nothing_is_stored(tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=9))
+    assert _here(monkeypatch, tmp_path) is None
+    assert "cannot be stored" in caplog.text
+    monkeypatch.setattr(compile_cache, "cache_folder", lambda: None)
+    function = njit(cache=True)(lambda x: x + 1)
+    assert (function(1), function.stats.cache_path) == (2, None)
+
+
+def test_folders_of_other_versions_go_when_they_were_not_used_for_long(tmp_path, monkeypatch):
+    for name in ("old-one", "new-one"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "lock").touch()
+    (tmp_path / "other").mkdir()
+    os.utime(tmp_path / "old-one" / "lock", (1, 1))
+    folder = _here(monkeypatch, tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"new-one", "other", folder.name}
+
+
+def test_an_inner_function_is_a_plain_one_for_python():
+    """Code that Python could call is not compiled: a call must not reach it."""
+
+    @njit
+    def inner(x):
+        return x + 1
+
+    @njit(cache=True)
+    def outer(x):
+        return inner(x) + inner(x)
+
+    assert (outer(1), inner(1), inner("x" * 0 or 1.5)) == (4, 2, 2.5)
 
 
 _GPU_THEN_CPU = """
@@ -248,126 +277,6 @@ def test_what_one_function_brings_along_from_the_cache_does_not_hide_another():
         assert (done.returncode, done.stdout, done.stderr) == (0, "3\n3 (0, 5) [3]\n", "")
 
 
-_MODULE = """
-import sys
-from functools import partial
-from pathlib import Path
-
-from numba import njit
-from numba.core import event
-
-import gpu_tools.hardware.compile_cache
-
-compiled = event.RecordingListener()
-event.register("numba:compile", compiled)
-
-@njit(cache=True)
-def function(x):
-    return x + 1
-
-if __name__ == "__main__":
-    function(1)
-    starts = [e for _, e in compiled.buffer if e.is_start and e.data["dispatcher"] is function]
-    print(len(starts), function._cache.cache_path)
-"""
-
-
-@pytest.fixture
-def small_package(tmp_path):
-    """Make a package with the compile cache and one function; return how to run its module."""
-    package = tmp_path / "lib" / "gpu_tools"
-    hardware = package / "hardware"
-    hardware.mkdir(parents=True)
-    for folder in (package, hardware):
-        (folder / "__init__.py").touch()
-    for name in _MENDS:
-        source = Path(kernel_cache.__file__).with_name(name)
-        (hardware / name).write_text(source.read_text())
-    (package / "module.py").write_text(_MODULE)
-    (tmp_path / "tmp").mkdir()
-
-    def start(preexec_fn=None, **environment):
-        changed = {
-            "PYTHONPATH": str(tmp_path / "lib"), "NUMBA_CACHE_DIR": "", "HOME": "/proc/none",
-            "XDG_CACHE_HOME": "/proc/none", "TMPDIR": str(tmp_path / "tmp"), **environment,
-        }  # fmt: skip
-        return subprocess.Popen(
-            [sys.executable, "-m", "gpu_tools.module"], env=os.environ | changed, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path, preexec_fn=preexec_fn,
-        )  # fmt: skip
-
-    def run(**options):
-        process = start(**options)
-        out, errors = process.communicate()
-        assert process.returncode == 0, errors
-        count, folder = out.split()
-        return int(count), Path(folder)
-
-    return SimpleNamespace(folder=package, start=start, run=run, tmp=tmp_path / "tmp")
-
-
-def _no_folder_can_be_made_in(package: Path) -> None:
-    """Put a file where the package's compiled code would be, so that also root cannot write."""
-    shutil.rmtree(package / "__pycache__", ignore_errors=True)
-    (package / "__pycache__").touch()
-
-
-def test_without_a_home_and_a_writable_package_the_cache_is_a_private_folder(small_package):
-    _no_folder_can_be_made_in(small_package.folder)
-    count, folder = small_package.run()
-    assert count == 1
-    assert small_package.tmp / f"gpu-tools-{os.geteuid()}" in folder.parents
-    assert small_package.run() == (0, folder)
-
-
-def test_code_that_comes_with_a_package_is_used_where_the_cache_is_elsewhere(small_package):
-    """As in an image: the package holds compiled code and cannot be written."""
-    count, shipped = small_package.run()
-    assert (count, shipped) == (1, small_package.folder / "__pycache__")
-    elsewhere = small_package.tmp / "cache"
-    elsewhere.mkdir()
-    locators = "UserWideCacheLocator"
-    environment = {"NUMBA_CACHE_LOCATOR_CLASSES": locators, "XDG_CACHE_HOME": str(elsewhere)}
-    count, folder = small_package.run(**environment)
-    assert count == 0
-    assert elsewhere in folder.parents
-    shutil.rmtree(shipped)
-    assert small_package.run(**environment) == (1, folder)
-
-
-def test_on_a_full_disk_functions_are_compiled_and_not_stored(small_package):
-    """No file can get a byte, as on a full disk."""
-    full = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (0, 0))
-    assert [small_package.run(preexec_fn=full)[0] for _ in range(2)] == [1, 1]
-    assert [small_package.run()[0] for _ in range(2)] == [1, 0]
-
-
-@pytest.mark.parametrize(
-    ("suffix", "damage"), [("nbi", "cut"), ("nbc", "empty"), ("nbi", "folder"), ("nbc", "folder")]
-)
-def test_a_damaged_cache_is_no_error(small_package, suffix, damage):
-    _, folder = small_package.run()
-    (path,) = (found for found in folder.glob(f"*.{suffix}") if "module.function" in found.name)
-    content = {"cut": path.read_bytes()[:9], "empty": b""}
-    path.unlink()
-    if damage == "folder":
-        path.mkdir()
-    else:
-        path.write_bytes(content[damage])
-    assert small_package.run()[0] == 1
-    assert small_package.run()[0] == (damage == "folder")
-
-
-def test_a_process_that_dies_leaves_no_older_code(tmp_path):
-    """The files of a cache hold what was compiled of an older function, then one is killed."""
-    IndexDataCacheFile(str(tmp_path), "function", "old").save("key", "old code")
-    cache = IndexDataCacheFile(str(tmp_path), "function", "new")
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(cache, "_save_data", MagicMock(side_effect=KeyboardInterrupt))
-        cache.save("key", "new code")
-    assert cache.load("key") is None
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_waits_until_code_is_loaded(number):
     arrived, before = [], signal.getsignal(number)
@@ -381,26 +290,65 @@ def test_an_interrupt_waits_until_code_is_loaded(number):
         signal.signal(number, before)
 
 
-def test_processes_that_need_a_function_at_once_compile_it_once(small_package):
-    processes = [small_package.start() for _ in range(4)]
-    counts = [int(process.communicate()[0].split()[0]) for process in processes]
-    assert sorted(counts) == [0, 0, 0, 1]
-    left = [path.name for path in (small_package.folder / "__pycache__").glob("*.compiling")]
-    assert left == []
+class Module:
+    """What is loaded of a kernel, as numba-cuda has it: unloaded at the end of Python."""
+
+    def __init__(self):
+        self._finalizer = weakref.finalize(self, str)
 
 
-def test_times_of_files_do_not_matter(small_package):
-    """Archives and images round them."""
-    assert small_package.run()[0] == 1
-    os.utime(small_package.folder / "module.py", (1, 1))
-    assert small_package.run()[0] == 0
+@pytest.mark.parametrize("one_by_one", [True, False])
+def test_two_threads_that_start_a_kernel_at_once_load_it_once(one_by_one):
+    """Without the lock both load it: the test sees what it is there for."""
+
+    class Library:
+        loads = 0
+        loaded = None
+
+        def get_cufunc(self):
+            if self.loaded is None:
+                time.sleep(0.2)
+                self.loads += 1
+                self.loaded = SimpleNamespace(module=Module())
+            return self.loaded
+
+    if one_by_one:
+        load_one_by_one(Library)
+    library = Library()
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(lambda _: library.get_cufunc(), range(2)))
+    assert library.loaded in found
+    assert library.loads == (1 if one_by_one else 2)
+    assert [function.module._finalizer.atexit for function in found] == [not one_by_one] * 2
 
 
-def test_without_a_lock_nothing_is_stored(tmp_path, monkeypatch):
-    def refuse(*_):
-        raise OSError("no locks")
+def test_what_numba_has_loaded_is_not_unloaded_at_the_end_of_python():
+    """With numba's own classes, which are told of a GPU that is not there."""
+    pytest.importorskip("numba_cuda")
+    if simulated():
+        pytest.skip("the simulator loads nothing")
+    from numba.cuda.cudadrv import driver
 
-    monkeypatch.setattr(kernel_cache.fcntl, "flock", refuse)
-    cache = IndexDataCacheFile(str(tmp_path), "function", "stamp")
-    cache.save("key", "compiled")
-    assert cache.load("key") is None
+    modules = []
+
+    class Library:
+        def get_cufunc(self):
+            modules.append(driver.load_module_image(MagicMock(), MagicMock()))
+            return modules[-1].get_function("kernel")
+
+    before = Library().get_cufunc()
+    load_one_by_one(Library)
+    after = Library().get_cufunc()
+    assert [each.module._finalizer.atexit for each in (before, after)] == [True, False]
+    assert modules[0]._finalizer.detach()
+
+
+def test_kernels_are_loaded_one_by_one():
+    pytest.importorskip("numba_cuda")
+    if simulated():
+        pytest.skip("the simulator loads nothing")
+    from numba.cuda.codegen import CUDACodeLibrary
+
+    import gpu_tools.hardware.gpu.intrinsics.words  # noqa: F401  (what every kernel comes from)
+
+    assert hasattr(CUDACodeLibrary.get_cufunc, "__wrapped__")

@@ -3,8 +3,8 @@
 import pytest
 
 from gpu_tools.errors import InputError
-from gpu_tools.hardware import memory
-from gpu_tools.hardware.memory import available_memory, check_memory, free_disk
+from gpu_tools.hardware import own_files
+from gpu_tools.hardware.own_files import available_memory, check_memory, free_disk
 
 GIB = 1 << 30
 
@@ -12,9 +12,9 @@ GIB = 1 << 30
 @pytest.fixture
 def system(tmp_path, monkeypatch):
     """Return a function that writes what the system tells."""
-    monkeypatch.delenv(memory.MEMORY, raising=False)
+    monkeypatch.delenv(own_files.MEMORY, raising=False)
     for name in ("_MEMINFO", "_GROUP", "_GROUPS"):
-        monkeypatch.setattr(memory, name, tmp_path / name)
+        monkeypatch.setattr(own_files, name, tmp_path / name)
 
     def tell(**files):
         for name, text in files.items():
@@ -57,7 +57,7 @@ def test_an_older_kind_of_group(system):
 @pytest.mark.parametrize(("text", "expected"), [("1.5", GIB * 3 // 2), ("x", 2 * GIB)])
 def test_the_environment_says(system, monkeypatch, text, expected):
     system(_MEMINFO="MemAvailable: 2097152 kB\n")
-    monkeypatch.setenv(memory.MEMORY, text)
+    monkeypatch.setenv(own_files.MEMORY, text)
     assert available_memory() == expected
 
 

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from gpu_tools.hardware.prefetch import prefetch
+from gpu_tools.hardware.threads import prefetch
 
 
 @pytest.mark.parametrize("count", [1, 3, 50])

@@ -4,8 +4,8 @@ from threading import Event
 
 import pytest
 
-from gpu_tools.hardware import progress
-from gpu_tools.hardware.progress import CaseProgress, watched
+from gpu_tools.hardware import threads
+from gpu_tools.hardware.threads import CaseProgress, watched
 
 
 def test_cells_are_reported_some_at_a_time_and_all_in_the_end():
@@ -28,7 +28,7 @@ def test_more_cells_than_there_are_count_as_all():
 
 
 def test_what_a_function_counts_is_reported_while_it_works(monkeypatch):
-    monkeypatch.setattr(progress, "SECONDS_PER_LOOK", 0.01)
+    monkeypatch.setattr(threads, "SECONDS_PER_LOOK", 0.01)
     seen, reported = Event(), []
 
     def work(counter):

@@ -4,9 +4,8 @@ import pytest
 
 from gpu_tools.estimate.calibrate import call_of
 from gpu_tools.estimate.model import LIST
-from gpu_tools.hardware import small_inputs
-from gpu_tools.hardware.device import Device
-from gpu_tools.hardware.small_inputs import unless_small, was_small
+from gpu_tools.hardware import device
+from gpu_tools.hardware.device import Device, unless_small, was_small
 
 START = 0.5
 GPU, AUTO, CPU = Device("cuda", (0,)), Device("cuda", (0,), True), Device("cpu")
@@ -14,9 +13,9 @@ GPU, AUTO, CPU = Device("cuda", (0,)), Device("cuda", (0,), True), Device("cpu")
 
 @pytest.fixture(autouse=True)
 def _new_process(monkeypatch):
-    monkeypatch.setattr(small_inputs, "_STATE", {"started": False, "small": False})
-    monkeypatch.setattr(small_inputs, "simulated", lambda: False)
-    monkeypatch.delenv(small_inputs.GPU_START, raising=False)
+    monkeypatch.setattr(device, "_STATE", {"started": False, "small": False})
+    monkeypatch.setattr(device, "simulated", lambda: False)
+    monkeypatch.delenv(device.GPU_START, raising=False)
 
 
 def test_small_inputs_take_the_cpu_where_the_user_leaves_the_choice():
@@ -42,10 +41,10 @@ def test_timed_calls_take_the_gpu():
 
 @pytest.mark.parametrize(("value", "device"), [("0", AUTO), ("20", CPU), ("nothing", AUTO)])
 def test_the_environment_says_what_starting_takes(monkeypatch, value, device):
-    monkeypatch.setenv(small_inputs.GPU_START, value)
+    monkeypatch.setenv(device.GPU_START, value)
     assert unless_small(AUTO, 10.0, START) == device
 
 
 def test_the_simulator_is_always_used(monkeypatch):
-    monkeypatch.setattr(small_inputs, "simulated", lambda: True)
+    monkeypatch.setattr(device, "simulated", lambda: True)
     assert unless_small(AUTO, 0, START) == AUTO

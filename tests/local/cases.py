@@ -6,7 +6,7 @@ import numba
 import numpy as np
 
 from gpu_tools import AffineScoring, ProteinSequence, Sequence
-from gpu_tools.formats.values.matrices import load_matrix
+from gpu_tools.formats.scales import load_matrix
 from gpu_tools.hardware.device import resolve
 from gpu_tools.local.cpu import score_pass as cpu
 from gpu_tools.local.problem import USUAL_SIZES, SearchSizes, make_problem

@@ -13,7 +13,7 @@ from gpu_tools import (
     global_align,
     local_align,
 )
-from gpu_tools.formats.values.matrices import SHIPPED, load_matrix
+from gpu_tools.formats.scales import SHIPPED, load_matrix
 from gpu_tools.local.cpu import score_pass
 from tests.local.cases import PROTEIN, letters_of, random_pair, random_scoring, sequences
 

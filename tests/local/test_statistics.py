@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gpu_tools import AffineScoring, Sequence, local_align
-from gpu_tools.formats.values.matrices import load_matrix
+from gpu_tools.formats.scales import load_matrix
 from gpu_tools.local.statistics import known_penalties, statistics_of, usual_penalties
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from gpu_tools import ExonSet, SplicedScoring
-from gpu_tools.model.calibration import setting_of
 from gpu_tools.model.resources import resource_path
 from gpu_tools.model.scoring import ENDS
 from gpu_tools.model.sequences import decode
+from gpu_tools.model.significance import setting_of
 from gpu_tools.spliced import Case, spliced_align
 
 STOPS = ("TAA", "TAG", "TGA")

@@ -21,18 +21,18 @@ from gpu_tools import (
     tables_of,
     with_evalues,
 )  # fmt: skip
-from gpu_tools.formats.values.matrices import load_matrix
-from gpu_tools.model.calibration import (
+from gpu_tools.formats.scales import load_matrix
+from gpu_tools.model.json_model import shipped_in
+from gpu_tools.model.resources import resource_path
+from gpu_tools.model.scoring import CANDIDATE_WEIGHTS, ProteinScoring
+from gpu_tools.model.sequences import ProteinSequence
+from gpu_tools.model.significance import (
     Composition,
     circumstances_of,
     genome_circumstances,
     repetition_of,
     setting_of,
 )
-from gpu_tools.model.json_model import shipped_in
-from gpu_tools.model.protein_scoring import CANDIDATE_WEIGHTS, ProteinScoring
-from gpu_tools.model.resources import resource_path
-from gpu_tools.model.sequences import ProteinSequence
 from gpu_tools.sites.model import shipped_sites
 from gpu_tools.sites.proteins.api import ProteinCase, protein_align, protein_tables_of
 from gpu_tools.sites.proteins.sites import protein_sites

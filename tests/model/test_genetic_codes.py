@@ -5,8 +5,8 @@ from itertools import product
 import pytest
 
 from gpu_tools import ScoringError
-from gpu_tools.model.genetic_codes import GENETIC_CODES, amino_acids, stop_codons
 from gpu_tools.model.sequences import decode_protein, encode
+from gpu_tools.model.translation import GENETIC_CODES, amino_acids, stop_codons
 from tests.oracles.proteins import amino_acid
 
 

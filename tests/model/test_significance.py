@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from gpu_tools import Gumbel, fit_gumbel
-from gpu_tools.model.calibration import _shipped
 from gpu_tools.model.significance import (
     EULER,
     LEAST_SCALE,
@@ -17,6 +16,7 @@ from gpu_tools.model.significance import (
     Circumstances,
     NullModel,
     RepetitionShift,
+    _shipped,
     fit_null_model,
     terms_of,
 )

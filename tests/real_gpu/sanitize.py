@@ -186,7 +186,7 @@ def main() -> None:
         sys.exit(problem)
     start = time.monotonic()
     deadline = start + options.seconds
-    runs = [run for run in TINY_RUNS if run.is_for("cuda") and run.module is None]
+    runs = [run for run in TINY_RUNS if run.is_for("cuda")]
     with tempfile.TemporaryDirectory() as name, ThreadPoolExecutor(options.processes) as pool:
         folder = Path(name)
         write_inputs(folder)

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from gpu_tools.report.axis import AXIS_WIDTH, ShortenedAxis, merged
+from gpu_tools.report.models import AXIS_WIDTH, ShortenedAxis, merged
 
 
 def random_exons(seed):

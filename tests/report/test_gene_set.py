@@ -5,9 +5,7 @@ import json
 import pytest
 
 from gpu_tools.cli.main import main
-from gpu_tools.report.gene_charts import charts_of
-from gpu_tools.report.gene_page import gene_cards
-from gpu_tools.report.gene_set import completeness, read_gene_set
+from gpu_tools.report.gene_set import charts_of, completeness, gene_cards, read_gene_set
 
 GENES = [
     ("chr|1:1", "+", [(100, 200), (300, 450)], "t<1>", "0.91"),

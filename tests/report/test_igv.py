@@ -2,7 +2,7 @@
 
 import xml.etree.ElementTree as ET
 
-from gpu_tools.report.igv import write_session
+from gpu_tools.report.files import write_session
 
 
 def test_files_are_named_relative_to_the_session(tmp_path):

@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from gpu_tools.report.figures import write_figures
+from gpu_tools.report.files import write_figures
 from tests.programs import require
 from tests.report.browser import browser
 from tests.report.results import MINUS, PLUS, RECORD

@@ -2,11 +2,9 @@
 
 import shutil
 
-from gpu_tools.report.findings import read_findings
-from gpu_tools.report.parallelism import Bar
-from gpu_tools.report.parallelism_charts import charts_of
-from gpu_tools.report.summary import times
-from gpu_tools.report.tables import parallelism_table
+from gpu_tools.report.charts import charts_of
+from gpu_tools.report.findings import Bar, read_findings
+from gpu_tools.report.tables import parallelism_table, times
 from tests.report.results import GENES, TARGETS
 
 

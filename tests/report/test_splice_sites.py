@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpu_tools.report.splice_sites import SequenceFile, splice_sites
+from gpu_tools.report.findings import SequenceFile, splice_sites
 
 COMPLEMENT = str.maketrans("ACGT", "TGCA")
 

@@ -6,9 +6,9 @@ from itertools import product
 
 import numpy as np
 
-from gpu_tools.formats.values.matrices import load_matrix
-from gpu_tools.model.genetic_codes import amino_acids
+from gpu_tools.formats.scales import load_matrix
 from gpu_tools.model.sequences import ProteinSequence, Sequence, decode_protein
+from gpu_tools.model.translation import amino_acids
 from tests.oracles.search import COMPLEMENT
 
 RESIDUES = "ACDEFGHIKLMNPQRSTVWY"

@@ -6,8 +6,8 @@ import pytest
 
 from gpu_tools import SplicedScoring, load_sites, null_model
 from gpu_tools.errors import ScoringError
-from gpu_tools.formats.values.matrices import load_matrix
-from gpu_tools.model.protein_scoring import CANDIDATE_WEIGHTS, ProteinScoring
+from gpu_tools.formats.scales import load_matrix
+from gpu_tools.model.scoring import CANDIDATE_WEIGHTS, ProteinScoring
 from gpu_tools.sites.proteins.sites import protein_sites
 from gpu_tools.sites.stand_ins import null_model_or_stand_in
 

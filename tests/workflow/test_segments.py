@@ -3,8 +3,8 @@
 import pytest
 
 from gpu_tools import max_segments
+from gpu_tools.formats.scales import load_scale
 from gpu_tools.formats.sequences.fasta import read_fasta
-from gpu_tools.formats.values.scales import load_scale
 from tests.workflow.folders import BASES, LOCI, MRNAS, ROOT, TARGETS, Folder, write_sheet
 
 KINDS = ("cpg_islands", "gc_rich_regions", "hydrophobic_segments")

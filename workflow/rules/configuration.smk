@@ -123,7 +123,7 @@ def check_models():
     try:
         from gpu_tools import errors
         from gpu_tools.exons.model import load_model
-        from gpu_tools.formats.values.matrices import load_matrix
+        from gpu_tools.formats.scales import load_matrix
         from gpu_tools.sites.model import load_sites
     except ImportError:  # jobs have an environment of their own, and tell it themselves
         return

@@ -4,7 +4,7 @@ import click
 
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.rule import run_rule
-from gpu_tools.formats.merge import concatenate, merge_bam, merge_gff3
+from gpu_tools.formats.batch import concatenate, merge_bam, merge_gff3
 from gpu_tools.formats.names import format_of
 
 FILES = {"multiple": True, "metavar": "FILE"}

@@ -4,15 +4,16 @@ from itertools import product
 
 import click
 
-from gpu_tools.cli.common import annotation, options
+from gpu_tools.cli import annotate
+from gpu_tools.cli.common import options
 from gpu_tools.cli.common.rule import run_rule
 from gpu_tools.hardware.device import cpu_threads
 
 
 @click.command("annotation_genes")
-@annotation.genome
-@annotation.search
-@annotation.isoforms
+@annotate.genome
+@annotate.search
+@annotate.isoforms
 @click.option(
     "--hits", multiple=True, required=True, metavar="JSON", help="Hits of a part; repeatable."
 )
@@ -20,18 +21,17 @@ from gpu_tools.hardware.device import cpu_threads
     "--parts", nargs=2, type=options.count(1), required=True, metavar="N M",
     help="In how many shares the targets and the genome's tiles are.",
 )  # fmt: skip
-@annotation.files
+@annotate.files
 @click.option("--threads", type=options.count(1), metavar="N", help="CPU threads.")
 @options.common
 def command(genome, hits, parts, threads, quiet, **more):
     """Make one gene set of the hits of all parts; its files are those of gpu-tools annotate."""
-    from gpu_tools.annotate.api import annotation_of
+    from gpu_tools.annotate.api import AnnotationPart, Share, annotation_of, read_hits
     from gpu_tools.annotate.genome import GenomeRecords
-    from gpu_tools.annotate.parts import AnnotationPart, Share, read_hits
     from gpu_tools.formats.sequences.fasta import read_fasta
 
-    files = annotation.GeneSetFiles.taken(more)
-    limits, targets = annotation.limits_of(more), annotation.read_targets(more)
+    files = annotate.GeneSetFiles.taken(more)
+    limits, targets = annotate.limits_of(more), annotate.read_targets(more)
     files.check_names(targets)
     records = GenomeRecords(read_fasta(genome))
     wanted = [

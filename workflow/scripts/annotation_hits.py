@@ -5,8 +5,9 @@ from pathlib import Path
 
 import click
 
-from gpu_tools.cli.common import annotation, options
-from gpu_tools.cli.common.progress import progress
+from gpu_tools.cli import annotate
+from gpu_tools.cli.common import options
+from gpu_tools.cli.common.options import progress
 from gpu_tools.cli.common.rule import run_rule
 from gpu_tools.hardware.device import cpu_threads
 
@@ -15,16 +16,16 @@ SHARE = {"nargs": 2, "type": options.count(1), "default": (1, 1), "metavar": "K 
 
 def find_hits(genome, part, limits, targets, run):
     """Return a part of the genome, and the hits in it."""
-    from gpu_tools.annotate.parts import hits_of_part, read_part
+    from gpu_tools.annotate.api import hits_of_part, read_part
 
     searched = read_part(genome, part.tiles, limits)
     return searched, hits_of_part(searched, targets, limits, part.targets, run)
 
 
 @click.command("annotation_hits")
-@annotation.genome
-@annotation.search
-@annotation.kept
+@annotate.genome
+@annotate.search
+@annotate.kept
 @click.option("--targets", "targets_share", **SHARE, help="Of N shares of the targets the Kth.")
 @click.option("--tiles", "tiles_share", **SHARE, help="Of N shares of the genome the Kth.")
 @click.option("--output", required=True, metavar="JSON", help="Hits to write.")
@@ -37,13 +38,13 @@ def command(
 
     Results of batches are kept beside the output until it is written.
     """
-    from gpu_tools.annotate.parts import AnnotationPart, PartRun, Share, write_hits
+    from gpu_tools.annotate.api import AnnotationPart, PartRun, Share, write_hits
 
     part = AnnotationPart(Share(*targets_share), Share(*tiles_share))
     for share in part:
         if share.number > share.of:
             raise click.UsageError(f"share {share}; expected 1/{share.of} to {share.of}/{share.of}")
-    limits, targets = annotation.limits_of(more), annotation.read_targets(more)
+    limits, targets = annotate.limits_of(more), annotate.read_targets(more)
     if limits.search == "seeded" and part.tiles.of > 1:
         raise click.UsageError("--tiles needs --search exhaustive")
     kept = work or f"{output}.batches"

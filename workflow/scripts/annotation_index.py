@@ -2,12 +2,13 @@
 
 import click
 
-from gpu_tools.cli.common import annotation, options
+from gpu_tools.cli import annotate
+from gpu_tools.cli.common import options
 from gpu_tools.cli.common.rule import run_rule
 
 
 @click.command("annotation_index")
-@annotation.genome
+@annotate.genome
 @click.option("--proteins", multiple=True, metavar="FASTA", help="Index translated frames.")
 @click.option("--cdnas", multiple=True, metavar="FASTA", help="Index nucleotides.")
 @click.option("--genetic-code", type=int, default=1, show_default=True, help="NCBI's number.")
@@ -17,7 +18,7 @@ from gpu_tools.cli.common.rule import run_rule
 def command(genome, proteins, cdnas, genetic_code, index, threads, quiet):
     """Index the words of a genome, for each kind of target that is given."""
     from gpu_tools.annotate.genome import GenomeRecords
-    from gpu_tools.annotate.windows import index_of
+    from gpu_tools.annotate.targets import index_of
     from gpu_tools.formats.sequences.fasta import read_fasta
 
     records = GenomeRecords(read_fasta(genome))

@@ -4,7 +4,7 @@ import click
 
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.rule import run_rule
-from gpu_tools.formats.merge import merge_methods
+from gpu_tools.formats.batch import merge_methods
 
 METHODS = ("candidates", "sites", "proteins")
 

@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.rule import run_rule
-from gpu_tools.formats.fields import Location
 from gpu_tools.formats.files import read_lines, replaced_when_complete
 from gpu_tools.formats.sequences.fasta import whole_records
+from gpu_tools.formats.tables import Location
 from gpu_tools.model.locus import Locus
 
 ROW, MARGIN = 0.32, 1.3  # inches

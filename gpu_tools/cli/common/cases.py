@@ -16,7 +16,7 @@ from gpu_tools.model.sequences import Sequence
 from gpu_tools.spliced import Case
 
 if TYPE_CHECKING:
-    from gpu_tools.model.protein_scoring import ProteinScoring
+    from gpu_tools.model.scoring import ProteinScoring
     from gpu_tools.sites.api import SiteCase
     from gpu_tools.sites.model import GeneSites
 
@@ -47,14 +47,7 @@ class CaseInputs(NamedTuple):
 
 
 def read_cases(files: CaseFiles) -> CaseInputs:
-    """Read the cases of spliced alignment.
-
-    Raises
-    ------
-    InputError
-        If a file is bad, an exon lies on an unknown base or outside of it, or a pair names an
-        unknown sequence.
-    """
+    """Read the cases of spliced alignment."""
     return _with_candidates(files, Case)
 
 

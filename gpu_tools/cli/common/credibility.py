@@ -10,13 +10,18 @@ from functools import partial
 import click
 
 from gpu_tools.cli.common import options
-from gpu_tools.cli.common.progress import progress
-from gpu_tools.cli.common.summary import counted
+from gpu_tools.cli.common.options import counted, progress
 from gpu_tools.errors import ScoringError
-from gpu_tools.model.calibration import least_evalues, null_laws, with_evalues
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.sequences import reverse_complement
-from gpu_tools.model.significance import NOT_CREDIBLE, Gumbel, NullModel
+from gpu_tools.model.significance import (
+    NOT_CREDIBLE,
+    Gumbel,
+    NullModel,
+    least_evalues,
+    null_laws,
+    with_evalues,
+)
 from gpu_tools.splicing.chance import SHUFFLES, is_doubtful, judged_in_place
 from gpu_tools.splicing.shuffles import (
     LEAST_SHUFFLES,

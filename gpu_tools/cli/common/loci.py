@@ -64,14 +64,7 @@ coordinates = click.option(
 
 
 def read_loci(path: str, regions: Iterable[Region], encode: Callable = encode) -> list[Sequence]:
-    """Read the regions of a FASTA file, each once, or all its records if there is no region.
-
-    Raises
-    ------
-    InputError
-        As `read_fasta`, or if a region names no record of the file or begins behind it, a BED file
-        of regions is bad, or a header's locus ends behind its record.
-    """
+    """Read the regions of a FASTA file, each once, or all its records if there is no region."""
     wanted = dict.fromkeys(one for region in regions for one in _regions_of(region))
     if wanted:
         found = list({s.name: s for s in cut_regions(path, wanted, encode)}.values())

@@ -9,14 +9,13 @@ from pathlib import Path
 import click
 
 from gpu_tools.cli.common import loci
-from gpu_tools.cli.common.options import added
-from gpu_tools.cli.common.summary import counted, note
+from gpu_tools.cli.common.options import added, counted, note
 from gpu_tools.errors import InputError
 from gpu_tools.formats.compression import is_compressed_name
 from gpu_tools.formats.files import open_binary
 from gpu_tools.formats.matches import MatchRow, write_matches
-from gpu_tools.formats.sequences.chunks import stream_bytes, stream_fasta
 from gpu_tools.formats.sequences.fasta import read_fasta
+from gpu_tools.formats.sequences.parts import stream_bytes, stream_fasta
 from gpu_tools.matching import ALPHABETS, Pattern, PatternSet
 from gpu_tools.model.sequences import SequenceChunk
 
@@ -43,15 +42,7 @@ matching = added(
 
 
 def read_patterns(path: str, alphabet: str, both_strands: bool) -> PatternSet:
-    """Read a pattern file.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, or a pattern is empty or holds an illegal symbol.
-    click.UsageError
-        For both strands of something that has but one.
-    """
+    """Read a pattern file."""
     if both_strands and ALPHABETS[alphabet].complement is None:
         raise click.UsageError(f"--both-strands has no meaning with --alphabet {alphabet}")
     read = _read_lines if alphabet == "bytes" else _read_records

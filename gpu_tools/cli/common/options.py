@@ -5,21 +5,151 @@ from __future__ import annotations
 import functools
 import logging
 import math
-import os
+import resource
+import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import click
 
-from gpu_tools.cli.common.summary import summed_up
-from gpu_tools.cli.common.warming import compiling_side_by_side
+from gpu_tools.cli.common.warming import compiling_told
 from gpu_tools.errors import DeviceError, printable
+from gpu_tools.formats.exons import intervals
 from gpu_tools.formats.files import check_not_read, check_writable
 from gpu_tools.formats.names import format_of
 from gpu_tools.formats.odd import odd_items
-from gpu_tools.hardware.device import cpu_threads, is_specification, list_gpus, resolve
+from gpu_tools.hardware.device import cpu_threads, is_specification, list_gpus, resolve, was_small
+from gpu_tools.hardware.gpu_faults import has_given_way
 from gpu_tools.hardware.reservation import reserved
 from gpu_tools.model.resources import installed_version
+
+# A line at the end of a command: what was done, on which device, how fast, to which files.
+
+
+_NOTES = f"{__name__}.notes"
+_WRITTEN = (
+    "output", "alignments", "bed", "gff3", "dot_plot", "provenance", "report", "igv", "figures",
+    "table", "targets_table", "protein_sequences", "cds_sequences", "summary", "show", "histograms",
+    "calls",
+)  # fmt: skip
+"""Options that name files to write."""
+_READ = {"report": "alignments"}
+"""Options of the same names that name files to read, by command."""
+
+
+def counted(n: int, one: str, many: str = "") -> str:
+    """Return a number of things in words."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def note(*texts: str) -> None:
+    """Have the running command's last line say something, such as ``12 cases``."""
+    click.get_current_context().meta.setdefault(_NOTES, []).extend(texts)
+
+
+@contextmanager
+def summed_up(context: click.Context, options: dict) -> Iterator[None]:
+    """Write a line to standard error when a command that has noted something ends well."""
+    start = time.monotonic()
+    yield
+    notes = context.meta.pop(_NOTES, None)
+    if notes and not options["quiet"]:
+        parts = [", ".join(notes), *_device(options), _cost(time.monotonic() - start)]
+        click.echo(f"done: {'; '.join(parts + _files(context.info_name, options))}", err=True)
+
+
+def _device(options: dict) -> list[str]:
+    if "device" not in options:
+        return []
+    more = ", then cpu: too small for a GPU" if was_small() else ""
+    more = ", which failed, then cpu" if has_given_way() else more
+    return [f"device {options['device']}{more}"]
+
+
+def _cost(seconds: float) -> str:
+    """Return time, and the most memory that this process had."""
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
+    return f"{seconds:.1f} s, {memory:.2g} GB of memory"
+
+
+def _files(command: str | None, options: dict) -> list[str]:
+    values = (options.get(name) for name in _WRITTEN if name != _READ.get(command))
+    paths = [p for v in values if v for p in ((v,) if isinstance(v, str) else v) if p != "-"]
+    return [f"written to {', '.join(paths)}"] if paths else []
+
+
+# Progress on standard error: a bar on a terminal, plain lines elsewhere, with what is left.
+
+
+SECONDS_BETWEEN_LINES = 10.0
+
+
+@contextmanager
+def progress(label: str, total: int, quiet: bool) -> Iterator[Callable[[int], None]]:
+    """Give a function that receives the units done since its last call, and shows how much is done.
+
+    Of an unknown total, 0, and if `quiet`, it shows nothing.
+    """
+    if quiet or not total:
+        yield lambda done: None
+    elif sys.stderr.isatty():
+        with click.progressbar(length=total, label=label, file=sys.stderr) as bar:
+            yield bar.update
+    else:
+        yield lines(label, total)
+
+
+def lines(
+    label: str, total: int, clock: Callable[[], float] = time.monotonic
+) -> Callable[[int], None]:
+    """Return a function that receives the units done since its last call and prints lines.
+
+    The time that is left counts from the first units on: what is before them may be compilation.
+    """
+    state = {"done": 0, "next": clock() + SECONDS_BETWEEN_LINES, "first": None}
+
+    def update(done: int) -> None:
+        state["done"] += done
+        now = clock()
+        if done and state["first"] is None:
+            state["first"] = now, state["done"]
+        if now >= state["next"] or state["done"] >= total:
+            state["next"] = now + SECONDS_BETWEEN_LINES
+            began, before = state["first"] or (now, 0)
+            left = time_left(now - began, state["done"] - before, total - before)
+            click.echo(f"{label}: {100 * state['done'] // total} %{left}", err=True)
+
+    return update
+
+
+def time_left(seconds: float, done: int, total: int) -> str:
+    """Return how long the rest takes if it goes on as before, or nothing if that is unknown."""
+    if not 0 < done < total:
+        return ""
+    left = round(seconds * (total - done) / done)
+    hours, minutes = left // 3600, left // 60 % 60
+    if hours:
+        return f", about {hours} h {minutes} min left"
+    return f", about {minutes} min left" if minutes else f", about {max(left, 1)} s left"
+
+
+# Options that name the files of cases, for the commands of spliced alignment.
+
+
+targets = click.option("--targets", metavar="FASTA", help="cDNAs of homologous genes.")
+
+pairs = click.option(
+    "--pairs", metavar="TSV",
+    help="Columns base and target: the cases to do.  [default: every target on every base]",
+)  # fmt: skip
+
+exons_format = click.option(
+    "--exons-format", default=intervals.AUTO, show_default=True,
+    type=click.Choice((intervals.AUTO, *intervals.FORMATS)),
+    help="Format of the exons; auto recognises it by content, then suffix.",
+)  # fmt: skip
+
 
 _log = logging.getLogger(__name__)
 
@@ -271,8 +401,10 @@ def _compilation_logged() -> Iterator[None]:
         return
     from numba.core import event
 
-    listener, folder = event.RecordingListener(), os.environ.get("NUMBA_CACHE_DIR")
-    _log.debug("compiled code lies in %s", folder or "the package, or else the user's cache")
+    from gpu_tools.hardware.compile_cache import cache_folder
+
+    listener = event.RecordingListener()
+    _log.debug("compiled code lies in %s", cache_folder() or "memory")
     with event.install_listener("numba:compile", listener):
         yield
     n = sum(each.is_start for _, each in listener.buffer)
@@ -302,7 +434,7 @@ def common(function: Callable) -> Callable:
     Whether its outputs can be written, and replace none of its inputs, is looked at before anything
     is read.
     A command that notes something has a last line on standard error (see `summary`).
-    Code that the command lacks is compiled in several processes, and said to be compiled.
+    It is said that code is compiled that the command lacks.
     """
 
     @functools.wraps(function)
@@ -311,7 +443,7 @@ def common(function: Callable) -> Callable:
         _log.info("%s %s", context.command_path, installed_version())
         check_writable(*outputs_of(options))
         check_not_read(outputs_of(options), _inputs_of(options))
-        with summed_up(context, options), compiling_side_by_side(context, options):
+        with summed_up(context, options), compiling_told(options["quiet"]):
             with _compilation_logged(), odd_items(strict):
                 return function(**options)
 

@@ -11,7 +11,7 @@ from gpu_tools.cli.common import loci
 from gpu_tools.cli.common.options import added, alignments_of
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.formats.alignments.pairwise import SUFFIXES
-from gpu_tools.formats.values.matrices import SHIPPED, load_matrix
+from gpu_tools.formats.scales import SHIPPED, load_matrix
 from gpu_tools.model.results import PairLoci, PairwiseAlignment, cigar_text
 from gpu_tools.model.scoring import AffineScoring
 from gpu_tools.model.sequences import ProteinSequence, Sequence, encode_protein

@@ -13,17 +13,15 @@ from numpy.typing import NDArray
 from gpu_tools.cli.common.options import added, count
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.formats.alignments import SUFFIXES
-from gpu_tools.formats.alignments.proteins import coding_sequence, place_of, translated
-from gpu_tools.formats.alignments.show import write_shown
+from gpu_tools.formats.alignments.proteins import coding_sequence, place_of, translated, write_shown
 from gpu_tools.formats.names import format_of
 from gpu_tools.formats.odd import OddItems
+from gpu_tools.formats.scales import SHIPPED, load_matrix
 from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
-from gpu_tools.formats.values.matrices import SHIPPED, load_matrix
-from gpu_tools.model.genetic_codes import GENETIC_CODES, STANDARD
-from gpu_tools.model.protein_alignment import ProteinAlignment
-from gpu_tools.model.protein_scoring import ProteinScoring
-from gpu_tools.model.scoring import LIMIT_INT32
+from gpu_tools.model.results import ProteinAlignment
+from gpu_tools.model.scoring import LIMIT_INT32, ProteinScoring
 from gpu_tools.model.sequences import ProteinSequence, decode_protein, encode_protein
+from gpu_tools.model.translation import GENETIC_CODES, STANDARD
 
 _log = logging.getLogger(__name__)
 _DEFAULTS = {field: ProteinScoring.__dataclass_fields__[field].default
@@ -150,20 +148,7 @@ def check_protein_usage(context: click.Context, alignments: Iterable[str]) -> No
 
 
 def read_proteins(path: str, nucleotides: str = "--targets") -> dict[str, ProteinSequence]:
-    """Read proteins by name, a stop at the end, ``*`` or ``.``, left out.
-
-    Parameters
-    ----------
-    path : str
-        FASTA file.
-    nucleotides : str
-        The option that nucleotides are for.
-
-    Raises
-    ------
-    InputError
-        As `read_fasta`, or if no record has a residue, or one looks like nucleotides.
-    """
+    """Read proteins by name, a stop at the end, ``*`` or ``.``, left out."""
     found, odd = {}, OddItems("records without a residue, left out")
     for record in read_fasta(path, _encode_target):
         letters = decode_protein(record.codes)

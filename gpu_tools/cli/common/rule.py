@@ -23,14 +23,6 @@ def run_rule(command: str | click.Command, snakemake=None) -> None:
     beside its argument, and ``fai`` and ``gzi``, indexes that are written beside what they index.
     Unnamed inputs are the command's arguments, unnamed outputs what it writes beside the named
     ones. Standard error goes to the rule's log.
-
-    Parameters
-    ----------
-    command : str or click.Command
-        The words of a gpu-tools command, for example ``"exons predict"``, or a script's own
-        command.
-    snakemake : object, optional
-        What Snakemake gives to a script; None when the file is run by hand.
     """
     words, program = (command.split(), cli) if isinstance(command, str) else ([], command)
     if snakemake is None:

@@ -23,19 +23,16 @@ class TinyRun(NamedTuple):
     command : str
     arguments : str
     modes : frozenset of str
-        The options that make the command need other code than without them, see `modes_of`; and
-        `WIDE` for cells and numbers of more bits, which large inputs need.
+        The options that make the command need other code than without them; and `WIDE` for cells
+        and numbers of more bits, which large inputs need.
     devices : frozenset of str
         The kinds of devices that it is for, `CPU` and `CUDA`.
-    module : str, optional
-        A program that compiles a part of the command's functions, to be run instead beside it.
     """
 
     command: str
     arguments: str
     modes: frozenset[str]
     devices: frozenset[str]
-    module: str | None = None
 
     @property
     def has_device(self) -> bool:
@@ -46,27 +43,12 @@ class TinyRun(NamedTuple):
         """Return whether it is for a device, ``cpu`` or ``cuda:`` and ordinals."""
         return device.partition(":")[0] in self.devices
 
-    def line(self, device: str) -> list[str]:
+    def line(self, device: str, threads: int | None = 2) -> list[str]:
         """Return the arguments of Python, but for the output, on a device."""
-        if self.module is not None:
-            return ["-m", self.module, self.arguments, device]
-        options = ["--device", device, "--threads", "2"] if self.has_device else []
+        options = ["--device", device] if self.has_device else []
+        if self.has_device and threads:
+            options += ["--threads", str(threads)]
         return ["-m", "gpu_tools", *f"{self.command} {self.arguments}".split(), *options]
-
-
-def modes_of(options: dict) -> frozenset[str]:
-    """Return which modes a command's options choose."""
-    flags = ("coding", "proteins", "shuffles", "best", "site_model", "values", "every")
-    chosen = {name for name in flags if options.get(name)}
-    if options.get("matrix") and "query" in options:
-        chosen.add("matrix")
-    if options.get("ends") == "free" and not options.get("site_model"):
-        chosen.add("free")
-    if options.get("alphabet") == "bytes":
-        chosen.add("bytes")
-    if {options.get(name, 1) for name in ("insertion", "deletion", "substitution")} != {1}:
-        chosen.add("costs")
-    return frozenset(chosen)
 
 
 def _run(
@@ -75,24 +57,10 @@ def _run(
     return TinyRun(command, arguments, frozenset(modes.split()), devices)
 
 
-def _part(
-    command: str, module: str, part: str, modes: str = "", devices: frozenset[str] = ON_CPU
-) -> TinyRun:
-    """Return a program that compiles a part of what a command needs."""
-    return _run(command, part, modes, devices)._replace(module=module)
-
-
-def _on_gpu(module: str, names: str, modes: str) -> tuple[TinyRun, ...]:
-    """Return programs that compile kernels, one each, and what the CPU does beside them."""
-    module = f"gpu_tools.{module}.gpu.parts"
-    return tuple(_part("spliced-align", module, name, modes, ON_CUDA) for name in names.split())
-
-
 _LISTED = "--base base.fa --targets targets.fa --exons exons.tsv"
 _SITES = "--base base.fa --targets targets.fa --site-model vertebrate"
 _ON_EXONS = "--base base.fa --proteins proteins.fa --exons exons.tsv"
 _ON_GENES = "--base base.fa --proteins proteins.fa --site-model vertebrate"
-_HALVES = "follow", "sweep"
 _GENOME = "--genome base.fa --site-model vertebrate"
 _LARGE_SCORES = "--match 3000 --mismatch -3000 --gap -3000"
 _LOCAL = "--query query.fa --subject base.fa --k 3"
@@ -105,34 +73,18 @@ TINY_RUNS = (
     _run("local-align", _LOCAL),
     _run("local-align", f"{_LOCAL} --match 40000 --mismatch -40000 --gap-open 90000", WIDE),
     _run("local-align", f"{_LOCAL} --match 130 --mismatch -130 --gap-open 300"),
-    _part("local-align", "gpu_tools.local.parts", "nucleotides", "", ON_BOTH),
     _run("local-align", "--query long.fa --subject long.fa --k 1", WIDE),
     _run("local-align", f"{_PROTEINS} --k 4 --matrix BLOSUM62", "matrix"),
     _run("local-align", f"{_ONLY_16_BITS} --k 4 --matrix BLOSUM62", "matrix"),
-    _part("local-align", "gpu_tools.local.parts", "matrix", "matrix", ON_BOTH),
     _run("local-align", f"{_PROTEINS} --k 4 --matrix large.txt", f"matrix {WIDE}"),
-    *_on_gpu("spliced", "sweep trace", ""),
-    *_on_gpu("spliced", "sweep trace", "shuffles"),
     _run("spliced-align", _LISTED),
-    *(_part("spliced-align", "gpu_tools.spliced.cpu.parts", part) for part in ("trace", "sweep")),
     _run("spliced-align", f"{_LISTED} {_LARGE_SCORES}", WIDE),
     _run("spliced-align", f"{_LISTED} --shuffles 20", "shuffles"),
-    *(_part("spliced-align", "gpu_tools.sites.cpu.parts", part, "site_model") for part in _HALVES),
-    *(
-        _part("spliced-align", "gpu_tools.sites.cpu.parts", f"{part} complete", "site_model coding")
-        for part in _HALVES
-    ),
-    *_on_gpu("sites", "sweep_codons trace", "site_model coding"),
     _run("spliced-align", f"{_SITES} --coding", "site_model coding"),
     _run("spliced-align", f"{_SITES} --coding {_LARGE_SCORES}", f"site_model coding {WIDE}"),
-    *_on_gpu("sites", "steps trace sweep", "site_model"),
     _run("spliced-align", _SITES, "site_model"),
     _run("spliced-align", f"{_SITES} {_LARGE_SCORES}", f"site_model {WIDE}"),
-    *_on_gpu("sites", "trace_proteins sweep_proteins", "site_model proteins"),
     _run("spliced-align", _ON_GENES, "site_model proteins"),
-    _part(
-        "spliced-align", "gpu_tools.sites.proteins.cpu.parts", "traceback", "site_model proteins"
-    ),
     _run(
         "spliced-align",
         f"{_ON_GENES} --gap-open 40000",

@@ -7,13 +7,16 @@ from collections.abc import Iterable, Sequence
 import click
 
 from gpu_tools.cli.common import options
-from gpu_tools.cli.common.summary import counted, note
+from gpu_tools.cli.common.options import counted, note
 from gpu_tools.errors import InputError
 from gpu_tools.exons.accuracy import Accuracy, check_in_common, compare_exons, compare_transcripts
 from gpu_tools.exons.accuracy import overlapping as overlapping_ones
-from gpu_tools.formats.exons.annotation import read_annotated_exons
+from gpu_tools.formats.exons.annotation import (
+    TranscriptExons,
+    read_annotated_exons,
+    read_transcripts,
+)
 from gpu_tools.formats.exons.intervals import read_exons
-from gpu_tools.formats.exons.transcripts import TranscriptExons, read_transcripts
 from gpu_tools.formats.tables import write_table
 
 COLUMNS = ("level", "annotated", "predicted", "true", "sensitivity", "precision", "f1")

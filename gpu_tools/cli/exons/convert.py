@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import click
 
 from gpu_tools.cli.common import loci, options
-from gpu_tools.cli.common.summary import counted, note
+from gpu_tools.cli.common.options import counted, note
 from gpu_tools.errors import InputError, did_you_mean
 from gpu_tools.formats.exons import intervals
 from gpu_tools.model.exon_set import ExonSet

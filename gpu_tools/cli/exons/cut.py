@@ -8,7 +8,7 @@ from dataclasses import replace
 import click
 
 from gpu_tools.cli.common import loci, options
-from gpu_tools.cli.common.summary import counted, note
+from gpu_tools.cli.common.options import counted, note
 from gpu_tools.cli.sequences.cut import LocusType
 from gpu_tools.errors import InputError
 from gpu_tools.formats.exons.annotation import read_coding_segments

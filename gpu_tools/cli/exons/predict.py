@@ -9,8 +9,7 @@ from dataclasses import fields
 import click
 
 from gpu_tools.cli.common import loci, options
-from gpu_tools.cli.common.progress import progress
-from gpu_tools.cli.common.summary import counted, note
+from gpu_tools.cli.common.options import counted, note, progress
 from gpu_tools.exons.providers import Augustus, Builtin, Genscan, end_programs
 from gpu_tools.formats.exons.intervals import write_exons
 from gpu_tools.hardware.device import cpu_threads

@@ -7,12 +7,12 @@ from pathlib import Path
 import click
 
 from gpu_tools.cli.common import loci, options
-from gpu_tools.cli.common.summary import counted, note
+from gpu_tools.cli.common.options import counted, note
 from gpu_tools.errors import InputError
 from gpu_tools.exons.training import annotated_sequences, train
-from gpu_tools.formats.exons.coding import read_coding
-from gpu_tools.formats.exons.codons import read_codon_usage
+from gpu_tools.formats.exons.annotation import read_coding
 from gpu_tools.formats.files import open_output
+from gpu_tools.formats.scales import read_codon_usage
 from gpu_tools.model.annotation import CodingSequence
 from gpu_tools.model.json_model import model_to_json
 from gpu_tools.model.locus import Locus

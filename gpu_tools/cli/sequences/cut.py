@@ -8,7 +8,7 @@ from dataclasses import replace
 import click
 
 from gpu_tools.cli.common import options
-from gpu_tools.cli.common.summary import counted, note
+from gpu_tools.cli.common.options import counted, note
 from gpu_tools.errors import InputError
 from gpu_tools.formats.sequences.fasta import write_fasta
 from gpu_tools.formats.sequences.locus import cut_locus, read_record, record_lengths

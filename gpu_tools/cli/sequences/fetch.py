@@ -8,11 +8,11 @@ from dataclasses import astuple
 import click
 
 from gpu_tools.cli.common import options
-from gpu_tools.cli.common.summary import counted, note
+from gpu_tools.cli.common.options import counted, note
 from gpu_tools.formats.files import check_writable
 from gpu_tools.formats.sources import Settings, fetch
+from gpu_tools.formats.sources.fetch import ENSEMBL_URL, NCBI_URL
 from gpu_tools.formats.sources.http import Patience
-from gpu_tools.formats.sources.services import ENSEMBL_URL, NCBI_URL
 from gpu_tools.formats.tables import write_table
 
 LONGEST_TIMEOUT = 86400

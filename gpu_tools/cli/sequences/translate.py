@@ -7,7 +7,7 @@ import logging
 import click
 
 from gpu_tools.cli.common import options
-from gpu_tools.cli.common.summary import counted, note
+from gpu_tools.cli.common.options import counted, note
 from gpu_tools.errors import InputError
 from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
 from gpu_tools.model.sequences import ProteinSequence, Sequence

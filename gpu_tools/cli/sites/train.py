@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 
 from gpu_tools.cli.common import options
-from gpu_tools.cli.common.summary import counted, note
+from gpu_tools.cli.common.options import counted, note
 from gpu_tools.errors import InputError
 from gpu_tools.exons.training import annotated_sequences
-from gpu_tools.formats.exons.coding import read_coding
+from gpu_tools.formats.exons.annotation import read_coding
 from gpu_tools.formats.files import STANDARD_STREAM, check_writable, open_output
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.formats.tables import write_table

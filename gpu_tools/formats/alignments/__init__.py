@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 
-from gpu_tools.formats.alignments.bed12 import write_bed12
-from gpu_tools.formats.alignments.gene_model import write_gene_models
-from gpu_tools.formats.alignments.gtf import check_gtf_name, write_gtf
-from gpu_tools.formats.alignments.paf import write_paf
+from gpu_tools.formats.alignments.gene_model import (
+    check_gtf_name,
+    write_bed12,
+    write_gene_models,
+    write_gtf,
+)
 from gpu_tools.formats.alignments.sam import (
     check_query_name,
     check_reference_names,
     write_bam,
+    write_paf,
     write_sam,
 )
 from gpu_tools.formats.names import suffix_of
@@ -60,30 +63,6 @@ def write_alignments(
     Alignments without a chain are left out. PAF, SAM and BAM also leave out, with a warning,
     those in which no base symbol is paired with a target symbol. The file appears only when
     complete.
-
-    Parameters
-    ----------
-    path : str or PathLike
-        ``.gff3`` or ``.gff``: ``gene`` with ``mRNA`` and its ``exon`` parts that carry ``Target``;
-        ``.gtf``: ``transcript`` with ``exon`` parts; both with ``CDS`` parts and outer codons where
-        a chain translates, and one gene for isoforms; ``.bed``: BED12 named by the target;
-        ``.paf``: with ``cg``; ``.sam`` and ``.bam``: sorted by coordinate, the target as query; a
-        BAM gets its index beside it. With ``.gz`` behind, except BAM, it is compressed with bgzip.
-    alignments : sequence of SplicedAlignment
-        Any order.
-    bases : mapping of str to int
-        Length by name of every base sequence, in the order for SAM's header.
-    targets : mapping of str to Sequence
-        Target sequences by name.
-    format : {"gff3", "gtf", "bed", "paf", "sam", "bam"}, optional
-        Format of a path that has no such suffix, such as ``-`` for standard output.
-
-    Raises
-    ------
-    InputError
-        If the suffix is unknown, or a name cannot stand in the format.
-    OutputError
-        If the file cannot be written.
     """
     write = _WRITERS[suffix_of(path, SUFFIXES, "alignment", format)]
     write(path, [a for a in alignments if a.chain], bases, targets)

@@ -29,28 +29,7 @@ def write_dot_plot(
     pairs: Iterable[tuple[str, str]],
     loci: PairLoci,
 ) -> None:
-    """Draw alignments as lines, a panel a pair of sequences: subject across, query down.
-
-    Parameters
-    ----------
-    path : str or PathLike
-        ``.svg`` or ``.png``. The file appears only when complete; the same alignments make the
-        same file.
-    alignments : iterable of PairwiseAlignment
-        The better an alignment, the thicker its line. Lines of the two strands slope differently.
-        Of more than `MOST_LINES` of a panel the best are drawn, and a warning says so.
-    pairs : iterable of (str, str)
-        Names of query and subject, in the order of the panels.
-    loci : PairLoci
-        Where the sequences lie: the axes are in the records' coordinates.
-
-    Raises
-    ------
-    InputError
-        See `check_dot_plot`.
-    OutputError
-        If the file cannot be written.
-    """
+    """Draw alignments as lines, a panel a pair of sequences: subject across, query down."""
     pairs = list(pairs)
     check_dot_plot(path, len(pairs))
     figure = _draw(list(alignments), pairs, loci)

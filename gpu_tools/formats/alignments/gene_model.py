@@ -3,25 +3,256 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 from urllib.parse import unquote
+from zlib import crc32
 
-from gpu_tools.formats.alignments.genes import LocusGene, Transcript, genes_of
+from gpu_tools.errors import InputError
 from gpu_tools.formats.alignments.proteins import exon_targets, model_attributes
-from gpu_tools.formats.alignments.walk import AlignedExon, aligned_exons, outer_codons
-from gpu_tools.formats.exons.collect import format_number
+from gpu_tools.formats.alignments.walk import (
+    CODON,
+    AlignedExon,
+    aligned_exons,
+    first_nucleotides,
+    outer_codons,
+)
 from gpu_tools.formats.exons.gff import (
     Feature,
     escape_attribute,
     escape_seqid,
     feature_line,
+    format_number,
     gff3_head,
 )
 from gpu_tools.formats.files import open_output
-from gpu_tools.model.protein_alignment import ProteinAlignment
-from gpu_tools.model.results import SplicedAlignment
+from gpu_tools.formats.tables import bed_line
+from gpu_tools.model.results import ProteinAlignment, SplicedAlignment, cigar_text
+
+# Names of gene models, and which transcripts are isoforms of one gene.
+
+
+Interval = tuple[int, int]
+
+
+class Transcript(NamedTuple):
+    """What an alignment is as a transcript of a gene.
+
+    Attributes
+    ----------
+    name : str
+        ``TARGET@BASE:START-END:CHECKSUM``, as IDs write it.
+    base, strand, target : str
+        Names of base sequence and target as they are; the strand.
+    score : int
+    exons : tuple of (int, int)
+        0-based half-open, in any order.
+    """
+
+    name: str
+    base: str
+    strand: str
+    target: str
+    score: int
+    exons: tuple[Interval, ...]
+
+    @classmethod
+    def of(cls, alignment: SplicedAlignment) -> Transcript:
+        """Return the transcript that an alignment with a chain stands for."""
+        place = alignment.base, extent(alignment.chain)
+        name = _name(alignment.target, *place, _content(alignment))
+        return cls(name, alignment.base, alignment.strand, alignment.target, alignment.score,
+                   alignment.chain)  # fmt: skip
+
+
+class LocusGene(NamedTuple):
+    """Transcripts that count as isoforms of one gene.
+
+    Attributes
+    ----------
+    name : str
+        As a transcript's, with the target of the best one and the interval of all.
+    best : Transcript
+        The one of the highest score, of equal ones the first by name.
+    interval : (int, int)
+        From the first to the last nucleotide of all exons, 0-based half-open.
+    isoforms : tuple of Transcript
+        In the order in which they were given.
+    """
+
+    name: str
+    best: Transcript
+    interval: Interval
+    isoforms: tuple[Transcript, ...]
+
+
+def genes_of(transcripts: Sequence[Transcript]) -> list[LocusGene]:
+    """Group transcripts into genes.
+
+    Two transcripts of one base and strand that share a nucleotide of an exon are isoforms of one
+    gene; so are the isoforms of isoforms.
+    """
+    isoforms = defaultdict(list)
+    for transcript, first in zip(transcripts, _first_isoforms(transcripts), strict=True):
+        isoforms[first].append(transcript)
+    return [_gene(several) for several in isoforms.values()]
+
+
+def _gene(isoforms: list[Transcript]) -> LocusGene:
+    best = min(isoforms, key=lambda transcript: (-transcript.score, transcript.name))
+    interval = extent([exon for transcript in isoforms for exon in transcript.exons])
+    content = "\n".join(sorted(transcript.name for transcript in isoforms))
+    name = _name(best.target, best.base, interval, content)
+    return LocusGene(name, best, interval, tuple(isoforms))
+
+
+def _first_isoforms(transcripts: Sequence[Transcript]) -> list[int]:
+    """Return for each transcript the number of the first one of its gene."""
+    earlier = list(range(len(transcripts)))
+
+    def first(number: int) -> int:
+        while earlier[number] != number:
+            earlier[number] = number = earlier[earlier[number]]
+        return number
+
+    for one, other in _sharing(transcripts):
+        low, high = sorted((first(one), first(other)))
+        earlier[high] = low
+    return [first(number) for number in range(len(transcripts))]
+
+
+def _sharing(transcripts: Sequence[Transcript]) -> Iterator[tuple[int, int]]:
+    """Yield pairs that share a nucleotide, enough to connect all that do."""
+    exons = sorted(
+        (t.base, t.strand, *exon, number)
+        for number, t in enumerate(transcripts) for exon in t.exons
+    )  # fmt: skip
+    place, furthest, longest = None, 0, 0
+    for base, strand, start, end, number in exons:
+        if (base, strand) == place and start < furthest:
+            yield longest, number
+        else:
+            place, furthest = (base, strand), start
+        if end > furthest:
+            furthest, longest = end, number
+
+
+def extent(intervals: Sequence[Interval]) -> Interval:
+    """Return where the first of some intervals begins and where the last one ends."""
+    return min(start for start, _ in intervals), max(end for _, end in intervals)
+
+
+def _name(target: str, base: str, interval: Interval, content: str) -> str:
+    start, end = interval
+    names = f"{escape_seqid(target).replace('@', '%40')}@{escape_seqid(base)}"
+    return f"{names}:{start + 1}-{end}:{crc32(content.encode()):08x}"
+
+
+def _content(alignment: SplicedAlignment) -> str:
+    """Return a text that differs for two alignments of the same names and interval."""
+    exons = (f"{start}-{end}" for start, end in alignment.chain)
+    scores = map(format_number, alignment.exon_scores)
+    phases, codons = map(str, alignment.phases), (alignment.start_codon, alignment.stop_codon)
+    return "\t".join((
+        alignment.target, alignment.base, str(alignment.strand), str(alignment.score),
+        ",".join(exons), str(alignment.target_start), cigar_text(alignment.cigar),
+        ",".join(scores), ",".join(phases), *("01"[codon] for codon in codons),
+    ))  # fmt: skip
+
+
+# Spliced alignments as transcripts in GTF.
+
+
+def write_gtf(path, alignments, bases, targets) -> None:
+    """Write a ``transcript`` for each alignment, with ``exon`` parts in transcript order.
+
+    ``gene_id`` and ``transcript_id`` are the IDs of ``gene`` and ``mRNA`` in GFF3; isoforms share
+    the first. A chain that translates also has ``CDS`` parts with frame, without the stop codon as
+    GTF wants it, and ``start_codon`` and ``stop_codon`` where it has them.
+    """
+    with open_output(path) as stream:
+        stream.writelines(_transcripts(alignments))
+
+
+def check_gtf_name(target: str) -> None:
+    """Raise `InputError` for a target's name that cannot stand in GTF."""
+    if '"' in target:
+        raise InputError(
+            "the name cannot stand in GTF", record=target,
+            expected="a name without a quotation mark",
+        )  # fmt: skip
+
+
+def _transcripts(alignments: Iterable[SplicedAlignment]) -> Iterator[str]:
+    distinct: dict[Transcript, SplicedAlignment] = {}
+    for alignment in alignments:
+        distinct.setdefault(Transcript.of(alignment), alignment)
+    for gene in genes_of(list(distinct)):
+        for isoform in gene.isoforms:
+            ids = f'gene_id "gene:{gene.name}"; transcript_id "mRNA:{isoform.name}"; '
+            yield from transcript_lines(distinct[isoform], ids)
+
+
+def transcript_lines(alignment: SplicedAlignment | ProteinAlignment, ids: str) -> Iterator[str]:
+    """Yield the lines of a transcript; `ids` are the attributes of all of them."""
+    check_gtf_name(alignment.target)
+    target = f'target_id "{alignment.target}"; '
+    lowest, highest = min(s for s, _ in alignment.chain), max(e for _, e in alignment.chain)
+    score = str(alignment.score)
+    yield _gtf_line(alignment, "transcript", (lowest, highest), score, ".", ids + target)
+    for k, exon in enumerate(alignment.chain, start=1):
+        yield _gtf_line(alignment, "exon", exon, ".", ".", f'{ids}exon_number "{k}"; ')
+    for feature, interval, frame in _coding(alignment):
+        yield _gtf_line(alignment, feature, interval, ".", frame, ids)
+
+
+def _coding(alignment: SplicedAlignment) -> Iterator[tuple[str, tuple[int, int], int]]:
+    """Yield features of a chain that translates."""
+    if not alignment.phases:
+        return
+    codons = [(feature, interval, 0) for feature, interval in outer_codons(alignment)]
+    yield from codons[: alignment.start_codon]
+    *inner, (exon, phase) = zip(alignment.chain, alignment.phases, strict=True)
+    yield from (("CDS", *part) for part in inner)
+    coding = exon[1] - exon[0] - CODON * alignment.stop_codon
+    if coding:
+        yield "CDS", first_nucleotides(exon, alignment.strand, coding), phase
+    yield from codons[alignment.start_codon :]
+
+
+def _gtf_line(alignment: SplicedAlignment, feature, interval, score, frame, attributes: str) -> str:
+    return feature_line(
+        alignment.base, feature, interval, attributes.rstrip(), alignment.strand, score, frame
+    )
+
+
+# Spliced alignments in BED12.
+
+
+_HIGHEST_SCORE = 1000
+
+
+def write_bed12(path, alignments, bases, targets) -> None:
+    """Write a line for each alignment, its exons as blocks; scores are clipped to 0..1000."""
+    with open_output(path) as stream:
+        stream.writelines(_bed_line(alignment) for alignment in alignments)
+
+
+def _bed_line(alignment: SplicedAlignment) -> str:
+    blocks = sorted(alignment.chain)
+    start, end = blocks[0][0], blocks[-1][1]
+    columns = (
+        alignment.base, start, end, alignment.target,
+        min(max(alignment.score, 0), _HIGHEST_SCORE), alignment.strand,
+        start, end if alignment.phases else start,  # thick is what is known to be coding
+        0, len(blocks), ",".join(str(b - a) for a, b in blocks),
+        ",".join(str(a - start) for a, _ in blocks),
+    )  # fmt: skip
+    return bed_line(*columns)
+
 
 _SCORE = re.compile(r"-?\d+")
 _PARENT_GENE = re.compile(r";Parent=gene:[^;]*$")
@@ -58,13 +289,7 @@ class _Model:
 
 
 def read_models(features: Iterable[Feature]) -> Iterator[_Model]:
-    """Yield the gene models of features that `write_gene_models` wrote, for `gene_lines`.
-
-    Raises
-    ------
-    InputError
-        For a feature that is not of such a file.
-    """
+    """Yield the gene models of features that `write_gene_models` wrote, for `gene_lines`."""
     lines: list[Feature] = []
     for feature in features:
         if feature.type in ("gene", "mRNA") and lines:

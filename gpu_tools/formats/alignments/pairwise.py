@@ -36,32 +36,7 @@ def write_alignments(
     loci: PairLoci,
     format: str | None = None,
 ) -> None:
-    """Write pairwise alignments in the format that the suffix of `path` chooses.
-
-    Parameters
-    ----------
-    path : str or PathLike
-        ``.paf``: with ``cg``; ``.sam``: nucleotides only, sorted by coordinate, the query soft
-        clipped, all but each query's best secondary; ``.txt``: the sequences one above the
-        other. With ``.gz`` behind it is compressed with bgzip. The file appears only when
-        complete.
-    alignments : iterable of PairwiseAlignment
-        Any order.
-    pairs : iterable of (Sequence, Sequence)
-        Queries and subjects, by whose names the alignments find their symbols.
-    loci : PairLoci
-        Where the sequences lie: positions are written in the records' coordinates. In SAM, which
-        holds whole queries, a query keeps its own.
-    format : {"paf", "sam", "txt"}, optional
-        Format of a path that has no such suffix, such as ``-`` for standard output.
-
-    Raises
-    ------
-    InputError
-        If the suffix is unknown, or sequences or their names cannot stand in the format.
-    OutputError
-        If the file cannot be written.
-    """
+    """Write pairwise alignments in the format that the suffix of `path` chooses."""
     write = _WRITERS[suffix_of(path, SUFFIXES, "alignment", format)]
     pairs = list(pairs)
     sequences = {q.name: q for q, _ in pairs}, {s.name: s for _, s in pairs}

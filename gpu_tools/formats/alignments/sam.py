@@ -8,10 +8,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import pysam
 
 from gpu_tools.errors import InputError, OutputError
+from gpu_tools.formats.alignments.proteins import protein_paf_line
 from gpu_tools.formats.alignments.walk import ForwardAlignment, forward_alignment
 from gpu_tools.formats.files import is_stream, open_output, replaced_when_complete
 from gpu_tools.model.resources import installed_version
-from gpu_tools.model.results import CigarOperation, SplicedAlignment, count_columns
+from gpu_tools.model.results import (
+    CigarOperation,
+    ProteinAlignment,
+    SplicedAlignment,
+    cigar_text,
+    count_columns,
+)
 from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.sequences import decode, reverse_complement
 
@@ -86,13 +93,7 @@ def sorted_records(records, last_is_primary: bool = False) -> Iterator[pysam.Ali
 
 
 def header(bases: Mapping[str, int]) -> pysam.AlignmentHeader:
-    """Return the header of a file sorted by coordinate, with the references' lengths by name.
-
-    Raises
-    ------
-    InputError
-        If a name cannot stand in SAM.
-    """
+    """Return the header of a file sorted by coordinate, with the references' lengths by name."""
     check_reference_names(bases)
     return pysam.AlignmentHeader.from_dict({
         "HD": {"VN": "1.6", "SO": "coordinate"},
@@ -164,3 +165,33 @@ def make_record(
     record.cigartuples = [(_OPERATIONS[operation], n) for operation, n in cigar if n]
     record.set_tags([("AS", score, "i"), ("NM", count_columns(cigar, "XID"), "i")])
     return record
+
+
+# Spliced alignments in PAF.
+
+
+def write_paf(path, alignments, bases, targets) -> None:
+    """Write a line for each alignment, the target sequence as PAF's query, the base as its target.
+
+    Column 11 counts alignment columns without introns; ``cg`` has N for introns. For proteins see
+    `gpu_tools.formats.alignments.proteins.protein_paf_line`.
+    """
+    with open_output(path) as stream:
+        for alignment in alignments:
+            if isinstance(alignment, ProteinAlignment):
+                stream.write(protein_paf_line(alignment))
+                continue
+            forward = forward_alignment(alignment)
+            if forward:
+                stream.write(_line(alignment, forward))
+
+
+def _line(alignment: SplicedAlignment, forward: ForwardAlignment) -> str:
+    columns = (
+        alignment.target, alignment.target_length, alignment.target_start, alignment.target_end,
+        alignment.strand, alignment.base, alignment.base_length, forward.start, forward.end,
+        count_columns(forward.cigar, "="), count_columns(forward.cigar, "=XID"), UNKNOWN_QUALITY,
+        f"NM:i:{count_columns(forward.cigar, 'XID')}", f"AS:i:{alignment.score}", "ts:A:+",
+        f"cg:Z:{cigar_text(forward.cigar)}",
+    )  # fmt: skip
+    return "\t".join(map(str, columns)) + "\n"

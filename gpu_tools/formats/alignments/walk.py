@@ -58,11 +58,6 @@ def aligned_exons(alignment: SplicedAlignment) -> list[AlignedExon]:
 
     Target symbols at a junction belong to the exon on whose side of the N they stand; between
     exons that touch, which need no N, to the earlier one.
-
-    Raises
-    ------
-    ValueError
-        If chain, CIGAR and target interval contradict each other.
     """
     _check_introns(alignment)
     exons, start = [], alignment.target_start

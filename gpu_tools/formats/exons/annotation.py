@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
 from urllib.parse import unquote
 
-from gpu_tools.formats.exons.collect import ExonCollector
+from gpu_tools.errors import InputError
 from gpu_tools.formats.exons.gff import (
     CODING,
     EXON,
     STOP,
+    ExonCollector,
+    Feature,
     features,
     is_coding,
     is_gff3,
@@ -20,6 +24,9 @@ from gpu_tools.formats.exons.gff import (
 )
 from gpu_tools.formats.exons.intervals import format_of, parse_exons
 from gpu_tools.formats.files import read_lines
+from gpu_tools.formats.odd import OddItems
+from gpu_tools.formats.tables import Location
+from gpu_tools.model.annotation import CodingSegment, CodingSequence
 from gpu_tools.model.exon_set import ExonSet
 
 Interval = tuple[int, int]
@@ -30,11 +37,6 @@ def read_annotated_exons(path: str | os.PathLike) -> dict[str, ExonSet]:
 
     That is, of a file in any format that `read_exons` knows, what `read_coding_segments` reads if
     there are features CDS, else all exons; parts of one exon, of a transcript, are joined.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read.
     """
     lines = list(read_lines(path))
     # any format but GFF3 and GTF lacks the columns, and has no feature CDS
@@ -51,22 +53,6 @@ def read_coding_segments(path: str | os.PathLike) -> dict[str, ExonSet]:
     GTF leaves the stop codon out of CDS and lists it as ``stop_codon``; it is joined to the
     segment of its transcript that it touches, so that segments mean the same in both formats.
     Segments of a transcript that abut are one, and repeated ones count once.
-
-    Parameters
-    ----------
-    path : str or PathLike
-        GFF3 or GTF, plain or compressed.
-
-    Returns
-    -------
-    dict of str to ExonSet
-        Segments by sequence name, 0-based half-open; equal ones as often as transcripts have
-        them.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, is neither format, or has no CDS.
     """
     return _segments(path, list(read_lines(path)), CODING)
 
@@ -108,3 +94,189 @@ def with_stop_codons(segments: list[Interval], stops: list[Interval]) -> Iterato
         free -= touching
         yield min([start, *(a for a, _ in touching)]), max([end, *(b for _, b in touching)])
     yield from sorted(free)
+
+
+# Annotated coding sequences in GFF3 and GTF.
+
+
+_UNKNOWN = "."
+_PHASES = ("0", "1", "2", _UNKNOWN)
+_STRANDS = ("+", "-")
+
+
+class _CodingLine(NamedTuple):
+    """A line's part of a coding sequence; the interval is 0-based half-open."""
+
+    location: Location
+    strand: str
+    interval: tuple[int, int]
+    phase: str
+    partial: bool
+
+
+def read_coding(path: str | os.PathLike) -> dict[str, tuple[CodingSequence, ...]]:
+    """Read the coding sequences of a GFF3 or GTF file by sequence name, in the order of the file.
+
+    Lines of one ``Parent``, or without one of one ``ID``, or without both of one
+    ``transcript_id``, make a coding sequence, whose segments are in reading order. A line with the
+    attribute ``partial=true`` is a segment that the annotation cuts short. A GTF's features
+    ``stop_codon`` are joined to the segments of their transcript.
+
+    Coding sequences on both strands or on none, and those that are cut short and have no first
+    phase, are left out with a warning.
+
+    A phase ``.`` follows from the segment before; that of a first segment is 0. Segments that abut,
+    in one reading frame, are one, and a repeated line counts once.
+    """
+    parts: dict[tuple[str, str], list[_CodingLine]] = defaultdict(list)
+    stops: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
+    seen = {}
+    for feature in features(path, read_lines(path)):
+        seen[feature.type] = None
+        if feature.kind == CODING:
+            _add(parts, feature)
+        elif feature.kind == STOP and not feature.in_gff3:  # in GFF3 the CDS has it
+            for name in feature.parents:
+                stops[unquote(feature.seqid), name].append(feature.interval)
+    if not parts:
+        raise lacking("CDS", path, seen, "an annotation with features CDS")
+    coding: dict[str, list[CodingSequence]] = defaultdict(list)
+    odd = OddItems("coding sequences without one strand or a first phase, left out")
+    for (record, name), lines in parts.items():
+        try:
+            sequence = _sequence(name, lines, stops.get((record, name), []))
+        except InputError as error:
+            odd.add(error)
+        else:
+            coding[record].append(sequence)
+    if not coding:
+        raise odd.first
+    odd.tell()
+    return {record: tuple(several) for record, several in coding.items()}
+
+
+def _add(parts, feature: Feature) -> None:
+    if not feature.parents:
+        raise feature.location.error(
+            "a coding segment without transcript", "the attribute Parent, ID or transcript_id"
+        )
+    for name in feature.parents:
+        parts[unquote(feature.seqid), name].append(_part(feature))
+
+
+def _part(feature: Feature) -> _CodingLine:
+    if feature.phase not in _PHASES:
+        raise feature.location.error(
+            f"phase {feature.phase!r} of a coding segment", "0, 1 or 2, or . in complete sequences"
+        )
+    partial = feature.attribute("partial") == "true"
+    return _CodingLine(feature.location, feature.strand, feature.interval, feature.phase, partial)
+
+
+def _sequence(name: str, lines: list[_CodingLine], stops: list[tuple[int, int]]) -> CodingSequence:
+    """Join the lines of a coding sequence and its stop codon."""
+    first = lines[0]
+    for line in lines:
+        if line.strand not in _STRANDS:
+            raise line.location.error(f"strand {line.strand!r} of a coding segment", "+ or -")
+        if line.strand != first.strand:
+            raise line.location.error(f"coding sequence {name!r} is on both strands", "one strand")
+    lines = _distinct(lines)
+    joined = list(with_stop_codons([part.interval for part in lines], stops))
+    apart = [first._replace(phase=_UNKNOWN, partial=False)] * (len(joined) - len(lines))
+    parts = [
+        p._replace(interval=interval) for p, interval in zip([*lines, *apart], joined, strict=True)
+    ]
+    parts.sort(key=lambda part: part.interval[0], reverse=first.strand == "-")
+    return CodingSequence(
+        name, first.strand, tuple(_joined(_coding_segments(parts))), first.location.line
+    )
+
+
+def _distinct(lines: list[_CodingLine]) -> list[_CodingLine]:
+    return list({(line.interval, line.phase): line for line in reversed(lines)}.values())[::-1]
+
+
+def _joined(segments: Iterable[CodingSegment]) -> list[CodingSegment]:
+    """Join segments in reading order between which no intron lies and the frame goes on."""
+    joined: list[CodingSegment] = []
+    for segment in segments:
+        before = joined[-1] if joined else None
+        length = before and before.end - before.start
+        touching = before and segment.phase == (before.phase - length) % 3 and (
+            before.end == segment.start or segment.end == before.start
+        )  # fmt: skip
+        if touching:
+            start, end = min(before.start, segment.start), max(before.end, segment.end)
+            partial = before.partial or segment.partial
+            joined[-1] = replace(before, start=start, end=end, partial=partial)
+        else:
+            joined.append(segment)
+    return joined
+
+
+def _coding_segments(parts: list[_CodingLine]) -> Iterator[CodingSegment]:
+    """Yield the segments of parts in reading order, each with its phase."""
+    following = 0
+    for k, part in enumerate(parts):
+        if k == 0 and part.phase == _UNKNOWN and part.partial:
+            raise part.location.error("no phase where the annotation cuts short", "0, 1 or 2")
+        phase = following if part.phase == _UNKNOWN else int(part.phase)
+        start, end = part.interval
+        yield CodingSegment(start, end, phase, part.partial)
+        following = (phase - (end - start)) % 3
+
+
+# Transcripts of GFF3 and GTF: the exons that have one parent.
+
+
+class TranscriptExons(NamedTuple):
+    """Where the exons of a transcript lie, by position, 0-based half-open."""
+
+    record: str
+    strand: str
+    exons: tuple[tuple[int, int], ...]
+
+
+def read_transcripts(path: str | os.PathLike) -> list[TranscriptExons]:
+    """Read the features ``exon`` of each transcript; UTRs may be among them.
+
+    A transcript without features ``exon`` has those that its CDS and stop codon make. Exons of a
+    transcript that abut are one, and repeated ones count once. A transcript on both strands, as of
+    trans-spliced genes, is left out with a warning.
+    """
+    found, seen = defaultdict(lambda: {EXON: [], CODING: [], STOP: []}), {}
+    strands, odd = {}, {}
+    for feature in features(path, read_lines(path)):
+        seen[feature.type] = None
+        if feature.kind not in (EXON, CODING) and (feature.kind != STOP or feature.in_gff3):
+            continue
+        if not feature.parents:
+            raise feature.location.error(
+                f"a feature {feature.type} of no transcript", "Parent or transcript_id"
+            )
+        strand = feature.location.strand(feature.strand)
+        for parent in feature.parents:
+            name = unquote(feature.seqid), parent
+            found[name][feature.kind].append(feature.interval)
+            if strands.setdefault(name, strand) != strand:
+                odd.setdefault(name, feature.location.error(f"{parent!r} is on both strands"))
+    if not found:
+        raise lacking("exon of a transcript", path, seen, "GFF3 or GTF with exons")
+    _tell(odd.values())
+    return [
+        TranscriptExons(name[0], strands[name], tuple(merged(_exons_of(parts))))
+        for name, parts in found.items()
+        if name not in odd
+    ]
+
+
+def _tell(errors: Iterable[InputError]) -> None:
+    odd = OddItems("transcripts on both strands, left out")
+    for error in errors:
+        odd.add(error)
+    odd.tell()
+
+
+def _exons_of(parts: dict[str, list[tuple[int, int]]]) -> Iterable[tuple[int, int]]:
+    return parts[EXON] or with_stop_codons(parts[CODING], parts[STOP])

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from typing import TextIO
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.exons.collect import ExonCollector, exon_rows, exon_type_code
-from gpu_tools.formats.fields import Location, bed_fields, bed_line
+from gpu_tools.formats.exons.gff import ExonCollector, exon_rows, exon_type_code
 from gpu_tools.formats.files import read_lines
+from gpu_tools.formats.tables import Location, bed_fields, bed_line
 from gpu_tools.model.exon_set import ExonSet
 
 _MIN_COLUMNS, _MAX_COLUMNS = 3, 12
@@ -27,13 +27,7 @@ def parse_bed(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) -> dict
 
 
 def read_intervals(path: str | os.PathLike) -> list[tuple[str, int, int]]:
-    """Read the name, start and end (0-based half-open) of each line of a BED file.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, holds no interval, or a line is not BED.
-    """
+    """Read the name, start and end (0-based half-open) of each line of a BED file."""
     intervals = []
     for location, fields in bed_fields(path, read_lines(path)):
         _check_columns(location, fields)

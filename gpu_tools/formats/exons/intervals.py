@@ -14,17 +14,18 @@ from typing import TextIO
 from gpu_tools.errors import InputError, OutputError
 from gpu_tools.formats.compression import without_compression
 from gpu_tools.formats.exons.bed import parse_bed, write_bed
-from gpu_tools.formats.exons.collect import ExonCollector, exon_rows, exon_type_code
-from gpu_tools.formats.exons.genscan import parse_genscan, write_genscan
 from gpu_tools.formats.exons.gff import (
     LINES_TO_RECOGNISE,
+    ExonCollector,
+    exon_rows,
+    exon_type_code,
     has_version,
     parse_features,
     write_gff3,
 )
-from gpu_tools.formats.fields import Location, fields_of
+from gpu_tools.formats.exons.predictors import parse_genscan, write_genscan
 from gpu_tools.formats.files import open_output, read_lines
-from gpu_tools.formats.tables import MISSING, parse_table
+from gpu_tools.formats.tables import MISSING, Location, fields_of, parse_table
 from gpu_tools.model.exon_set import EXON_TYPES, ExonSet
 
 AUTO = "auto"
@@ -54,33 +55,7 @@ def read_exons(
     record: str | None = None,
     known: Container[str] = (),
 ) -> dict[str, ExonSet]:
-    """Read candidate exons.
-
-    Parameters
-    ----------
-    path : str or PathLike
-        Plain or compressed file; ``-`` is standard input.
-    format : {"auto", "genscan", "gff3", "gtf", "bed", "tsv"}
-        ``auto`` judges by the content (a GENSCAN title, ``##gff-version 3``, the header of a
-        table with ``base start end``), then by the suffix, also before ``.gz``; ``.gff`` without
-        the directive is GTF.
-    record : str, optional
-        Name for the sequence of a GENSCAN report on one sequence, which reports call otherwise;
-        with a warning.
-    known : container of str
-        Further names that the report's sequence may have; these stay.
-
-    Returns
-    -------
-    dict of str to ExonSet
-        By sequence name, in the order of the file; equal intervals as often as the file has
-        them. Empty, with a warning, if the file holds no exon.
-
-    Raises
-    ------
-    InputError
-        If the format cannot be recognised, or a line is not what the format asks for.
-    """
+    """Read candidate exons."""
     return parse_exons(path, read_lines(path), format, record, known)
 
 
@@ -114,24 +89,7 @@ def write_exons(
     format: str,
     lengths: Mapping[str, int] | None = None,
 ) -> None:
-    """Write candidate exons; the file appears only when complete.
-
-    Parameters
-    ----------
-    path : str or PathLike
-        File to write; ``-`` is standard output.
-    sets : mapping of str to ExonSet
-        Exons by sequence name.
-    format : {"gff3", "bed", "tsv", "genscan"}
-        Format to write. GENSCAN holds less, see `genscan.write_genscan`.
-    lengths : mapping of str to int, optional
-        Lengths of sequences, for GFF3's regions and GENSCAN's heads.
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be written, or a name cannot stand in the format.
-    """
+    """Write candidate exons; the file appears only when complete."""
     for name in sets:
         if not _NAMES[format].fullmatch(name):
             raise OutputError(f"{path}: the name {name!r} cannot stand in {format}")

@@ -15,7 +15,7 @@ from gpu_tools.errors import InputError, OutputError
 from gpu_tools.formats.files import is_stream, open_output, replaced_when_complete, write_text
 from gpu_tools.formats.names import is_gzip_name
 from gpu_tools.formats.sequences.parts import RecordPart, record_parts
-from gpu_tools.hardware.memory import check_memory
+from gpu_tools.hardware.own_files import check_memory
 from gpu_tools.model.sequences import Sequence, encode
 
 _LINE_LENGTH = 60
@@ -30,26 +30,6 @@ def read_fasta(
     may have any length and any line end, hold blanks, and begin with positions, as in GenBank.
     Qualities of FASTQ are not looked at. Records without symbols, and repeated ones of equal name
     and sequence, are left out with a warning.
-
-    Parameters
-    ----------
-    path : str or PathLike
-        Plain or compressed file; ``-`` is standard input. A file that begins with ``@`` is FASTQ.
-    encode : callable
-        Turns symbols into codes, or raises `InputError` with the position of an illegal one;
-        nucleotides by default.
-
-    Returns
-    -------
-    list of Sequence
-        At least one record, each of at least one symbol, in the order of the file.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, its compression is broken, it has no record with symbols or
-        text before the first, or a record has no name, the name of another sequence, or a symbol
-        that is illegal.
     """
     _check_fits(path)
     return list(iterate_fasta(path, encode))
@@ -72,13 +52,7 @@ def read_one(
     encode: Callable[[bytes], NDArray[np.uint8]] = encode,
     expected: str = "one",
 ) -> Sequence:
-    """Read a file of exactly one record; `expected` is for the error that there are more.
-
-    Raises
-    ------
-    InputError
-        As `read_fasta`, or if there is another number of records.
-    """
+    """Read a file of exactly one record; `expected` is for the error that there are more."""
     records = read_fasta(path, encode)
     if len(records) != 1:
         raise InputError(f"{len(records)} records", path=path, expected=expected)
@@ -98,21 +72,7 @@ def iterate_fasta(
 
 
 def write_fasta(path: str | os.PathLike, sequences: Iterable[Sequence]) -> None:
-    """Write sequences in lines of 60 symbols; the file appears only when complete.
-
-    Parameters
-    ----------
-    path : str or PathLike
-        File to write. One that ends in ``.gz`` or ``.bgz`` is compressed with bgzip and gets its
-        ``.fai`` and ``.gzi`` index beside it; ``-`` is standard output.
-    sequences : iterable of Sequence
-        Nucleotides or proteins; a nucleotide's ambiguity code is written as N.
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be written, or cannot be indexed.
-    """
+    """Write sequences in lines of 60 symbols; the file appears only when complete."""
     if is_gzip_name(path) and not is_stream(path):
         _write_bgzip(path, sequences)
     else:

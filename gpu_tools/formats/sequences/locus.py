@@ -2,20 +2,236 @@
 
 from __future__ import annotations
 
+import gzip
 import logging
 import os
-from collections.abc import Callable, Iterable
-from contextlib import closing, suppress
+import re
+import shutil
+import struct
+import tempfile
+import zlib
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
 from functools import partial
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
+import pyfaidx
+import pysam
 from numpy.typing import NDArray
 
-from gpu_tools.errors import InputError, did_you_mean
+from gpu_tools.errors import InputError, OutputError, did_you_mean
+from gpu_tools.formats.compression import compression_of, is_compressed_name
+from gpu_tools.formats.files import STANDARD_STREAM, quiet_htslib, replaced_when_complete
 from gpu_tools.formats.sequences.fasta import encoded, whole_records
-from gpu_tools.formats.sequences.indexed import UNFIT_INDEX, IndexedFile, indexed_files
 from gpu_tools.model.locus import Locus, RecordRegion
 from gpu_tools.model.sequences import Sequence, encode
+
+# FASTA files with an index: parts of their records, read where the index says.
+#
+# pyfaidx makes the index of plain files, pysam that of bgzip files, for which pyfaidx needs
+# Biopython. An index that is older than its file is made anew, and so is one that does not fit its
+# file: the record's header, its end and the lines of what is read are compared with it.
+
+
+_LONGEST_HEADER = 1 << 12
+_LOOKED_AT = 64
+"""Bytes behind a record in which line ends and the next header are looked for."""
+_SLACK = 2_000_000_000
+"""Nanoseconds by which an index may seem older than its file: Snakemake touches the files of a job
+one after the other, and some file systems count in steps of two seconds."""
+UNFIT_INDEX = (
+    pyfaidx.FastaIndexingError, pyfaidx.IndexNotFoundError, pysam.SamtoolsError, OSError, EOFError,
+    RuntimeError, ValueError, LookupError, ArithmeticError, zlib.error, struct.error,
+)  # fmt: skip
+"""What an index that does not fit its file can raise."""
+
+
+_NO_SYMBOL = re.compile(rb"[\s0-9]")
+
+
+class IndexEntry(NamedTuple):
+    """A record's line of ``.fai``.
+
+    `length` is the record's symbols, `offset` where they begin in the file; each of its lines but
+    the last has `line_length` symbols and `line_size` bytes.
+    """
+
+    length: int
+    offset: int
+    line_length: int
+    line_size: int
+
+    def offset_of(self, position: int) -> int:
+        """Return where in the file a symbol stands, both 0-based."""
+        line, column = divmod(position, self.line_length)
+        return self.offset + line * self.line_size + column
+
+
+class IndexedFile(NamedTuple):
+    """A FASTA file with its index.
+
+    Attributes
+    ----------
+    entries : dict of str to IndexEntry
+        Where each record lies, by name.
+    read : callable
+        Returns bytes of the decompressed file: so many from an offset.
+    """
+
+    entries: dict[str, IndexEntry]
+    read: Callable[[int, int], bytes]
+
+    @property
+    def lengths(self) -> dict[str, int]:
+        """Symbols of each record by name."""
+        return {name: entry.length for name, entry in self.entries.items()}
+
+    def check(self, name: str) -> None:
+        """Raise ValueError unless a record's header stands before its symbols, nothing behind."""
+        entry = self.entries[name]
+        header_start = max(entry.offset - _LONGEST_HEADER, 0)
+        before = self.read(header_start, entry.offset - header_start)
+        header = before.removesuffix(b"\n").rpartition(b"\n")[2]
+        words = header[1:].split() if header.startswith(b">") and before.endswith(b"\n") else []
+        if words[:1] != [name.encode("utf-8")]:
+            raise ValueError("the record does not begin where the index says")
+        self.check_end(name)
+
+    def check_end(self, name: str) -> None:
+        """Raise ValueError unless line ends and the next header stand behind a record."""
+        entry = self.entries[name]
+        end = entry.offset_of(entry.length - 1) + 1 if entry.length else entry.offset
+        behind = self.read(end - 1, _LOOKED_AT)
+        line_end = behind[1:2] in (b"", b"\r", b"\n")
+        if not behind or not line_end or behind[1:].lstrip(b"\r\n")[:1] not in (b"", b">"):
+            raise ValueError("the record does not end where the index says")
+
+    def fetch(self, name: str, first: int, last: int) -> bytes:
+        """Return the symbols of a record from `first` to `last`, 0-based half-open."""
+        entry = self.entries[name]
+        for position in (first, last - 1):
+            line_start = entry.offset_of(position - position % entry.line_length)
+            if self.read(line_start - 1, 1) != b"\n":
+                raise ValueError("the lines are not as long as the index says")
+        line_start = first - first % entry.line_length
+        line_end = min(last + -last % entry.line_length, entry.length)
+        start, end = entry.offset_of(line_start), entry.offset_of(line_end - 1) + 1
+        symbols = self.read(start, end - start).translate(None, b"\r\n")
+        if len(symbols) != line_end - line_start:
+            raise ValueError("the lines are not as long as the index says")
+        if _NO_SYMBOL.search(symbols):
+            raise ValueError("blanks or positions stand between the symbols")
+        return symbols[first - line_start : last - line_start]
+
+
+def indexed_files(path: str | os.PathLike, make: bool = True) -> Iterator[IndexedFile]:
+    """Yield a file with the index beside it, then with a new one, as far as they can be had.
+
+    Without `make` no new one is made.
+    """
+    if str(path) == STANDARD_STREAM or not Path(path).is_file():
+        return
+    with suppress(*UNFIT_INDEX), open(path, "rb") as stream:
+        named = is_compressed_name(path)  # pyfaidx goes by the name
+        opens = {"bgzip": _bgzip, "none": None if named else _plain}.get(compression_of(stream))
+        if opens is None:
+            return
+        for new in (False, True)[: 1 + make]:
+            with suppress(*UNFIT_INDEX), opens(path, stream, new) as file:
+                yield file
+
+
+@contextmanager
+def _plain(path, stream: BinaryIO, new: bool) -> Iterator[IndexedFile]:
+    def read(offset: int, size: int) -> bytes:
+        stream.seek(offset)
+        return stream.read(size)
+
+    with _index_files(path, (".fai",), _make_plain if new else None) as (fai,):
+        file = IndexedFile(_entries(fai), read)
+        if new:
+            for name in file.entries:  # lines with different line ends lead pyfaidx astray
+                file.check_end(name)
+        yield file
+
+
+def _make_plain(path, fai: str) -> None:
+    with open(path, "rb") as stream:  # pyfaidx counts blanks as symbols
+        if any((b" " in line or b"\t" in line) and line[:1] != b">" for line in stream):
+            raise ValueError("lines with blanks")
+    pyfaidx.Faidx(str(path), indexname=fai, rebuild=False).close()
+
+
+@contextmanager
+def _bgzip(path, stream: BinaryIO, new: bool) -> Iterator[IndexedFile]:
+    with _index_files(path, (".fai", ".gzi"), _make_bgzip if new else None) as (fai, gzi):
+        entries = _entries(fai)
+        # htslib does not count blanks in lines; a line end of one byte leaves no space for any
+        if any(entry.line_size - entry.line_length != 1 for entry in entries.values()):
+            raise ValueError("lines that htslib may cut at wrong positions")
+        yield IndexedFile(entries, _reader_of_blocks(stream, gzi))
+
+
+def _make_bgzip(path, fai: str, gzi: str) -> None:
+    with quiet_htslib():
+        pysam.faidx(str(path), "--fai-idx", fai, "--gzi-idx", gzi)
+
+
+def _entries(fai: str) -> dict[str, IndexEntry]:
+    entries = {}
+    for line in Path(fai).read_text("utf-8").splitlines():
+        name, length, offset, line_length, line_size = line.split("\t")
+        entry = IndexEntry(int(length), int(offset), int(line_length), int(line_size))
+        if name in entries or min(entry) < 0:
+            raise ValueError("a name occurs twice, or a number is negative")
+        entries[name] = entry
+    return entries
+
+
+def _reader_of_blocks(stream: BinaryIO, gzi: str) -> Callable[[int, int], bytes]:
+    """Return a function that decompresses a bgzip file from the block that holds an offset on."""
+    index = Path(gzi).read_bytes()
+    (n_blocks,) = struct.unpack_from("<Q", index)
+    numbers = struct.unpack_from(f"<{2 * n_blocks}Q", index, 8)
+    compressed, plain = (0, *numbers[::2]), (0, *numbers[1::2])
+
+    def read(offset: int, size: int) -> bytes:
+        block = bisect_right(plain, offset) - 1
+        stream.seek(compressed[block])
+        with gzip.open(stream) as text:
+            text.seek(offset - plain[block])
+            return text.read(size)
+
+    return read
+
+
+@contextmanager
+def _index_files(
+    path, suffixes: tuple[str, ...], make: Callable[..., None] | None
+) -> Iterator[list[str]]:
+    """Give the names of the indexes beside a file, or of new ones.
+
+    `make` writes new ones into a folder of their own. They are then copied beside the file, so that
+    no other process sees half an index; a folder that cannot be written stays without.
+    """
+    beside = [f"{path}{suffix}" for suffix in suffixes]
+    if make is None:
+        oldest = min(Path(index).stat().st_mtime_ns for index in beside)
+        if oldest + _SLACK < Path(path).stat().st_mtime_ns:
+            raise ValueError("the index is older than the file")
+        yield beside
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        made = [f"{folder}/index{suffix}" for suffix in suffixes]
+        make(path, *made)
+        for source, target in zip(made, beside, strict=True):
+            with suppress(OutputError), replaced_when_complete(target) as temporary:
+                shutil.copyfile(source, temporary)
+        yield made
+
 
 _log = logging.getLogger(__name__)
 
@@ -28,29 +244,6 @@ def cut_locus(
     The index beside a plain or bgzip file (``.fai``, for bgzip also ``.gzi``) is used. A missing
     or unfit one is made first, and stays beside the file if the folder can be written. A file that
     cannot have an index is read through, one record at a time.
-
-    Parameters
-    ----------
-    path : str or PathLike
-        Plain or compressed file, FASTQ among them; ``-`` is standard input.
-    record : str
-        Name of the record.
-    start, end : int
-        The locus, 0-based half-open; it must lie within the record.
-    flank : int
-        Symbols to add on either side, as far as the record goes.
-
-    Returns
-    -------
-    Sequence
-        Named ``record:first-last`` with 1-based inclusive bounds of what was cut, the record's
-        length in the description (see `Locus.of_header`). If the record is itself named as a
-        locus, the name is that of the part of its record.
-
-    Raises
-    ------
-    InputError
-        If the record is unknown, the locus does not lie within it, or the file is bad.
     """
     return cut_loci(path, [Locus(record, start, end)], flank)[0]
 
@@ -61,27 +254,7 @@ def cut_loci(
     flank: int = 0,
     encode: Callable[[bytes], NDArray[np.uint8]] = encode,
 ) -> list[Sequence]:
-    """Cut several loci out of a FASTA file as `cut_locus` does one.
-
-    Parameters
-    ----------
-    path : str or PathLike
-    loci : iterable of Locus
-        Parts of the file's records; their records' lengths are not looked at.
-    flank : int
-    encode : callable
-        Turns symbols into codes; nucleotides by default.
-
-    Returns
-    -------
-    list of Sequence
-        In the order of the loci.
-
-    Raises
-    ------
-    InputError
-        As `cut_locus`.
-    """
+    """Cut several loci out of a FASTA file as `cut_locus` does one."""
     wanted = [RecordRegion(*locus[:3]) for locus in loci]
     return _cut(path, wanted, partial(_bounds, path, flank=flank), encode)
 
@@ -94,11 +267,6 @@ def cut_regions(
     """Cut regions out of a FASTA file as `cut_loci` cuts loci.
 
     A region that ends behind its record is clipped, with a warning.
-
-    Raises
-    ------
-    InputError
-        If a region names no record of the file, or begins behind its record, or the file is bad.
     """
     return _cut(path, list(regions), partial(_clipped, path), encode)
 
@@ -159,18 +327,7 @@ def read_record(path: str | os.PathLike, name: str) -> Sequence:
 
 
 def read_records(path: str | os.PathLike, names: Iterable[str]) -> list[Sequence]:
-    """Read some records of a FASTA or FASTQ file, which is read to its end once.
-
-    Returns
-    -------
-    list of Sequence
-        In the order of the names.
-
-    Raises
-    ------
-    InputError
-        If a record is unknown, or the file is bad; symbols of other records are not looked at.
-    """
+    """Read some records of a FASTA or FASTQ file, which is read to its end once."""
     names = list(names)
     wanted, found, known = set(names), {}, []
     for record in whole_records(path):  # to the end: a name may stand twice
@@ -191,11 +348,6 @@ def record_lengths(path: str | os.PathLike) -> dict[str, int]:
     """Return the number of symbols of each record by name, in the order of the file.
 
     An index is used and made as by `cut_locus`; the symbols need not be legal.
-
-    Raises
-    ------
-    InputError
-        As `fasta.read_fasta`, except for illegal symbols.
     """
     with closing(indexed_files(path)) as files:
         for file in files:

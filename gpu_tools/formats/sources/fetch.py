@@ -6,18 +6,152 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import quote
 
 from gpu_tools.errors import FetchError, InputError
 from gpu_tools.formats.files import check_writable, open_binary, open_raw
 from gpu_tools.formats.sequences.fasta import iterate_fasta, write_fasta
-from gpu_tools.formats.sources.http import Request, TemporaryError, shown
-from gpu_tools.formats.sources.partial import partial_file
-from gpu_tools.formats.sources.services import Settings, client_of, is_permanent, request_of
+from gpu_tools.formats.sources.http import (
+    Client,
+    Pace,
+    Patience,
+    Request,
+    TemporaryError,
+    partial_file,
+    shown,
+)
 from gpu_tools.formats.sources.source import Source, parse_source, without_login
 from gpu_tools.model.sequences import Sequence
+
+# NCBI's E-utilities and Ensembl's REST service: the requests that fetch a source.
+
+
+NCBI_URL = "https://eutils.ncbi.nlm.nih.gov/entrez/eutils"
+ENSEMBL_URL = "https://rest.ensembl.org"
+NCBI_KEY = "NCBI_API_KEY"
+# requests a second: NCBI's limits with and without a key; Ensembl allows 15
+_NCBI_RATE, _NCBI_RATE_WITH_KEY, _ENSEMBL_RATE = 3, 10, 10
+# without blanks: NCBI spells some of its messages with blanks between the letters
+_NO_SUCH_ID = re.compile(
+    "understandid|cannotprocessid|idparameterisempty|nothinghasbeenfound|invaliduid", re.IGNORECASE
+)
+_FASTA = "text/x-fasta"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Where the services are, how patient to be, and the nucleotides to add around a gene."""
+
+    ncbi_url: str = NCBI_URL
+    ensembl_url: str = ENSEMBL_URL
+    flank: int = 0
+    patience: Patience = field(default_factory=Patience)
+
+
+def client_of(source: Source, settings: Settings) -> Client:
+    """Return a client that observes the limits of the source's service."""
+    if source.kind == "url":
+        return Client(settings.patience)
+    if source.kind != "ncbi":
+        return Client(settings.patience, Pace("ensembl", 1 / _ENSEMBL_RATE))
+    rate = _NCBI_RATE_WITH_KEY if os.environ.get(NCBI_KEY) else _NCBI_RATE
+    return Client(settings.patience, Pace("ncbi", 1 / rate))
+
+
+def request_of(source: Source, settings: Settings, client: Client) -> Request:
+    """Return the request whose answer is the source's FASTA; this may need requests to Ensembl."""
+    return _REQUESTS[source.kind](source, settings, client)
+
+
+def is_permanent(text: str) -> bool:
+    """Tell whether a service's text says that there is no such sequence, now or later."""
+    return bool(_NO_SUCH_ID.search("".join(text.split())))
+
+
+def _ncbi(source: Source, settings: Settings, client: Client) -> Request:
+    parameters = {
+        "db": "nuccore", "id": source.fields["id"], "rettype": "fasta", "retmode": "text",
+        "tool": "gpu-tools",
+    }  # fmt: skip
+    if source.length is not None:
+        parameters |= {"seq_start": source.fields["start"], "seq_stop": source.fields["end"]}
+    key = os.environ.get(NCBI_KEY)
+    return Request(
+        f"{settings.ncbi_url.rstrip('/')}/efetch.fcgi", parameters,
+        secrets={"api_key": key} if key else {},
+    )  # fmt: skip
+
+
+def _region(source: Source, settings: Settings, client: Client) -> Request:
+    fields = source.fields
+    strand = -1 if fields.get("strand") == "-" else 1
+    region = f"{fields['name']}:{fields['start']}..{fields['end']}:{strand}"
+    return _ensembl(settings, f"sequence/region/{fields['species']}/{region}", accept=_FASTA)
+
+
+def _gene(source: Source, settings: Settings, client: Client) -> Request:
+    flanks = {"expand_5prime": str(settings.flank), "expand_3prime": str(settings.flank)}
+    return _ensembl(
+        settings, f"sequence/id/{source.fields['id']}",
+        {"type": "genomic", **(flanks if settings.flank else {})}, accept=_FASTA,
+    )  # fmt: skip
+
+
+def _cdna(source: Source, settings: Settings, client: Client) -> Request:
+    return _cdna_of(source.fields["id"], settings, client)
+
+
+def _homologue(source: Source, settings: Settings, client: Client) -> Request:
+    """Ask for the orthologue's canonical cDNA: of several, of the one most like the gene."""
+    gene, species = source.fields["id"], source.fields["species"]
+    gene_species = _lookup(gene, settings, client)["species"]
+    found = client.json(_ensembl(
+        settings, f"homology/id/{gene_species}/{_unversioned(gene)}",
+        {"target_species": species, "type": "orthologues", "sequence": "none"},
+    ))  # fmt: skip
+    try:
+        targets = [h["target"] for entry in found["data"] for h in entry["homologies"]]
+        names = [(-float(target["perc_id"]), str(target["id"])) for target in targets]
+    except (LookupError, TypeError, ValueError):
+        raise FetchError(f"Ensembl has no usable list of orthologues of {gene}") from None
+    if not names:
+        raise FetchError(f"Ensembl knows no orthologue of {gene} in {species}")
+    return _cdna_of(min(names)[1], settings, client)
+
+
+def _cdna_of(name: str, settings: Settings, client: Client) -> Request:
+    found = _lookup(name, settings, client)
+    if found["object_type"] == "Gene":
+        name = _unversioned(str(found.get("canonical_transcript")))
+    return _ensembl(settings, f"sequence/id/{name}", {"type": "cdna"}, accept=_FASTA)
+
+
+def _lookup(name: str, settings: Settings, client: Client) -> dict:
+    found = client.json(_ensembl(settings, f"lookup/id/{_unversioned(name)}"))
+    if not isinstance(found, dict) or not {"object_type", "species"} <= found.keys():
+        raise FetchError(f"Ensembl has no usable entry of {name}")
+    return found
+
+
+def _unversioned(name: str) -> str:
+    return re.sub(r"(?<=\d)\.\d+$", "", name)
+
+
+def _ensembl(
+    settings: Settings, path: str, parameters=None, accept: str = "application/json"
+) -> Request:
+    url = f"{settings.ensembl_url.rstrip('/')}/{quote(path, safe='/:')}"
+    return Request(url, parameters or {}, accept)
+
+
+_REQUESTS = {
+    "url": lambda source, *_: Request(source.fields["url"]), "ncbi": _ncbi, "region": _region,
+    "gene": _gene, "cdna": _cdna, "homologue": _homologue,
+}  # fmt: skip
+
 
 _MANY = ("url", "file")  # kinds that may hold several records
 _HEAD = 1 << 10
@@ -45,38 +179,6 @@ class Provenance:
 def fetch(text: str, output: str | os.PathLike, settings: Settings | None = None) -> Provenance:
     """Get the sequences of a source and write them as FASTA.
 
-    Parameters
-    ----------
-    text : str
-        A file, an http or https address, ``ncbi:ACCESSION[:START-END]``,
-        ``ensembl:region:SPECIES:NAME:START-END[:STRAND]``, ``ensembl:gene:ID`` (on the gene's own
-        strand, with flanks), ``ensembl:cdna:ID`` (of a transcript, or a gene's canonical one) or
-        ``ensembl:homologue:ID:SPECIES`` (the canonical cDNA of a gene's orthologue). Positions
-        are 1-based and inclusive. ``#sha256=SUM`` or ``#md5=SUM`` behind it is checked against
-        the bytes that the source gives.
-    output : str or PathLike
-        File to write; it appears when complete. One that ends in ``.gz`` is compressed with
-        bgzip and indexed. A download that was stopped lies beside it in a hidden file, and a
-        second call goes on with it if the server can.
-    settings : Settings, optional
-        Addresses of the services, flanks of a gene, patience.
-
-    Returns
-    -------
-    Provenance
-
-    Raises
-    ------
-    InputError
-        If the text is no source, or what was got is no FASTA of nucleotides.
-    FetchError
-        If the source cannot be reached after all attempts, does not exist, or gives something
-        other than the requested sequence: an HTML page, an error text, another length or checksum.
-    OutputError
-        If the output cannot be written.
-
-    Notes
-    -----
     Of several orthologues in the species the one with the highest identity is fetched; on equal
     identity the one whose identifier comes first. Wait times are in `Patience`; NCBI gets
     three requests a second at most, ten with a key in ``NCBI_API_KEY``.
@@ -93,15 +195,7 @@ def fetch(text: str, output: str | os.PathLike, settings: Settings | None = None
 
 
 def check(path: Path, source: Source, request: Request) -> None:
-    """Raise an error unless the file is the source's complete answer to a request.
-
-    Raises
-    ------
-    TemporaryError
-        If a service's answer is no FASTA, and its text does not say that this is for good.
-    FetchError
-        If an address's answer is no FASTA.
-    """
+    """Raise an error unless the file is the source's complete answer to a request."""
     problem = _no_fasta(path, request)
     if problem:
         permanent = source.kind in _MANY or is_permanent(problem)

@@ -54,14 +54,7 @@ class Source:
 
 
 def parse_source(text: str) -> Source:
-    """Read the text of a source: one of `FORMS`, with 1-based inclusive positions.
-
-    Raises
-    ------
-    InputError
-        If the text has none of the forms, an interval ends before it starts, or a checksum has
-        not as many digits as its method gives.
-    """
+    """Read the text of a source: one of `FORMS`, with 1-based inclusive positions."""
     address, checksum = _without_checksum(text)
     for kind, pattern in _KINDS.items():
         match = pattern.fullmatch(address)

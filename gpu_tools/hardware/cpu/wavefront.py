@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit, types
+from numba import types
 
-import gpu_tools.hardware.compile_cache  # noqa: F401  (processes do not hinder each other)
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.threads import map_on_threads
 
@@ -22,16 +22,7 @@ def blocks_of(n_steps: int, size: int) -> list[tuple[int, int]]:
 def run_strips(
     block: Callable[[int, tuple[int, int]], None], strips: int, blocks: list[tuple[int, int]]
 ) -> None:
-    """Run all blocks of all strips, each strip on a thread, behind the one before it.
-
-    Parameters
-    ----------
-    block : callable
-        Runs one block of one strip.
-    strips : int
-    blocks : list of (int, int)
-        Steps of each block, in order.
-    """
+    """Run all blocks of all strips, each strip on a thread, behind the one before it."""
     done = np.zeros(strips, dtype=np.int64)
 
     def follow(strip: int) -> None:

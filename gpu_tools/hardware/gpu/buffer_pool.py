@@ -162,18 +162,7 @@ _IN_USE: dict[int, RLock] = defaultdict(RLock)
 
 @contextmanager
 def borrowed_pools(ordinals: Sequence[int]) -> Iterator[list[BufferPool]]:
-    """Lend a buffer pool of each of several GPUs; other threads wait for these GPUs meanwhile.
-
-    Parameters
-    ----------
-    ordinals : sequence of int
-        GPUs; one that is named twice gives two pools.
-
-    Yields
-    ------
-    list of BufferPool
-        In the order of `ordinals`.
-    """
+    """Lend a buffer pool of each of several GPUs; other threads wait for these GPUs meanwhile."""
     pools: list[BufferPool | None] = [None] * len(ordinals)
     with ExitStack() as lent:
         # in one order for all, so that no two threads wait for each other

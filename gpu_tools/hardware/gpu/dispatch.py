@@ -17,21 +17,7 @@ Result = TypeVar("Result")
 def map_gpus(
     ordinals: Sequence[int], work: Callable[..., Result], *arguments: Iterable
 ) -> list[Result]:
-    """Call a function once for each GPU, with that GPU current, side by side.
-
-    Parameters
-    ----------
-    ordinals : sequence of int
-        GPUs. One that is named twice does two calls, one after the other.
-    work : callable
-    *arguments : iterable
-        As for `map`, with one element for each GPU.
-
-    Returns
-    -------
-    list
-        The results in the order of `ordinals`. What a call raises is raised here.
-    """
+    """Call a function once for each GPU, with that GPU current, side by side."""
     calls = list(enumerate(zip(ordinals, *arguments, strict=True)))
     results: dict[int, Result] = {}
 
@@ -49,22 +35,7 @@ def map_gpus(
 def map_buffers(
     buffers: Sequence[Buffers], work: Callable[..., Result], *arguments: Iterable
 ) -> list[Result]:
-    """Call a function on the current GPU, as many calls side by side as there are buffers.
-
-    Parameters
-    ----------
-    buffers : sequence of Buffers
-        Each is used by one call at a time.
-    work : callable
-        Its first argument are the buffers that are its own until it returns.
-    *arguments : iterable
-        As for `map`.
-
-    Returns
-    -------
-    list
-        The results in the order of the arguments. What a call raises is raised here.
-    """
+    """Call a function on the current GPU, as many calls side by side as there are buffers."""
     ordinal, free = cuda.gpus.current.id, SimpleQueue()
     for each in buffers:
         free.put(each)

@@ -21,12 +21,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
-from gpu_tools.hardware.cpu.loops import first_from, largest_in, largest_of
-from gpu_tools.hardware.progress import CELLS_PER_REPORT, watched
+from gpu_tools.hardware.cpu.simd import first_from, largest_in, largest_of
+from gpu_tools.hardware.threads import CELLS_PER_REPORT, watched
 from gpu_tools.local.problem import ALL, Problem, Rectangle, Threshold
 from gpu_tools.model.sequences import OTHER
 
@@ -107,7 +107,7 @@ def _bounds(problem, window, side, border, forbidden, threshold, costs, counter)
     return bounds_of_window(problem, window, side, border, forbidden, threshold, costs, counter)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def bounds_of_window(problem, window, side, border, forbidden, threshold, costs, counter):
     """Return upper bounds on the scores of a window's tiles, of size 0 if `costs` are too narrow.
 
@@ -306,7 +306,7 @@ class AffineCosts(NamedTuple):
     profile: NDArray
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def block_of(columns, lanes, side):
     """Return the number of columns of a lane, a power of two."""
     block = 1
@@ -350,7 +350,7 @@ def laid_out(subject, first, block, weights, profile):
     return columns
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def reversed_symbols(codes, weights):
     """Return the codes of even and of odd rows, last first, a vector of padding at both ends."""
     lanes, n_pairs = simd.VECTOR_BYTES // weights.itemsize, -(-len(codes) // 2)

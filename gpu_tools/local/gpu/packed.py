@@ -40,15 +40,15 @@ from numba import cuda, int32, int64, uint32
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.intrinsics.columns import (
+from gpu_tools.hardware.gpu.intrinsics.rows import (
     add_each,
     affine_column,
+    at_least,
     load_each,
     load_pair,
     repeated,
     store_pair,
 )
-from gpu_tools.hardware.gpu.intrinsics.rows import at_least
 from gpu_tools.hardware.gpu.intrinsics.words import (
     WARP,
     any_lane,

@@ -15,11 +15,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from gpu_tools.hardware.cpu.loops import first_from, largest_in
+from gpu_tools.hardware.compiled import njit
+from gpu_tools.hardware.cpu.simd import first_from, largest_in
 
 NO_PATH = -(2**60)
 """Score of unreachable nodes; it stays below all others when penalties are subtracted."""

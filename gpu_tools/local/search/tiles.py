@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from gpu_tools.hardware.cpu.loops import largest_in, largest_of
+from gpu_tools.hardware.compiled import njit
+from gpu_tools.hardware.cpu.simd import largest_in, largest_of
 from gpu_tools.local.cpu import score_pass
 from gpu_tools.local.problem import ALL, USUAL_SIZES, Problem, Rectangle, SearchSizes
 from gpu_tools.local.search import corridor as corridors

@@ -11,10 +11,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from gpu_tools.hardware.cpu.loops import first_from
+from gpu_tools.hardware.compiled import njit
+from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.local.problem import Problem, Rectangle
 from gpu_tools.local.search import corridor as corridors
 from gpu_tools.local.search.corridor import NO_PATH, Corridor, extended

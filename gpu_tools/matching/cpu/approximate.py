@@ -14,10 +14,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numba.extending import overload
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.matching import text_blocks
@@ -68,7 +68,7 @@ def _overload_looked_up(table, row, codes):
     return by_selection if table.ndim == 2 else by_gathering
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _fit(pv, mv, score, last, m, limit):
     """Return the last block that may soon hold a cell within `limit`, and its bottom row."""
     n_blocks = len(pv) // WORD_LANES

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cached_property, partial
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.matching import index as windows
@@ -22,7 +22,7 @@ COMPARED = 8
 _HITS = 1 << 16
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _occurs(codes, start, probe, library):
     """Tell whether a probe occurs at `start`."""
     symbols, bounds, matches, recode, _ = library
@@ -33,7 +33,7 @@ def _occurs(codes, start, probe, library):
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _verify(codes, at, key, index, library, span, hits, count):
     """Record the probes with the window at `at` that occur; return the number of hits so far."""
     slots, bounds = index[6], library[1]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import int64, njit
+from numba import int64
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.segments import runs as core
 from gpu_tools.segments.runs import COUNT, END, FIRST, HIGH, LOW, START

@@ -26,10 +26,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda, float32, float64, int32, int64, njit
+from numba import cuda, float32, float64, int32, int64
 from numba.cuda.cudadrv.driver import device_memset
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.buffer_pool import BufferPool, Buffers, borrowed_pools
 from gpu_tools.hardware.gpu.dispatch import map_buffers, map_gpus

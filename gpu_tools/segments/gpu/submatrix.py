@@ -18,8 +18,15 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.dispatch import map_gpus
-from gpu_tools.hardware.gpu.intrinsics.sums import kadane, kadane_above
-from gpu_tools.hardware.gpu.intrinsics.words import WARP, kernel, load4, shuffle, shuffle_up_by
+from gpu_tools.hardware.gpu.intrinsics.words import (
+    WARP,
+    kadane,
+    kadane_above,
+    kernel,
+    load4,
+    shuffle,
+    shuffle_up_by,
+)
 from gpu_tools.segments import runs as core
 from gpu_tools.segments import submatrix
 from gpu_tools.segments.submatrix import Oriented, Tile

@@ -14,11 +14,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
-from gpu_tools.hardware.cpu.loops import first_from
+from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.sites.cpu.memory import exits_row, part
 from gpu_tools.sites.introns import RAISE, is_border, most_operations, next_border, write_border
 from gpu_tools.sites.table import CLOSED
@@ -275,22 +275,7 @@ def _settle(row, half, carry, carry2, lanes):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def sweep_block(lists, sizes, target, memory, weights, strip, rows, again):
-    """Sweep the boundaries ``rows[0]`` to ``rows[1] - 1`` of a strip.
-
-    Parameters
-    ----------
-    lists : SiteLists
-    sizes : StripSizes
-    target : SiteTarget
-    memory : SweepMemory
-        With the state before the block, which is carried on.
-    weights : ndarray, shape (3,)
-        Gap score, floor and lowest value, in the cells' type.
-    strip : int
-    rows : tuple of (int, int)
-    again : bool
-        Whether the block is computed again; then all its exits and entries stay.
-    """
+    """Sweep the boundaries ``rows[0]`` to ``rows[1] - 1`` of a strip."""
     # local names: an array read out of a tuple inside the loop costs an atomic reference count
     codes, rising, longest = lists.codes, lists.rising, lists.longest
     first_usual, firsts, first_scores = lists.first

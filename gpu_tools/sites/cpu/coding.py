@@ -14,10 +14,10 @@ rows of an exit, and advances by a nucleotide.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
-from gpu_tools.hardware.cpu.loops import first_from
+from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.sites.cpu.block import (
     UNKNOWN,
     cross_border,
@@ -164,18 +164,9 @@ def _settle(rows, slot, carry, lanes):
         simd.store(rows, k, simd.maximum(simd.load(rows, k), carry))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def sweep_coding_block(lists, sizes, target, memory, weights, bounds, again):
-    """Sweep the boundaries ``bounds[0]`` to ``bounds[1] - 1``.
-
-    Parameters
-    ----------
-    lists : SiteLists
-        With stop codons.
-    sizes, target, memory, weights, again
-        As in `gpu_tools.sites.cpu.block`; one strip has all target columns.
-    bounds : tuple of (int, int)
-    """
+    """Sweep the boundaries ``bounds[0]`` to ``bounds[1] - 1``."""
     # local names: an array read out of a tuple inside the loop costs an atomic reference count
     codes, rising, stops = lists.codes, lists.rising, lists.stops
     first_usual, firsts, first_scores = lists.first

@@ -11,11 +11,11 @@ from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
-from gpu_tools.hardware.cpu.loops import first_from
+from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.model.scoring import N_SYMBOLS, SplicedScoring
 from gpu_tools.sites.introns import Longest, Rising, class_arrays, longest_of
 from gpu_tools.sites.table import SiteTable, once_a_table

@@ -6,8 +6,7 @@ import logging
 from collections.abc import Callable
 from threading import Lock
 
-from gpu_tools.hardware.progress import CELLS_PER_REPORT, CaseProgress
-from gpu_tools.hardware.threads import map_on_threads
+from gpu_tools.hardware.threads import CELLS_PER_REPORT, CaseProgress, map_on_threads
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.sites.cpu.memory import SweepBuffers
 from gpu_tools.sites.cpu.sweep import SweptStrand, strand_of, sweep
@@ -26,23 +25,6 @@ def align_on_cpu(
 
     A case is large if one strand of it is more than a thread's share of all cases. Of the others
     each thread sweeps strands, of the largest first, so that all threads end at about one time.
-
-    Parameters
-    ----------
-    cases : list of SiteCase
-        Checked cases.
-    scoring : SplicedScoring
-    threads : int
-    finish : callable
-        Makes a case's result of the case, the strand of its best chain, and that strand's sweep;
-        of the case and twice None if it has no chain.
-    done : callable, optional
-        Called with the number of nominal cells that are done since its last call.
-
-    Returns
-    -------
-    list
-        The results, in the order of `cases`.
     """
     strands = SweptStrands(scoring)
     swept = [SweptCase(case, strands, finish, done or (lambda cells: None)) for case in cases]

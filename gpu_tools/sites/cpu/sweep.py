@@ -16,9 +16,9 @@ from math import isqrt
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu.wavefront import blocks_of, count_block, wait_for
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.scoring import SplicedScoring
@@ -146,20 +146,6 @@ def _sweep_blocks(lists, introns, sizes, target, memory, weights, task, path):
 
     A border holds the boundaries of a number of blocks: a strip also waits for the one on its
     right. Of blocks that are computed again nothing is stored, and nobody waits for them.
-
-    Parameters
-    ----------
-    lists, introns, sizes, target, memory, weights
-        See `SweepInputs`.
-    task : tuple of (int, int, int)
-        Number of the strip, its first block, and the one behind its last; or `_AGAIN`.
-    path : ndarray of int64, shape (NUMBERS,)
-        See `gpu_tools.sites.cpu.traceback.follow`.
-
-    Returns
-    -------
-    exons, letters, lengths, columns : ndarray
-        The path's exons, and what `align_exons` returns of them.
     """
     k, number, past = task
     width, last = memory.cells.shape[2], _AGAIN
@@ -222,28 +208,7 @@ def sweep(
     done: Callable[[int], None] | None = None, cells_per_call: int = CELLS_PER_CALL,
     buffers: SweepBuffers | None = None,
 ) -> SiteSweep:  # fmt: skip
-    """Sweep one strand of one case.
-
-    Parameters
-    ----------
-    strand : SweptStrand
-    target : ndarray of uint8, shape (n,)
-        Encoded target.
-    scoring : SplicedScoring
-        Its exon weight and intron penalty have no use here: the table has both.
-    threads : int
-        Threads that share the work, each with its own strip; 1 if the table has stop codons.
-    done : callable, optional
-        Called with a number of cells that are done, m * n in all.
-    cells_per_call : int
-        About how many cells are done between two calls of `done`.
-    buffers : SweepBuffers, optional
-        Has memory of earlier sweeps.
-
-    Returns
-    -------
-    SiteSweep
-    """
+    """Sweep one strand of one case."""
     limit = limits(strand.known, padded(len(target) + 1, 2 * threads, 2), scoring)
     inputs, buffer = inputs_of(strand, target, scoring, limit, threads, buffers or SweepBuffers())
     sizes, memory, path = strand.sizes, inputs.memory, np.empty(NUMBERS, np.int64)
@@ -300,23 +265,7 @@ def trace(
     target: NDArray[np.uint8],
     scoring: SplicedScoring,
 ) -> TracedChain:
-    """Recover the best chain and its alignment.
-
-    Parameters
-    ----------
-    sweep : SiteSweep
-        With a score.
-    table : SiteTable
-    codes : ndarray of uint8, shape (m,)
-        The strand's nucleotides in reading direction.
-    target : ndarray of uint8, shape (n,)
-        Encoded target.
-    scoring : SplicedScoring
-
-    Returns
-    -------
-    TracedChain
-    """
+    """Recover the best chain and its alignment."""
     numbers = [0] * NUMBERS
     numbers[END], numbers[COLUMN], numbers[FRAME] = sweep.end, sweep.column, sweep.end % FRAMES
     numbers[VALUE] = sweep.score - table.last.at(sweep.end) - scoring.gap * sweep.column

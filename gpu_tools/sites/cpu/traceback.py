@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
-from gpu_tools.hardware.cpu.loops import first_from
+from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.sites.introns import KIND, LENGTH, LINES, MOST_STEPS, N_LINES, ORIGIN, PENALTY, STEP
 from gpu_tools.sites.table import CLOSED
 from gpu_tools.splicing.codons import FRAMES, completes, split_class
@@ -140,22 +140,7 @@ def aligned_path(codes, target, path, work):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def follow(lists, stops, sizes, target, cells, path, work):
-    """Follow a chain back as far as there are rows; tell whether block ``path[THERE]`` is needed.
-
-    Parameters
-    ----------
-    lists : ChainLists
-    stops : ndarray or None
-        Stop codons if chains translate, see `SiteLists`.
-    sizes : StripSizes
-    target : SiteTarget
-    cells : ndarray
-        Those of `SweepMemory`, with the entries and exits of block ``path[THERE]``, up to boundary
-        ``path[PAST] - 1``.
-    path : ndarray of int64, shape (NUMBERS,)
-        Where the path has come to.
-    work : ChainWork
-    """
+    """Follow a chain back through the stored rows; tell whether block ``path[THERE]`` is needed."""
     while path[STAGE] < DONE:
         if path[STAGE] == FIND_ENTRY:
             there = _find_entry(lists, sizes, target, cells, path, work)

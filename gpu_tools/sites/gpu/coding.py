@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.sites.cpu.memory import WAITING
 from gpu_tools.sites.gpu.row_plan import (
     LAST,

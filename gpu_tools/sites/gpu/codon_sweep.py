@@ -358,28 +358,6 @@ def sweep_codons_warp(
 
     A strip needs only strips that were begun before it, so a warp that waits always waits for one
     that runs.
-
-    Parameters
-    ----------
-    jobs : int64 array, shape (J, 30)
-        See `gpu_tools.sites.gpu.job_table`.
-    strips : int32 array, shape (S + 1, 2)
-        Job and strip, in the order in which they are begun; how many are begun stands last.
-    plans, operations : int32 array
-        The jobs' `CodonPlan`: words with operands behind them, and operations.
-    targets : uint8 array
-        The jobs' symbols.
-    cells : int32 array
-        Of each strip an unused row, the one with a lane's best end, stored rows and slots; written.
-    borders : int64 array
-        Of each strip a word an advance, all `NEVER_PAIR`; written.
-    checkpoints : int32 array
-        Those of all strips one behind the other, then the next ones. Written by jobs that begin
-        with the first step, read by the others.
-    ends : int32 array, shape (strips, WARP, 3)
-        Score, number and column of the best end of each strip and lane; written.
-    scoring : int32 array
-        As in `sweep_packed_warp`.
     """
     scratch = cuda.shared.array(WARP, int32)
     shared = cuda.shared.array(_SHARED_WORDS, int32, alignment=FOUR_WORDS)

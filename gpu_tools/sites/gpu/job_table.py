@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda, int32, njit
+from numba import cuda, int32
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.gpu.intrinsics.words import WARP, kernel, shuffle
 from gpu_tools.sites.table import BoundaryScores, IntronClass, SiteTable
 
@@ -287,17 +288,7 @@ def _better(one, other):
 
 @kernel()
 def find_ends_warp(jobs, ends, found):
-    """Find the best end of each job; a thread block is one warp.
-
-    Parameters
-    ----------
-    jobs : int64 array, shape (J, 30)
-        See `gpu_tools.sites.gpu.job_table`.
-    ends : int32 array, shape (strips, WARP, 3)
-        Score, number and column of the best end of each strip and lane.
-    found : int32 array, shape (J, 3)
-        Those of each job; written. Of equal scores the first number, then the first column.
-    """
+    """Find the best end of each job; a thread block is one warp."""
     scratch = cuda.shared.array(WARP, int32)
     lane, job = int32(cuda.threadIdx.x), jobs[cuda.blockIdx.x]
     best = int32(LOWEST_SCORE), int32(0), int32(0)

@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.sites.introns import (
     ADVANCE,
     BEGIN,
@@ -109,7 +109,7 @@ def lay_out(listed):
     )  # fmt: skip
 
 
-_sites_of = njit(cache=True, nogil=True)(lay_out.py_func)
+_sites_of = njit(cache=True, nogil=True)(lay_out)
 
 
 @njit
@@ -260,28 +260,7 @@ def compile_for_memory(sites: Sites) -> RowPlan:
 
 @njit(cache=True, nogil=True)
 def write_plan(sites, before, row, ends):
-    """Compile a table whose chains need not translate.
-
-    Parameters
-    ----------
-    sites : Sites
-    before : int
-        First slot of the maxima before entries; groups follow, and then stored rows.
-    row : int
-        Slot of the current row, or `IN_REGISTERS`; the empty chain's row follows it.
-    ends : bool
-        Whether first entries and last exits have operations.
-
-    Returns
-    -------
-    boundaries, operations : ndarray of int32
-        See `RowPlan`.
-    layout : tuple of int
-        The first slot of a group, and the first stored one.
-    stored : tuple of int
-        See `StoredRows`.
-    n_hot : int
-    """
+    """Compile a table whose chains need not translate."""
     flags, kinds = sites.flags, sites.intron_kinds
     exits, entries, parts = count(flags, INNER_EXIT), count(flags, INNER_ENTRY), 1
     for kind in kinds:

@@ -12,10 +12,9 @@ from numba import cuda
 from numba.cuda.cudadrv.driver import device_memset
 from numpy.typing import NDArray
 
-from gpu_tools.hardware.batches import shares, within_limit
 from gpu_tools.hardware.gpu.dispatch import map_gpus
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
-from gpu_tools.hardware.threads import map_on_threads
+from gpu_tools.hardware.threads import map_on_threads, shares, within_limit
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.sites.gpu.codon_strips import CodonStrips, codon_strips
 from gpu_tools.sites.gpu.job import SiteJob, SiteStrand, Strips32, SweepEnd, packed_strips, sizes_of
@@ -79,21 +78,7 @@ def trace(
 def follow(
     launch: StripLaunch, ends: dict[int, SweepEnd], usual_exons: int = USUAL_EXONS
 ) -> dict[int, DeviceChain]:
-    """Follow the chains of some jobs of a launch; leave those out whose rows are not all there.
-
-    Parameters
-    ----------
-    launch : StripLaunch
-        It has run.
-    ends : dict of int to SweepEnd
-        The best ends by job; each has a score.
-    usual_exons : int
-        Exons of a chain that space is made for; longer chains are followed again.
-
-    Returns
-    -------
-    dict of int to DeviceChain
-    """
+    """Follow the chains of some jobs of a launch; leave those out whose rows are not all there."""
     lists = _OnDevice(launch, [launch.jobs[k].job for k in ends])
     exons = lists.exons(ends, usual_exons)
     longer = {k: ends[k] for k, own in exons.items() if own is TOO_MANY}
@@ -182,23 +167,6 @@ def follow_windows(
 
     A job that has left checkpoints is swept again from one of them to its best end. If the chain
     begins before that, a longer window is.
-
-    Parameters
-    ----------
-    launch : SiteCodonLaunch
-        It has run.
-    ends : dict of int to SweepEnd
-        The best ends by job; each has a score.
-    scoring : SplicedScoring
-    usual_exons : int
-        See `gpu_tools.sites.gpu.schedule.follow`.
-    memory : int, optional
-        Bytes that windows may take; most of what is free by default.
-
-    Returns
-    -------
-    dict of int to DeviceChain
-        Without the jobs whose windows take more.
     """
     limit = memory or SHARE_OF_FREE_MEMORY * cuda.current_context().get_memory_info().free
     whole = {k: end for k, end in ends.items() if not launch.jobs[k].every}
@@ -265,30 +233,7 @@ def align_on_gpus(
     on_cpu: Callable[[list], list],
     options: SiteGpuOptions | None = None,
 ) -> list:
-    """Align all cases: sweeps and chains on GPUs; tables and alignments on the CPU.
-
-    Parameters
-    ----------
-    cases : list of SiteCase
-        Checked cases.
-    scoring : SplicedScoring
-    ordinals : tuple of int
-        GPUs; each gets about the same number of cells.
-    threads : int
-        CPU threads.
-    finish : callable
-        Makes a case's result of the case, the strand of its best chain, and that chain; of the case
-        and twice None if it has no chain.
-    on_cpu : callable
-        Aligns cases whose rows the GPU's memory does not hold, and, where the CPU has threads for
-        it, those that the packed kernel does not take.
-    options : SiteGpuOptions, optional
-
-    Returns
-    -------
-    list
-        The results, in the order of `cases`.
-    """
+    """Align all cases: sweeps and chains on GPUs; tables and alignments on the CPU."""
     results, spread = [None] * len(cases), partial(map_on_threads, threads)
     options = options or SiteGpuOptions()
     strands, left = _strands(cases, scoring, spread), []

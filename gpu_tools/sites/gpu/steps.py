@@ -20,9 +20,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.sites.gpu.row_plan import (
     IN_REGISTERS,

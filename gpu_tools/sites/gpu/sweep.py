@@ -214,24 +214,6 @@ def sweep_packed_warp(jobs, strips, steps, targets, memory, ends, scoring):
 
     A strip needs only strips that were begun before it, so a warp that waits always waits for one
     that runs. A step's words for the next strip lie `WARP` - 1 pairs behind its number.
-
-    Parameters
-    ----------
-    jobs : int64 array, shape (J, 30)
-        See `gpu_tools.sites.gpu.job_table`.
-    strips : int32 array, shape (S + 1, 2)
-        Job and strip, in the order in which they are begun; how many are begun stands last.
-    steps : int32 array
-        The words of `gpu_tools.sites.gpu.steps`, step by step.
-    targets : uint8 array
-        The jobs' symbols.
-    memory : int32 array
-        Of each strip and step two border words, all `NEVER`, then of each strip the copies of
-        rows; both are written.
-    ends : int32 array, shape (strips, WARP, 3)
-        Score, number and column of the best end of each strip and lane; written.
-    scoring : int32 array
-        See `GAP_AT`; scores of both halves.
     """
     scratch = cuda.shared.array(WARP, int32)
     # one array: the compiler then works its address out once

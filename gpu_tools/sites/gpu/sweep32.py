@@ -176,27 +176,7 @@ def _find_end(row, drops, first, boundary, bonus, best):
 
 @kernel()
 def sweep32_warp(jobs, strips, boundaries, operations, targets, cells, borders, ends, scoring):
-    """Sweep strips of jobs, as long as there are any; a thread block is one warp.
-
-    Parameters
-    ----------
-    jobs : int64 array, shape (J, 30)
-        See `gpu_tools.sites.gpu.job_table`.
-    strips : int32 array, shape (S + 1, 2)
-        Job and strip, in the order in which they are begun; how many are begun stands last.
-    boundaries, operations : int32 array
-        See `gpu_tools.sites.gpu.row_plan`; operations are read one ahead.
-    targets : uint8 array
-        The jobs' symbols.
-    cells : int32 array
-        Of each strip, by slot, word and lane: the rows, written.
-    borders : int64 array, all `NEVER_PAIR`
-        Of each strip and advance, its last column before and after; written.
-    ends : int32 array, shape (strips, WARP, 3)
-        Score, boundary and column of the best end of each strip and lane; written.
-    scoring : int32 array, shape (28,)
-        Lifted substitution scores, gap, free ends, and the most that S' rises by in a column.
-    """
+    """Sweep strips of jobs, as long as there are any; a thread block is one warp."""
     scratch = cuda.shared.array(WARP, int64)
     table = cuda.shared.array(GAP, int32)
     hot = cuda.shared.array(_SHARED_WORDS, int32)

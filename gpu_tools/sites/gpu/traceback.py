@@ -525,29 +525,7 @@ def _buffers_of(trace, memory, sites, codes, targets, gains, symbols):
 def trace_packed_warp(
     traces, jobs, memory, sites, codes, targets, gains, symbols, scoring, exons, counts
 ):
-    """Follow the chain of a job that the packed kernel swept; a thread block is one warp.
-
-    Parameters
-    ----------
-    traces : int64 array, shape (T, 27)
-        See `TraceNumbers`.
-    jobs : int64 array, shape (J, 30)
-    memory : int32 array
-        What the sweep wrote.
-    sites : int32 array
-        The strands' lists: exits and entries of three numbers, first entries of two, intron
-        classes, and words of stop codons.
-    codes, targets : uint8 array
-        The strands' nucleotides, and the jobs' symbols.
-    gains, symbols : int32 array
-        Space for twice the columns, and for the columns, up to a multiple of four a lane.
-    scoring : int32 array, shape (28,)
-        As in `sweep32`.
-    exons : int32 array, shape (E, 4)
-        Start, end, first and last column of each exon, the chain's last one first; written.
-    counts : int32 array, shape (T,)
-        Exons of each chain, or `NOT_EXPLAINED`, `TOO_MANY` or `OUTSIDE`; written.
-    """
+    """Follow the chain of a job that the packed kernel swept; a thread block is one warp."""
     trace = traces[cuda.blockIdx.x]
     buffers = _buffers_of(trace, memory, sites, codes, targets, gains, symbols)
     n = _follow_packed(trace, jobs[trace[AT_JOB]], buffers, scoring, exons)

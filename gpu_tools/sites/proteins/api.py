@@ -8,23 +8,23 @@ from typing import ClassVar
 
 from gpu_tools.hardware.device import cpu_threads, resolve
 from gpu_tools.hardware.gpu_faults import on_gpu_or_cpu
-from gpu_tools.hardware.progress import CaseProgress
-from gpu_tools.model.protein_alignment import ProteinAlignment
-from gpu_tools.model.protein_scoring import ProteinScoring
+from gpu_tools.hardware.threads import CaseProgress
+from gpu_tools.model.results import ProteinAlignment
+from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.model.sequences import ProteinSequence, Sequence
 from gpu_tools.sites.api import SiteCase, read_strands
 from gpu_tools.sites.model import GeneSites
-from gpu_tools.sites.proteins.cpu.strand import BestSweep, ProteinSweep
-from gpu_tools.sites.proteins.cpu.traceback import trace
+from gpu_tools.sites.proteins.cpu.sweep import BestSweep, ProteinSweep, trace
 from gpu_tools.sites.proteins.sites import protein_table
 from gpu_tools.sites.table import SiteTable
-from gpu_tools.splicing.proteins.results import (
+from gpu_tools.splicing.proteins.walk import (
+    StrandAndProtein,
     align_largest_first,
     chain_fields,
+    stop_behind,
     swept_strands,
     without_chain,
 )
-from gpu_tools.splicing.proteins.translation import StrandAndProtein, stop_behind
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.model.protein_alignment import ProteinAlignment
-from gpu_tools.model.protein_scoring import ProteinScoring
+from gpu_tools.model.results import ProteinAlignment
+from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.sites.proteins.api import ProteinCase
 from gpu_tools.sites.table import BoundaryScores
 from gpu_tools.splicing.proteins.scored import SURE, column_scores, sure_stretch
@@ -82,21 +82,6 @@ def with_supported_ends(
     more than all did: what an end has of sites and of a start or stop codon may support it.
 
     See `unsupported_ends`.
-
-    Parameters
-    ----------
-    cases : list of ProteinCase
-    found : list of ProteinAlignment
-        Their results, anywhere. E-values stay: they are those of the alignments from end to end.
-    scoring : ProteinScoring
-        If the targets' ends are free, nothing is aligned for being an end.
-    align : callable
-        Aligns cases by the same scoring.
-
-    Returns
-    -------
-    list of ProteinAlignment or None
-        In positions of the cases' bases.
     """
     parts, results = dict(enumerate(map(_Part, cases))), [None] * len(cases)
     left = dict(enumerate(found))
@@ -173,7 +158,9 @@ def _end(columns: _Columns, breaks: list[tuple[int, int]]) -> int:
         ((max(lacks[first], lacks[past]), past) for first, past in breaks if first < certain),
         key=lambda found: found[0], default=(0, 0),
     )  # fmt: skip
-    short = np.flatnonzero(_LEAST_LEFT_OUT * pairs[: begin + 1] <= residues[: begin + 1] * (_LEAST_LEFT_OUT - 1))
+    short = np.flatnonzero(
+        _LEAST_LEFT_OUT * pairs[: begin + 1] <= residues[: begin + 1] * (_LEAST_LEFT_OUT - 1)
+    )
     inner = int(short[lacks[short].argmax()])
     # an exon's border is the better guess, unless much lacks inside of it
     if lacks[inner] >= most + SURE:

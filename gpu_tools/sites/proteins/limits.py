@@ -12,16 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import ScoringError
-from gpu_tools.model.protein_scoring import ProteinScoring
+from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.sites.bounds import best_sites
 from gpu_tools.sites.table import CLOSED, SiteTable, once_a_table
 from gpu_tools.splicing.bounds import Bounds, fit_int16
-from gpu_tools.splicing.proteins.columns import (
+from gpu_tools.splicing.proteins.rows import (
+    ProteinColumns,
     ProteinLimits,
     beside_residues,
+    lay_out,
     lifted_pairs,
     most_of_residues,
 )
+from gpu_tools.splicing.rows import padded
 
 
 class PairBounds(NamedTuple):
@@ -52,23 +55,7 @@ def pair_bounds(target: NDArray[np.uint8], scoring: ProteinScoring) -> PairBound
 def protein_limits(
     table: SiteTable, pairs: PairBounds, scoring: ProteinScoring, width: int
 ) -> ProteinLimits:
-    """Work out the limits of a sweep.
-
-    Parameters
-    ----------
-    table : SiteTable
-        In which a chain may begin and end at every boundary.
-    pairs : PairBounds
-        Of the protein.
-    scoring : ProteinScoring
-    width : int
-        Columns of the sweep.
-
-    Raises
-    ------
-    ScoringError
-        If 32 bits could overflow, or a chain may not begin or end everywhere.
-    """
+    """Work out the limits of a sweep."""
     if CLOSED in (table.first.usual, table.last.usual):
         raise ScoringError("a table that is closed somewhere; expected chains to begin anywhere")
     step, pair = _largest_step(table), pairs.largest
@@ -110,3 +97,15 @@ def nothing(table: SiteTable, residues: int, scoring: ProteinScoring) -> int:
     if residues and not scoring.free:
         left_out = scoring.gap_open + scoring.gap_extend * residues
     return table.first.usual + table.last.usual - left_out
+
+
+# The columns of a protein's sweep over the sites of a strand.
+
+
+def columns_of(
+    target: NDArray[np.uint8], table: SiteTable, scoring: ProteinScoring, symbols: int
+) -> ProteinColumns:
+    """Lay a protein's columns out for a sweep over the sites of a table."""
+    width = int(padded(len(target) + 1, 1, 2))
+    limits = protein_limits(table, pair_bounds(target, scoring), scoring, width)
+    return lay_out(target, scoring, symbols, limits)

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import ScoringError
-from gpu_tools.model.genetic_codes import stop_codons
-from gpu_tools.model.protein_scoring import ProteinScoring
+from gpu_tools.model.scoring import ProteinScoring
+from gpu_tools.model.translation import stop_codons
 from gpu_tools.sites.model import GeneSites, end_scores
 from gpu_tools.sites.table import SiteTable
 

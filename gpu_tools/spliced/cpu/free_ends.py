@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring

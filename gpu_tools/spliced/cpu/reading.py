@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import reverse_complement
@@ -84,21 +84,7 @@ class ReadingSweep(NamedTuple):
 
 
 def framed_tracks(graph: ExonGraph, codes: NDArray[np.uint8], complete: bool) -> FramedTracks:
-    """Find the framed tracks that can be part of a chain that translates.
-
-    Parameters
-    ----------
-    graph : ExonGraph
-    codes : ndarray of uint8, shape (m,)
-        The strand's nucleotides, in reading direction.
-    complete : bool
-        Whether chains begin with ATG and end with a stop codon; else they begin and end at any
-        codon.
-
-    Returns
-    -------
-    FramedTracks
-    """
+    """Find the framed tracks that can be part of a chain that translates."""
     ends = graph.ends[graph.exit_ends]
     found, first_exons, (exons, at, kinds) = _find_exits(
         codes, stop_words(), graph.starts, ends, graph.exit_tracks, complete
@@ -151,7 +137,7 @@ def _find_exits(codes, stops, starts, ends, tracks, complete):
     return found[:, :n_framed], first_exons[: n_framed + 1], exits[:, :n]
 
 
-@njit(cache=True)
+@njit
 def _may_begin(codes, stops, start, complete):
     if start + FRAMES > len(codes):
         return False
@@ -161,7 +147,7 @@ def _may_begin(codes, stops, start, complete):
     return not stops[first, second, third]
 
 
-@njit(cache=True)
+@njit
 def _first_stop(codes, stops, first_codon, end):
     """Return where the first stop codon from a codon on ends, or beyond `end`."""
     for boundary in range(first_codon + FRAMES, end + 1, FRAMES):
@@ -170,7 +156,7 @@ def _first_stop(codes, stops, first_codon, end):
     return end + 1
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _commit(maxima, exits, exit_ends, exit_kinds, committed, start, penalty):
     """Let the exits up to a start precede its entries; return how many there are."""
     width = maxima.shape[1]
@@ -216,24 +202,7 @@ def reading_sweep(
     scoring: SplicedScoring,
     complete: bool,
 ) -> ReadingSweep:
-    """Sweep one strand of one case.
-
-    Parameters
-    ----------
-    graph : ExonGraph
-        With at least one exon.
-    codes : ndarray of uint8, shape (m,)
-        The strand's nucleotides, in reading direction.
-    target : ndarray of uint8, shape (n,)
-        Encoded target.
-    scoring : SplicedScoring
-    complete : bool
-        See `framed_tracks`.
-
-    Returns
-    -------
-    ReadingSweep
-    """
+    """Sweep one strand of one case."""
     dtype = np.dtype(np.int32)
     width = padded(len(target) + 1, 1, dtype.itemsize)
     check_cells(_magnitude(graph, 2 * width, scoring))

@@ -8,14 +8,13 @@ from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
-from gpu_tools.hardware.memory import check_memory
-from gpu_tools.hardware.progress import CELLS_PER_REPORT, CaseProgress
-from gpu_tools.hardware.threads import map_on_threads
+from gpu_tools.hardware.own_files import check_memory
+from gpu_tools.hardware.threads import CELLS_PER_REPORT, CaseProgress, map_on_threads
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced.alignments import NO_CHAIN, Alignments, Chains, FoundChains
 from gpu_tools.spliced.case import Case, Preparation, PreparedCase, finish
@@ -155,7 +154,7 @@ def _border(stream, weights):
     return Border(np.empty(n_rows, dtype=weights.dtype), np.empty(n_tracks, dtype=weights.dtype))
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _strands_of(cases, case, terms, strands, numbers):
     """Lay out the strands of a case, unless they are those of the case before."""
     for job in range(cases.first_jobs[case], cases.first_jobs[case + 1]):
@@ -170,13 +169,13 @@ def _strands_of(cases, case, terms, strands, numbers):
     return strands
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _target_of(cases, job):
     first = cases.jobs.targets[job]
     return cases.targets[first : first + cases.jobs.lengths[job]]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _extended(values, used, more):
     """Return `values` with `more` behind those that are used, in larger memory if need be."""
     if used + len(more) > len(values):
@@ -189,17 +188,7 @@ def _extended(values, used, more):
 
 @njit(cache=True, nogil=True)
 def score_cases(cases, terms, numbers, scores):
-    """Write the scores of some cases' best chains.
-
-    Parameters
-    ----------
-    cases : AllCases
-    terms : Terms
-    numbers : ndarray of int64
-        Cases with candidates; the strands of neighbours are laid out once if they are the same.
-    scores : ndarray of int64, shape (C,)
-        Of all cases; less than any score before.
-    """
+    """Write the scores of some cases' best chains."""
     buffer, laid = np.empty(0, terms.weights.dtype), np.full(2, -1)
     strands = [_lay_out_strand(cases, np.int64(0), terms.weights) for _ in range(0)]
     for case in numbers:
@@ -213,26 +202,7 @@ def score_cases(cases, terms, numbers, scores):
 
 @njit(cache=True, nogil=True)
 def align_cases(cases, terms, lifted, numbers):
-    """Find the best chains and alignments of some cases.
-
-    Parameters
-    ----------
-    cases : AllCases
-    terms : Terms
-    lifted : ndarray of int32
-        See `traceback.pair_scores`.
-    numbers : ndarray of int64
-        As for `score_cases`.
-
-    Returns
-    -------
-    table : ndarray of int64, shape (N, FIELDS)
-        A row a case: the job that has the chain, and how much it has in the arrays that follow.
-    exons : ndarray of int64
-        Numbers of exons among those of all strands, in transcript order.
-    letters : ndarray of uint8
-    run_lengths : ndarray of int64
-    """
+    """Find the best chains and alignments of some cases."""
     dtype, laid = terms.weights.dtype, np.full(2, -1)
     buffer, other_buffer = np.empty(0, dtype), np.empty(0, dtype)
     strands = [_lay_out_strand(cases, np.int64(0), terms.weights) for _ in range(0)]
@@ -304,21 +274,7 @@ def align_on_cpu(
     done: Callable[[int], None],
     sizes: WorkSizes = SIZES,
 ) -> Alignments:
-    """Align all cases on the CPU.
-
-    Parameters
-    ----------
-    columns : CaseColumns
-    scoring : SplicedScoring
-    threads : int
-    done : callable
-        Called with the nominal cells of cases that are done, by one thread at a time.
-    sizes : WorkSizes
-
-    Returns
-    -------
-    Alignments
-    """
+    """Align all cases on the CPU."""
     found, lifted, reporting = Alignments(columns), lifted_scores(scoring), Lock()
 
     def report(cells: int) -> None:

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numba.extending import overload, register_jitable
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.wavefront import blocks_of, run_strips
 from gpu_tools.model.scoring import SplicedScoring
@@ -250,21 +250,7 @@ def _advance(row, target, base, diagonal, left, weights, lanes):
 
 @register_jitable
 def run_steps(stream, strip, sweep, border, following, weights, steps):
-    """Run the steps ``steps[0]`` to ``steps[1] - 1`` of a strip.
-
-    Parameters
-    ----------
-    stream : Stream
-    strip : StreamStrip
-        Updated.
-    sweep : Sweep
-        The strip's columns are filled in.
-    border, following : Border
-        The column before the strip, read, and the strip's last column, written.
-    weights : ndarray, shape (4,)
-        Lifted match and mismatch, gap and intron penalty, in the cells' type.
-    steps : tuple of (int, int)
-    """
+    """Run the steps ``steps[0]`` to ``steps[1] - 1`` of a strip."""
     # local names: an array read out of a tuple inside the loop costs an atomic reference count
     symbols, track_commits, track_rows = stream.symbols, stream.track_commits, stream.track_rows
     exit_rows, exit_ends, exit_bonus = stream.exit_rows, stream.exit_ends, stream.exit_bonus
@@ -346,16 +332,7 @@ _lay_out_strip = njit(cache=True, nogil=True)(lay_out_strip)
 def fill_column_zero(
     graph: ExonGraph, sweep: Sweep, border: Border, scoring: SplicedScoring
 ) -> None:
-    """Fill in column 0 of a sweep and the border of the first strip.
-
-    Parameters
-    ----------
-    graph : ExonGraph
-    sweep : Sweep
-        Column 0 of its `ends` is at the type's minimum.
-    border : Border
-    scoring : SplicedScoring
-    """
+    """Fill in column 0 of a sweep and the border of the first strip."""
     weights = terms_of(scoring, sweep.ends.dtype).weights
     _begin_column_zero(_lay_out_stream(graph.arrays, weights), sweep, border, weights)
 
@@ -368,27 +345,7 @@ def sweep(
     steps_per_block: int = STEPS_PER_BLOCK,
     done: Callable[[float], None] | None = None,
 ) -> Sweep:
-    """Sweep one strand of one case.
-
-    Parameters
-    ----------
-    graph : ExonGraph
-        With at least one exon.
-    target : ndarray of uint8, shape (n,)
-        Encoded target.
-    scoring : SplicedScoring
-    threads : int
-        Threads that share the work, each with a strip of its own.
-    steps_per_block : int
-        Steps after which a strip lets the next one follow.
-    done : callable, optional
-        Called with the part of the sweep that is done since its last call, 1 in all.
-
-    Returns
-    -------
-    Sweep
-        Of int16 where that provably suffices, else int32.
-    """
+    """Sweep one strand of one case."""
     dtype = narrowest(bounds(graph, padded(len(target), threads, 2), scoring), scoring)
     columns = padded(len(target), threads, dtype.itemsize)
     terms = terms_of(scoring, dtype)

@@ -15,10 +15,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced.exon_graph import ExonGraph
 from gpu_tools.splicing import recurrence as core
@@ -108,31 +108,9 @@ class Swept:
         return Chain(exons.tolist(), (start, best.column), runs_of(letters, lengths))
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def trace_chain(graph, sweep, target, pairs, costs, end, column):
-    """Walk the best chain backwards.
-
-    Parameters
-    ----------
-    graph : GraphArrays
-    sweep : Sweep
-    target : ndarray of uint8, shape (n,)
-    pairs : tuple of ndarray
-        See `pair_scores`.
-    costs : tuple of (int, int, bool)
-        Gap score, intron penalty, and whether the target's ends are free.
-    end, column : int
-        See `BestEnd`.
-
-    Returns
-    -------
-    exons : ndarray of int64
-        In transcript order.
-    start : int
-        Target symbols before the alignment.
-    letters, lengths : ndarray
-        Runs of the operations.
-    """
+    """Walk the best chain backwards."""
     tracks, (lifted, profile), (gap, penalty, free) = graph.tracks, pairs, costs
     empty = np.empty(column + 1, dtype=np.int32)
     for c in range(column + 1):
@@ -163,7 +141,7 @@ def trace_chain(graph, sweep, target, pairs, costs, end, column):
     return exons[at:], start, letters, lengths
 
 
-@njit(cache=True)
+@njit
 def _trace_exon(graph, stored, target, scores, gap, end, value):
     """Return the exon that explains a value at an end, the column of its entry, its operations.
 
@@ -197,7 +175,7 @@ def _trace_chain(graph, sweep, target, pairs, costs, end, column):
     return trace_chain(graph, sweep, target, pairs, costs, end, column)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _end_before(tracks, sweep, track, column, penalty, empty):
     """Return the index of the end that a track is entered from at a column, -1 if from none."""
     value = sweep.entries[track, column]

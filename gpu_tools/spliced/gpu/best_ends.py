@@ -41,18 +41,7 @@ def column_of(best):
 
 @kernel()
 def find_ends(jobs, exits, cells, best, scoring):
-    """Raise the number of each job's best end; a block looks at one job.
-
-    Parameters
-    ----------
-    jobs : int64 array, shape (J, job_table.FIELDS)
-    exits : int32 array, shape (B, 8)
-    cells : int16 array
-        See `traceback.trace_chains`.
-    best : int64 array, zeros, shape (J,)
-    scoring : int32 array
-        See `job_table`.
-    """
+    """Raise the number of each job's best end; a block looks at one job."""
     number = cuda.blockIdx.x
     job = jobs[number]
     table, rows, stride = exits[job[EXITS] :], cells[job[CELLS] :], int32(job[STRIDE])

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda, int32, njit
+from numba import cuda, int32
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.gpu.intrinsics.words import kernel
 from gpu_tools.hardware.threads import map_on_threads
@@ -85,22 +86,7 @@ def lay_out_graphs(
     threads: int,
     empty: Callable[[str, int, type], NDArray],
 ) -> GraphTables:
-    """Lay out the exon graphs of strands.
-
-    Parameters
-    ----------
-    strands : Strands
-    scoring : SplicedScoring
-    apart : bool
-        Whether every part is a warp tile of its own.
-    threads : int
-    empty : callable
-        Makes an array from a name, a number of elements and their type.
-
-    Returns
-    -------
-    GraphTables
-    """
+    """Lay out the exon graphs of strands."""
     table = np.empty((strands.count, FIELDS), dtype=np.int64)
     sizes, rows = _plan(strands, sweep.CAPACITY, table)
     tables = GraphTables(
@@ -159,7 +145,7 @@ def _lay_out_next(order, taken, strands, bonus, costs, capacity, tables):
         at = simd.fetch_add(taken, 0, 1)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _lay_out(codes, exons, reverse, costs, capacity, tables, k):
     """Lay out the graph of strand `k`; `costs` are the gap score and the intron penalty."""
     gap, penalty = costs
@@ -193,7 +179,7 @@ def _lay_out(codes, exons, reverse, costs, capacity, tables, k):
         exon_of_exit[at] = exons.first + order[by_end[at]]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _write_exits(tables, first, tracks, tiles, bonus, late):
     """Write the rows of the table of exits, see `traceback.trace_chains`."""
     starts, _, commits, ends, exit_rows, exit_ends, exit_tracks, by_end, first_by_end = tracks
@@ -215,21 +201,7 @@ def _write_exits(tables, first, tracks, tiles, bonus, late):
 
 @kernel()
 def write_job_inputs(jobs, graph_sources, targets, scoring, sources, words):
-    """Write what depends on a job's target: offsets of the rows it reads, and the target's words.
-
-    Parameters
-    ----------
-    jobs : int64 array, shape (J, job_table.FIELDS)
-    graph_sources : int32 array
-        See `GraphTables.sources`.
-    targets : uint8 array
-        Encoded targets.
-    scoring : int32 array
-        See `job_table`.
-    sources, words : int32 array
-        Written, see `sweep.sweep_warp_tiles`; behind a target's words for S'' those for S', with
-        which chains are traced.
-    """
+    """Write what depends on a job's target: offsets of its input rows, and its words."""
     job = jobs[cuda.blockIdx.x]
     _write_sources(job, graph_sources[job[of_job.GRAPH_SOURCES] :], sources[job[of_job.SOURCES] :])
     _write_words(job, targets[job[of_job.TARGET] :], scoring, words[job[of_job.WORDS] :])

@@ -104,13 +104,7 @@ def _rounded_up(count: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def sizes_of(graphs: NDArray[np.int64], jobs: Jobs) -> Sizes:
-    """Return what each job takes.
-
-    Parameters
-    ----------
-    graphs : ndarray of int64, shape (P, graph_tables.FIELDS)
-    jobs : Jobs
-    """
+    """Return what each job takes."""
     own, columns = graphs[jobs.strands].T, jobs.lengths + 1
     longest = own[of_graph.LONGEST_TRACK]
     strips = longest // of_strip.STRIP + own[of_graph.MOST_EXITS] + 1
@@ -130,15 +124,7 @@ def sizes_of(graphs: NDArray[np.int64], jobs: Jobs) -> Sizes:
 
 
 def lay_out(graphs: NDArray[np.int64], jobs: Jobs, limits: BlockLimits) -> Layout:
-    """Lay out jobs for a launch.
-
-    Parameters
-    ----------
-    graphs : ndarray of int64, shape (P, graph_tables.FIELDS)
-    jobs : Jobs
-        Those of a case follow each other.
-    limits : BlockLimits
-    """
+    """Lay out jobs for a launch."""
     sizes = sizes_of(graphs, jobs)
     begins = Sizes(*(np.cumsum(size) - size for size in sizes))
     table = np.empty((jobs.count, of_job.FIELDS), dtype=np.int64)

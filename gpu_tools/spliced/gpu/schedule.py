@@ -10,14 +10,15 @@ from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda, njit
+from numba import cuda
 from numpy.typing import NDArray
 
 from gpu_tools.errors import DeviceError
-from gpu_tools.hardware.batches import assigned, within_limit
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.buffer_pool import BufferPool, borrowed_pools
 from gpu_tools.hardware.gpu.dispatch import map_gpus
+from gpu_tools.hardware.threads import assigned, within_limit
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced.alignments import NO_CHAIN, Alignments, Chains
@@ -89,24 +90,7 @@ class TracedChains:
 
 @njit(cache=True, nogil=True)
 def decode(found, firsts, numbers, exon_starts, exon_ends, keeps_start):
-    """Put what the kernel found into columns, see `Chains`.
-
-    Parameters
-    ----------
-    found : ndarray of int32
-    firsts : ndarray of int32, shape (J,)
-        Where each job's part of `found` begins.
-    numbers : tuple of ndarray of int64
-        Of each exit its exon, and where the exits of each job begin.
-    exon_starts, exon_ends : ndarray of int64
-        Exons on the forward strand.
-    keeps_start : bool
-        Whether the target's symbols before the first exon are aligned.
-
-    Returns
-    -------
-    first_columns, first_exons, exons, first_runs, letters, run_lengths : ndarray
-    """
+    """Put what the kernel found into columns, see `Chains`."""
     exon_of_exit, first_exits = numbers
     count = len(first_exits)
     first_columns = np.zeros(count, dtype=np.int64)
@@ -140,7 +124,7 @@ def decode(found, firsts, numbers, exon_starts, exon_ends, keeps_start):
     return first_columns, first_exons, exons, first_runs, letters[:n], lengths[:n]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _add_run(letters, lengths, n, first, letter, length):
     """Add a run behind a job's other ones, the first of which is `first`; return how many follow.
 
@@ -216,30 +200,7 @@ def align_on_gpus(
     done: Callable[[int], None],
     options: GpuOptions | None = None,
 ) -> Sequence[SplicedAlignment]:
-    """Align all cases on GPUs.
-
-    Parameters
-    ----------
-    columns : CaseColumns
-    scoring : SplicedScoring
-    ordinals : tuple of int
-        GPUs; each gets about the same number of cells.
-    threads : int
-        CPU threads.
-    done : callable
-        Called with the nominal cells of cases that are done.
-    options : GpuOptions, optional
-
-    Returns
-    -------
-    sequence of SplicedAlignment
-        In the order of the cases; each is made when it is asked for.
-
-    Raises
-    ------
-    DeviceError
-        If a case does not fit into the memory of its GPU.
-    """
+    """Align all cases on GPUs."""
     found = Alignments(columns)
 
     def take(work: GpuWork, cases: NDArray[np.int64], launch: ListLaunch) -> None:

@@ -461,30 +461,6 @@ def sweep_warp_tiles(jobs, block_jobs, numbers, sources, symbols, words, cells, 
 
     A warp tile needs only warp tiles that were begun before it, so a thread block that waits always
     waits for one that runs.
-
-    Parameters
-    ----------
-    jobs : int64 array, shape (J, job_table.FIELDS)
-    block_jobs : int32 array
-        The job of each thread block.
-    numbers : int32 array
-        Of each graph, in the order of its warp tiles: the first part of each tile and their
-        number; the steps of each tile beyond its columns; the first span of each part and their
-        number; of each span its first row, its end and its stored row.
-    sources : int32 array
-        Of each job, its parts and its sources, see `tile_tables`. A row is the offset of
-        its column 0, 0 if it is not stored, and what a source adds stands there twice, as a pair.
-    symbols : uint8 array
-        Nucleotides of the graphs' rows, 0 to 3.
-    words : int32 array
-        Of each target, by column: what a pair adds, one byte a nucleotide.
-    cells : int16 array, all `NEVER`
-        Written, of each job: the last row of each span, then the stored rows above parts. Four
-        columns of a span's row are stored together, so their offsets are aligned.
-    counters : int32 array, zeros, shape (J,)
-        WarpWarp tiles begun of each job.
-    scoring : int32 array
-        See `job_table`.
     """
     scratch = cuda.shared.array(WARP, int32)
     begun = cuda.shared.array(1, int32)

@@ -166,24 +166,7 @@ def _begin_strip(own, job, symbols, column, scores):
 
 @cuda.jit(device=True)
 def _sweep_strip(own, graph, rows, first, borders, table, scores, scratch):
-    """Sweep a strip.
-
-    Parameters
-    ----------
-    own : LaneColumns32
-    graph : GraphArrays32
-    rows : tuple
-        `ends` and `entries` of the job, the elements of one of their rows, the number of tracks.
-    first : int
-        Element of a stored row that holds the lane's first column.
-    borders : tuple of int32 array
-        The border before the strip, read, and the one behind it, written.
-    table : int32 array
-        Lifted substitution scores.
-    scores : tuple
-        Gap, intron penalty, and whether ends are free.
-    scratch : int32 array
-    """
+    """Sweep a strip."""
     stream, track_commits, track_rows, exit_rows, exit_ends, exit_bonus = graph
     row, maxima, target = own
     ends, entries, width, n_tracks = rows
@@ -223,24 +206,7 @@ def _sweep_strip(own, graph, rows, first, borders, table, scores, scratch):
 
 @kernel()
 def sweep_warp(jobs, symbols, numbers, cells, borders, scoring):
-    """Sweep one job a block of one warp.
-
-    Parameters
-    ----------
-    jobs : int64 array, shape (J, 10)
-        Counts and offsets of each job, see the constants of this module.
-    symbols : uint8 array
-        Stream symbols and padded targets of all jobs.
-    numbers : int32 array
-        track_commits, the first rows of tracks, exit_rows, exit_ends and exit_bonus of each job.
-    cells : int32 array
-        `ends`, then `entries` of each job; the former at their minimum before the first exon,
-        column 0 filled in.
-    borders : int32 array
-        Two borders of each job, rows then tracks; the first holds column 0.
-    scoring : int32 array, shape (28,)
-        Lifted substitution scores, gap, intron penalty, free ends.
-    """
+    """Sweep one job a block of one warp."""
     job = jobs[cuda.blockIdx.x]
     lane = int32(cuda.threadIdx.x)
     scratch = cuda.shared.array(WARP, int32)
@@ -267,18 +233,7 @@ def sweep_warp(jobs, symbols, numbers, cells, borders, scoring):
 
 
 def sweep(jobs: list[Job32], scoring: SplicedScoring) -> list[Sweep]:
-    """Sweep jobs that together fit into the memory of the current GPU.
-
-    Parameters
-    ----------
-    jobs : list of Job32
-    scoring : SplicedScoring
-
-    Returns
-    -------
-    list of Sweep
-        Of int32, in the order of `jobs`.
-    """
+    """Sweep jobs that together fit into the memory of the current GPU."""
     if not jobs:
         return []
     for job in jobs:

@@ -324,32 +324,7 @@ def _beaten(best, number, job):
 def trace_chains(
     jobs, exits, symbols, words, targets, cells, best, workspace, written, found, scoring
 ):
-    """Trace the best chain of each job back to its start, one warp a job.
-
-    Parameters
-    ----------
-    jobs : int64 array, shape (J, job_table.FIELDS)
-    exits : int32 array, shape (B, 8)
-        Of each exon, ordered by end, then start: its last stored row, its bonus, its length, its
-        last base symbol, the stored row above its first one, how many exits may precede it, the
-        first exit with its end, and the first behind those.
-    symbols, words, cells : array
-        As `sweep.sweep_warp_tiles` has them, and the words of S', see `write_job_inputs`.
-    targets : uint8 array
-        Encoded targets.
-    best : int64 array, shape (J,)
-        From `find_ends`.
-    workspace : int32 array
-    written : int32 array, shape (J,)
-        Written: elements of `found` that are.
-    found : int32 array
-        Written, of each job: the number of its chain's exons, 0 if another job of the case wins
-        and -1 if nothing explains a value; then of each, last exon first, its number among the
-        exits, the column it is entered at, and its runs: their number, then each as its length and
-        operation.
-    scoring : int32 array
-        See `job_table`.
-    """
+    """Trace the best chain of each job back to its start, one warp a job."""
     scratch = cuda.shared.array(WARP, int32)
     lane, number = int32(cuda.threadIdx.x), int64(cuda.blockIdx.x)
     job = jobs[number]

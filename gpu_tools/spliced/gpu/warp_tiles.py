@@ -17,9 +17,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
+
+from gpu_tools.hardware.compiled import njit
 
 EMPTY = -1
 """Stands for the empty chain among the rows that a part reads."""
@@ -142,7 +143,7 @@ def cut(exit_rows, exit_tracks, by_end, committed, capacity):
     return WarpTiles(spans, parts, entries, n_above, _by_tick(parts.ticks))
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _by_tick(ticks):
     """Return the order of the ticks, equal ones as they come."""
     places = np.zeros(ticks.max() + 2, dtype=np.int32)
@@ -157,7 +158,7 @@ def _by_tick(ticks):
     return order
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _find_spans(exit_rows, exit_tracks, longest):
     """Return the spans, their virtual lanes still open, and each span's track."""
     most = len(exit_rows) + (exit_rows[-1] + 1) // longest + 1
@@ -174,7 +175,7 @@ def _find_spans(exit_rows, exit_tracks, longest):
     return Spans(begins[:n], ends[:n], np.empty(n, dtype=np.int32), of_exon), of_track[:n]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _exon_of_span(of_exon, n_spans):
     exons = np.full(n_spans, -1, dtype=np.int32)
     for exon in range(len(of_exon)):
@@ -200,7 +201,7 @@ def most_sources(n_spans, n_exons):
     return n_spans * (1 + _RECOMPUTED) + n_exons + 2 * most_parts(n_spans, n_exons)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _space(n_spans, n_exons):
     """Return space for parts, and for when the rows of spans, then those above parts, are there."""
     most, n_sources = most_parts(n_spans, n_exons), most_sources(n_spans, n_exons)
@@ -212,7 +213,7 @@ def _space(n_spans, n_exons):
     return parts, np.zeros(n_spans + most, dtype=np.int32)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _without_spare_space(parts, n):
     n_sources = parts.first_sources[n]
     return TrackParts(
@@ -221,7 +222,7 @@ def _without_spare_space(parts, n):
     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _find_parts(parts, due, spans, of_track, exons, capacity):
     """Write the parts; return their number, the stored row above each track, and of stored rows.
 
@@ -362,24 +363,12 @@ class TileTables(NamedTuple):
     sources: NDArray[np.int32]
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def fill_warps(tiles, capacity):
     """Put the parts of a graph into warp tiles, in the order of their ticks.
 
     A part goes into the fullest of the last few tiles that have space for it and come no earlier
     than any tile that it reads from, else into a new one. So a tile reads from earlier ones only.
-
-    Parameters
-    ----------
-    tiles : WarpTiles
-    capacity : Capacity
-
-    Returns
-    -------
-    order : ndarray of int32, shape (G,)
-        The parts of all tiles, tile after tile.
-    first_parts : ndarray of int32, shape (P + 1,)
-        Where each tile begins in them, and last, their number.
     """
     parts, order = tiles.parts, tiles.order
     own_lanes, first_sources, ticks = parts.lanes, parts.first_sources, parts.ticks
@@ -435,27 +424,9 @@ def _by_tile(order, tile_of, held):
     return ordered, first_parts
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def arrange(tiles, filled, capacity, bonuses, tables):
-    """Write the tiles as tables in the tiles' order, see `sweep.sweep_warp_tiles`.
-
-    Parameters
-    ----------
-    tiles : WarpTiles
-    filled : tuple of ndarray
-        The parts by tile, and where each tile begins, see `fill_warps`.
-    capacity : Capacity
-    bonuses : ndarray of int64, shape (B,)
-        What an exon's last row adds to what follows it.
-    tables : TileTables
-        The tiles' numbers, 2 P + G + 3 S + 2 of them, their parts, 4 G, and their sources, 2 Q,
-        at least.
-
-    Returns
-    -------
-    int
-        Sources written; the empty chain's row is none.
-    """
+    """Write the tiles as tables in the tiles' order, see `sweep.sweep_warp_tiles`."""
     spans, parts = tiles.spans, tiles.parts
     numbers, own_parts, own_sources = tables
     order, first_parts = filled

@@ -8,22 +8,21 @@ from threading import Lock
 
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.hardware.device import cpu_threads, resolve
-from gpu_tools.hardware.progress import CaseProgress
-from gpu_tools.model.protein_alignment import ProteinAlignment
-from gpu_tools.model.protein_scoring import ProteinScoring
+from gpu_tools.hardware.threads import CaseProgress
+from gpu_tools.model.results import ProteinAlignment
+from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.model.sequences import ProteinSequence, reverse_complement
 from gpu_tools.spliced.case import Case
-from gpu_tools.spliced.proteins.cpu.strand import CandidateSweep
+from gpu_tools.spliced.proteins.cpu.sweep import CandidateSweep
 from gpu_tools.spliced.proteins.cpu.traceback import trace
-from gpu_tools.spliced.proteins.limits import may_begin
-from gpu_tools.spliced.proteins.tracks import Candidates, candidates_of
-from gpu_tools.splicing.proteins.results import (
+from gpu_tools.spliced.proteins.tracks import Candidates, candidates_of, may_begin
+from gpu_tools.splicing.proteins.walk import (
+    StrandAndProtein,
     align_largest_first,
     chain_fields,
     swept_strands,
     without_chain,
 )
-from gpu_tools.splicing.proteins.translation import StrandAndProtein
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.model.protein_alignment import ProteinAlignment
-from gpu_tools.model.protein_scoring import ProteinScoring
+from gpu_tools.model.results import ProteinAlignment
+from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.model.sequences import AMINO_ACIDS
 
 SURE = 30

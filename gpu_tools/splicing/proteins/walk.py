@@ -8,12 +8,19 @@ with a residue or left out, a chain that goes on is taken before one that begins
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
+from numpy.typing import NDArray
 
-from gpu_tools.hardware.cpu.loops import first_from
+from gpu_tools.hardware.compiled import njit
+from gpu_tools.hardware.cpu.simd import first_from
+from gpu_tools.hardware.threads import CaseProgress, map_on_threads
+from gpu_tools.model.results import ProteinAlignment
+from gpu_tools.model.scoring import TGA_CODON, ProteinScoring
+from gpu_tools.model.sequences import AMINO_ACIDS, decode_protein, encode_protein
+from gpu_tools.model.translation import amino_acids
 from gpu_tools.splicing.proteins.rows import PHASES
 
 (
@@ -196,3 +203,150 @@ def _begun(begins, boundary, column):
     if first < len(boundaries) and boundaries[first] == boundary:
         return points[first] + start[column]
     return np.int64(-(2**62))
+
+
+# What a chain translates to, column by column of its alignment with the protein.
+
+
+_CODON = 3
+_STOP, _U = encode_protein(b"*U")
+_ASCII = np.frombuffer(
+    decode_protein(np.arange(len(AMINO_ACIDS), dtype=np.uint8)).encode(), np.uint8
+)
+"""Letters of residues, by number."""
+_GAP, _SHIFT_SIGN, _LOWER = ord("-"), ord("!"), 0x20
+"""Signs in an alignment, and the bit that a lower-case letter has; ``*`` has it, too."""
+
+
+class StrandAndProtein(NamedTuple):
+    """A strand's nucleotides in reading direction, residues, and their scoring."""
+
+    codes: NDArray[np.uint8]
+    target: NDArray[np.uint8]
+    scoring: ProteinScoring
+
+
+def stop_behind(codes: NDArray[np.uint8], end: int, scoring: ProteinScoring) -> bool:
+    """Tell whether a stop codon begins at a boundary."""
+    word = tuple(codes[end : end + _CODON])
+    return len(word) == _CODON and bool(amino_acids(scoring.genetic_code)[word] == _STOP)
+
+
+def with_stop(intervals: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return exons with the stop codon behind the last one."""
+    start, end = intervals[-1]
+    return [*intervals[:-1], (start, end + _CODON)]
+
+
+def shown(traced: TracedProtein, question: StrandAndProtein, stop: bool) -> dict:
+    """Return what a result shows of a chain; `stop` tells whether a stop codon is its end."""
+    codons, residues, phases, positives = _columns(traced, question)
+    return {
+        "target_start": traced.first, "target_end": traced.last, "cigar": tuple(traced.runs),
+        "translation": codons, "residues": residues, "positives": positives, "phases": phases,
+        "start_codon": _begins_with_start(traced, question.codes),
+        "stop_codon": stop,
+    }  # fmt: skip
+
+
+def _begins_with_start(traced: TracedProtein, codes: NDArray[np.uint8]) -> bool:
+    """Tell whether a chain's first codon is whole, lies in one exon, and is a start codon."""
+    start = traced.intervals[0][0]
+    letter = next(letter for letter, _ in traced.runs if letter != RESIDUE)
+    return letter in (CODON, MISSING) and codes[start : start + _CODON].tolist() == [0, 3, 2]
+
+
+def _columns(traced: TracedProtein, question: StrandAndProtein):
+    """Return both lines of the alignment, the exons' phases, and the number of positive pairs."""
+    sequence = np.concatenate([question.codes[s:e] for s, e in traced.intervals])
+    runs = [(LETTERS.index(letter), length) for letter, length in traced.runs]
+    # an intron has one column at most
+    most = sum(length if letter < INTRON_RUN else 1 for letter, length in runs)
+    lines, scoring = np.empty((2, most), np.uint8), question.scoring
+    count, positives = _fill(
+        lines, np.array(runs, dtype=np.int64), sequence, amino_acids(scoring.genetic_code),
+        scoring.codons, scoring.substitution, _ASCII, question.target, traced.first,
+    )  # fmt: skip
+    codons, residues = (line.tobytes().decode("ascii") for line in lines[:, :count])
+    phases = [INTRON_RUN - letter for letter, _ in runs if letter >= INTRON_RUN]
+    return codons, residues, (0, *(phase % _CODON for phase in phases)), positives
+
+
+@njit(cache=True, nogil=True)
+def _fill(lines, runs, sequence, acids, codons, substitution, letters, target, residue):
+    """Fill in both lines of the alignment; return their columns and the number of positive pairs.
+
+    `residue` is the first one that is aligned.
+    """
+    at, count, positives = 0, 0, 0
+    for run in range(len(runs)):
+        kind, length = runs[run]
+        if kind >= INTRON_RUN:
+            kind, length = CODON_RUN, 1 if kind > INTRON_RUN else 0
+        if kind in (SHIFT_RUN, SHIFTED_RUN):
+            at += length
+            length = 1 if kind == SHIFTED_RUN else 0
+        for column in range(count, count + length):
+            lines[0, column], lines[1, column] = _GAP, _GAP
+            if kind in (CODON_RUN, MISSING_RUN):
+                word = sequence[at], sequence[at + 1], sequence[at + 2]
+                lines[0, column] = letters[acids[word]]
+                if kind == CODON_RUN and codons[word] == TGA_CODON and target[residue] == _U:
+                    lines[0, column] = letters[_U]
+                at += _CODON
+                if kind == MISSING_RUN:
+                    lines[0, column] |= _LOWER
+                elif substitution[codons[word], target[residue]] > 0:
+                    positives += 1
+            elif kind == SHIFTED_RUN:
+                lines[0, column] = _SHIFT_SIGN
+            if kind != MISSING_RUN:
+                lines[1, column] = letters[target[residue]]
+                residue += 1
+        count += length
+    return count, positives
+
+
+# What list mode and site mode share around a protein's sweeps: the cases' order and results.
+
+
+Align = Callable[[Any, int, CaseProgress], ProteinAlignment]
+"""Aligns a case with so many threads and a tally of its cells."""
+
+
+def align_largest_first(
+    cases: list, align: Align, threads: int, done: Callable[[int], None]
+) -> list[ProteinAlignment]:
+    """Align cases side by side, and return the results in their order."""
+    own_threads = max(threads // max(len(cases), 1), 1)
+
+    def aligned(k: int) -> ProteinAlignment:
+        tally = CaseProgress(cases[k].cells, done)
+        result = align(cases[k], own_threads, tally)
+        tally.finish()
+        return result
+
+    order = sorted(range(len(cases)), key=lambda k: -cases[k].cells)
+    found = dict(zip(order, map_on_threads(threads, aligned, order), strict=True))
+    return [found[k] for k in range(len(cases))]
+
+
+def swept_strands(strands: list[str], sweep: Callable[[str], Any], threads: int) -> dict[str, Any]:
+    """Return the sweeps of strands by name."""
+    return dict(zip(strands, map_on_threads(threads, sweep, strands), strict=True))
+
+
+def without_chain(case) -> ProteinAlignment:
+    """Return the result of a case in which there is no chain."""
+    return ProteinAlignment(
+        base=case.base.name, target=case.target.name, base_length=len(case.base),
+        target_length=len(case.target), cells=case.cells,
+    )  # fmt: skip
+
+
+def chain_fields(strand: str, traced: TracedProtein, question: StrandAndProtein, stop: bool):
+    """Return the fields of a result that show a strand's chain; `stop` is as in `shown`."""
+    length = len(question.codes)
+    intervals = with_stop(traced.intervals) if stop else traced.intervals
+    chain = tuple((s, e) if strand == "+" else (length - e, length - s) for s, e in intervals)
+    return shown(traced, question, stop) | {"strand": strand, "chain": chain}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpu_tools.cli.common.progress import lines, time_left
+from gpu_tools.cli.common.options import lines, time_left
 
 
 @pytest.mark.parametrize(

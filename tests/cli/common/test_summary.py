@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from gpu_tools.cli.common.summary import _files
+from gpu_tools.cli.common.options import _files
 from gpu_tools.cli.main import main
 
 

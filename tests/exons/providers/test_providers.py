@@ -14,8 +14,8 @@ import pytest
 from gpu_tools.cli.main import main
 from gpu_tools.errors import InputError, ProgramError
 from gpu_tools.exons.providers import Augustus, Genscan, join_windows, log_odds, windows
-from gpu_tools.formats.exons.augustus import parse_augustus
 from gpu_tools.formats.exons.intervals import read_exons
+from gpu_tools.formats.exons.predictors import parse_augustus
 from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
 from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.resources import resource_path

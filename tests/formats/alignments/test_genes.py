@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gpu_tools.formats.alignments import write_alignments
-from gpu_tools.formats.alignments.genes import Transcript, genes_of
+from gpu_tools.formats.alignments.gene_model import Transcript, genes_of
 from tests.formats.alignments.cases import BASE_LENGTH, alignment
 from tests.formats.alignments.test_coding import CODING
 from tests.programs import require

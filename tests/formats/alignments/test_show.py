@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from gpu_tools import Sequence
-from gpu_tools.formats.alignments.proteins import coding_sequence
-from gpu_tools.formats.alignments.show import LABELS, TEXT_COLUMN, write_shown
+from gpu_tools.formats.alignments.proteins import LABELS, TEXT_COLUMN, coding_sequence, write_shown
 from gpu_tools.model.sequences import decode
 from tests import cases
 from tests.sites.proteins.test_api import (

@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.exons.coding import read_coding
+from gpu_tools.formats.exons.annotation import read_coding
 from gpu_tools.formats.odd import odd_items
 from gpu_tools.model.annotation import CodingSegment, CodingSequence
 

@@ -5,9 +5,9 @@ import pytest
 
 from gpu_tools.cli.main import main
 from gpu_tools.errors import OutputError
-from gpu_tools.formats.exons.genscan import parse_genscan
 from gpu_tools.formats.exons.gff import features
-from gpu_tools.formats.fields import bed_line
+from gpu_tools.formats.exons.predictors import parse_genscan
+from gpu_tools.formats.tables import bed_line
 from tests.cli.damage import FILES
 
 LONG = 200_000

@@ -6,7 +6,7 @@ import pytest
 
 from gpu_tools import Sequence
 from gpu_tools.formats.sequences.fasta import write_fasta
-from gpu_tools.formats.sequences.indexed import indexed_files
+from gpu_tools.formats.sequences.locus import indexed_files
 
 SECOND = 1_000_000_000
 

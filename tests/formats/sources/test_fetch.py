@@ -14,11 +14,16 @@ import requests
 from gpu_tools.cli.main import main
 from gpu_tools.errors import FetchError, InputError
 from gpu_tools.formats.sequences.fasta import read_fasta
-from gpu_tools.formats.sources import Settings, parse_source, partial
-from gpu_tools.formats.sources.http import Client, Patience, Request
-from gpu_tools.formats.sources.pace import Pace
-from gpu_tools.formats.sources.partial import PartialFile, partial_file
-from gpu_tools.formats.sources.services import client_of
+from gpu_tools.formats.sources import Settings, http, parse_source
+from gpu_tools.formats.sources.fetch import client_of
+from gpu_tools.formats.sources.http import (
+    Client,
+    Pace,
+    PartialFile,
+    Patience,
+    Request,
+    partial_file,
+)
 from gpu_tools.model.sequences import decode
 from tests.formats.sources.faulty_server import (
     chunked,
@@ -233,7 +238,7 @@ def test_a_part_that_was_changed_is_downloaded_anew(server, fetch, tmp_path, mon
     leave_part(server, tmp_path, 50)
     (tmp_path / ".out.fa.gz.part").write_bytes({"byte": b"x" * 50, "cut": BODY[:40]}[change])
     told = []
-    monkeypatch.setattr(partial._log, "warning", lambda text, *values: told.append(text % values))
+    monkeypatch.setattr(http._log, "warning", lambda text, *values: told.append(text % values))
     server.play("/x.fa", ok(BODY, ETag='"1"'))
     assert fetch(f"{server.url}/x.fa")[1]["sha256"] == hashlib.sha256(BODY).hexdigest()
     assert "Range" not in server.seen[0][2]
@@ -599,7 +604,7 @@ def test_a_folder_of_the_session_that_cannot_hold_the_pace(monkeypatch, tmp_path
         (tmp_path / name).mkdir(mode=0o700)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "session"))
     monkeypatch.setattr(
-        "gpu_tools.formats.sources.pace.private_folder", lambda: tmp_path / "private"
+        "gpu_tools.formats.sources.http.private_folder", lambda: tmp_path / "private"
     )
     name, other = Pace("ncbi", 0.5).name, tmp_path / "other" / "x"
     other.write_text("dear")

@@ -9,8 +9,8 @@ import pytest
 
 from gpu_tools import InputError, max_segment
 from gpu_tools.cli.main import main
-from gpu_tools.formats.values.tracks import is_track, read_tracks
-from gpu_tools.hardware import memory
+from gpu_tools.formats.numbers import is_track, read_tracks
+from gpu_tools.hardware import own_files
 
 BEDGRAPH = """track type=bedGraph
 # a comment
@@ -123,13 +123,13 @@ def test_positions_that_do_not_fit_into_memory(tmp_path, monkeypatch):
     (tmp_path / "x.bg").write_text("chr1\t9999999999\t10000000000\t1\n")
     with pytest.raises(InputError, match=r"x\.bg, line 1, record chr1: end 10000000000 is out of"):
         as_lists("x.bg")
-    monkeypatch.setattr(memory, "available_memory", lambda: 1 << 30)
+    monkeypatch.setattr(own_files, "available_memory", lambda: 1 << 30)
     (tmp_path / "x.bg").write_text("chr1\t2999999999\t3000000000\t1\n")
     with pytest.raises(
         InputError, match=r"record chr1: 3000000000 positions take 22\.4 GiB of mem"
     ):
         as_lists("x.bg")
-    monkeypatch.setattr(memory, "available_memory", lambda: 9)
+    monkeypatch.setattr(own_files, "available_memory", lambda: 9)
     write_bigwig("x.bw", [("chr1", 0, 2, 0.5)], {"chr1": 600})
     with pytest.raises(InputError, match=r"x\.bw: 600 positions take"):
         as_lists("x.bw")

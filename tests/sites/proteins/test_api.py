@@ -8,15 +8,14 @@ import pytest
 from benchmarks.accuracy.cases import annotated_records, genes, translated
 from gpu_tools import ScoringError, Sequence
 from gpu_tools.errors import InputError
-from gpu_tools.formats.alignments.show import shown_lines
-from gpu_tools.formats.values.matrices import load_matrix
-from gpu_tools.model.genetic_codes import amino_acids
-from gpu_tools.model.protein_scoring import ProteinScoring
-from gpu_tools.model.scoring import SubstitutionMatrix
+from gpu_tools.formats.alignments.proteins import shown_lines
+from gpu_tools.formats.scales import load_matrix
+from gpu_tools.model.scoring import ProteinScoring, SubstitutionMatrix
 from gpu_tools.model.sequences import ProteinSequence, decode, decode_protein, reverse_complement
+from gpu_tools.model.translation import amino_acids
 from gpu_tools.sites.model import load_sites
 from gpu_tools.sites.proteins.api import ProteinCase, protein_align, protein_tables_of
-from gpu_tools.sites.proteins.cpu import strand as cpu
+from gpu_tools.sites.proteins.cpu import sweep as cpu
 from gpu_tools.sites.proteins.sites import protein_sites
 from gpu_tools.sites.table import CLOSED, BoundaryScores, IntronClass, SiteTable
 from tests import cases

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpu_tools import ProteinSequence, Sequence, protein_targets
-from gpu_tools.model.protein_scoring import ProteinScoring
+from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.sites.proteins.api import protein_align
 from gpu_tools.sites.proteins.ends import unsupported_ends, with_supported_ends
 from tests.annotate.genomes import (

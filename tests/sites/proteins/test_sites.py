@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from gpu_tools.formats.values.matrices import load_matrix
-from gpu_tools.model.genetic_codes import stop_codons
-from gpu_tools.model.protein_scoring import ProteinScoring
+from gpu_tools.formats.scales import load_matrix
+from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.model.sequences import encode
+from gpu_tools.model.translation import stop_codons
 from gpu_tools.sites.model import load_sites, shipped_sites
 from gpu_tools.sites.proteins.sites import BEGIN, END, START, STOP, protein_sites, protein_table
 from tests import cases

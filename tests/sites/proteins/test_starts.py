@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from gpu_tools.cli.main import main
-from gpu_tools.model.genetic_codes import amino_acids
-from gpu_tools.model.protein_scoring import ProteinScoring
+from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.model.sequences import Sequence, decode_protein
+from gpu_tools.model.translation import amino_acids
 from gpu_tools.sites.model import load_sites
 from gpu_tools.sites.proteins.api import protein_tables_of
 from gpu_tools.sites.proteins.sites import BEGIN, START, protein_sites

@@ -6,30 +6,168 @@ need compute capability 9.0.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import numpy as np
 from llvmlite import ir
 from numba import cuda, int32, int64, types, uint32
 
-from gpu_tools.hardware.compile_cache import load_one_by_one, secure
+from gpu_tools.hardware.compile_cache import listen, stored_in_cache
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.intrinsics.assembly import (
-    I32,
-    add_pairs,
-    address_of,
-    emit,
-    max_pairs,
-    pack,
-    pointer,
-    signed32,
-    unpack,
-    with_twin,
-)
+
+# What intrinsics are made of: assembly, tuples of words, and twins for the simulator.
+
+
+I32, I64 = ir.IntType(32), ir.IntType(64)
+_CONSTRAINTS = {I32: "r", I64: "l", ir.FloatType(): "f"}
+
+
+def with_twin(twin: Callable) -> Callable:
+    """Return a decorator for the typing function of an intrinsic; the simulator runs `twin`."""
+
+    def choose(typing_function: Callable):
+        if simulated():
+            return cuda.jit(device=True)(twin)
+        from numba.cuda.extending import intrinsic
+
+        return intrinsic(typing_function)
+
+    return choose
+
+
+def emit(builder, text: str, *words, result=I32, shared: bool = False, early: bool = False):
+    """Emit assembly for words as arguments, in code that generates code."""
+    outputs = result.elements if isinstance(result, ir.LiteralStructType) else (result,)
+    letters = [
+        f"={'&' * early}{_CONSTRAINTS[kind]}"
+        for kind in outputs
+        if not isinstance(kind, ir.VoidType)
+    ]
+    letters += [_CONSTRAINTS[word.type] for word in words] + ["~{memory}"] * shared
+    function_type = ir.FunctionType(result, [word.type for word in words])
+    assembly = ir.InlineAsm(function_type, text, ",".join(letters), side_effect=shared)
+    return builder.call(assembly, words)
+
+
+def add_pairs(builder, left, right):
+    """Return the sums of two packed pairs, wrapping around, in code that generates code."""
+    return emit(builder, "add.s16x2 $0, $1, $2;", left, right)
+
+
+def max_pairs(builder, left, right):
+    """Return the maxima of two packed pairs, in code that generates code."""
+    return emit(builder, "max.s16x2 $0, $1, $2;", left, right)
+
+
+def unpack(builder, values) -> list:
+    """Return the elements of a tuple, in code that generates code."""
+    return [builder.extract_value(values, k) for k in range(len(values.type.elements))]
+
+
+def pack(builder, values: list):
+    """Return a tuple of equal types, in code that generates code."""
+    packed = ir.Constant(ir.ArrayType(values[0].type, len(values)), ir.Undefined)
+    for k, value in enumerate(values):
+        packed = builder.insert_value(packed, value, k)
+    return packed
+
+
+def pointer(context, builder, array_type, array, index):
+    """Return a pointer to an element of an array."""
+    return builder.gep(context.make_array(array_type)(context, builder, array).data, [index])
+
+
+def address_of(context, builder, array_type, array, index):
+    """Return the address of an element of an array as a number."""
+    return builder.ptrtoint(pointer(context, builder, array_type, array, index), I64)
+
+
+def signed32(value: int) -> int:
+    """Return the lower 32 bits of an integer, signed; for twins."""
+    return ((value + (1 << 31)) & 0xFFFFFFFF) - (1 << 31)
+
+
+# Running sums of pairs that stay in registers.
+
+
+def _pairs(lows, highs, above: bool) -> list[tuple[int, int]]:
+    """Return the pairs to work on; `above`: only those whose high stands behind the low."""
+    return [(k, j) for k in range(lows) for j in range(highs) if j > k or not above]
+
+
+def _kadane_twin(above: bool):
+    def step(running, best, lows, highs):
+        updated, largest = list(running), list(best)
+        for k, j in _pairs(len(lows), len(highs), above):
+            at, into = k * len(highs) + j, j % len(best)
+            value = max(running[at] + (highs[j] - lows[k]), 0)
+            updated[at] = min(value, 1.0) if isinstance(highs[j], np.float32) else value
+            largest[into] = max(largest[into], updated[at])
+        return tuple(updated), tuple(largest)
+
+    return step
+
+
+def _kadane_intrinsic(above: bool):
+    def step(typing_context, running, best, lows, highs):
+        """Return code without a loop: all values stay in registers, as all indices are constant."""
+
+        def generate(context, builder, signature, arguments):
+            cells, largest, low, high = (unpack(builder, part) for part in arguments)
+            for k, j in _pairs(len(low), len(high), above):
+                at, into = k * len(high) + j, j % len(largest)
+                cells[at] = _STEPS[lows.dtype](builder, cells[at], high[j], low[k])
+                largest[into] = _larger(builder, largest[into], cells[at])
+            packed = [pack(builder, cells), pack(builder, largest)]
+            return context.make_tuple(builder, signature.return_type, packed)
+
+        return types.Tuple((running, best))(running, best, lows, highs), generate
+
+    return step
+
+
+def _float_step(builder, running, high, low):
+    # the saturating sum stays within 0 and 1: it needs no maximum, which another unit computes
+    difference = builder.fsub(high, low)
+    return emit(builder, "add.sat.f32 $0, $1, $2;", running, difference, result=running.type)
+
+
+def _integer_step(builder, running, high, low):
+    total = builder.add(running, builder.sub(high, low))
+    return _larger(builder, total, ir.Constant(total.type, 0))
+
+
+def _larger(builder, left, right):
+    if isinstance(left.type, ir.FloatType):
+        return emit(builder, "max.f32 $0, $1, $2;", left, right, result=left.type)
+    return builder.select(builder.icmp_signed(">", left, right), left, right)
+
+
+_STEPS = {types.float32: _float_step, types.int32: _integer_step, types.int64: _integer_step}
+
+
+def _kadane(above: bool):
+    return with_twin(_kadane_twin(above))(_kadane_intrinsic(above))
+
+
+kadane = _kadane(above=False)
+"""``kadane(running, best, lows, highs)``: one step of the sums of all pairs of a low and a high.
+
+`running` holds a sum a pair, low by low; it grows by high - low, but never falls below 0. `best`
+holds maxima of the running sums; which pairs share one has no meaning. Both are returned. In
+float32 a sum that reaches 1 goes no higher.
+"""
+kadane_above = _kadane(above=True)
+"""`kadane` for the pairs alone whose high stands behind the low; the others stay as they are."""
+
 
 if not simulated():
-    from numba.cuda.codegen import CUDACodeLibrary
-    from numba.cuda.core import caching
+    from numba.cuda.core import config, event
 
-    secure(caching)
-    load_one_by_one(CUDACodeLibrary)
+    from gpu_tools.hardware.gpu.loading import load_one_by_one
+
+    listen(event, "numba-cuda:compiler_lock")
+    load_one_by_one()
 
 WARP = 4 if simulated() else 32
 """Lanes of a warp; the simulator, a Python thread a lane, gets by with few."""
@@ -49,8 +187,9 @@ def kernel(*constants, registers: int | None = None):
 
     def decorate(function):
         function.__qualname__ = "_".join(map(str, (function.__name__, *constants)))
-        limits = {} if simulated() else {"max_registers": registers}
-        return cuda.jit(cache=not simulated(), **limits)(function)
+        if simulated():
+            return cuda.jit(function)
+        return stored_in_cache(function, cuda.jit, config, max_registers=registers)
 
     return decorate
 

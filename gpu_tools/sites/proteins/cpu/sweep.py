@@ -1,303 +1,220 @@
-"""The sweep of a protein: rows of H from boundary to boundary.
-
-Rows and the carry are those of `gpu_tools.splicing.proteins.rows`. At a boundary with a site, or
-where a split codon ends, the row is settled first, and the carry found again behind the entries.
-"""
+"""The sweep of a protein over a strand, block by block, and the way from it to the best chain."""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import isqrt
+from typing import NamedTuple
+
 import numpy as np
-from numba import njit
+from numpy.typing import NDArray
 
-from gpu_tools.hardware.cpu import simd
-from gpu_tools.hardware.cpu.loops import first_from
-from gpu_tools.sites.cpu.block import cross_border, listed
-from gpu_tools.sites.cpu.memory import copy_rows
-from gpu_tools.sites.introns import next_border
-from gpu_tools.splicing.proteins.rows import (
-    ONE,
-    PHASES,
-    RECENT,
-    SPLITS,
-    TWO,
-    carried,
-    leave_residues_out,
-    next_codon_row,
-    raise_ends,
-    raise_paired,
-    settle_row,
+from gpu_tools.model.scoring import ProteinScoring
+from gpu_tools.sites.cpu.memory import SiteLists, lists_of
+from gpu_tools.sites.proteins.cpu.block import sweep_protein_blocks
+from gpu_tools.sites.proteins.cpu.memory import (
+    Checkpoints,
+    ProteinState,
+    StateSizes,
+    StoredBlocks,
+    TraceMemory,
+    fresh_state,
+    question_of,
+    sizes_of,
+    states_of,
+    trace_memory,
 )
-from gpu_tools.splicing.rows import clear, put, raise_to
+from gpu_tools.sites.proteins.cpu.traceback import (
+    BLOCK,
+    BOUNDARY,
+    COLUMN,
+    EXONS,
+    FIND_END,
+    LAST,
+    LOST,
+    NUMBERS,
+    RUNS,
+    STAGE,
+    follow,
+)
+from gpu_tools.sites.proteins.limits import columns_of, nothing
+from gpu_tools.sites.table import SiteTable
+from gpu_tools.splicing.proteins.rows import PHASES, ProteinColumns
+from gpu_tools.splicing.proteins.walk import TracedProtein, runs_in_order
+
+# The sweep of a strand, block by block, with a stored state before each block.
 
 
-@njit(nogil=True)
-def _enter_splits(
-    waiting, waits, before, codes, codons, profile, boundary, row, bonus, symbols, none, lanes
-):
-    """Let exons that begin with the rest of a split codon wait for its end.
-
-    `row` is that of the intron class in `before`.
-    """
-    width, left = before.shape[1], len(codes) - boundary
-    if left >= 1:
-        slot, source = (boundary + 1) % RECENT, row + TWO + np.int64(codes[boundary])
-        raise_to(waiting, slot, before, source, width, lanes, bonus)
-        waits[slot] = True
-    if left >= 2:
-        slot = (boundary + 2) % RECENT
-        for one in range(symbols):
-            pairs = np.int64(codons[one, codes[boundary], codes[boundary + 1]]) * width
-            raise_paired(
-                waiting, slot, before, row + ONE + one, profile, pairs, bonus, none, lanes, width
-            )  # fmt: skip
-        waits[slot] = True
+ROWS_PER_BLOCK = 1024
+"""Least boundaries of a block."""
+_CELLS_PER_CALL = 1 << 26
+"""Cells that a call of compiled code sweeps, about: some hundredths of a second."""
+_STATE_TO_BLOCK = 64
+"""Rows of a state, about, for each row that is stored of a boundary of a block done again."""
 
 
-@njit(nogil=True, error_model="numpy")
-def _leave(exits, place, rows, boundary, score, best_exits, lanes):
-    """Store the rows of an exit, one a phase, and raise the best exits to them."""
-    width, added = rows.shape[1], simd.splat(rows.dtype.type(score))
-    for phase in range(min(PHASES, boundary + 1)):
-        source, to = (boundary - phase) % RECENT * width, (place * PHASES + phase) * width
-        for k in range(0, width, lanes):
-            here = simd.add(simd.load(rows, source + k), added)
-            simd.store(exits, to + k, here)
-            simd.store(best_exits, k, simd.maximum(here, simd.load(best_exits, k)))
+@dataclass
+class ProteinSweep:
+    """A strand and a protein, swept.
 
-
-@njit(nogil=True, error_model="numpy")
-def _take_exits(
-    before, exits, exit_rows, exit_kinds, counts, lists, codons, profile, reach, symbols, none,
-    lanes,
-):  # fmt: skip
-    """Raise the maxima before entries to the exits that an intron up to `reach` may follow."""
-    codes, kinds, lengths, penalties = lists
-    width, places = exits.shape[1], len(exit_rows) - 1
-    for k in range(len(kinds)):
-        to, bonus = k * SPLITS, -penalties[k]
-        while counts[1 + k] < counts[0]:
-            place = counts[1 + k] & places
-            boundary, source = exit_rows[place], place * PHASES
-            if boundary + lengths[k] > reach:
-                break
-            counts[1 + k] += 1
-            if exit_kinds[place] != kinds[k]:
-                continue
-            raise_to(before, to, exits, source, width, lanes, bonus)
-            if boundary >= 1:
-                row = to + ONE + np.int64(codes[boundary - 1])
-                raise_to(before, row, exits, source + 1, width, lanes, bonus)
-            if boundary >= 2:
-                one, two = codes[boundary - 2], codes[boundary - 1]
-                for last in range(symbols):
-                    raise_paired(
-                        before, to + TWO + last, exits, source + 2, profile,
-                        np.int64(codons[one, two, last]) * width, bonus, none, lanes, width,
-                    )  # fmt: skip
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def sweep_protein_blocks(lists, columns, codons, state, saved, ends, record, blocks):
-    """Sweep blocks of boundaries one behind the other, in one call: calls wait for Python's lock.
-
-    Parameters
+    Attributes
     ----------
-    lists : SiteLists
-    columns : ProteinColumns
-    codons : ndarray of uint8, shape (5, 5, 5)
-        Rows of the profile.
-    state : ProteinState
-        Carried on; its rows are settled before and behind each block.
-    saved : ProteinState
-        Of arrays with one dimension more in front: filled in with the state before each block, if
-        there is room for it.
-    ends : ndarray, shape (B, 2, W)
-        Raised: the best ends of each block, the usual points left out, and its best exits.
-    record : tuple of ndarray
-        Three arrays of rows that are filled in, without rows if none are stored: H before exons may
-        be entered at a boundary, H behind, and chains that leave out the codon that ends there. Row
-        k is that of the boundary ``k - 3`` of the block; the first three are not filled in.
-    blocks : ndarray of int64, shape (B, 2)
-        The first boundary of each block, and the one behind it.
+    codes : ndarray of uint8, shape (n,)
+        The strand's nucleotides in reading direction.
+    target : ndarray of uint8, shape (m,)
+    table : SiteTable
+    scoring : ProteinScoring
+    lists : SiteLists, optional
+        The sites of the table.
+    score : int or None
+        Score of the best chain, None if none scores more than no chain at all.
+    begin : tuple of (int, int)
+        Where a traceback begins: what it looks for, see `sites.proteins.cpu.traceback`, and
+        in which block.
+    stored : StoredBlocks
+        Of all blocks.
     """
-    for number in range(len(blocks)):
-        if len(saved.counts):
-            _save(saved, number, state, columns.lanes)
-        sweep_block(
-            lists, columns, codons, state, ends[number], record, blocks[number, 0],
-            blocks[number, 1],
+
+    codes: NDArray[np.uint8]
+    target: NDArray[np.uint8]
+    table: SiteTable
+    scoring: ProteinScoring
+    lists: SiteLists | None = None
+    columns: ProteinColumns = field(init=False)
+    score: int | None = None
+    begin: tuple[int, int] = (FIND_END, -1)
+    stored: StoredBlocks = field(init=False)
+
+    def __post_init__(self):
+        if self.lists is None:
+            self.lists = lists_of(self.codes, self.table)
+        symbols = int(self.codes.max(initial=0)) + 1
+        self.columns = columns_of(self.target, self.table, self.scoring, symbols)
+
+    @property
+    def block(self) -> int:
+        """Boundaries of a block."""
+        return max(ROWS_PER_BLOCK, isqrt(len(self.codes) * _STATE_TO_BLOCK))
+
+    @property
+    def sizes(self) -> StateSizes:
+        """The sizes of states."""
+        return sizes_of(self.table)
+
+    def run(self, done: Callable[[int], None]) -> ProteinSweep:
+        """Sweep all blocks; `done` is called with the nominal cells of some of them."""
+        state, rows = fresh_state(self.table, self.columns), len(self.codes) + 1
+        lows = np.arange(0, rows, self.block)
+        blocks = np.stack([lows, np.minimum(lows + self.block, rows)], axis=1)
+        ends = np.full((len(blocks), 2, self.columns.width), self.columns.none)
+        self.stored = StoredBlocks(0, self.block, states_of(state, len(blocks)), ends)
+        best = nothing(self.table, len(self.target), self.scoring)
+        each = max(_CELLS_PER_CALL // (self.block * self.columns.width), 1)
+        for first in range(0, len(blocks), each):
+            some = slice(first, first + each)
+            self._sweep(state, blocks[some], some)
+            found, score = self._best_end(ends[some, 0])
+            if score > best:
+                best = self.score = score
+                self.begin = FIND_END, first + found
+            done(int(blocks[some][-1, 1] - blocks[first, 0]) * len(self.target))
+        return self
+
+    def _sweep(self, state: ProteinState, blocks: NDArray[np.int64], some: slice) -> None:
+        """Carry a state over some blocks, and store the state before each."""
+        saved = ProteinState(*(part[some] for part in self.stored.states))
+        none = np.empty((0, self.columns.width), self.columns.none.dtype)
+        sweep_protein_blocks(
+            self.lists, self.columns, self.scoring.codons, state, saved, self.stored.ends[some],
+            (none,) * PHASES, blocks,
         )  # fmt: skip
 
+    def _best_end(self, ends: NDArray) -> tuple[int, int]:
+        """Return the first of some blocks with the best end of a chain, and its score."""
+        columns = np.arange(0 if self.scoring.free else len(self.target), len(self.target) + 1)
+        lifted = self.scoring.gap_extend * columns
+        scores = (ends[:, self.columns.place(columns)].astype(np.int64) - lifted).max(axis=1)
+        found = int(scores.argmax())
+        return found, int(scores[found]) + self.table.last.usual
 
-@njit(nogil=True)
-def _save(saved, number, state, lanes):
-    """Store a state, without exits that all classes took."""
-    copy_rows(saved.rows, number, state.rows, lanes)
-    copy_rows(saved.codon_gaps, number, state.codon_gaps, lanes)
-    copy_rows(saved.waiting, number, state.waiting, lanes)
-    copy_rows(saved.before, number, state.before, lanes)
-    counts, places = state.counts, len(state.exit_rows)
-    for k in range(len(state.waits)):
-        saved.waits[number, k] = state.waits[k]
-    taken = counts[0]
-    for k in range(len(counts)):
-        saved.counts[number, k] = counts[k]
-        taken = min(taken, counts[k])
-    first, width = number * places * PHASES, state.exits.shape[1]
-    for exit in range(taken, counts[0]):
-        place = exit & (places - 1)
-        saved.exit_rows[number, place] = state.exit_rows[place]
-        saved.exit_kinds[number, place] = state.exit_kinds[place]
-        for phase in range(PHASES):
-            row = place * PHASES + phase
-            for k in range(row * width, (row + 1) * width, lanes):
-                simd.store(saved.exits, first * width + k, simd.load(state.exits, k))
+    @property
+    def blocks_again(self) -> int:
+        """Blocks that a traceback sweeps at a time to find the states before them."""
+        return 0
+
+    def checkpoints(self, part: int | None) -> Checkpoints | None:
+        """Return checkpoints, that before a part among them; None if all blocks are stored."""
+        return None
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def sweep_block(lists, columns, codons, state, ends, record, low, high):
-    """Sweep the boundaries `low` to ``high - 1``, see `sweep_protein_blocks`."""
-    codes, rising = lists.codes, lists.rising
-    first_usual, firsts, first_scores = lists.first
-    last_usual, lasts, last_scores = lists.last
-    acceptors, acceptor_scores, acceptor_kinds = lists.acceptors
-    donors, donor_scores, donor_kinds = lists.donors
-    kinds, lengths, penalties = lists.kinds, lists.lengths, lists.penalties
-    profile, start, span, none = columns.profile, columns.start, columns.span, columns.none
-    costs, lanes = columns.costs, columns.lanes
-    gap_open, shift, shift_on = columns.weights[0], columns.weights[1], columns.weights[2]
-    rows, codon_gaps, waiting, waits = state.rows, state.codon_gaps, state.waiting, state.waits
-    before, exits, exit_rows = state.before, state.exits, state.exit_rows
-    exit_kinds, counts = state.exit_kinds, state.counts
-    best_ends, best_exits = ends[0], ends[1]
-    inside, whole, stored_gaps = record
-    width, recorded = len(start), len(inside) > 0
-    free = _never_falls(start)
-    first, last = first_from(firsts, max(low - PHASES, 0)), first_from(lasts, low)
-    donor, acceptor = first_from(donors, low), first_from(acceptors, low)
-    next_first, next_last = listed(firsts, first), listed(lasts, last)
-    next_donor, next_acceptor = listed(donors, donor), listed(acceptors, acceptor)
-    border_row, nothing = next_border(rising, low), simd.splat(none)
-    begun, carry, settled = rows.dtype.type(first_usual), nothing, True
-    taking, symbols = (codes, kinds, lengths, penalties), columns.symbols
-    for i in range(low, high):
-        now, one = i % RECENT, (i - 1) % RECENT
-        two, three = (i - 2) % RECENT, (i - 3) % RECENT
-        special = i in (0, next_last, next_donor, next_acceptor) or waits[now]
-        if i == border_row:
-            _take_exits(
-                before, exits, exit_rows, exit_kinds, counts, taking, codons, profile, i - 1,
-                symbols, none, lanes,
-            )  # fmt: skip
-            cross_border(before, rising, i, SPLITS, none, lanes)
-            border_row = next_border(rising, i + 1)
-        pairs, cost, frame = 0, none, i % PHASES
-        if i >= 3:
-            codon = np.int64(codons[codes[i - 3], codes[i - 2], codes[i - 1]])
-            pairs, cost = codon * width, costs[codon]
-        else:
-            cost = costs[0]
-        if i == next_first + PHASES:
-            # no row behind this one needs the third before it: its chains need not have the codon
-            _begin(rows, three * width, start, rows.dtype.type(first_scores[first]), lanes)
-            first += 1
-            next_first = listed(firsts, first)
-        left = nothing if free or special else simd.splat(begun)
-        if free and not special:
-            left = next_codon_row(
-                True, rows, now * width, one * width, two * width, three * width, codon_gaps,
-                frame * width, carry, left, profile, pairs, start, begun, gap_open, cost,
-                shift, shift_on, none, lanes,
-            )  # fmt: skip
-        else:
-            left = next_codon_row(
-                False, rows, now * width, one * width, two * width, three * width, codon_gaps,
-                frame * width, carry, left, profile, pairs, start, begun, gap_open, cost,
-                shift, shift_on, none, lanes,
-            )  # fmt: skip
-        if not settled:
-            raise_ends(best_ends, rows, one * width, 0, span, lanes)
-        carry = carried(left, gap_open, none)
-        settled = special or recorded or i == high - 1
-        if settled:
-            settle_row(rows, now * width, carry, lanes, width)
-            carry = nothing
-        if not special:
-            if not free:
-                corner = simd.element(rows, now * width)
-                simd.set_element(rows, now * width, max(corner, begun))
-            if settled:
-                raise_ends(best_ends, rows, now * width, 0, span, lanes)
-            if recorded:
-                _record(inside, whole, stored_gaps, i - low, rows, now, codon_gaps, frame, lanes)
-            continue
-        if i == 0:
-            clear(rows, now, none, lanes)
-        if waits[now]:
-            raise_to(rows, now, waiting, now, width, lanes, 0)
-            clear(waiting, now, none, lanes)
-            waits[now] = False
-            leave_residues_out(rows, now * width, gap_open, none, lanes, width)
-        bonus = 0
-        if i == next_last:
-            bonus, last = np.int64(last_scores[last]) - last_usual, last + 1
-            next_last = listed(lasts, last)
-        if i > 0:
-            raise_ends(best_ends, rows, now * width, bonus, span, lanes)
-        if recorded:
-            put(inside, PHASES + i - low, rows, now, width, lanes, 0)
-        leaves = i == next_donor
-        if leaves:
-            score = np.int64(donor_scores[donor])
-            place = counts[0] & (len(exit_rows) - 1)
-            _leave(exits, place, rows, i, score, best_exits, lanes)
-            exit_rows[place], exit_kinds[place] = i, donor_kinds[donor]
-            counts[0] += 1
-            donor += 1
-            next_donor = listed(donors, donor)
-        _begin(rows, now * width, start, begun, lanes)
-        if leaves or i == next_acceptor:
-            _take_exits(
-                before, exits, exit_rows, exit_kinds, counts, taking, codons, profile, i, symbols,
-                none, lanes,
-            )  # fmt: skip
-        if i == next_acceptor:
-            for k in range(len(kinds)):
-                if kinds[k] == acceptor_kinds[acceptor]:
-                    added = rows.dtype.type(acceptor_scores[acceptor])
-                    raise_to(rows, now, before, k * SPLITS, width, lanes, added)
-                    _enter_splits(
-                        waiting, waits, before, codes, codons, profile, i, k * SPLITS, added,
-                        symbols, none, lanes,
-                    )  # fmt: skip
-            acceptor += 1
-            next_acceptor = listed(acceptors, acceptor)
-            # what else has joined the row has left residues out already
-            leave_residues_out(rows, now * width, gap_open, none, lanes, width)
-        if recorded:
-            put(whole, PHASES + i - low, rows, now, width, lanes, 0)
-            put(stored_gaps, PHASES + i - low, codon_gaps, frame, width, lanes, 0)
+class BestSweep(NamedTuple):
+    """The best chain of a case before it is traced: strand, score, and what returns the sweep."""
+
+    strand: str
+    score: int
+    sweep: Callable[[], ProteinSweep]
 
 
-@njit(nogil=True)
-def _begin(rows, now, start, points, lanes):
-    """Raise the row at element `now` to chains that begin there."""
-    begins = simd.splat(points)
-    for k in range(0, len(start), lanes):
-        here = simd.add(simd.load(start, k), begins)
-        simd.store(rows, now + k, simd.maximum(simd.load(rows, now + k), here))
+# The traceback of a protein: from a sweep to the best chain and its alignment.
+#
+# Rows of a block are computed again where the chain has exons, and followed cell by cell. Of moves
+# that explain a cell the first of these is taken: a codon with a residue; a frameshift with a
+# residue; a codon left out; a frameshift; residues left out, as few as can be; the first exon's
+# begin; an intron, the shortest, and of these the one that splits the codon behind fewer
+# nucleotides.
 
 
-@njit(nogil=True)
-def _never_falls(start):
-    """Tell whether a chain may begin with any residue at no cost."""
-    return (start >= 0).all()
+_MOST_REUSED = 1 << 25
+"""Bytes of memory, at most, that a thread keeps for its next traceback."""
+_SPACE = 64
+"""Exons and runs for which there is space at first."""
 
 
-@njit(nogil=True)
-def _record(inside, whole, stored_gaps, k, rows, now, codon_gaps, frame, lanes):
-    """Record a boundary without sites."""
-    width = rows.shape[1]
-    put(inside, PHASES + k, rows, now, width, lanes, 0)
-    put(whole, PHASES + k, rows, now, width, lanes, 0)
-    put(stored_gaps, PHASES + k, codon_gaps, frame, width, lanes, 0)
+def trace(sweep: ProteinSweep) -> TracedProtein:
+    """Recover the best chain of a sweep that has a score."""
+    question = question_of(
+        sweep.lists, sweep.columns, sweep.target, sweep.scoring, sweep.score, sweep.sizes.maxima
+    )
+    memory = _memory_of(sweep)
+    path = np.zeros(NUMBERS, np.int64)
+    path[[STAGE, BLOCK]] = sweep.begin
+    path[[BOUNDARY, COLUMN]] = len(sweep.codes), len(sweep.target)
+    runs = exons = np.empty((_SPACE, 2), np.int64)
+    checkpoints, exons = sweep.checkpoints(None), exons.copy()
+    while True:
+        part, runs, exons = follow(question, sweep.stored, checkpoints, memory, path, runs, exons)
+        if part < 0:
+            break
+        checkpoints = sweep.checkpoints(part)
+    if part == LOST:
+        raise ValueError("no move explains the value of a cell: the sweep is wrong")
+    chain = exons[: path[EXONS]][::-1].tolist()
+    return TracedProtein(
+        [(start, end) for start, end in chain], int(path[COLUMN]), int(path[LAST]),
+        runs_in_order(runs, path[RUNS]),
+    )  # fmt: skip
+
+
+class _Reused(threading.local):
+    """Memory of the thread's latest traceback: fresh memory takes longer than the work in it."""
+
+    key: tuple = ()
+    memory: TraceMemory | None = None
+
+
+_reused = _Reused()
+
+
+def _memory_of(sweep: ProteinSweep) -> TraceMemory:
+    """Return memory for a traceback, that of the thread's latest one if it has the same sizes."""
+    own = sweep.sizes, sweep.block, sweep.blocks_again
+    key = sweep.columns.width, sweep.columns.none.dtype, *own
+    if key != _reused.key:
+        made = trace_memory(sweep.columns, *own)
+        if sum(part.nbytes for part in (made.rows, made.states.cells)) > _MOST_REUSED:
+            return made
+        _reused.key, _reused.memory = key, made
+    _reused.memory.block[0] = -1
+    return _reused.memory

@@ -13,11 +13,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
-from gpu_tools.model.protein_scoring import TGA_CODON, ProteinScoring
+from gpu_tools.model.scoring import TGA_CODON, ProteinScoring
 from gpu_tools.model.sequences import encode_protein
 from gpu_tools.sites.cpu.memory import lists_of, most_pending, power_of_two
 from gpu_tools.sites.gpu.packed_strip import WIDE

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from numba import cuda, int32, int64
+from functools import cache, partial
 
+import numpy as np
+from numba import cuda, int32, int64, types
+from numpy.typing import NDArray
+
+from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.intrinsics.rows import (
     at_least,
+    filled,
+    further,
     load_quads,
     load_row,
     raised,
@@ -13,50 +20,455 @@ from gpu_tools.hardware.gpu.intrinsics.rows import (
 )
 from gpu_tools.hardware.gpu.intrinsics.words import (
     WARP,
+    add2,
+    add_pairs,
+    address,
+    emit,
+    load2,
     load4,
     max2,
+    max_pairs,
+    pack,
     permute,
+    shuffle_up,
     store4,
     sync_lanes,
+    unpack,
+    with_twin,
 )
 from gpu_tools.sites.gpu.codon_rows import (
     HIGH_THEN_LOW,
     HIGH_TWICE,
     LOW_TWICE,
     LOWS,
+    SHARED_SLOTS_AT,
+    SWAPPED,
+    carry_of,
+    make_place_of_slot,
+    maxima_before,
     next_words,
     put_words,
     settled_carry,
 )
-from gpu_tools.sites.proteins.gpu.cells import (
-    advanced,
-    begun,
-    first_at_least,
-    left_out,
-    residues_left_out,
-)
-from gpu_tools.sites.proteins.gpu.operations import (
-    PLAN_AT,
-    PLAN_RING,
-    make_exit_place,
-    make_operate,
-    make_profile_of,
-    make_slot_place,
-)
+from gpu_tools.sites.gpu.packed_strip import WIDE
 from gpu_tools.sites.proteins.gpu.plan import (
+    BEFORE,
     CLOSED,
+    CODON_BITS,
     CODON_MASK,
     ENTER,
     EXIT,
+    FRAMES,
+    FRESH,
+    FRESH_NEXT,
     HAS_OPERATIONS,
     JOIN,
+    KIND_MASK,
+    LAST,
+    NO_CODONS,
+    NO_SYMBOL,
     OPERAND_SLOT_BITS,
     SPECIAL,
     STARTED,
     STOP,
+    SYMBOL_BITS,
+    TAKE,
+    TO_AT,
+    WAIT,
     WAITING,
     WAITS,
 )
+
+# A row of a protein's cells from the three before it, in packed words of registers.
+#
+# Words hold two cells. The halves of a lane's words are two *virtual lanes*, each with columns side
+# by side. Functions look scores up in a profile of bytes: two registers have their four in a word.
+
+
+_EVEN, _ODD = 0x9180, 0xB3A2
+"""Selectors: the first two bytes of a word as two cells, and the last two."""
+
+
+def _score_twin(profile, k):
+    return permute(profile[k // 2], 0, _ODD if k % 2 else _EVEN)
+
+
+def _score(builder, profile, k):
+    """Return the scores of register `k`, in code that generates code."""
+    selector = _ODD if k % 2 else _EVEN
+    return emit(builder, f"prmt.b32 $0, $1, 0, {selector};", profile[k // 2])
+
+
+def _begun_twin(three, gaps, joined, profile, diagonal, bonus):
+    cells = []
+    for k, gap in enumerate(gaps):
+        cell = max2(add2(diagonal, _score_twin(profile, k)), gap)
+        cells.append(max2(cell, add2(joined[k], bonus)))
+        diagonal = three[k]
+    return tuple(cells)
+
+
+@with_twin(_begun_twin)
+def begun(typing_context, three, gaps, joined, profile, diagonal, bonus):
+    """Return the part of a row that does not need the two rows before it.
+
+    `three` is the third row before it, settled, and `diagonal` what stands before its virtual
+    lanes; `gaps` the row of chains that leave out the codon that ends here; `joined` a row that
+    joins with a bonus; `profile` are the lane's scores.
+    """
+
+    def generate(context, builder, signature, arguments):
+        three, gaps, joined, profile = (unpack(builder, part) for part in arguments[:4])
+        diagonal, bonus = arguments[4:]
+        cells = []
+        for k, gap in enumerate(gaps):
+            cell = add_pairs(builder, diagonal, _score(builder, profile, k))
+            cell = max_pairs(builder, cell, gap)
+            cells.append(max_pairs(builder, cell, add_pairs(builder, joined[k], bonus)))
+            diagonal = three[k]
+        return pack(builder, cells)
+
+    return gaps(three, gaps, joined, profile, diagonal, bonus), generate
+
+
+def _advanced_twin(row, one, two, few, weights, low):
+    opening, shifts, shifts_on = weights
+    made, left = [], low
+    for k, cell in enumerate(row):
+        either = max2(one[k], two[k])
+        cell = max2(cell, max2(add2(either, shifts), add2(few, shifts_on)))
+        made.append(max2(cell, add2(left, opening)))
+        left, few = max2(left, cell), either
+    return (*made, left)
+
+
+@with_twin(_advanced_twin)
+def advanced(typing_context, row, one, two, few, weights, low):
+    """Return a row that `begun` has made, and behind its words the virtual lanes' largest cells.
+
+    `one` and `two` are the two rows before it, settled, the last one first; `few` is the larger of
+    what stands before their virtual lanes. `weights` are added: for residues left out, frameshifts,
+    and frameshifts with a residue. `low` is less than any cell.
+    """
+
+    def generate(context, builder, signature, arguments):
+        row, one, two = (unpack(builder, part) for part in arguments[:3])
+        few, left = arguments[3], arguments[5]
+        opening, shifts, shifts_on = unpack(builder, arguments[4])
+        made = []
+        for k, cell in enumerate(row):
+            either = max_pairs(builder, one[k], two[k])
+            shifted = add_pairs(builder, few, shifts_on)
+            shifted = max_pairs(builder, add_pairs(builder, either, shifts), shifted)
+            cell = max_pairs(builder, cell, shifted)
+            made.append(max_pairs(builder, cell, add_pairs(builder, left, opening)))
+            left, few = max_pairs(builder, left, cell), either
+        return pack(builder, [*made, left])
+
+    result = types.UniTuple(types.int32, len(row) + 1)
+    return result(row, one, two, few, weights, low), generate
+
+
+def _left_out_twin(gaps, row, opening, leaving):
+    pairs = zip(gaps, row, strict=True)
+    return tuple(add2(max2(add2(b, opening), a), leaving) for a, b in pairs)
+
+
+@with_twin(_left_out_twin)
+def left_out(typing_context, gaps, row, opening, leaving):
+    """Return the next row of chains that leave a codon out, from that and the row before both."""
+
+    def generate(context, builder, signature, arguments):
+        gaps, row = (unpack(builder, part) for part in arguments[:2])
+        made = [
+            max_pairs(builder, add_pairs(builder, b, arguments[2]), a)
+            for a, b in zip(gaps, row, strict=True)
+        ]
+        return pack(builder, [add_pairs(builder, each, arguments[3]) for each in made])
+
+    return gaps(gaps, row, opening, leaving), generate
+
+
+def _paired_twin(row, edge, profile):
+    before = (edge, *row[:-1])
+    return tuple(add2(here, _score_twin(profile, k)) for k, here in enumerate(before))
+
+
+@with_twin(_paired_twin)
+def paired(typing_context, row, edge, profile):
+    """Return a row with a codon paired behind it; `edge` stands before the virtual lanes."""
+
+    def generate(context, builder, signature, arguments):
+        row, profile = unpack(builder, arguments[0]), unpack(builder, arguments[2])
+        before = [arguments[1], *row[:-1]]
+        return pack(
+            builder,
+            [
+                add_pairs(builder, here, _score(builder, profile, k))
+                for k, here in enumerate(before)
+            ],
+        )
+
+    return row(row, edge, profile), generate
+
+
+def _first_at_least_twin(row, value):
+    return (max2(row[0], value), *row[1:])
+
+
+@with_twin(_first_at_least_twin)
+def first_at_least(typing_context, row, value):
+    """Return a row whose first word is raised to a value."""
+
+    def generate(context, builder, signature, arguments):
+        words = unpack(builder, arguments[0])
+        return pack(builder, [max_pairs(builder, words[0], arguments[1]), *words[1:]])
+
+    return row(row, value), generate
+
+
+@cuda.jit(device=True)
+def residues_left_out(left, before, is_first, opening, scratch):
+    """Return what residues left out bring to each virtual lane, and the largest cell so far.
+
+    `left` are the largest cells of the virtual lanes, `before` in both halves that of the columns
+    before the strip.
+    """
+    own = max2(left, permute(left, left, int32(SWAPPED)))
+    others = shuffle_up(own, scratch)
+    if is_first:
+        others = before
+    others = maxima_before(others, scratch)
+    return add2(carry_of(others, left), opening), max2(others, own)
+
+
+# The operations in front of a boundary: rows in slots, and the rows of exits.
+
+
+HOT_SLOTS = 6 if simulated() else BEFORE + 9
+"""The first so many slots lie in shared memory, the others in device memory."""
+make_slot_place = partial(make_place_of_slot, hot=HOT_SLOTS)
+MOST_CODONS = 23
+"""Rows of a profile, at most: amino acids, one for ambiguous codons, two for stop codons."""
+PROFILE_AT = SHARED_SLOTS_AT + HOT_SLOTS * WIDE * WARP
+PLAN_AT = PROFILE_AT + MOST_CODONS * WIDE // 2 * WARP
+PLAN_RING = 2 * WARP
+"""Boundaries in shared memory: a group that is crossed, and the next one."""
+SHARED_WORDS = PLAN_AT + 4 * PLAN_RING
+
+
+def make_exit_place(size: int):
+    """Return the device function that says where a row of an exit lies."""
+    stride = size * WARP
+
+    @cuda.jit(device=True)
+    def exit_place(exit, phase, places):
+        """Return it; of `places` the third is the first exit's, the fourth a mask of numbers."""
+        number = int32(exit & places[3])
+        return further(places[2], int64(FRAMES * number + phase) * int64(stride))
+
+    return exit_place
+
+
+def make_profile_of(size: int):
+    """Return the device function that loads the lane's scores of a codon."""
+    words = size // 2
+
+    @cuda.jit(device=True)
+    def of_four(shared, codon, lane):
+        return load4(shared, int32(PROFILE_AT + (codon * WARP + lane) * words))
+
+    @cuda.jit(device=True)
+    def of_two(shared, codon, lane):
+        return load2(shared, int32(PROFILE_AT + (codon * WARP + lane) * words))
+
+    return of_four if words == 4 else of_two
+
+
+def make_put(size: int):
+    """Return the device function that raises slots to others."""
+    load, slot_place = load_row(size), make_slot_place(size)
+
+    @cuda.jit(device=True)
+    def put_one(to, source, fresh, bonus, strip):
+        place, row = slot_place(to, strip[2]), load(slot_place(source, strip[2]))
+        low = filled(row, strip[3])
+        if fresh == 0:
+            low = load(place)
+        store_row(place, raised(low, row, bonus))
+
+    @cuda.jit(device=True)
+    def put_three(to, source, fresh, bonus, strip):
+        places = strip[2]
+        one, two = slot_place(to, places), slot_place(int32(to + 1), places)
+        three = slot_place(int32(to + 2), places)
+        # all are waited for at once
+        first = load(slot_place(source, places))
+        second = load(slot_place(int32(source + 1), places))
+        third = load(slot_place(int32(source + 2), places))
+        low = filled(first, strip[3])
+        if fresh:
+            store_row(one, raised(low, first, bonus))
+            store_row(two, raised(low, second, bonus))
+            store_row(three, raised(low, third, bonus))
+        else:
+            low, middle, high = load(one), load(two), load(three)
+            store_row(one, raised(low, first, bonus))
+            store_row(two, raised(middle, second, bonus))
+            store_row(three, raised(high, third, bonus))
+
+    @cuda.jit(device=True)
+    def put(what, source, count, bonus, strip):
+        to, fresh = int32(what >> int32(TO_AT)), int32(what & int32(FRESH))
+        while count >= 3:
+            put_three(to, source, fresh, bonus, strip)
+            to, source, count = int32(to + 3), int32(source + 3), int32(count - 3)
+        while count > 0:
+            put_one(to, source, fresh, bonus, strip)
+            to, source, count = int32(to + 1), int32(source + 1), int32(count - 1)
+
+    return put
+
+
+def make_take(size: int):
+    """Return the device function that raises the maxima before entries to the rows of an exit."""
+    load, profile_of = load_row(size), make_profile_of(size)
+    slot_place, exit_place = make_slot_place(size), make_exit_place(size)
+
+    @cuda.jit(device=True)
+    def take(what, exit, symbols_and_codons, bonus, strip):
+        (lane, is_first, _), (shared, scratch), places = strip[0], strip[1], strip[2]
+        none, symbols, to = strip[3], strip[4], int32(what >> int32(TO_AT))
+        first = load(exit_place(exit, int32(0), places))
+        second = load(exit_place(exit, int32(1), places))
+        third = load(exit_place(exit, int32(2), places))
+        symbol = int32(symbols_and_codons & int32(NO_SYMBOL))
+        place = slot_place(to, places)
+        other = slot_place(int32(to + 1 + symbol), places)
+        if symbol == NO_SYMBOL:
+            store_row(place, raised(load(place), first, bonus))
+        else:
+            # both are waited for at once
+            one, two = load(place), load(other)
+            store_row(place, raised(one, first, bonus))
+            store_row(other, raised(two, second, bonus))
+        if symbols_and_codons & int32(NO_CODONS) == 0:
+            edge = settled_carry(third[-1], none, is_first, scratch)
+            codons = int32(symbols_and_codons >> int32(SYMBOL_BITS))
+            for last in range(symbols):
+                profile = profile_of(shared, int32(codons & int32(CODON_MASK)), lane)
+                place = slot_place(int32(to + 1 + symbols + last), places)
+                store_row(place, raised(load(place), paired(third, edge, profile), bonus))
+                codons = int32(codons >> int32(CODON_BITS))
+
+    return take
+
+
+def make_wait(size: int):
+    """Return the device function that lets rows wait for the end of split codons."""
+    load, profile_of, slot_place = load_row(size), make_profile_of(size), make_slot_place(size)
+
+    @cuda.jit(device=True)
+    def of_one(symbol, codons, source, strip):
+        """Return the rows of introns behind one nucleotide, with their codon."""
+        (lane, is_first, _), (shared, scratch) = strip[0], strip[1]
+        row = load(slot_place(int32(source + 1 + symbol), strip[2]))
+        codon = int32((codons >> int32(CODON_BITS * symbol)) & int32(CODON_MASK))
+        edge = settled_carry(row[-1], strip[3], is_first, scratch)
+        return paired(row, edge, profile_of(shared, codon, lane))
+
+    @cuda.jit(device=True)
+    def wait(what, source, symbol_and_codons, bonus, strip):
+        places, none, symbols = strip[2], strip[3], strip[4]
+        to = int32(what >> int32(TO_AT))
+        symbol = int32(symbol_and_codons & int32(NO_SYMBOL))
+        if symbol != NO_SYMBOL:
+            place = slot_place(to, places)
+            row = load(slot_place(int32(source + 1 + symbols + symbol), places))
+            low = filled(row, none)
+            if what & int32(FRESH) == 0:
+                low = load(place)
+            store_row(place, raised(low, row, bonus))
+        if symbol_and_codons & int32(NO_CODONS) == 0:
+            codons = int32(symbol_and_codons >> int32(SYMBOL_BITS))
+            row = of_one(int32(0), codons, source, strip)
+            for one in range(1, symbols):
+                row = raised(row, of_one(int32(one), codons, source, strip), int32(0))
+            following = int32(WAITING + ((to - WAITING + 1) & int32(WAITS - 1)))
+            place, low = slot_place(following, places), filled(row, none)
+            if what & int32(FRESH_NEXT) == 0:
+                low = load(place)
+            store_row(place, raised(low, row, bonus))
+
+    return wait
+
+
+def make_operate(size: int):
+    """Return the device function that does the operations before a boundary."""
+    put, take, wait = make_put(size), make_take(size), make_wait(size)
+
+    @cuda.jit(device=True)
+    def operate(following, n, todo, strip):
+        """Do operations up to the last one before a boundary; return the next, and its number."""
+        more = True
+        while more:
+            what, source, codons, bonus = following
+            kind = int32(what & int32(KIND_MASK))
+            if kind == TAKE:
+                take(what, source, codons, bonus, strip)
+            elif kind == WAIT:
+                wait(what, source, codons, bonus, strip)
+            else:
+                put(what, source, codons, bonus, strip)
+            n, more = int32(n + 1), what & int32(LAST) == 0
+            # the next one is some boundaries away, mostly, and memory is too
+            following = load4(todo, int64(4) * int64(n))
+        return following, n
+
+    return operate
+
+
+# Checkpoints of the kernel of proteins: all rows before a boundary, from which a CPU goes on.
+
+
+def make_save(size: int):
+    """Return the device function that writes a checkpoint."""
+    load, stride, slot_place = load_row(size), size * WARP, make_slot_place(size)
+
+    @cuda.jit(device=True)
+    def save(area, rows, gaps, counts, lane, places):
+        """Write a checkpoint to an area; `counts` are slots, and exits whose rows there are."""
+        n_slots, ring = counts
+        first = address(area[4 * lane :])
+        for k in range(FRAMES):
+            row = rows[0] if k == 0 else (rows[1] if k == 1 else rows[2])
+            store_row(further(first, int64(k * stride)), row)
+            gap = gaps[0] if k == 0 else (gaps[1] if k == 1 else gaps[2])
+            store_row(further(first, int64((FRAMES + k) * stride)), gap)
+        for slot in range(n_slots):
+            to = further(first, int64(2 * FRAMES + slot) * int64(stride))
+            store_row(to, load(slot_place(int32(slot), places)))
+        for k in range(FRAMES * ring):
+            source = further(places[2], int64(k) * int64(stride))
+            to = further(first, int64(2 * FRAMES + n_slots + k) * int64(stride))
+            store_row(to, load(source))
+
+    return save
+
+
+@cache
+def columns_in_rows(strips: int, stride: int, width: int) -> NDArray[np.int64]:
+    """Return where columns lie in a row of a checkpoint, -1 for those that the strips lack.
+
+    The first column of a strip is that of the strip before; `stride` is the words of a strip's part
+    of a checkpoint.
+    """
+    strip, column = np.divmod(np.arange(width), 2 * WIDE * WARP - 1)
+    lane, column = np.divmod(column + 1, 2 * WIDE)
+    half, column = np.divmod(column, WIDE)
+    quad, word = np.divmod(column, 4)
+    places = ((quad * WARP + lane) * 4 + word) * 2 + half + 2 * stride * strip
+    return np.where(strip < strips, places, -1)
 
 
 @cuda.jit(device=True)

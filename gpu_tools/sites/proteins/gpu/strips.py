@@ -4,22 +4,74 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
-from gpu_tools.model.protein_scoring import ProteinScoring
+from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.sites.gpu.packed_strip import WIDE
-from gpu_tools.sites.proteins.gpu.job_table import ProteinJobNumbers
-from gpu_tools.sites.proteins.gpu.operations import HOT_SLOTS, MOST_CODONS
 from gpu_tools.sites.proteins.gpu.plan import FRAMES, ProteinStrand
-from gpu_tools.sites.proteins.limits import (
-    PairBounds,
-    ProteinLimits,
-    pair_bounds,
-    protein_limits,
-)
+from gpu_tools.sites.proteins.gpu.step import HOT_SLOTS, MOST_CODONS
+from gpu_tools.sites.proteins.limits import PairBounds, ProteinLimits, pair_bounds, protein_limits
+
+# The table of jobs that the kernel of proteins reads: a row of numbers for each job.
+
+
+class ProteinJobNumbers(NamedTuple):
+    """A job's row of the table.
+
+    Attributes
+    ----------
+    steps : int
+        Steps of three boundaries.
+    strips : int
+    boundaries, operations, columns, cells, borders, ends, checkpoints : int
+        Where the job's part begins in the buffer of that name.
+    column_stride, cell_stride, checkpoint_stride : int
+        Words of a strip's columns and cells, and of a checkpoint of a strip.
+    residues : int
+        Of the protein.
+    final : int
+        The first column in which a chain may end.
+    codons, symbols, slots, ring : int
+        Rows of the profile, symbols of the strand, slots, and exits whose rows there are.
+    every : int
+        Boundaries between checkpoints.
+    none, never : int
+        The lowest cell, and what is added to a chain that may not begin.
+    """
+
+    steps: int
+    strips: int
+    boundaries: int
+    operations: int
+    columns: int
+    cells: int
+    borders: int
+    ends: int
+    checkpoints: int
+    column_stride: int
+    cell_stride: int
+    checkpoint_stride: int
+    residues: int
+    final: int
+    codons: int
+    symbols: int
+    slots: int
+    ring: int
+    every: int
+    none: int
+    never: int
+
+
+(
+    STEPS, STRIPS, BOUNDARIES, OPERATIONS, COLUMNS, CELLS, BORDERS, ENDS,
+    CHECKPOINTS, COLUMN_STRIDE, CELL_STRIDE, CHECKPOINT_STRIDE, RESIDUES, FINAL_COLUMN, CODONS,
+    SYMBOLS, SLOTS, RING, EVERY, NONE, NEVER_BEGUN,
+) = range(21)  # fmt: skip
+
 
 _MOST = 32_000
 """Cells of the packed kernel stay below this magnitude: there is a word that no cells make."""

@@ -38,8 +38,21 @@ from gpu_tools.sites.gpu.codon_rows import (
     peek_pair,
 )
 from gpu_tools.sites.gpu.packed_strip import WIDE, begin_strip
-from gpu_tools.sites.proteins.gpu.checkpoints import make_save
-from gpu_tools.sites.proteins.gpu.job_table import (
+from gpu_tools.sites.proteins.gpu.plan import (
+    FRAMES,
+    START,
+)
+from gpu_tools.sites.proteins.gpu.step import (
+    HOT_SLOTS,
+    PLAN_AT,
+    PROFILE_AT,
+    SHARED_WORDS,
+    make_ahead,
+    make_cross,
+    make_save,
+    make_slot_place,
+)
+from gpu_tools.sites.proteins.gpu.strips import (
     BORDERS,
     BOUNDARIES,
     CELL_STRIDE,
@@ -62,18 +75,6 @@ from gpu_tools.sites.proteins.gpu.job_table import (
     STRIPS,
     SYMBOLS,
 )
-from gpu_tools.sites.proteins.gpu.operations import (
-    HOT_SLOTS,
-    PLAN_AT,
-    PROFILE_AT,
-    SHARED_WORDS,
-    make_slot_place,
-)
-from gpu_tools.sites.proteins.gpu.plan import (
-    FRAMES,
-    START,
-)
-from gpu_tools.sites.proteins.gpu.step import make_ahead, make_cross
 
 _LOWEST = -(2**31)
 
@@ -223,29 +224,6 @@ def sweep_proteins_warp(
 
     A strip needs only strips that were begun before it, so a warp that waits always waits for one
     that runs.
-
-    Parameters
-    ----------
-    jobs : int64 array, shape (J, 21)
-        See `gpu_tools.sites.proteins.gpu.job_table`.
-    strips : int32 array, shape (S + 1, 2)
-        Job and strip, in the order in which they are begun; how many are begun stands last.
-    boundaries, operations : int32 array
-        The jobs' `ProteinPlan`.
-    columns : int32 array
-        Of each strip the profile, four scores a word, and the row of chains that begin.
-    cells : int32 array
-        Of each strip slots in device memory, rows of exits, and a row for notes; written.
-    borders : int64 array
-        Of each strip a pair of words a boundary, all `NEVER_PAIR`; written.
-    checkpoints : int32 array
-        Those of all strips before a boundary one behind the other, then the next ones; written.
-    ends : int32 array
-        For each distance of checkpoints the best end of each strip, the usual points left out, all
-        of the lowest value; raised.
-    scoring : int32 array, shape (6,)
-        What is added for gaps opened, codons left out, stop codons left out, frameshifts, and
-        frameshifts with a residue, each in both halves; and gap extend.
     """
     scratch = cuda.shared.array(WARP, int32)
     shared = cuda.shared.array(SHARED_WORDS, int32, alignment=FOUR_WORDS)

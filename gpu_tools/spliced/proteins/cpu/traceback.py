@@ -13,10 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.spliced.proteins.cpu.strand import CandidateSweep, TrackRows
-from gpu_tools.spliced.proteins.limits import may_begin
-from gpu_tools.splicing.proteins.columns import begun, lifted_pairs
-from gpu_tools.splicing.proteins.rows import PHASES
+from gpu_tools.spliced.proteins.cpu.sweep import CandidateSweep, TrackRows
+from gpu_tools.spliced.proteins.tracks import may_begin
+from gpu_tools.splicing.proteins.rows import PHASES, begun, lifted_pairs
 from gpu_tools.splicing.proteins.walk import (
     BEGIN,
     INTRON_RUN,

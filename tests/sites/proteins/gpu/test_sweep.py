@@ -7,8 +7,7 @@ import pytest
 
 from gpu_tools import Sequence
 from gpu_tools.hardware.device import simulated
-from gpu_tools.model.protein_scoring import ProteinScoring
-from gpu_tools.model.scoring import SubstitutionMatrix
+from gpu_tools.model.scoring import ProteinScoring, SubstitutionMatrix
 from gpu_tools.model.sequences import ProteinSequence
 from gpu_tools.sites.model import load_sites
 from gpu_tools.sites.proteins.api import ProteinCase, _result, protein_align, protein_tables_of

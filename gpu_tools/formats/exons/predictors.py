@@ -1,18 +1,22 @@
-"""GENSCAN 1.0 reports: predicted and suboptimal exons."""
+"""Reports of programs that predict genes: GENSCAN 1.0 and AUGUSTUS."""
 
 from __future__ import annotations
 
 import os
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple, TextIO
 
 import numpy as np
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.exons.collect import ExonCollector, exon_type_code
-from gpu_tools.formats.fields import Location
+from gpu_tools.formats.exons.gff import ExonCollector, Feature, exon_type_code, features
+from gpu_tools.formats.tables import Location
 from gpu_tools.model.exon_set import EXON_TYPES, ExonSet
+
+# GENSCAN 1.0 reports: predicted and suboptimal exons.
+
 
 _SIGNALS = ("Prom", "PlyA")  # feature types that are no exons
 _TITLE = "GENSCAN "
@@ -109,23 +113,12 @@ def parse_genscan(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) -> 
     """Return the exons of all reports in a file, predicted before suboptimal ones, by sequence.
 
     A sequence without any exon has an empty set. If no sequence has an exon, the result is empty.
-
-    Raises
-    ------
-    InputError
-        For a line that has no meaning in its section, and for a report that is cut short.
     """
     return _read(path, lines).exons.sets()
 
 
 def parse_report(path: str | os.PathLike, lines: Iterable[tuple[int, str]], length: int) -> ExonSet:
-    """Return the exons of a report on one sequence of a known length, whatever its name.
-
-    Raises
-    ------
-    InputError
-        As `parse_genscan`, and for a report on another number of sequences or bases.
-    """
+    """Return the exons of a report on one sequence of a known length, whatever its name."""
     reader = _read(path, lines)
     if reader.n_sequences != 1 or reader.length != length:
         raise InputError(
@@ -242,3 +235,44 @@ def _frame(exon_type: str, strand: str, low: int, high: int) -> int:
         return 0
     codons_end_high = (exon_type == "Term") == (strand == "+")
     return high % 3 if codons_end_high else (low + 2) % 3
+
+
+# Exons that AUGUSTUS prints, with the posterior probabilities of its sampling.
+
+
+TYPES = {"initial": "Init", "internal": "Intr", "terminal": "Term", "single": "Sngl"}
+"""Exon types by the names that AUGUSTUS gives them under ``--exonnames=on``."""
+_OTHER_FEATURES = ("gene", "transcript")
+
+
+def parse_augustus(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) -> ExonSet:
+    """Return the exons of the one sequence that AUGUSTUS was run on.
+
+    AUGUSTUS prints an exon in every transcript that has it, each time with the same probability;
+    here it is returned once. The probabilities of its reading frames, which exclude each other,
+    are added. Exons are sorted by strand (+ first), start, end and type; scores are 0.
+    """
+    by_frame = {}
+    for feature in features(path, lines):
+        by_frame |= _exon(feature)
+    totals = defaultdict(float)
+    for (*exon, _), probability in by_frame.items():
+        totals[tuple(exon)] += probability
+    collector = ExonCollector()
+    for reverse, start, end, code in sorted(totals):
+        total = min(round(totals[reverse, start, end, code], 6), 1.0)
+        collector.add("", (start, end), reverse, 0.0, code, total)
+    return collector.sets().get("", ExonSet.empty())
+
+
+def _exon(feature: Feature) -> dict[tuple, float]:
+    """Return the probability of an exon by strand, interval, type and frame; {} for no exon."""
+    location = feature.location
+    if feature.type in _OTHER_FEATURES:
+        return {}
+    if feature.type not in TYPES:
+        raise location.error(f"unknown feature {feature.type!r}", ", ".join(TYPES))
+    if feature.score == ".":
+        raise location.error("an exon without a probability", "0 to 1, from sampling")
+    exon = (location.strand(feature.strand), *feature.interval, exon_type_code(TYPES[feature.type]))
+    return {(*exon, feature.phase): location.probability(feature.score)}

@@ -1,4 +1,4 @@
-"""Tracks: a number for each position of one or more sequences, from bigWig or bedGraph files."""
+"""Numbers from files: values and matrices in .npy or tables, tracks in bigWig and bedGraph."""
 
 from __future__ import annotations
 
@@ -11,11 +11,65 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
+from gpu_tools.formats.bigwig import BrokenTrackError, read_track, tracks_of
 from gpu_tools.formats.compression import without_compression
-from gpu_tools.formats.fields import bed_fields
 from gpu_tools.formats.files import read_lines
-from gpu_tools.formats.values.bigwig import BrokenTrackError, read_track, tracks_of
-from gpu_tools.hardware.memory import check_memory
+from gpu_tools.formats.tables import Location, bed_fields, fields_of
+from gpu_tools.hardware.own_files import check_memory
+
+# Numbers from files: sequences of values and matrices, in .npy or in tables without a header.
+
+
+BINARY_SUFFIX = ".npy"
+
+
+def read_values(path: str | os.PathLike) -> NDArray:
+    """Read a sequence of numbers."""
+    if str(path).endswith(BINARY_SUFFIX):
+        return _map(path, 1, "one dimension")
+    matrix = read_matrix(path)
+    if matrix.shape[1] != 1:
+        raise InputError(f"{matrix.shape[1]} columns", path=path, line=1, expected="one number")
+    return matrix[:, 0]
+
+
+def read_matrix(path: str | os.PathLike) -> NDArray:
+    """Read a matrix of numbers as `read_values` does; a text has tabs between columns."""
+    if str(path).endswith(BINARY_SUFFIX):
+        return _map(path, 2, "two dimensions")
+    rows: list[list[float | int]] = []
+    for line, text in read_lines(path):
+        if not text.strip():
+            continue
+        fields, location = fields_of(text, len(rows[0]) if rows else 1), Location(path, line)
+        if rows and len(fields) != len(rows[0]):
+            raise location.error(
+                f"row {len(rows) + 1} has {len(fields)} columns", f"{len(rows[0])} as in row 1"
+            )
+        where = f"row {len(rows) + 1}, column"
+        rows.append(
+            [location.whole_or_number(word, f"{where} {k}:") for k, word in enumerate(fields, 1)]
+        )
+    if not rows:
+        raise InputError("no numbers", path=path, expected="at least one number")
+    whole = all(isinstance(value, int) for row in rows for value in row)
+    return np.array(rows, dtype=np.int64 if whole else np.float64)
+
+
+def _map(path: str | os.PathLike, dimensions: int, expected: str) -> NDArray:
+    try:
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except OSError as error:
+        raise InputError(f"cannot be read ({error.strerror or error})", path=path) from None
+    except Exception:  # numpy parses the header as Python and raises many kinds of errors
+        raise InputError("not an array of numbers", path=path, expected="a .npy file") from None
+    if array.ndim != dimensions:
+        raise InputError(f"{array.ndim} dimensions", path=path, expected=expected)
+    return array
+
+
+# Tracks: a number for each position of one or more sequences, from bigWig or bedGraph files.
+
 
 _LONGEST = 2**32
 """Positions of a sequence; bigWig holds no more."""
@@ -29,27 +83,7 @@ def is_track(path: str | os.PathLike) -> bool:
 
 
 def read_tracks(path: str | os.PathLike) -> Iterator[tuple[str, NDArray]]:
-    """Yield the tracks of a file, one a sequence.
-
-    Parameters
-    ----------
-    path : str or PathLike
-        bigWig (``.bw``, ``.bigWig``; needs the package pyBigWig), or bedGraph (``.bedGraph``,
-        ``.bdg``, ``.bg``), plain or compressed.
-
-    Yields
-    ------
-    (str, ndarray of shape (n,))
-        Name and values; 0 where the file has none. Of bigWig float32, in the order of its header.
-        Of bedGraph int64, or float64 if a number is not an integer; a sequence ends with its last
-        interval.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read or has no data, a line is bad, intervals overlap, or pyBigWig is
-        not installed.
-    """
+    """Yield the tracks of a file, one a sequence."""
     return _read_bigwig(path) if _is_bigwig(path) else _read_bedgraph(path)
 
 

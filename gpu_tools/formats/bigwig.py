@@ -26,13 +26,7 @@ class BrokenTrackError(Exception):
 
 
 def tracks_of(path: str | os.PathLike) -> Iterator[tuple[str, int, BinaryIO]]:
-    """Yield name, length and a stream of the values of each track; the stream is to be read.
-
-    Raises
-    ------
-    BrokenTrackError
-        If the file is no bigWig file, or broken.
-    """
+    """Yield name, length and a stream of the values of each track; the stream is to be read."""
     search = os.pathsep.join([str(_PACKAGES), *filter(None, [os.environ.get("PYTHONPATH")])])
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", __name__, str(path)], stdin=subprocess.DEVNULL,
@@ -53,13 +47,7 @@ def tracks_of(path: str | os.PathLike) -> Iterator[tuple[str, int, BinaryIO]]:
 
 
 def read_track(length: int, stream: BinaryIO) -> NDArray[np.float32]:
-    """Return the values of one track from the stream that `tracks_of` gives with it.
-
-    Raises
-    ------
-    BrokenTrackError
-        If the file cannot be read to the track's end.
-    """
+    """Return the values of one track from the stream that `tracks_of` gives with it."""
     values = np.empty(length, np.float32)
     if stream.readinto(memoryview(values).cast("B")) != values.nbytes:
         raise BrokenTrackError("broken bigWig (it cannot be read)")

@@ -1,1 +1,0 @@
-"""Numbers: arrays, matrices, scales and tracks."""
