@@ -28,11 +28,6 @@ Tile = tuple[int, int]
 _BEHIND = 2**31 - 1
 """Row and column behind all others."""
 _UNKNOWN, _NOTHING, _TOO_WIDE = -1, -1, -2
-_PART = 16
-"""Side of the parts of a tile that a tile's first window bounds separately.
-
-Smaller parts make the search for the path shorter, and the window longer.
-"""
 
 
 def tile_side(rows: int, columns: int, most: int, smallest: int = USUAL_SIZES.smallest_tile) -> int:
@@ -162,7 +157,7 @@ class Tiles:
         first = max(first[0] - 1, 0), max(first[1] - 1, 0)
         inputs, corners = self.corridor_inputs, (first, (down, across))
         for costs in self.costs:
-            if len(_lower(self.problem, self.highest, corners, self.side, inputs, costs)):
+            if _lower(self.problem, self.highest, corners, inputs, costs):
                 break
 
     def _tile_of(self, row: int, column: int) -> Tile:
@@ -227,14 +222,8 @@ def _settle(problem, highest, paths, tile, margin, inputs, costs):
     while True:
         first = max(tile[0] - before, 0), max(tile[1] - before, 0)
         last = min(tile[0] + 1, upper.shape[0] - 1), min(tile[1] + 1, upper.shape[1] - 1)
-        if shortest < before:
-            part = min(side, _PART) if before == margin else side
-            bounds = _lower(problem, highest, (first, last), part, inputs, costs)
-            if not len(bounds):
-                return False, corridors.no_path()
-            if upper[tile] == score and part < side:
-                corner = first[0] * side, first[1] * side
-                ends = _narrowed(ends, bounds, corner, part, score)
+        if shortest < before and not _lower(problem, highest, (first, last), inputs, costs):
+            return False, corridors.no_path()
         if upper[tile] < score:
             return True, corridors.no_path()
         if before == margin:
@@ -250,55 +239,24 @@ def _settle(problem, highest, paths, tile, margin, inputs, costs):
         before *= 2
 
 
-@njit(nogil=True)
-def _narrowed(ends, bounds, corner, part, score):
-    """Return the smallest rectangle with all parts of `ends` whose bounds reach a score.
-
-    `bounds` are of the parts of the window that begins at `corner`; at least one reaches it.
-    """
-    top, bottom, left, right = ends.bottom, ends.top, ends.right, ends.left
-    for row in range(ends.top, ends.bottom, part):
-        for column in range(ends.left, ends.right, part):
-            if bounds[(row - corner[0]) // part, (column - corner[1]) // part] >= score:
-                top, left = min(top, row), min(left, column)
-                bottom, right = max(bottom, row + part), max(right, column + part)
-    return Rectangle(top, min(bottom, ends.bottom), left, min(right, ends.right))
-
-
 @njit(cache=True, nogil=True)
-def _lower(problem, highest, corners, part, inputs, costs):
-    """Lower the bounds of tiles from the first to the last corner; return those of their parts.
-
-    `part` is the side of a part, a power of two. The result is empty if the costs are too narrow.
-    """
+def _lower(problem, highest, corners, inputs, costs):
+    """Lower the bounds of tiles between two corners; return whether the costs are wide enough."""
     side, upper, (first, last) = 1 << inputs.shift, inputs.upper, corners
     bottom = min((last[0] + 1) * side, len(problem.query))
     right = min((last[1] + 1) * side, len(problem.subject))
     window = Rectangle(first[0] * side, bottom, first[1] * side, right)
     forbidden = inputs.forbidden_rows, inputs.forbidden_columns
-    border = _border(upper, inputs.shift, first, window)
-    counter = np.zeros(1, np.int64)
+    border, counter = _border(upper, inputs.shift, first, window), np.zeros(1, np.int64)
     bounds = score_pass.bounds_of_window(
-        problem, window, part, border, forbidden, ALL, costs, counter
+        problem, window, side, border, forbidden, ALL, costs, counter
     )
-    if len(bounds):
-        _lower_to(upper, highest, corners, bounds, side // part)
-    return bounds
-
-
-@njit(nogil=True)
-def _lower_to(upper, highest, corners, bounds, parts):
-    """Lower the bounds of tiles, of `parts` by `parts` each, to the largest one of their parts."""
-    first, last = corners
-    most = np.zeros((last[0] - first[0] + 1, last[1] - first[1] + 1), np.int32)
     for i in range(len(bounds)):
-        for j in range(bounds.shape[1]):
-            most[i // parts, j // parts] = max(most[i // parts, j // parts], bounds[i, j])
-    for i in range(len(most)):
         row = upper[first[0] + i]
-        for j in range(most.shape[1]):
-            row[first[1] + j] = min(row[first[1] + j], most[i, j])
+        for j in range(bounds.shape[1]):
+            row[first[1] + j] = min(row[first[1] + j], bounds[i, j])
         highest[first[0] + i] = largest_of(row)
+    return len(bounds) > 0
 
 
 @njit(nogil=True)
