@@ -34,8 +34,12 @@ from gpu_tools.model.significance import (
     setting_of,
 )
 from gpu_tools.sites.model import shipped_sites
-from gpu_tools.sites.proteins.api import ProteinCase, protein_align, protein_tables_of
-from gpu_tools.sites.proteins.sites import protein_sites
+from gpu_tools.sites.proteins.api import (
+    ProteinCase,
+    protein_align,
+    protein_sites,
+    protein_tables_of,
+)
 from tests.oracles.credibility import agreement, coverage, repetition
 
 
