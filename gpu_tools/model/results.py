@@ -53,20 +53,11 @@ class _ColumnCounts:
 
 
 class Runs(NamedTuple):
-    """The runs of a CIGAR before they are objects: there may be thousands of alignments.
+    """The runs of a CIGAR before they are objects: there may be thousands of alignments."""
 
-    Attributes
-    ----------
-    letters : str
-        The operation of each run.
-    lengths : ndarray of int64, shape (n,)
-    columns : dict of str to int
-        The sum of each operation's lengths.
-    """
-
-    letters: str
-    lengths: NDArray[np.int64]
-    columns: Mapping[str, int]
+    letters: str  # the operation of each run
+    lengths: NDArray[np.int64]  # shape (n,)
+    columns: Mapping[str, int]  # the sum of each operation's lengths
 
     @property
     def cigar(self) -> tuple[CigarOperation, ...]:

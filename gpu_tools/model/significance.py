@@ -124,30 +124,20 @@ def _law(mean: float, deviation: float, margin: float = 1.0) -> Gumbel:
 
 
 class Circumstances(NamedTuple):
-    """What the law of a case's best score depends on.
+    """What the law of a case's best score depends on."""
 
-    Attributes
-    ----------
-    lengths : ndarray of float64, shape (n,)
-        Symbols of the target.
-    spaces : ndarray of float64, shape (n,)
-        Size of what is searched: in site mode nucleotides of the strands tried, in list mode
-        distinct candidates of both strands.
-    agreements : ndarray of float64, shape (n,)
-        Chance that a nucleotide of the target equals one of the base, or a residue the amino acid
-        of three of them, by their frequencies.
-    repetitions : ndarray of float64, shape (n,), optional
-        Chance that two codons of the target have equal nucleotides at the same place; 1/4 for
-        random ones. Models with a `RepetitionShift` need them.
-    copies : ndarray of float64, shape (n,), optional
-        Logarithms of the number of copies of the whole target that chance makes in the base, by
-        the frequencies of its symbols; residues of proteins may be similar ones.
-    """
-
-    lengths: NDArray[np.float64]
+    lengths: NDArray[np.float64]  # shape (n,): symbols of the target
+    # shape (n,): size of what is searched: in site mode nucleotides of the strands tried, in
+    # list mode distinct candidates of both strands
     spaces: NDArray[np.float64]
+    # shape (n,): chance that a nucleotide of the target equals one of the base, or a residue
+    # the amino acid of three of them, by their frequencies
     agreements: NDArray[np.float64]
+    # shape (n,): chance that two codons of the target have equal nucleotides at the same
+    # place; 1/4 for random ones. Models with a `RepetitionShift` need them.
     repetitions: NDArray[np.float64] | None = None
+    # shape (n,): logarithms of the number of copies of the whole target that chance makes in
+    # the base, by the frequencies of its symbols; residues of proteins may be similar ones
     copies: NDArray[np.float64] | None = None
 
     def least_evalues(self) -> list[float]:
@@ -158,21 +148,11 @@ class Circumstances(NamedTuple):
 
 
 class RepetitionShift(NamedTuple):
-    """How locations depend on the repetition of the target's codons, in scales.
+    """How locations depend on the repetition of the target's codons, in scales."""
 
-    Parameters
-    ----------
-    usual : float
-        The repetition that shifts nothing.
-    slope : float
-        Scales for a repetition that is higher by 1.
-    least : float
-        The smallest shift, a negative number of scales.
-    """
-
-    usual: float
-    slope: float
-    least: float
+    usual: float  # the repetition that shifts nothing
+    slope: float  # scales for a repetition that is higher by 1
+    least: float  # the smallest shift, a negative number of scales
 
     def of(self, repetitions: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the shifts of locations, in scales."""
@@ -448,13 +428,7 @@ def least_evalues(cases: Iterable[Question]) -> list[float]:
 
 
 class Composition(NamedTuple):
-    """How long a genome is, and how many A, C, G and T it has; those of parts add up.
-
-    Attributes
-    ----------
-    length : int
-    counts : tuple of int
-    """
+    """How long a genome is, and how many A, C, G and T it has; those of parts add up."""
 
     length: int = 0
     counts: tuple[int, ...] = (0,) * _N_NUCLEOTIDES
