@@ -1,4 +1,4 @@
-"""Annotated coding sequences, the truth that models are trained on."""
+"""Annotated coding sequences, and strands in reading direction that models are trained on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class CodingSegment:
 
     start: int  # 0-based half-open interval on the forward strand
     end: int
-    phase: int  # bases to skip, in reading direction, to the first whole codon: 0, 1 or 2
+    phase: int  # nucleotides to skip, in reading direction, to the first whole codon: 0, 1 or 2
     # whether the annotation cuts the segment short, so that its outer edge is no exon's end
     partial: bool = False
 
@@ -42,9 +42,6 @@ class AnnotatedSequence:
 
     sequence: Sequence
     coding: tuple[CodingSequence, ...]
-
-
-# Annotated strands in reading direction, as models are estimated from them.
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
-"""Loci: parts of records, and the way between their coordinates and the record's.
+"""Loci: parts of records, and windows of a genome in which a target may have a gene.
 
-This module alone knows how a sequence says which part of a record it is, and moves positions.
+This module alone knows how a header names the part of a record that a sequence is, and moves
+positions between the coordinates of a locus and of its record.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class Locus(NamedTuple):
 
     @classmethod
     def of(cls, sequence: Sequence) -> Locus:
-        """Return which part of which record a sequence is, see `of_header`."""
+        """Return the part of a record that a sequence is, see `of_header`."""
         return cls.of_header(sequence.name, sequence.description, len(sequence))
 
     @classmethod
@@ -256,9 +257,6 @@ def _record_length(record: str, known: set[int], last_end: int) -> int:
             record, last_end,
         )  # fmt: skip
     return known.pop() if known else last_end
-
-
-# Windows of a genome in which a target may have a gene.
 
 
 class SeedHit(NamedTuple):
