@@ -49,15 +49,9 @@ _CODON = 3
 
 
 class LooseEnd(NamedTuple):
-    """An end of a target, up to the first stretch that chance does not align.
+    """An end of a target, up to the first stretch that chance does not align."""
 
-    Attributes
-    ----------
-    points : float
-        By how much its score is below what the rest of the target has for as many residues.
-    residues : int
-    """
-
+    # by how much its score is below what the rest of the target has for as many residues
     points: float
     residues: int
 

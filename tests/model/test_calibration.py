@@ -174,6 +174,19 @@ def test_copies_that_chance_makes_of_a_target(letters, kind):
     assert np.exp(with_unknown) == pytest.approx(2000 * chance)
 
 
+@pytest.mark.parametrize(
+    ("kind", "letters", "base", "least"),
+    [
+        (Sequence, "ACCA", "AATT" * 250, 0.0),  # the base has no C
+        (ProteinSequence, "MG", "AATT" * 250, 0.0),  # nor a codon of G
+        (Sequence, "ACCA", "N" * 1000, 1.0),  # or it is not known what it has
+    ],
+)
+def test_a_base_without_a_symbol_has_no_copy_of_it(kind, letters, base, least):
+    case = Case(Sequence.from_text("b", base), kind.from_text("t", letters), ExonSet.empty())
+    assert circumstances_of([case]).least_evalues() == [pytest.approx(least)]
+
+
 @pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize("residues", [1, 3, 5])
 def test_short_random_proteins_are_not_credible(seed, residues):
