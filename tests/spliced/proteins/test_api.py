@@ -161,7 +161,7 @@ def listed(*, stop=True, phases=(0, 2), strand="+"):
     if strand == "-":
         text = of_strand(text, "-")
         intervals = [(len(text) - e, len(text) - s) for s, e in intervals]
-    exons = ExonSet.from_intervals(intervals, sweep)
+    exons = ExonSet.from_intervals(intervals, strand)
     return text, replace(exons, phases=np.array(phases, np.int8)), intervals
 
 
@@ -186,7 +186,7 @@ def test_a_first_candidate_that_spells_a_start_codon_with_its_intron_has_none(st
     if strand == "-":
         text = of_strand(text, "-")
         intervals = [(len(text) - e, len(text) - s) for s, e in intervals]
-    exons = ExonSet.from_intervals(intervals, sweep)
+    exons = ExonSet.from_intervals(intervals, strand)
     result = align(text, "I" + PROTEIN[1:15], exons, SCORING)
     assert list(result.chain) == intervals
     assert (result.translation[0], result.start_codon) == ("I", False)
