@@ -31,7 +31,7 @@ from gpu_tools.formats.sequences.locus import (
     read_records,
     record_lengths,
 )
-from gpu_tools.formats.sources.source import parse_source
+from gpu_tools.formats.sources.fetch import parse_source
 from gpu_tools.formats.tables import read_table
 from gpu_tools.model.json_model import parse_json
 from gpu_tools.model.locus import Loci, Locus
