@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError, OutputError
 from gpu_tools.formats import files
-from gpu_tools.formats.compression import compression_of
-from gpu_tools.formats.names import is_gzip_name
 from gpu_tools.formats.odd import OddItems
 from gpu_tools.hardware.own_files import check_memory
 from gpu_tools.hardware.threads import prefetch
@@ -36,8 +34,8 @@ _PREFETCHED_PARTS = 32
 _LINE_LENGTH = 60
 _BLANKS = b"\r\n\t\v\f "
 """Line ends, and what may stand between groups of symbols."""
-_DIGITS = b"0123456789"
-_BEFORE_SYMBOLS, _LONGEST_POSITION = _BLANKS + _DIGITS, 80
+_POSITION_SYMBOLS = b"0123456789"
+_BEFORE_SYMBOLS, _LONGEST_POSITION = _BLANKS + _POSITION_SYMBOLS, 80
 _NUMBERED = re.compile(rb"\s*[0-9]+[ \t]")
 """The beginning of a record whose lines begin with positions, as in GenBank."""
 Encode = Callable[[bytes], NDArray[np.uint8]]
@@ -124,7 +122,7 @@ def stream_bytes(path: str | os.PathLike, size: int = PART_BYTES) -> Iterator[Se
 
 def write_fasta(path: str | os.PathLike, sequences: Iterable[Sequence]) -> None:
     """Write sequences in lines of 60 symbols; the file appears only when complete."""
-    if is_gzip_name(path) and not files.is_stream(path):
+    if files.is_gzip_name(path) and not files.is_stream(path):
         _write_bgzip(path, sequences)
     else:
         with files.open_output(path) as stream:
@@ -287,7 +285,7 @@ def _fasta_parts(path, stream: BinaryIO, size: int) -> Iterator[RecordPart]:
             if found:
                 yield RecordPart(*header, first, found)
             numbered = bool(_NUMBERED.match(text)) if numbered is None else numbered
-            first, found = line, text.translate(None, _DIGITS) if numbered else text
+            first, found = line, text.translate(None, _POSITION_SYMBOLS) if numbered else text
         elif text.strip():
             raise InputError(
                 "text before the first record", path=path,
@@ -381,7 +379,7 @@ def _named_file(path, stream: BinaryIO) -> Iterator[str]:
     """Give a file that pysam can open by its name: what it cannot read is copied into one."""
     if str(path) != files.STANDARD_STREAM and Path(path).is_file():
         with open(path, "rb") as file:
-            opens = compression_of(file) in ("none", "gzip", "bgzip")
+            opens = files.compression_of(file) in ("none", "gzip", "bgzip")
         if opens:
             yield str(path)
             return

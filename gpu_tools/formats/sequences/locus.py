@@ -1,10 +1,10 @@
 """Parts of FASTA files: loci, regions and single records, by an index where the file can have one.
 
 pysam makes the index (``.fai``, for bgzip also ``.gzi``); files whose lines end in CR LF have none.
-The symbols are not read by pysam, which trusts an index: one that a copy of a folder put beside another file, or of lines with
-blanks, would give other symbols without an error. Here the record's header, its end and the lines
-that are read are compared with the index; one that is older than its file, or does not fit it, is
-made anew, and a file that cannot have an index is read through.
+pysam does not read the symbols, because it trusts an index: one that lay beside another file, or
+that is of lines with blanks, gives other symbols without an error. Here the record's header, its
+end and the lines that are read are compared with the index. One that is older than its file, or
+does not fit it, is made anew; a file that cannot have an index is read through.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ import pysam
 from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError, OutputError, did_you_mean
-from gpu_tools.formats.compression import compression_of
 from gpu_tools.formats.files import (
     STANDARD_STREAM,
+    compression_of,
     open_binary,
     quiet_htslib,
     replaced_when_complete,

@@ -310,7 +310,7 @@ def partial_file(output: str | os.PathLike) -> Iterator[PartialFile]:
         handle, path = (None, None) if shared else new_file(beside, ".part")
     except OSError as error:
         raise OutputError(f"{output}: cannot be written ({error.strerror})") from None
-    part = shared or PartialFile(path, open(handle, "r+b"))
+    part = shared or PartialFile(path, os.fdopen(handle, "r+b"))
     with part.stream:
         try:
             yield part
