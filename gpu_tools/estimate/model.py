@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu.simd import VECTOR_BYTES
 from gpu_tools.model.scoring import GENE_SCORING, SplicedScoring
-from gpu_tools.sites.cpu.schedule import COLUMNS_PER_STRIP
+from gpu_tools.sites.cpu.sweep import COLUMNS_PER_STRIP
 from gpu_tools.spliced.case import Case, check_cases
 from gpu_tools.spliced.cpu.schedule import SIZES
 from gpu_tools.spliced.exon_graph import Extent, bound_cells

@@ -18,8 +18,7 @@ from gpu_tools.model.locus import Locus
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import Sequence, reverse_complement
-from gpu_tools.sites.cpu.schedule import align_on_cpu
-from gpu_tools.sites.cpu.sweep import trace
+from gpu_tools.sites.cpu.sweep import align_on_cpu, trace
 from gpu_tools.sites.model import GeneSites
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.bounds import device_for
@@ -81,8 +80,8 @@ class SiteCase:
             return True
         table = self.tables.get(found.strand)
         return all(
-            entry - exit <= table.surely_short or table.admits(exit, entry)
-            for exit, entry in self.introns_of(found)
+            acceptor - donor <= table.surely_short or table.admits(donor, acceptor)
+            for donor, acceptor in self.introns_of(found)
         )
 
     def introns_of(self, found: SplicedAlignment) -> list[tuple[int, int]]:

@@ -16,35 +16,22 @@ from gpu_tools.splicing.recurrence import empty_chain
 
 @dataclass(frozen=True)
 class Limits:
-    """Where the cells of a sweep lie.
+    """Where the cells of a sweep lie."""
 
-    Attributes
-    ----------
-    floor : int
-        Cells are raised to it. A path from a cell at the floor ends below a chain that exists,
-        whatever it gains, so that no best chain comes through one.
-    least : int
-        No best chain has less, as S'.
-    bounds : Bounds
-        No cell and no intermediate value leaves them.
-    """
-
+    # Cells are raised to the floor. A path from a cell at the floor ends below a chain that exists,
+    # whatever it gains, so that no best chain comes through one.
     floor: int
-    least: int
-    bounds: Bounds
+    least: int  # no best chain has less, as S'
+    bounds: Bounds  # no cell and no intermediate value leaves them
 
 
 class TableLimits(NamedTuple):
-    """What the limits of a table's sweeps have in common, whatever the target.
+    """What the limits of a table's sweeps have in common, whatever the target."""
 
-    The best sum of sites of a part of a chain, the least that a best chain has, as S', the largest
-    step that sites make, and the table's length.
-    """
-
-    best_sites: int
-    least: int
-    step: int
-    length: int
+    best_sites: int  # the best sum of sites of a part of a chain
+    least: int  # the least that a best chain has, as S'
+    step: int  # the largest step that sites make
+    length: int  # nucleotides
 
 
 def table_limits(table: SiteTable, gap: int, codes) -> TableLimits:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +11,6 @@ from gpu_tools.hardware.compiled import njit
 from gpu_tools.sites.table import IntronClass, SiteTable, once_a_table
 
 # Operations on rows of cells, of which site mode on a GPU and rising penalties are made.
-
 
 RAISE, PUT, BEGIN, CLEAR, FINAL, ADVANCE, LOWER = range(7)
 """Operations (kind, to, source, bonus). `RAISE` raises row `to` to row `source` plus the bonus;
@@ -31,14 +29,13 @@ def emit(operations, n, kind, to, source, bonus):
     return n + 1
 
 
-# Intron classes as the arrays that compiled loops read; all tables of a model share them.
-
+# Intron classes as the arrays that compiled loops read.
 
 KIND, LENGTH, PENALTY, ORIGIN, STEP, MOST_STEPS, N_LINES, LINES = range(8)
 """Of a row of an intron class: its fields, see `IntronClass`; without a longest intron its step is
 0. Last are its lines, extra and every of each.
 """
-_MODELS = 64
+_LARGEST = np.int64(2**62)
 
 
 class ClassArrays(NamedTuple):
@@ -53,25 +50,10 @@ class ClassArrays(NamedTuple):
 
 @once_a_table
 def class_arrays(table: SiteTable) -> ClassArrays:
-    """Return the arrays of a table's intron classes; nobody may change them."""
-    introns = table.introns
-    origin = introns[0].origin if introns else 0
-    # base sequences differ in their origins alone
-    made = _at_origin_0(tuple([
-        i._replace(origin=0, rising=tuple(map(tuple, i.rising))) for i in introns
-    ]))  # fmt: skip
-    if origin == 0:
-        return made
-    rows = made.rows.copy()
-    rows[:, ORIGIN] = origin
-    return made._replace(rising=made.rising._replace(origin=origin), rows=rows)
-
-
-@lru_cache(_MODELS)
-def _at_origin_0(introns: tuple[IntronClass, ...]) -> ClassArrays:
-    rows = _rows_of(introns)
+    """Return the arrays of a table's intron classes, read only."""
+    rows = _rows_of(table.introns)
     columns = (rows[:, column].copy() for column in (KIND, LENGTH, PENALTY))
-    return ClassArrays(*columns, rising_of(introns), rows)
+    return ClassArrays(*columns, rising_of(table.introns), rows)
 
 
 def _rows_of(introns: tuple[IntronClass, ...]) -> NDArray[np.int64]:
@@ -84,6 +66,35 @@ def _rows_of(introns: tuple[IntronClass, ...]) -> NDArray[np.int64]:
         numbers = [*each[:3], each.origin, *steps, len(each.rising), *lines]
         row[: len(numbers)] = numbers
     return rows
+
+
+@njit(nogil=True, error_model="numpy")
+def penalty_of(introns, k, end, start):
+    """Return the penalty of an intron of class `k`, which is long enough; `introns` are rows."""
+    first, last = end + introns[k, LENGTH] + introns[k, ORIGIN], start + introns[k, ORIGIN]
+    least = _LARGEST if introns[k, N_LINES] > 0 else 0
+    for line in range(introns[k, N_LINES]):
+        extra, every = introns[k, LINES + 2 * line], introns[k, LINES + 2 * line + 1]
+        if extra >= least:  # so do all lines behind; and LLVM makes no vectors, which take long
+            break
+        least = min(least, extra + last // every - first // every)
+    return introns[k, PENALTY] + least
+
+
+@njit(nogil=True, error_model="numpy")
+def joins(introns, kind, surplus, end, start):
+    """Return whether an intron whose penalty is `surplus` joins two sites of a kind."""
+    for k in range(len(introns)):
+        first, step = end + introns[k, LENGTH], introns[k, STEP]
+        if introns[k, KIND] != kind or first > start:
+            continue
+        if step > 0:
+            first, last = first + introns[k, ORIGIN], start + introns[k, ORIGIN]
+            if last // step - first // step > introns[k, MOST_STEPS]:
+                continue
+        if surplus == penalty_of(introns, k, end, start):
+            return True
+    return False
 
 
 # Intron penalties that rise with the intron's length.
@@ -146,7 +157,7 @@ def most_operations(rising):
 
 @njit(error_model="numpy")
 def is_border(rising, k, boundary):
-    """Tell whether the penalty of class `k` rises at a boundary."""
+    """Return whether the penalty of class `k` rises at a boundary."""
     every = rising.near_every[k]
     return every > 0 and (boundary + rising.origin) % every == 0
 

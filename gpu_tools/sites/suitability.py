@@ -1,4 +1,7 @@
-"""Whether a site model suits what it is used on; what does not fit is told, not refused."""
+"""Warnings about site models that do not suit, and stand-ins for laws of scores that lack.
+
+A model that does not suit the sequences is reported, not refused.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,8 @@ from gpu_tools.sites.api import SiteCase
 from gpu_tools.sites.model import GeneSites, SitesPerKb, load_sites
 from gpu_tools.sites.proteins.api import protein_sites
 
+_log = logging.getLogger(__name__)
+
 LEAST_KB = 5.0
 """Known nucleotides, in kb, below which site counts say nothing."""
 LARGEST_RATIO = 1.5
@@ -28,6 +33,9 @@ NEAR_SHORTEST = 3
 LARGEST_SHARE, LEAST_INTRONS = 0.1, 5
 LEAST_POINTS = 4.0
 """Mean points of an intron's two sites below which a chain may be on the wrong strand."""
+_STANDS_IN = "vertebrate"
+"""The site model whose laws are taken for a model that has none."""
+_WORDS = {"pairs": "this matrix", "sites": "other weights of the site model"}
 
 
 def unusual_site_counts(model: GeneSites, cases: Iterable[SiteCase]) -> str | None:
@@ -82,12 +90,6 @@ def has_weak_sites(case: SiteCase, result: SplicedAlignment) -> bool:
 def _intron_lengths(result: SplicedAlignment) -> list[int]:
     exons = sorted(result.chain or ())
     return [following[0] - preceding[1] for preceding, following in pairwise(exons)]
-
-
-_log = logging.getLogger(__name__)
-_STANDS_IN = "vertebrate"
-"""The site model whose laws are taken for a model that has none."""
-_WORDS = {"pairs": "this matrix", "sites": "other weights of the site model"}
 
 
 def null_model_or_stand_in(

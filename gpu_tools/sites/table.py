@@ -7,11 +7,11 @@ exon at a *last* exit and the others at an *inner* one (a donor).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property, reduce, wraps
 from itertools import pairwise
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -20,9 +20,6 @@ from numpy.typing import NDArray
 from gpu_tools.errors import ScoringError
 from gpu_tools.model.scoring import LIMIT_INT32
 from gpu_tools.splicing.codons import FRAMES
-
-# Scores along a strand in little memory: one for most boundaries, and a list of the others.
-
 
 CLOSED = -(2**62)
 """Score where a chain may not enter or leave."""
@@ -79,12 +76,6 @@ class BoundaryScores:
         # keys of another type would have the whole array converted
         ends = np.array([low, high], dtype=self.boundaries.dtype)
         return slice(*np.searchsorted(self.boundaries, ends).tolist())
-
-    def open_between(self, low: int, high: int) -> NDArray[np.int64]:
-        """Return the open boundaries in [low, high)."""
-        if self.usual != CLOSED:
-            return np.arange(low, high)
-        return self.boundaries[self.listed(low, high)].astype(np.int64)
 
     def between(self, low: int, high: int, dtype=np.int64, closed: int = CLOSED) -> NDArray:
         """Return the scores of the boundaries in [low, high), `closed` where there is none."""
@@ -305,18 +296,18 @@ class SiteTable:
         return SiteTable(self.first, self.acceptors, self.donors, self.last, introns,
                          stops=self.stops)  # fmt: skip
 
-    def admits(self, exit: int, entry: int) -> bool:
+    def admits(self, donor: int, acceptor: int) -> bool:
         """Return whether an intron costs what it costs without a longest intron.
 
         The intron is one that some class admits if there is no longest one.
         """
-        kind = self.donors.kinds_between(exit, exit + 1)[0]
-        alike = kind == self.acceptors.kinds_between(entry, entry + 1)[0]
+        kind = self.donors.kinds_between(donor, donor + 1)[0]
+        alike = kind == self.acceptors.kinds_between(acceptor, acceptor + 1)[0]
         costs = {False: [], True: []}
         for intron in self.introns:
-            if alike and kind == intron.kind and exit + intron.min_length <= entry:
-                cost = int(intron.penalty_between(exit, entry))
-                costs[bool(intron.admits(exit, entry))].append(cost)
+            if alike and kind == intron.kind and donor + intron.min_length <= acceptor:
+                cost = int(intron.penalty_between(donor, acceptor))
+                costs[bool(intron.admits(donor, acceptor))].append(cost)
         return bool(costs[True]) and min(costs[True]) <= min(costs[False], default=2**62)
 
     @property
@@ -384,7 +375,7 @@ class SiteTable:
 
 
 def once_a_table(function: Callable[[SiteTable], Found]) -> Callable[[SiteTable], Found]:
-    """Decorate a function so that it is called once a table, however many targets ask."""
+    """Decorate a function of a table so that it is computed once and stored with the table."""
     found: WeakKeyDictionary[SiteTable, Found] = WeakKeyDictionary()
 
     @wraps(function)
@@ -395,6 +386,23 @@ def once_a_table(function: Callable[[SiteTable], Found]) -> Callable[[SiteTable]
         return known
 
     return of
+
+
+def made_once(
+    cases: Iterable, make: Callable, spread: Callable, is_wanted: Callable = lambda table: True
+) -> dict[int, Any]:
+    """Return what `make` returns for the nucleotides and the table of each strand, by `id(table)`.
+
+    Cases may share tables; `spread` maps a function over the different ones that are wanted.
+    """
+    first = {
+        id(table): (case, name)
+        for case in cases
+        for name, table in case.tables.items()
+        if is_wanted(table)
+    }
+    made = spread(lambda own: make(own[0].codes(own[1]), own[0].tables[own[1]]), first.values())
+    return dict(zip(first, made, strict=True))
 
 
 def are_lines(lines) -> bool:

@@ -1,4 +1,4 @@
-"""Training of site models from annotated sequences."""
+"""Training of site models from annotated sequences, and figures about what it saw."""
 
 from __future__ import annotations
 
@@ -23,9 +23,6 @@ from gpu_tools.sites.model import (
     sites_from_dict,
 )
 from gpu_tools.splicing.site_matrix import SiteModel, Window, site_matrix, site_scores
-
-# How many sites of a model there are in sequences.
-
 
 KB = 1000
 CHUNK = 1_000_000
@@ -59,7 +56,6 @@ def _count(codes: NDArray[np.uint8], sites: list[SiteModel]) -> int:
 
 # What the training of a site model saw, as figures that an annotator can judge.
 
-
 CENSUS_COLUMNS = ("quantity", "value", "share")
 QUANTILES = (0, 1, 5, 25, 50, 75, 95, 99, 100)
 FEW_INTRONS, MANY_UNUSUAL = 200, 0.05
@@ -68,30 +64,14 @@ _UNUSUAL = "other"
 
 
 class IntronCensus(NamedTuple):
-    """What a site model was trained on.
+    """What a site model was trained on."""
 
-    Attributes
-    ----------
-    n_annotated : int
-        Coding sequences of the annotation, those included that training left out.
-    n_coding : int
-        Coding sequences that training used.
-    n_genes : int
-        Groups of them that overlap on one strand.
-    n_introns : int
-        Introns of all coding sequences, those of several as often.
-    kinds : Counter
-        Distinct introns by the words at their ends: ``GT-AG``, ``GC-AG``, ``AT-AC``, ``other``.
-    lengths : ndarray of int64
-        Lengths of the distinct introns.
-    """
-
-    n_annotated: int
-    n_coding: int
-    n_genes: int
-    n_introns: int
-    kinds: Counter[str]
-    lengths: NDArray[np.int64]
+    n_annotated: int  # coding sequences of the annotation, also those that training left out
+    n_coding: int  # coding sequences that training used
+    n_genes: int  # groups of them that overlap on one strand
+    n_introns: int  # introns of all coding sequences, those of several as often
+    kinds: Counter[str]  # distinct introns by the words at their ends: `GT-AG`, ..., `other`
+    lengths: NDArray[np.int64]  # lengths of the distinct introns
 
     def warnings(self) -> Iterator[str]:
         """Yield what speaks against a model, one line each."""
@@ -210,49 +190,28 @@ MINOR_DONOR, MINOR_ACCEPTOR = "ATATCCTT", "CCAC"
 
 @dataclass(frozen=True)
 class SiteDesign:
-    """The choices that training does not estimate.
+    """The choices that training does not estimate."""
 
-    Attributes
-    ----------
-    acceptor, donor : Window
-        Columns and words of the sites.
-    site_weight : float
-        Pseudo-observations of the background in each column.
-    cutoff, acceptor_cutoff : float
-        Smallest score of a donor and of an acceptor in bits, so low that only hopeless ones are
-        spared. Of an acceptor's many columns true ones score as low as -12.3.
-    points_per_bit : float
-        Weight of the sites.
-    shortest, penalty : int
-        Least length of an intron, where few are seen, and the penalty of introns.
-    rising : tuple of (int, int)
-        How the penalty rises with the length, see `gpu_tools.sites.table.IntronClass`; distances
-        are powers of two, which can be halved.
-    rising_length : int
-        Upper quartile of the intron lengths that `rising` is for; where introns are shorter,
-        penalties rise faster.
-    most_doublings : int
-        How often the distances of `rising` are halved at most: each halving doubles the work.
-    anywhere : int
-        Points for beginning without a start codon, and for ending without a stop codon.
-    consensus_bits, other_bits : float
-        Score of a nucleotide that agrees with the consensus of the introns AT-AC, and of another.
-    consensus_cutoff : float
-        Smallest score of their sites: they are rare, and every boundary counts against them.
-    """
-
-    acceptor: Window = ACCEPTOR
+    acceptor: Window = ACCEPTOR  # columns and words of the sites
     donor: Window = DONOR
-    site_weight: float = 12.0
+    site_weight: float = 12.0  # pseudo-observations of the background in each column
+    # smallest scores of sites in bits, so low that only hopeless ones are spared: true acceptors,
+    # which have many columns, score as low as -12.3
     cutoff: float = -10.0
     acceptor_cutoff: float = -14.0
-    points_per_bit: float = 0.85
-    shortest: int = 30
+    points_per_bit: float = 0.85  # weight of the sites
+    shortest: int = 30  # least length of an intron, where few are seen
     penalty: int = 14
+    # how the penalty rises with the length, see `gpu_tools.sites.table.IntronClass`; distances are
+    # powers of two, which can be halved
     rising: tuple[tuple[int, int], ...] = ((0, 1024), (4, 8192), (8, 65536))
+    # upper quartile of the intron lengths that `rising` is for: penalties rise faster where introns
+    # are shorter. Each halving of the distances doubles the work
     rising_length: int = 700
     most_doublings: int = 2
-    anywhere: int = -8
+    anywhere: int = -8  # points for beginning without a start codon and ending without a stop codon
+    # introns AT-AC: score of a nucleotide that agrees with the consensus, and of another; smallest
+    # score of a site, as they are rare and every boundary counts against them
     consensus_bits: float = 1.5
     other_bits: float = -2.5
     consensus_cutoff: float = -1.0

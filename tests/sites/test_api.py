@@ -18,7 +18,6 @@ from gpu_tools import (
     spliced_align,
 )
 from gpu_tools.sites.api import SiteCase, site_align
-from gpu_tools.sites.cpu import schedule
 from gpu_tools.sites.cpu import sweep as cpu
 from gpu_tools.sites.model import load_sites
 from gpu_tools.sites.table import CLOSED, IntronClass, SiteTable
@@ -141,32 +140,52 @@ def test_introns_that_gain(penalty):
         model.with_penalty(-1000001)
 
 
+def check_by_enumeration(base, target, tables, scoring, coding=False):
+    """Compare score and strand with those of all chains; return the result."""
+    terms, expected = cases.oracle_scoring(scoring), {}
+    for strand, table in tables.items():
+        text = base if strand == "+" else oracles.reverse_complement(base)
+        sites = oracle_table(table) | ({"coding": True} if coding else {})
+        score = oracle_sites.best_score(text, target, sites, terms)
+        expected |= {} if score is None else {strand: score}
+    result = align(base, target, tables, scoring)
+    assert result.score == max(expected.values(), default=None)
+    if expected:
+        assert result.strand == max(sorted(expected), key=expected.get)
+        assert rescored(base, target, result, tables[result.strand], scoring) == result.score
+    return result
+
+
+def check_by_programme(base, target, table, scoring, threads=1):
+    """Compare the score with that of the recurrence over all exits; return the result."""
+    result = align(base, target, {"+": table}, scoring, threads)
+    terms = cases.oracle_scoring(scoring)
+    expected = oracle_sites.best_by_programme(base, target, oracle_table(table), terms)
+    assert result.score == expected
+    if expected is not None:
+        assert rescored(base, target, result, table, scoring) == expected
+    return result
+
+
+def random_strands(rng) -> str:
+    return ("+", "-", "+-")[int(rng.integers(3))]
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_small_cases_by_enumeration(seed, short_blocks):
     rng = np.random.default_rng(seed)
     base = cases.random_text(rng, int(rng.integers(1, 13)))
     target = random_target(rng, base, int(rng.integers(1, 9)))
     scoring = cases.random_scoring(rng)
-    tables = {s: random_table(rng, len(base)) for s in ("+", "-", "+-")[int(rng.integers(3))]}
+    tables = {s: random_table(rng, len(base)) for s in random_strands(rng)}
     if seed >= 40:  # introns that gain much
         tables = {s: with_gain(table, int(rng.integers(1, 500))) for s, table in tables.items()}
-    expected = {}
-    for strand, table in tables.items():
-        text = base if strand == "+" else oracles.reverse_complement(base)
-        terms = cases.oracle_scoring(scoring)
-        expected[strand] = oracle_sites.best_score(text, target, oracle_table(table), terms)
-    found = {strand: score for strand, score in expected.items() if score is not None}
-    result = align(base, target, tables, scoring)
-    assert result.score == max(found.values(), default=None)
-    if found:
-        assert result.strand == max(sorted(found), key=found.get)
-        table = tables[result.strand]
-        assert rescored(base, target, result, table, scoring) == result.score
+    check_by_enumeration(base, target, tables, scoring)
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_rising_penalties_of_longer_cases(seed, short_blocks):
-    """Introns cross many borders; the recurrence over all exits is the oracle."""
+    """Introns cross many borders."""
     rng = np.random.default_rng(seed)
     base = cases.random_text(rng, int(rng.integers(40, 90)))
     target, scoring = random_target(rng, base, int(rng.integers(5, 20))), cases.random_scoring(rng)
@@ -175,32 +194,24 @@ def test_rising_penalties_of_longer_cases(seed, short_blocks):
         IntronClass(k % 2, int(rng.integers(0, 8)), int(rng.integers(-2, 3)), lines[k])
         for k in range(3)
     )
-    table = random_table(rng, len(base), 0.4, introns)
-    result = align(base, target, {"+": table}, scoring)
-    terms = cases.oracle_scoring(scoring)
-    expected = oracle_sites.best_by_programme(base, target, oracle_table(table), terms)
-    assert result.score == expected
-    if expected is not None:
-        assert rescored(base, target, result, table, scoring) == expected
+    check_by_programme(base, target, random_table(rng, len(base), 0.4, introns), scoring)
 
 
-@pytest.mark.parametrize(
-    "lines", [((1, 4),), ((0, 0),), ((0, 4), (0, 8)), ((0, 4), (2, 6)), ((0, 8), (2, 4))]
-)
-def test_lines_along_which_no_penalty_can_rise_are_refused(lines):
-    with pytest.raises(ScoringError, match="wrong lines"):
-        random_table(np.random.default_rng(1), 9, introns=(IntronClass(0, 1, 1, lines),))
-
-
-def test_classes_have_one_origin():
-    table = random_table(np.random.default_rng(1), 9)
-    introns = (IntronClass(0, 1, 1, (), 3), IntronClass(0, 1, 1, (), 4))
-    with pytest.raises(ScoringError, match="different origins"):
-        changed(table, introns=introns)
+def test_a_table_may_have_no_introns():
+    scores = [np.full(5, CLOSED) for _ in range(4)]
+    scores[0][0] = scores[3][4] = scores[1][2] = scores[2][1] = 1
+    result = check_by_enumeration("ACGT", "AGT", {"+": SiteTable(*scores, ())}, SplicedScoring())
+    assert result.chain == ((0, 4),)
 
 
 STOPS = np.zeros((5, 5, 5), dtype=bool)
 STOPS[3, [0, 0, 2], [0, 2, 0]] = True
+
+
+def random_coding_text(rng, least: int) -> str:
+    """Return some nucleotides, rich in stop codons."""
+    letters = rng.choice(list("AGTTN"), int(rng.integers(least, 19)), p=[0.3, 0.2, 0.2, 0.27, 0.03])
+    return "".join(letters)
 
 
 def coding_table(rng, length) -> SiteTable:
@@ -211,37 +222,21 @@ def coding_table(rng, length) -> SiteTable:
     return changed(table, stops=STOPS, entry_kind=same, exit_kind=same)
 
 
-def check_coding(rng, base, target, scoring):
-    tables = {s: coding_table(rng, len(base)) for s in ("+", "-", "+-")[int(rng.integers(3))]}
-    expected = {}
-    for strand, table in tables.items():
-        text = base if strand == "+" else oracles.reverse_complement(base)
-        sites = oracle_table(table) | {"coding": True}
-        score = oracle_sites.best_score(text, target, sites, cases.oracle_scoring(scoring))
-        expected |= {} if score is None else {strand: score}
-    result = align(base, target, tables, scoring)
-    assert result.score == max(expected.values(), default=None)
-    if not expected:
-        return False
-    assert result.strand == max(sorted(expected), key=expected.get)
-    text, m = base, len(base)
-    chain = result.chain
-    if result.strand == "-":
-        text, chain = oracles.reverse_complement(base), [(m - e, m - s) for s, e in chain]
-    assert oracle_sites.translates(text, chain)
-    assert rescored(base, target, result, tables[result.strand], scoring) == result.score
-    return len(chain) > 1
-
-
 @pytest.mark.parametrize("seed", range(8))
 def test_chains_that_translate_by_enumeration(seed, short_blocks):
     rng = np.random.default_rng(300 + seed)
     spliced = 0
     for _ in range(15):
-        letters = rng.choice(list("AGTTN"), int(rng.integers(8, 19)), p=[0.3, 0.2, 0.2, 0.27, 0.03])
-        base = "".join(letters)
+        base = random_coding_text(rng, 8)
         target = random_target(rng, base, int(rng.integers(1, 9)))
-        spliced += check_coding(rng, base, target, cases.random_scoring(rng))
+        scoring = cases.random_scoring(rng)
+        tables = {s: coding_table(rng, len(base)) for s in random_strands(rng)}
+        result = check_by_enumeration(base, target, tables, scoring, coding=True)
+        text, m, chain = base, len(base), result.chain
+        if result.strand == "-":
+            text, chain = oracles.reverse_complement(base), [(m - e, m - s) for s, e in chain]
+        assert not chain or oracle_sites.translates(text, chain)
+        spliced += result.n_chain > 1
     assert spliced > 1
 
 
@@ -286,7 +281,7 @@ def test_equals_the_list_of_all_admitted_intervals(seed, threads, monkeypatch):
     rng = np.random.default_rng(100 + seed)
     monkeypatch.setattr(cpu, "BLOCK_LENGTH", 1)
     monkeypatch.setattr(cpu, "ROWS_PER_BLOCK", int(rng.choice([1, 7, 1000])))
-    monkeypatch.setattr(schedule, "COLUMNS_PER_STRIP", 20)
+    monkeypatch.setattr(cpu, "COLUMNS_PER_STRIP", 20)
     base = cases.random_text(rng, int(rng.integers(20, 120)))
     target = random_target(rng, base, int(rng.integers(1, 90)))
     penalty = int(rng.integers(0, 6))
@@ -314,7 +309,7 @@ def test_larger_cases_by_programme(seed, monkeypatch):
     rng = np.random.default_rng(500 + seed)
     monkeypatch.setattr(cpu, "BLOCK_LENGTH", 1)
     monkeypatch.setattr(cpu, "ROWS_PER_BLOCK", int(rng.choice([5, 16])))
-    monkeypatch.setattr(schedule, "COLUMNS_PER_STRIP", 30)
+    monkeypatch.setattr(cpu, "COLUMNS_PER_STRIP", 30)
     factor = int(rng.choice([1, 2000]))
     base = cases.random_text(rng, int(rng.integers(60, 140)))
     target = random_target(rng, base, int(rng.integers(30, 100)))
@@ -328,11 +323,7 @@ def test_larger_cases_by_programme(seed, monkeypatch):
     table = SiteTable(*scaled, introns, table.entry_kind, table.exit_kind)
     ends = str(rng.choice(["global", "free-target"]))
     scoring = SplicedScoring(factor, -factor, -2 * factor, ends=ends)
-    terms = cases.oracle_scoring(scoring)
-    expected = oracle_sites.best_by_programme(base, target, oracle_table(table), terms)
-    result = align(base, target, {"+": table}, scoring, int(rng.integers(1, 4)))
-    assert result.score == expected
-    assert rescored(base, target, result, table, scoring) == expected
+    check_by_programme(base, target, table, scoring, int(rng.integers(1, 4)))
 
 
 def test_both_widths_are_used():
@@ -364,8 +355,8 @@ def test_threads_do_not_change_the_result():
 @pytest.mark.parametrize("strands", [0, 1, 2])
 def test_progress_moves_within_a_case(strands, threads, short_blocks, monkeypatch):
     """It counts all cells, also those of strands on which there is no chain."""
-    monkeypatch.setattr(schedule, "CELLS_PER_REPORT", 300)
-    monkeypatch.setattr(schedule, "COLUMNS_PER_STRIP", 10)
+    monkeypatch.setattr(cpu, "CELLS_PER_REPORT", 300)
+    monkeypatch.setattr(cpu, "COLUMNS_PER_STRIP", 10)
     rng = np.random.default_rng(11)
     base, target = (Sequence.from_text("s", cases.random_text(rng, n)) for n in (200, 40))
     none = changed(random_table(rng, 200), first_entry=np.full(201, CLOSED))

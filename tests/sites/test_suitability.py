@@ -1,16 +1,24 @@
-"""Warnings about models that do not suit."""
+"""Warnings about models that do not suit, and what stands in for settings without E-values."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from gpu_tools import Sequence
+from gpu_tools import Sequence, SplicedScoring, null_model
+from gpu_tools.errors import ScoringError
+from gpu_tools.formats.scales import load_matrix
 from gpu_tools.model.results import SplicedAlignment
+from gpu_tools.model.scoring import CANDIDATE_WEIGHTS, ProteinScoring
 from gpu_tools.model.sequences import OTHER
 from gpu_tools.sites.api import SiteCase, tables_of
 from gpu_tools.sites.model import load_sites
-from gpu_tools.sites.suitability import many_shortest_introns, unusual_site_counts
+from gpu_tools.sites.proteins.api import protein_sites
+from gpu_tools.sites.suitability import (
+    many_shortest_introns,
+    null_model_or_stand_in,
+    unusual_site_counts,
+)
 from gpu_tools.sites.training import sites_per_kb_of
 
 TARGET = Sequence.from_text("t", "ACGT")
@@ -67,3 +75,58 @@ def test_short_introns(introns, told):
     results.append(replace(result(), chain=()))
     text = many_shortest_introns(model, results)
     assert text is None if told is None else text.startswith(told)
+
+
+FLY, VERTEBRATE = load_sites("fly"), load_sites("vertebrate")
+OWN = replace(FLY, name="mine", begin=FLY.begin - 1)
+CHANGED = replace(FLY.with_shortest_intron(77), name="mine")
+PROTEINS = ProteinScoring(load_matrix("BLOSUM62"))
+CILIATE = replace(PROTEINS, genetic_code=6)
+
+
+def test_a_shipped_model_is_taken_without_a_word(caplog):
+    found = null_model_or_stand_in(SplicedScoring(), "complete", FLY)
+    assert found == null_model(SplicedScoring(), "complete", FLY)
+    assert caplog.messages == []
+
+
+@pytest.mark.parametrize(
+    ("scoring", "own", "standing", "what"),
+    [
+        (SplicedScoring(), OWN, (SplicedScoring(), VERTEBRATE), "the site model mine; those of v"),
+        (CILIATE, FLY, (PROTEINS, FLY), "genetic code 6; those of the standard code stand in"),
+        (CILIATE, CHANGED, (PROTEINS, VERTEBRATE), "genetic code 6 and the site model mine; those"),
+    ],
+)
+def test_what_stands_in(scoring, own, standing, what, caplog):
+    weigh = protein_sites if isinstance(scoring, ProteinScoring) else lambda sites: sites
+    known, sites = standing
+    found = null_model_or_stand_in(scoring, sites=weigh(own))
+    assert found == null_model(known, sites=weigh(sites)) is not None
+    (message,) = caplog.messages
+    assert message.startswith(f"no E-values are known for {what}")
+
+
+def test_the_standard_code_stands_in_for_listed_candidates(caplog):
+    listed = replace(CILIATE, **CANDIDATE_WEIGHTS)
+    found = null_model_or_stand_in(listed)
+    assert found == null_model(replace(listed, genetic_code=1)) is not None
+    assert len(caplog.messages) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "what"),
+    [
+        ((SplicedScoring(gap=-3), "any", FLY), "gap -3"),
+        ((SplicedScoring(), "any", OWN, True), "other weights of the site model"),
+        ((SplicedScoring(match=2, exon_weight=0.5, intron_penalty=10),), "match 2"),
+        ((replace(PROTEINS, gap_open=9), "any", protein_sites(FLY)), "gap open 9"),
+        ((replace(PROTEINS, matrix=load_matrix("BLOSUM45")), "any", protein_sites(FLY)),
+         "this matrix"),
+    ],
+)  # fmt: skip
+def test_what_has_no_evalues_is_told(arguments, what, caplog):
+    with pytest.raises(ScoringError) as error:
+        null_model_or_stand_in(*arguments)
+    assert str(error.value) == f"no E-values are known for {what}"
+    assert caplog.messages == []

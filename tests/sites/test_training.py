@@ -1,4 +1,4 @@
-"""Training of site models."""
+"""Training of site models: shipped models, introns, sites per kb, and what training saw."""
 
 import json
 import runpy
@@ -10,9 +10,21 @@ import pytest
 
 from gpu_tools.model.json_model import HUNDREDTHS
 from gpu_tools.model.resources import resource_path
+from gpu_tools.model.sequences import OTHER
 from gpu_tools.sites.model import load_sites, shipped_sites, sites_from_dict
-from gpu_tools.sites.training import SiteDesign, rising_penalties, shortest_intron, train_sites
+from gpu_tools.sites.table import CLOSED
+from gpu_tools.sites.training import (
+    CHUNK,
+    SiteDesign,
+    census_of,
+    census_rows,
+    rising_penalties,
+    shortest_intron,
+    sites_per_kb_of,
+    train_sites,
+)
 from tests.sites.cases import annotated, intron
+from tests.sites.test_model import content
 
 
 def test_shipped_model_is_what_training_gives():
@@ -103,3 +115,71 @@ def test_introns_of_a_trained_model():
     bridged = train_sites([annotated([intron(30)] * 30 + [intron(8)] * 40)], "x", "a test")
     assert bridged["introns"][0]["from"] == [27]
     assert sites_from_dict(short).sites_per_kb == tuple(short["sites_per_kb"].values())
+
+
+INTRONS = [
+    intron(30), intron(40), intron(40), intron(50, ("GC", "AG")), intron(60, ("AT", "AC")),
+    intron(70, ("CC", "CC")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("strand", "+-")
+def test_census(strand):
+    record = annotated(INTRONS, strand, copies=2)
+    census = census_of([record], n_annotated=14)
+    assert census.kinds == {"GT-AG": 3, "GC-AG": 1, "AT-AC": 1, "other": 1}
+    assert sorted(census.lengths) == [30, 40, 40, 50, 60, 70]
+    assert (census.n_coding, census.n_genes, census.n_introns) == (12, 6, 12)
+    content = train_sites([record], "x", "a test")
+    rows = {name: (value, share) for name, value, share in census_rows(census, content, [record])}
+    assert rows["coding sequences left out"] == (2, "0.1429")
+    assert rows["distinct introns GC-AG"] == (1, "0.1667")
+    assert [rows[f"intron length {p} %"][0] for p in (0, 50, 100)] == [30, 40, 70]
+    assert rows["shortest intron of the model"] == (27, None)
+    # all four donors that have GT or GC score alike but for C instead of T
+    assert float(rows["mean bits of the donors"][0]) > 1
+    assert rows["donors per kb"][0] == content["sites_per_kb"]["donors"]
+
+
+def test_genes_of_different_strands_do_not_join():
+    forward, reverse = annotated(INTRONS[:2]), annotated(INTRONS[:2], "-")
+    both = forward.coding + reverse.coding
+    assert census_of([type(forward)(forward.sequence, both)], 4).n_genes == 4
+
+
+def test_warnings():
+    few, unusual = census_of([annotated(INTRONS)], 6).warnings()
+    assert "only 6 distinct introns" in few
+    assert "1 of 6 introns are neither GT-AG nor GC-AG nor AT-AC" in unusual
+    assert not list(census_of([annotated([intron(30)] * 200)], 200).warnings())
+
+
+def text_codes(rng, n):
+    return rng.integers(0, 4, n).astype(np.uint8)
+
+
+def test_counts_are_those_of_tables():
+    rng = np.random.default_rng(5)
+    model, strands = load_sites("fly"), [text_codes(rng, 3000), text_codes(rng, 700)]
+    tables = [model.table(codes) for codes in strands]
+    found = sites_per_kb_of(model, strands)
+    for per_kb, name in zip(found, ("inner_exit", "inner_entry"), strict=True):
+        count = sum(int((getattr(table, name) != CLOSED).sum()) for table in tables)
+        assert per_kb == pytest.approx(count / 3.7, abs=0.01)
+
+
+def test_unknown_nucleotides_do_not_count():
+    codes = np.tile(np.array([2, 3, 0, 2], dtype=np.uint8), 100)  # GTAG
+    model = sites_from_dict(content())
+    alone = sites_per_kb_of(model, [codes])
+    assert alone.donors == pytest.approx(250)
+    unknown = np.full(5000, OTHER, dtype=np.uint8)
+    assert sites_per_kb_of(model, [np.concatenate([codes, unknown]), unknown]) == alone
+    assert sites_per_kb_of(model, [unknown]) == (0, 0)
+
+
+def test_long_strands_are_sampled():
+    codes = text_codes(np.random.default_rng(6), CHUNK // 4)
+    once = sites_per_kb_of(load_sites("fly"), [codes])
+    sampled = sites_per_kb_of(load_sites("fly"), [np.tile(codes, 4)] * 50)
+    assert sampled == pytest.approx(once, rel=0.001)

@@ -18,15 +18,7 @@ import numpy as np
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.simd import first_from
-from gpu_tools.sites.cpu.block import (
-    UNKNOWN,
-    cross_border,
-    cross_step,
-    end_of,
-    listed,
-    raise_both,
-    window_in,
-)
+from gpu_tools.sites.cpu import block
 from gpu_tools.sites.cpu.memory import WAITING, exits_row, part
 from gpu_tools.sites.introns import next_border
 from gpu_tools.sites.table import CLOSED
@@ -185,7 +177,7 @@ def sweep_coding_block(lists, sizes, target, memory, weights, bounds, again):
     exit_kinds = part(numbers, marks.exit_kinds, marks.saved_waits)
     counts, best = part(numbers, marks.counts, marks.waits), part(numbers, marks.best, marks.counts)
     block_exits, gap, floor = cells[exits_row(sizes, bounds[0], again)], weights[0], weights[1]
-    window, longest, lowest = window_in(cells, at, again), lists.longest, weights[2]
+    window, longest, lowest = block.window_in(cells, at, again), lists.longest, weights[2]
     width, limited = rows.shape[1], len(longest.most) > 0
     lanes = simd.VECTOR_BYTES // cells.itemsize
     span = final_span(0, width, lanes, len(target.symbols), target.free)
@@ -196,11 +188,11 @@ def sweep_coding_block(lists, sizes, target, memory, weights, bounds, again):
     # chains that begin three nucleotides before join
     first, acceptor = first_from(firsts, low - FRAMES), first_from(acceptors, low)
     donor, last = first_from(donors, low), first_from(lasts, low)
-    next_first, next_last = listed(firsts, first), listed(lasts, last)
-    next_donor, next_acceptor = listed(donors, donor), listed(acceptors, acceptor)
+    next_first, next_last = block.listed(firsts, first), block.listed(lasts, last)
+    next_donor, next_acceptor = block.listed(donors, donor), block.listed(acceptors, acceptor)
     border_row, bottom = next_border(rising, low), simd.splat(floor)
     carry, carry2, carry3 = bottom, bottom, bottom
-    most, most2, most3 = UNKNOWN, UNKNOWN, UNKNOWN
+    most, most2, most3 = block.UNKNOWN, block.UNKNOWN, block.UNKNOWN
     leaves, joins, begun, bonus, place, entry = False, False, floor, floor, 0, 0
     codon = np.int64(0)  # numba compiles functions again for literal numbers
     clear(block_exits, 0, floor, lanes)
@@ -257,13 +249,13 @@ def sweep_coding_block(lists, sizes, target, memory, weights, bounds, again):
         leave, begin_score = last_usual, first_usual if i >= FRAMES else CLOSED
         if i == next_last:
             leave, last = np.int64(last_scores[last]), last + 1
-            next_last = listed(lasts, last)
+            next_last = block.listed(lasts, last)
         if i - FRAMES == next_first:
             begin_score, first = np.int64(first_scores[first]), first + 1
-            next_first = listed(firsts, first)
+            next_first = block.listed(firsts, first)
         if leave != CLOSED and most + leave > best[_SCORE]:
             _settle(rows, frame, carry, lanes)
-            most = end_of(rows[frame], 0, bottom, bottom, drop, final, span, lowest, lanes)
+            most = block.end_of(rows[frame], 0, bottom, bottom, drop, final, span, lowest, lanes)
             if most + leave > best[_SCORE]:
                 best[_SCORE], best[_END] = most + leave, i
                 score = most
@@ -275,7 +267,7 @@ def sweep_coding_block(lists, sizes, target, memory, weights, bounds, again):
         if waits[i % WAITING]:
             raise_to(rows, frame, waiting, i % WAITING, width, lanes, 0)
             clear(waiting, i % WAITING, floor, lanes)
-            waits[i % WAITING], most = False, UNKNOWN
+            waits[i % WAITING], most = False, block.UNKNOWN
         joins = begin_score != CLOSED and not stop
         if joins:
             number = (np.int64(codes[i - 3]) * 5 + codes[i - 2]) * 5 + codes[i - 1]
@@ -299,7 +291,7 @@ def sweep_coding_block(lists, sizes, target, memory, weights, bounds, again):
                     raise_to(block_exits, 0, exits, to, width, lanes, 0)
                 exit_rows[place], exit_kinds[place] = i, donor_kinds[donor]
                 counts[0], donor = counts[0] + 1, donor + 1
-                next_donor = listed(donors, donor)
+                next_donor = block.listed(donors, donor)
             leaves, joins = False, False
         reach = i - 1 if i == border_row else i
         while leaves or is_entry or reach < i or i == high - 1:
@@ -316,26 +308,26 @@ def sweep_coding_block(lists, sizes, target, memory, weights, bounds, again):
                                 to = k * SPLITS + _split_class(codes, boundary, bases)
                                 source = slot * FRAMES + track
                                 if limited:
-                                    raise_both(before, to, window, exits, source, lanes)
+                                    block.raise_both(before, to, window, exits, source, lanes)
                                 else:
                                     raise_to(before, to, exits, source, width, lanes, 0)
                     counts[1 + k] += 1
             if reach == i:
                 break
             if limited:
-                cross_step(before, window, longest, rising, i, SPLITS, floor, lanes)
+                block.cross_step(before, window, longest, rising, i, SPLITS, floor, lanes)
             else:
-                cross_border(before, rising, i, SPLITS, floor, lanes)
+                block.cross_border(before, rising, i, SPLITS, floor, lanes)
             border_row, reach = next_border(rising, i + 1), i
         if leaves:
             exit_rows[place], exit_kinds[place] = i, donor_kinds[donor]
             counts[0], donor = counts[0] + 1, donor + 1
-            next_donor = listed(donors, donor)
+            next_donor = block.listed(donors, donor)
         if is_entry:
             _enter(
                 rows, before, entries, waiting, waits, codes, stops, kinds, penalties, profile, i,
                 entry % entry_rows, acceptor_scores[acceptor], acceptor_kinds[acceptor], gap, floor,
                 lanes,
             )  # fmt: skip
-            most, entry, acceptor = UNKNOWN, entry + 1, acceptor + 1
-            next_acceptor = listed(acceptors, acceptor)
+            most, entry, acceptor = block.UNKNOWN, entry + 1, acceptor + 1
+            next_acceptor = block.listed(acceptors, acceptor)

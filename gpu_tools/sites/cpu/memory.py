@@ -1,8 +1,6 @@
 """Memory of a sweep of site mode: all rows of cells in one array, all numbers in another one.
 
-Compiled code takes its arrays as parts of these two. So it has few arguments, and what one sweep
-has worked in serves the next one, whatever its sizes: the system takes long to give fresh memory,
-and gives it to one thread at a time.
+Compiled code takes its arrays as parts of these two, so that it has few arguments.
 """
 
 from __future__ import annotations
@@ -104,79 +102,47 @@ _MOST_REUSED = 1 << 25
 
 
 class RowStarts(NamedTuple):
-    """Where each part of a strip's rows begins; a part ends where the next one begins.
+    """Where each part of a strip's rows begins; a part ends where the next one begins."""
 
-    Attributes
-    ----------
-    profile, start, drop, final
-        The strip's columns, see `gpu_tools.splicing.rows.Strip`.
-    codons
-        See `gpu_tools.sites.cpu.coding.fill_codons`; none if chains need not translate.
-    rows
-        The tracks' current rows; if chains translate, another one follows them.
-    waiting
-        Rows that join their track behind a codon; none if chains need not translate.
-    before
-        The maxima over the exits that may precede an entry, a row an intron class and kind of split
-        codon, then the far rows of `gpu_tools.sites.introns`.
-    no_carry
-        A row at the floor.
-    step, steps, group, ends
-        See `gpu_tools.sites.cpu.block.WindowRows`, as for `stored`.
-    block_exits
-        The maximum over the exits of a block that is computed again.
-    entries
-        The block's latest inner entries, one a number of nucleotides of the split codon before it.
-    exits
-        The latest exits, one a track, exit e at place e modulo the number of places, a power of
-        two.
-    stored
-        What entries read behind each border of a longest intron.
-    best_exits
-        The maximum over the exits of each block.
-    saved, saved_exits
-        The rows from `rows` to `no_carry`, and the exits that some intron class has not taken,
-        before each block.
-    """
-
+    # the strip's columns, see `gpu_tools.splicing.rows.Strip`
     profile: int
     start: int
     drop: int
     final: int
+    # only if chains translate, see `gpu_tools.sites.cpu.coding.fill_codons`
     codons: int
-    rows: int
-    waiting: int
+    rows: int  # the tracks' current rows; if chains translate, another one follows them
+    waiting: int  # rows that join their track behind a codon, only if chains translate
+    # maxima over the exits that may precede an entry, a row an intron class and kind of split
+    # codon, then the far rows of `gpu_tools.sites.introns`
     before: int
-    no_carry: int
+    no_carry: int  # a row at the floor
+    # see `gpu_tools.sites.cpu.block.WindowRows`, as for `stored`
     step: int
     steps: int
     group: int
     ends: int
-    block_exits: int
-    entries: int
-    exits: int
-    stored: int
-    best_exits: int
+    block_exits: int  # the maximum over the exits of a block that is computed again
+    entries: int  # the block's latest inner entries, one a number of nucleotides of a split codon
+    exits: int  # the latest exits, one a track, exit e at place e modulo the places, a power of two
+    stored: int  # what entries read behind each border of a longest intron
+    best_exits: int  # the maximum over the exits of each block
+    # before each block: the rows from `rows` to `no_carry`, and exits that some class has not taken
     saved: int
     saved_exits: int
     end: int
 
 
 class NumberStarts(NamedTuple):
-    """Where each part of a strip's numbers begins, as in `RowStarts`.
+    """Where each part of a strip's numbers begins, as in `RowStarts`."""
 
-    `best` are score, boundary and column of the best end so far; `counts` how many exits there
-    were, then how many of them each intron class has taken; `waits` tells whether there are rows
-    that wait, `saved_waits` the same before each block; `exit_rows` and `exit_kinds` are boundaries
-    and kinds of the latest exits.
-    """
-
-    best: int
-    counts: int
-    waits: int
+    best: int  # score, boundary and column of the best end so far
+    counts: int  # how many exits there were, then how many of them each intron class has taken
+    waits: int  # whether there are rows that wait
+    # boundaries and kinds of the latest exits
     exit_rows: int
     exit_kinds: int
-    saved_waits: int
+    saved_waits: int  # `waits` before each block
     end: int
 
 
@@ -230,7 +196,10 @@ class SweepMemory(NamedTuple):
 
 
 class SweepBuffers:
-    """Memory that sweeps have left; threads may share it."""
+    """Memory that sweeps have left; threads may share it.
+
+    malloc returns what a thread frees to the system, which gives memory to one thread at a time.
+    """
 
     def __init__(self):
         self.free = []
@@ -247,7 +216,7 @@ class SweepBuffers:
         return aligned_empty((1, count + count // 4), np.dtype(np.uint8))[0]
 
     def give(self, buffer: NDArray[np.uint8]) -> None:
-        """Leave the memory of a sweep that nobody reads any more."""
+        """Leave the memory of a finished sweep."""
         if len(buffer) <= _MOST_REUSED:
             self.free.append(buffer)
 
@@ -324,15 +293,15 @@ def target_of(symbols: NDArray[np.uint8], scoring: SplicedScoring) -> SiteTarget
 def memory_of(
     sizes: StripSizes, shape: tuple[int, int], floor: np.integer, places: int, buffers: SweepBuffers
 ) -> tuple[SweepMemory, NDArray[np.uint8]]:  # fmt: skip
-    """Return memory for strips, `shape` being how many and their width; and the buffer taken.
+    """Return memory for as many strips and of the width in `shape`, and the buffer taken.
 
-    Each border has so many places.
+    Each border has so many `places`.
     """
     strips, width = shape
     count = strips * sizes.rows.end * width * floor.itemsize
     buffer = buffers.take(count)
     cells = buffer[:count].view(floor.dtype).reshape(strips, sizes.rows.end, width)
-    # beyond the first and the last strip nobody has to be waited for
+    # what lies beyond the first and the last strip counts as done
     done = np.array([sizes.blocks, *[0] * strips, sizes.blocks], dtype=np.int64)
     numbers = np.empty((strips, sizes.numbers.end), np.int64)
     return SweepMemory(cells, numbers, np.full((strips + 1, 2, places), floor), done), buffer

@@ -1,4 +1,6 @@
-"""The sweep of site mode on a CPU: one row a nucleotide, lanes of vectors hold target columns.
+"""Site mode on a CPU: the sweep, which strand is swept when by how many threads, the traceback.
+
+The sweep computes one row a nucleotide; lanes of vectors hold target columns.
 
 A row is computed in every lane as if nothing came from the lane before; then the lanes' last
 columns are compared, and what comes over, the *carry*, joins the row when it is next read (a step
@@ -12,7 +14,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from math import isqrt
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -20,9 +24,10 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu.wavefront import blocks_of, count_block, wait_for
-from gpu_tools.hardware.threads import map_on_threads
+from gpu_tools.hardware.threads import CELLS_PER_REPORT, CaseProgress, map_on_threads
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.sites.bounds import Limits, TableLimits, limits, possible, table_limits
+from gpu_tools.sites.cpu import traceback
 from gpu_tools.sites.cpu.block import sweep_block
 from gpu_tools.sites.cpu.coding import fill_codons, sweep_coding_block
 from gpu_tools.sites.cpu.memory import (
@@ -38,25 +43,8 @@ from gpu_tools.sites.cpu.memory import (
     strip_sizes,
     target_of,
 )
-from gpu_tools.sites.cpu.traceback import (
-    COLUMN,
-    END,
-    FRAME,
-    LAST,
-    LOST,
-    NUMBERS,
-    PAST,
-    STAGE,
-    THERE,
-    VALUE,
-    ChainLists,
-    aligned_path,
-    follow,
-    nothing_followed,
-    work_of,
-)
 from gpu_tools.sites.introns import class_arrays
-from gpu_tools.sites.table import SiteTable
+from gpu_tools.sites.table import SiteTable, made_once
 from gpu_tools.splicing.bounds import narrowest
 from gpu_tools.splicing.codons import FRAMES
 from gpu_tools.splicing.rows import padded
@@ -73,7 +61,7 @@ MOST_BLOCKS = 1 << 11
 """A base sequence has at most about so many blocks, for each of which a state is stored."""
 CELLS_PER_CALL = 1 << 28
 """A compiled call computes about so many cells: some hundredths of a second of one core."""
-_BLOCKS_OF_BORDER = 32  # so many blocks a strip may be ahead of the one on its right
+_BLOCKS_OF_BORDER = 32  # blocks by which a strip may precede the one on its right, at most
 _AGAIN = -1
 """Stands for a strip where blocks are computed again."""
 
@@ -145,29 +133,29 @@ def _sweep_blocks(lists, introns, sizes, target, memory, weights, task, path):
     """Sweep blocks of a strip, each behind the strip on the left, or follow a path back.
 
     A border holds the boundaries of a number of blocks: a strip also waits for the one on its
-    right. Of blocks that are computed again nothing is stored, and nobody waits for them.
+    right. Of blocks that are computed again nothing is stored, and no strip waits for them.
     """
     k, number, past = task
     width, last = memory.cells.shape[2], _AGAIN
     again = k == _AGAIN
-    work = work_of(lists.acceptors[0], target, again)
-    sites = ChainLists(lists.codes, lists.first, lists.acceptors, lists.donors, introns)
+    work = traceback.work_of(lists.acceptors[0], target, again)
+    sites = traceback.ChainLists(lists.codes, lists.first, lists.acceptors, lists.donors, introns)
     while True:
         if again:
             k += 1
             if k > last:
-                if not follow(sites, None, sizes, target, memory.cells, path, work):
-                    return aligned_path(sites.codes, target, path, work)
-                k, number, last = 0, path[THERE], path[COLUMN] // width
+                if not traceback.follow(sites, None, sizes, target, memory.cells, path, work):
+                    return traceback.aligned_path(sites.codes, target, path, work)
+                k, number, last = 0, path[traceback.THERE], path[traceback.COLUMN] // width
         elif number == past:
-            return nothing_followed()
+            return traceback.nothing_followed()
         if again:
             restore(memory, sizes, lists.donors, lists.lengths, k, number)
         else:
             wait_for(memory.done, k, number + 1)
             wait_for(memory.done, k + 2, number + 2 - _BLOCKS_OF_BORDER)
             save(memory, sizes, target, k, number, weights[1])
-        rows = _rows_of(sizes, number, path[PAST] if again else len(lists.codes) + 1)
+        rows = _rows_of(sizes, number, path[traceback.PAST] if again else len(lists.codes) + 1)
         sweep_block(lists, sizes, target, memory, weights, k, rows, again)
         if not again:
             count_block(memory.done, k + 1)
@@ -179,21 +167,21 @@ def _sweep_coding_blocks(lists, introns, sizes, target, memory, weights, task, p
     """Do the same for a table with stop codons; one strip waits for none and has no borders."""
     k, number, past = task
     again = k == _AGAIN
-    work = work_of(lists.acceptors[0], target, again)
-    sites = ChainLists(lists.codes, lists.first, lists.acceptors, lists.donors, introns)
+    work = traceback.work_of(lists.acceptors[0], target, again)
+    sites = traceback.ChainLists(lists.codes, lists.first, lists.acceptors, lists.donors, introns)
     while True:
         if again:
-            if not follow(sites, lists.stops, sizes, target, memory.cells, path, work):
-                return aligned_path(sites.codes, target, path, work)
-            number = path[THERE]
+            if not traceback.follow(sites, lists.stops, sizes, target, memory.cells, path, work):
+                return traceback.aligned_path(sites.codes, target, path, work)
+            number = path[traceback.THERE]
             restore(memory, sizes, lists.donors, lists.lengths, 0, number)
         elif number == past:
-            return nothing_followed()
+            return traceback.nothing_followed()
         else:
             save(memory, sizes, target, 0, number, weights[1])
             if number == 0:
                 fill_codons(memory.cells[0], sizes.rows, weights[0], weights[1])
-        rows = _rows_of(sizes, number, path[PAST] if again else len(lists.codes) + 1)
+        rows = _rows_of(sizes, number, path[traceback.PAST] if again else len(lists.codes) + 1)
         sweep_coding_block(lists, sizes, target, memory, weights, rows, again)
         number += 1
 
@@ -211,7 +199,7 @@ def sweep(
     """Sweep one strand of one case."""
     limit = limits(strand.known, padded(len(target) + 1, 2 * threads, 2), scoring)
     inputs, buffer = inputs_of(strand, target, scoring, limit, threads, buffers or SweepBuffers())
-    sizes, memory, path = strand.sizes, inputs.memory, np.empty(NUMBERS, np.int64)
+    sizes, memory, path = strand.sizes, inputs.memory, np.empty(traceback.NUMBERS, np.int64)
     per_call = max(cells_per_call // (sizes.block * len(target)), 1)
     sweep_blocks = _sweep_blocks if strand.table.stops is None else _sweep_coding_blocks
 
@@ -237,7 +225,7 @@ def inputs_of(
     strand: SweptStrand, target, scoring: SplicedScoring, limit: Limits, strips: int,
     buffers: SweepBuffers,
 ) -> tuple[SweepInputs, NDArray[np.uint8]]:  # fmt: skip
-    """Choose the cells' type and make room for a sweep; return the buffer taken, too."""
+    """Choose the type of cells and take the memory of a sweep; return its buffer, too."""
     dtype, sizes = narrowest(limit.bounds, scoring), strand.sizes
     width = padded(len(target) + 1, 2 * strips, dtype.itemsize) // strips
     _log.debug(
@@ -251,7 +239,7 @@ def inputs_of(
     return SweepInputs(strand.lists, strand.introns, sizes, of_target, memory, weights), buffer
 
 
-# The traceback of site mode: from a sweep to the best chain and its alignment.
+# The traceback: from a sweep to the best chain and its alignment.
 #
 # `gpu_tools.splicing.traceback` describes how an exon is found; ties are those of
 # `gpu_tools.spliced.cpu.traceback`. The sweep has not stored the rows at sites: blocks of rows are
@@ -266,12 +254,94 @@ def trace(
     scoring: SplicedScoring,
 ) -> TracedChain:
     """Recover the best chain and its alignment."""
-    numbers = [0] * NUMBERS
-    numbers[END], numbers[COLUMN], numbers[FRAME] = sweep.end, sweep.column, sweep.end % FRAMES
-    numbers[VALUE] = sweep.score - table.last.at(sweep.end) - scoring.gap * sweep.column
-    numbers[LAST], numbers[THERE] = 1, -1
+    numbers = [0] * traceback.NUMBERS
+    numbers[traceback.END], numbers[traceback.COLUMN] = sweep.end, sweep.column
+    numbers[traceback.FRAME] = sweep.end % FRAMES
+    numbers[traceback.VALUE] = sweep.score - table.last.at(sweep.end) - scoring.gap * sweep.column
+    numbers[traceback.LAST], numbers[traceback.THERE] = 1, -1
     path = np.array(numbers)
     exons, *runs = sweep.follow(path)
-    if path[STAGE] == LOST:
+    if path[traceback.STAGE] == traceback.LOST:
         raise ValueError("no exon or exit explains a value: the sweep is wrong")
     return chain_of(exons, *runs, scoring)
+
+
+# Which strand of a case is swept when, and by how many threads.
+
+COLUMNS_PER_STRIP = 256
+"""A strip of a large case has at least so many target columns."""
+
+
+def align_on_cpu(
+    cases: list, scoring: SplicedScoring, threads: int, finish: Callable,
+    done: Callable[[int], None] | None = None,
+) -> list:  # fmt: skip
+    """Align all cases: large ones one after the other on all threads, the others strand by strand.
+
+    A case is large if one strand of it is more than a thread's share of all cases. Of the others
+    each thread sweeps strands, of the largest first, so that all threads end at about one time.
+    """
+    spread = partial(map_on_threads, threads)
+    strands = made_once(cases, partial(strand_of, gap=scoring.gap), spread, SiteTable.has_chain)
+    done = done or (lambda cells: None)
+    buffers = SweepBuffers()
+    swept = [SweptCase(case, strands, scoring, finish, done, buffers) for case in cases]
+    share = sum(case.cells for case in cases) / threads
+    ordered = sorted(swept, key=lambda each: each.strand_cells, reverse=True)
+    large = [each for each in ordered if each.strand_cells > share]
+    _log.info(
+        "site mode on the CPU: cases by a thread a strand: %d, large cases by all %d threads: %d",
+        len(cases) - len(large), threads, len(large),
+    )  # fmt: skip
+    for each in large:
+        own = threads // max(len(each.strands), 1)
+        map_on_threads(threads, each.sweep, each.strands, [own] * len(each.strands))
+    jobs = [(each, name) for each in ordered[len(large) :] for name in each.strands]
+    map_on_threads(threads, lambda job: job[0].sweep(job[1], 1), jobs)
+    return [each.result for each in swept]
+
+
+class SweptCase:
+    """A case whose strands any threads sweep; the thread of the last one makes the result."""
+
+    def __init__(
+        self, case, strands: dict[int, SweptStrand], scoring: SplicedScoring, finish: Callable,
+        done: Callable[[int], None], buffers: SweepBuffers,
+    ):  # fmt: skip
+        self.case, self.scoring, self.finish, self.buffers = case, scoring, finish, buffers
+        self.strands = {
+            s: strands[id(case.tables[s])]
+            for s in "+-" if s in case.tables and id(case.tables[s]) in strands
+        }  # fmt: skip
+        self.tally = CaseProgress(case.cells, done, CELLS_PER_REPORT)
+        self.sweeps, self.lock, self.result = {}, Lock(), None
+        if not self.strands:
+            self._conclude()
+
+    @property
+    def strand_cells(self) -> int:
+        """Nominal cells of one strand."""
+        return self.case.cells // max(len(self.case.tables), 1)
+
+    def sweep(self, name: str, threads: int) -> None:
+        """Sweep a strand on some threads; make the result if it is the last one."""
+        strand, target = self.strands[name], self.case.target.codes
+        strips = max(min(threads, len(target) // COLUMNS_PER_STRIP), 1)
+        strips = strips if strand.table.stops is None else 1
+        report, least = self.tally.add, CELLS_PER_REPORT // 4
+        found = sweep(strand, target, self.scoring, strips, report, least, self.buffers)
+        with self.lock:
+            self.sweeps[name] = found
+            is_last = len(self.sweeps) == len(self.strands)
+        if is_last:
+            self._conclude()
+
+    def _conclude(self) -> None:
+        found = [(name, self.sweeps[name]) for name in self.strands]
+        found = [(name, each) for name, each in found if each.score is not None]
+        # the first of equals: + before -
+        best = max(found, key=lambda pair: pair[1].score, default=(None, None))
+        self.result = self.finish(self.case, *best)
+        while self.sweeps:
+            self.buffers.give(self.sweeps.popitem()[1].buffer)
+        self.tally.finish()

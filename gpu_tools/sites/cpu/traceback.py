@@ -1,4 +1,8 @@
-"""Introns of a strand in compiled code: which there are, and what they cost."""
+"""The traceback of site mode in compiled code: from a chain's end back over its exons.
+
+An exon is found as `gpu_tools.splicing.traceback` says. Exits and entries are those of a block of
+rows, which the caller computes again where `follow` needs it.
+"""
 
 from __future__ import annotations
 
@@ -10,62 +14,11 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.simd import first_from
-from gpu_tools.sites.introns import KIND, LENGTH, LINES, MOST_STEPS, N_LINES, ORIGIN, PENALTY, STEP
+from gpu_tools.sites.introns import KIND, LENGTH, joins, penalty_of
 from gpu_tools.sites.table import CLOSED
 from gpu_tools.splicing.codons import FRAMES, completes, split_class
 from gpu_tools.splicing.recurrence import empty_chain
 from gpu_tools.splicing.traceback import align_exons, previous_row, profile_of
-
-_MOST = np.int64(2**62)
-
-
-@njit(nogil=True, error_model="numpy")
-def _penalty(introns, k, end, start):
-    """Return the penalty of an intron of class `k`, which is long enough."""
-    first, last = end + introns[k, LENGTH] + introns[k, ORIGIN], start + introns[k, ORIGIN]
-    least = _MOST if introns[k, N_LINES] > 0 else 0
-    for line in range(introns[k, N_LINES]):
-        extra, every = introns[k, LINES + 2 * line], introns[k, LINES + 2 * line + 1]
-        if extra >= least:  # so do all lines behind; and LLVM makes no vectors, which take long
-            break
-        least = min(least, extra + last // every - first // every)
-    return introns[k, PENALTY] + least
-
-
-@njit(nogil=True, error_model="numpy")
-def may_join(introns, kind, surplus, low, high, start):
-    """Tell whether an exit of a block may precede an entry, given the most that one has more.
-
-    The block has the boundaries `low` to ``high - 1``; its last exits have the least penalties.
-    """
-    for k in range(len(introns)):
-        end = min(high - 1, start - introns[k, LENGTH])
-        if introns[k, KIND] == kind and end >= low and surplus >= _penalty(introns, k, end, start):
-            return True
-    return False
-
-
-@njit(nogil=True, error_model="numpy")
-def joins(introns, kind, surplus, end, start):
-    """Tell whether an intron joins two sites of a kind whose penalty is what the exit has more."""
-    for k in range(len(introns)):
-        first, step = end + introns[k, LENGTH], introns[k, STEP]
-        if introns[k, KIND] != kind or first > start:
-            continue
-        if step > 0:
-            first, last = first + introns[k, ORIGIN], start + introns[k, ORIGIN]
-            if last // step - first // step > introns[k, MOST_STEPS]:
-                continue
-        if surplus == _penalty(introns, k, end, start):
-            return True
-    return False
-
-
-# The traceback in compiled code: from a chain's end back over its exons, block by block.
-#
-# An exon is found as `gpu_tools.splicing.traceback` says. Exits and entries are those of a block of
-# rows, which the caller computes again where `follow` asks for it.
-
 
 (
     STAGE, END, COLUMN, VALUE, LEFT, START, FRAME, LAST, BLOCK, THERE, PAST, EXONS, NUMBERS,
@@ -106,10 +59,7 @@ class ChainWork(NamedTuple):
 
 @njit(nogil=True, error_model="numpy")
 def work_of(acceptors, target, needed):
-    """Return what a traceback works in, given the boundaries of inner entries; empty arrays if not.
-
-    `needed` tells which.
-    """
+    """Return what a traceback works in, empty arrays unless it is `needed`."""
     symbols = target.symbols if needed else target.symbols[:0]
     exons = np.empty((len(acceptors) + 1 if needed else 0, 4), np.int32)
     gains = np.empty((2, len(symbols) + 1), np.int32)
@@ -153,7 +103,7 @@ def follow(lists, stops, sizes, target, cells, path, work):
 
 @njit(nogil=True, error_model="numpy")
 def _is_there(block, path, number, past):
-    """Tell whether a block is there; else ask for it up to a boundary.
+    """Return whether a block's rows are in memory; else note that they are needed before `past`.
 
     A path goes back: no later boundary of the block is needed then.
     """
@@ -268,7 +218,7 @@ def _find_exit(lists, stops, sizes, cells, path):
         number = path[BLOCK]
         low, high = number * sizes.block, min((number + 1) * sizes.block, start + 1)
         surplus = _value(cells, rows.best_exits + number, column) - wanted
-        if may_join(introns, kind, surplus, low, high, start):
+        if _may_join(introns, kind, surplus, low, high, start):
             if not _is_there(sizes.block, path, number, high):
                 return False
             oldest = first_from(boundaries, low)
@@ -293,7 +243,25 @@ def _find_exit(lists, stops, sizes, cells, path):
 
 
 @njit(nogil=True, error_model="numpy")
+def _may_join(introns, kind, surplus, low, high, start):
+    """Return whether an exit of a block may precede an entry.
+
+    `surplus` is the most by which an exit's value exceeds the wanted one. The block has the
+    boundaries `low` to ``high - 1``; its last exits have the least penalties.
+    """
+    for k in range(len(introns)):
+        end = min(high - 1, start - introns[k, LENGTH])
+        if (
+            introns[k, KIND] == kind
+            and end >= low
+            and surplus >= penalty_of(introns, k, end, start)
+        ):
+            return True
+    return False
+
+
+@njit(nogil=True, error_model="numpy")
 def _no_stop(codes, stops, end, start, frame):
-    """Tell whether the codon that an intron splits is no stop codon."""
+    """Return whether the codon that an intron splits is no stop codon."""
     bases = (start - frame) % FRAMES
     return bases <= end and _completes(codes, stops, _split_class(codes, end, bases), start)

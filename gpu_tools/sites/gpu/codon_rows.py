@@ -333,7 +333,7 @@ def make_operate(size: int):
         row = filled(strip[0][0], strip[0][1])
         while more:
             operation, n = following, int32(n + 1)
-            # read one ahead: memory is too far away to wait for it
+            # prefetched: memory is too far away to wait for it
             following = load4(todo, int64(4) * int64(n))
             if operation[1] < 0:
                 take(operation, strip[1], strip[4])

@@ -28,22 +28,12 @@ _CODONS = 125
 
 @dataclass(frozen=True, eq=False)
 class CodonStrips(PackedStrips):
-    """A job's strips, and the registers a lane of each strip, for each of the three rows.
+    """A job's strips, and the registers a lane of each strip, for each of the three rows."""
 
-    Parameters
-    ----------
-    every : int
-        Steps between checkpoints; 0 if the job stores all rows.
-    first_step, end_step : int
-        What is swept.
-    checkpoint : int
-        Where the first step's checkpoint begins in the buffer.
-    """
-
-    every: int = 0
+    every: int = 0  # steps between checkpoints; 0 if the job stores all rows
     first_step: int = 0
-    end_step: int = 0
-    checkpoint: int = 0
+    end_step: int = 0  # the first step that is not swept
+    checkpoint: int = 0  # where the first step's checkpoint begins in the buffer
 
     border_bytes = 8
 

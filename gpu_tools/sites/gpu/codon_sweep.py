@@ -34,6 +34,7 @@ from gpu_tools.hardware.gpu.intrinsics.words import (
     permute,
     sync_lanes,
 )
+from gpu_tools.sites.gpu import codon_rows, job_table, packed_strip
 from gpu_tools.sites.gpu.codon_plan import (
     BEGIN,
     ENTER,
@@ -49,72 +50,6 @@ from gpu_tools.sites.gpu.codon_plan import (
     STOP,
     SYMBOL_BITS,
 )
-from gpu_tools.sites.gpu.codon_rows import (
-    HIGH_TWICE,
-    HIGHS,
-    HOT_SLOTS,
-    LOW_SIGNED,
-    SHARED_ARRIVING_AT,
-    SHARED_SLOTS_AT,
-    SWAPPED,
-    advance_tracks,
-    leave_group,
-    make_exit_place,
-    make_operate,
-    make_resume,
-    make_save,
-    make_slot_place,
-    next_words,
-    peek_pair,
-    put_words,
-    settled_carry,
-)
-from gpu_tools.sites.gpu.job_table import (
-    ADVANCES,
-    BORDERS,
-    BOUNDARIES,
-    CELLS,
-    CHECKPOINT_STRIDE,
-    CHECKPOINTS,
-    COLUMN,
-    COLUMNS,
-    COPY_BASE,
-    ENDS,
-    EVERY,
-    EXIT_BASE,
-    FIRST_STEP,
-    FLOOR,
-    LAST_SIZE,
-    LOWEST_SCORE,
-    MASK,
-    N_SLOTS,
-    NUMBER,
-    OPERANDS,
-    OPERATIONS,
-    RING,
-    ROWS,
-    SCORE,
-    SIZE,
-    SLOTS,
-    START,
-    STRIDE,
-    STRIPS,
-    TARGET,
-)
-from gpu_tools.sites.gpu.packed_strip import (
-    END_GAP_AT,
-    EXTRA_AT,
-    GAP_AT,
-    NARROW,
-    NEVER,
-    WIDE,
-    WORDS_AT,
-    begin_strip,
-    lowered_by,
-    make_choose,
-    make_columns,
-    make_find_column,
-)
 from gpu_tools.sites.gpu.row_plan import NO_SYMBOL
 from gpu_tools.sites.gpu.steps import BEST_END
 from gpu_tools.splicing.codons import FRAMES
@@ -125,14 +60,17 @@ from gpu_tools.splicing.codons import FRAMES
 def make_happen(size: int):
     """Return the device function that does the events of a boundary."""
     load, stride = load_row(size), size * WARP
-    slot_place, exit_place = make_slot_place(size), make_exit_place(size)
+    slot_place, exit_place = codon_rows.make_slot_place(size), codon_rows.make_exit_place(size)
 
     @cuda.jit(device=True)
     def noted(row, leaving, boundary, best, drops, cells):
         """Return score and boundary of the lane's best end; a better one's row is stored."""
         top = best_sum(row, ramp(row, drops[0], drops[1]))
-        top = max2(top, permute(top, top, int32(SWAPPED)))
-        score, (best_score, best_boundary) = int32(permute(top, top, int32(LOW_SIGNED))), best
+        top = max2(top, permute(top, top, int32(codon_rows.SWAPPED)))
+        score, (best_score, best_boundary) = (
+            int32(permute(top, top, int32(codon_rows.LOW_SIGNED))),
+            best,
+        )
         score = int32(score + leaving)
         if score > best_score:
             best_score, best_boundary = score, boundary
@@ -169,7 +107,7 @@ def make_happen(size: int):
         if events & int32(BEGIN):
             slot, bonus = (
                 int32(operand & int32(0xFFFF)),
-                permute(operand, operand, int32(HIGH_TWICE)),
+                permute(operand, operand, int32(codon_rows.HIGH_TWICE)),
             )
             row = raised(row, load(slot_place(slot, places)), bonus)
             at = int32(at + 1)
@@ -179,7 +117,7 @@ def make_happen(size: int):
             exits = int32(exits + 1)
         if events & int32(ENTER):
             row = raised(row, load(slot_place(int32(ENTERED + track), places)), int32(0))
-        carry = settled_carry(row[-1], left, fixed[2], fixed[4])
+        carry = codon_rows.settled_carry(row[-1], left, fixed[2], fixed[4])
         return row, carry, (at, operand, exits, best)
 
     return happen
@@ -191,19 +129,19 @@ def make_codon_step(size: int):
     The state is the three rows, the first of them that of the next boundary; their carries; the
     cursor of border words; and what `happen` notes.
     """
-    happen, operate = make_happen(size), make_operate(size)
+    happen, operate = make_happen(size), codon_rows.make_operate(size)
 
     @cuda.jit(device=True)
     def cross(track, info, step, state, strip):
         """Advance all rows by a nucleotide, and do what happens at the boundary behind it."""
         fixed, _, borders, (lane, is_last), _, _ = strip
         rows, carries, cursor, notes = state
-        words, at, cursor = next_words(cursor, borders, fixed[3], lane)
+        words, at, cursor = codon_rows.next_words(cursor, borders, fixed[3], lane)
         symbol = int32((info >> int32(SYMBOL_BITS * track)) & int32(7))
-        rows, carries = advance_tracks(rows, carries, symbol, words, fixed)
+        rows, carries = codon_rows.advance_tracks(rows, carries, symbol, words, fixed)
         first, second = max2(rows[0][-1], carries[0]), max2(rows[1][-1], carries[1])
         third = max2(rows[2][-1], carries[2])
-        leaving, row, carry = permute(first, second, int32(HIGHS)), rows[0], carries[0]
+        leaving, row, carry = permute(first, second, int32(codon_rows.HIGHS)), rows[0], carries[0]
         events = int32((info >> int32(EVENTS_AT + EVENT_BITS * track)) & int32(63))
         if events != 0:
             boundary = int32(FRAMES * step + track)
@@ -211,7 +149,9 @@ def make_codon_step(size: int):
                 events, track, boundary, rows, carries, words[1], notes, strip
             )
             first = row[-1]
-        put_words(fixed[3], at, (leaving, permute(third, first, int32(HIGHS))), is_last)
+        codon_rows.put_words(
+            fixed[3], at, (leaving, permute(third, first, int32(codon_rows.HIGHS))), is_last
+        )
         return (rows[1], rows[2], row), (carries[1], carries[2], carry), cursor, notes
 
     @cuda.jit(device=True)
@@ -233,7 +173,7 @@ def make_codon_step(size: int):
     return do_step
 
 
-_SHARED_WORDS = SHARED_SLOTS_AT + HOT_SLOTS * WIDE * WARP
+_SHARED_WORDS = codon_rows.SHARED_SLOTS_AT + codon_rows.HOT_SLOTS * packed_strip.WIDE * WARP
 
 
 @cuda.jit(device=True)
@@ -241,9 +181,11 @@ def _put_scores(scoring, shared, lane):
     """Write each symbol's words of lifted scores, and what a step down costs, to shared memory."""
     for symbol in range(lane, NO_SYMBOL + 1, WARP):
         at, is_none = uint32(4 * symbol), symbol == NO_SYMBOL
-        shared[at] = scoring[uint32(symbol + WORDS_AT)]
-        shared[at + uint32(1)] = int32(NEVER) if is_none else scoring[uint32(EXTRA_AT)]
-        shared[at + uint32(2)] = int32(0) if is_none else scoring[uint32(GAP_AT)]
+        shared[at] = scoring[uint32(symbol + packed_strip.WORDS_AT)]
+        shared[at + uint32(1)] = (
+            int32(packed_strip.NEVER) if is_none else scoring[uint32(packed_strip.EXTRA_AT)]
+        )
+        shared[at + uint32(2)] = int32(0) if is_none else scoring[uint32(packed_strip.GAP_AT)]
 
 
 @cuda.jit(device=True)
@@ -253,49 +195,58 @@ def _parts_of(job, strip, buffers):
     The first checkpoint is the one to begin with, or the first one to be written.
     """
     plan, operations, targets, cells, borders, checkpoints = buffers
-    advances = job[ADVANCES]
-    before = job[BORDERS] + max(strip - 1, 0) * advances
-    leaving = job[BORDERS] + strip * advances
+    advances = job[job_table.ADVANCES]
+    before = job[job_table.BORDERS] + max(strip - 1, 0) * advances
+    leaving = job[job_table.BORDERS] + strip * advances
     return (
-        plan[job[BOUNDARIES] :], operations[job[OPERATIONS] :], targets[job[TARGET] :],
-        cells[job[CELLS] + strip * job[STRIDE] :],
+        plan[job[job_table.BOUNDARIES] :], operations[job[job_table.OPERATIONS] :],
+        targets[job[job_table.TARGET] :],
+        cells[job[job_table.CELLS] + strip * job[job_table.STRIDE] :],
         borders[before : before + advances], borders[leaving : leaving + advances],
-        checkpoints[job[CHECKPOINTS] + strip * job[CHECKPOINT_STRIDE] :],
+        checkpoints[job[job_table.CHECKPOINTS] + strip * job[job_table.CHECKPOINT_STRIDE] :],
     )  # fmt: skip
 
 
 def _make_sweep(size: int):
     """Return the device function that sweeps a strip of `size` registers a lane."""
-    choose, columns = make_choose(size, SHARED_SLOTS_AT, 0), make_columns(size)
-    do_step, find_column = make_codon_step(size), make_find_column(size)
-    slot_place, stride = make_slot_place(size), size * WARP
-    save, resume = make_save(size), make_resume(size)
+    choose, columns = (
+        packed_strip.make_choose(size, codon_rows.SHARED_SLOTS_AT, 0),
+        packed_strip.make_columns(size),
+    )
+    do_step, find_column = make_codon_step(size), packed_strip.make_find_column(size)
+    slot_place, stride = codon_rows.make_slot_place(size), size * WARP
+    save, resume = codon_rows.make_save(size), codon_rows.make_resume(size)
 
     @cuda.jit(device=True)
     def prepare(job, strip, parts, scoring, shared, scratch):
         """Put what never changes into its place, and return what all steps need."""
         plan, _, target, cells, arriving, leaving, _ = parts
-        lane, floor, gap = int32(cuda.threadIdx.x), int32(job[FLOOR]), scoring[uint32(END_GAP_AT)]
-        first_column = int32(2 * (strip * int32(job[SIZE]) * WARP + lane * size))
-        own = place_of(shared, uint32(SHARED_SLOTS_AT + 4 * lane))
-        chosen = choose(target, first_column, int32(job[COLUMNS]), own, lane, shared)
+        lane, floor, gap = (
+            int32(cuda.threadIdx.x),
+            int32(job[job_table.FLOOR]),
+            scoring[uint32(packed_strip.END_GAP_AT)],
+        )
+        first_column = int32(2 * (strip * int32(job[job_table.SIZE]) * WARP + lane * size))
+        own = place_of(shared, uint32(codon_rows.SHARED_SLOTS_AT + 4 * lane))
+        chosen = choose(target, first_column, int32(job[job_table.COLUMNS]), own, lane, shared)
         starts, drops = columns(chosen, int32(2 * lane * size), gap)
         sync_lanes()
         first_row = address(cells[4 * lane :])
         places = (
-            address(shared[uint32(SHARED_SLOTS_AT + 4 * lane) :]),
-            further(first_row, job[SLOTS] * int64(stride)),
+            address(shared[uint32(codon_rows.SHARED_SLOTS_AT + 4 * lane) :]),
+            further(first_row, job[job_table.SLOTS] * int64(stride)),
         )
-        store_row(slot_place(int32(job[START]), places), starts)
-        at = uint32(SHARED_ARRIVING_AT + 2 * lane)
+        store_row(slot_place(int32(job[job_table.START]), places), starts)
+        at = uint32(codon_rows.SHARED_ARRIVING_AT + 2 * lane)
         shared[at], shared[at + uint32(1)] = floor, floor
-        borders = arriving, leaving, strip == 0, lowered_by(job, strip), floor
+        borders = arriving, leaving, strip == 0, packed_strip.lowered_by(job, strip), floor
         drop_step = int32(int32(gap & int32(0xFFFF)) | int32(gap << int32(16)))
         return (
             (chosen, floor, lane == 0, shared, scratch), places, borders,
             (lane, lane == int32(WARP - 1)),
-            (first_row, int32(job[MASK]), int32(job[EXIT_BASE]), int32(job[COPY_BASE])),
-            (plan[job[OPERANDS] :], (drops[0], drop_step)),
+            (first_row, int32(job[job_table.MASK]), int32(job[job_table.EXIT_BASE]),
+             int32(job[job_table.COPY_BASE])),
+            (plan[job[job_table.OPERANDS] :], (drops[0], drop_step)),
         )  # fmt: skip
 
     @cuda.jit(device=True)
@@ -305,49 +256,53 @@ def _make_sweep(size: int):
         low, floor = filled(fixed[0], fixed[1]), fixed[1]
         rows, carries = (low, low, low), (floor, floor, floor)
         numbers = int32(0), int32(0), int32(0)
-        if job[FIRST_STEP] > 0:
-            counts = int32(job[N_SLOTS]), int32(job[RING])
+        if job[job_table.FIRST_STEP] > 0:
+            counts = int32(job[job_table.N_SLOTS]), int32(job[job_table.RING])
             rows, carries, numbers = resume(parts[6], counts, strip_parts)
         n, at, exits = numbers
-        notes = at, operands[at], exits, (int32(LOWEST_SCORE), int32(0))
-        cursor = int32(0), peek_pair(int32(0), borders, lane)
+        notes = at, operands[at], exits, (int32(job_table.LOWEST_SCORE), int32(0))
+        cursor = int32(0), codon_rows.peek_pair(int32(0), borders, lane)
         return (rows, carries, cursor, notes), (load4(parts[1], int64(4) * int64(n)), n)
 
     @cuda.jit(device=True)
     def sweep(job, strip, parts, ends, scoring, shared, scratch):
         """Sweep a strip; `ends` takes the lane's best end."""
         plan, todo, cells, checkpoints = parts[0], parts[1], parts[3], parts[6]
-        lane, end = int32(cuda.threadIdx.x), int32(job[ROWS])
+        lane, end = int32(cuda.threadIdx.x), int32(job[job_table.ROWS])
         strip_parts = prepare(job, strip, parts, scoring, shared, scratch)
         state, following = begin(job, parts, strip_parts)
-        step, every = int32(job[FIRST_STEP]), int32(job[EVERY])
-        counts, next_save, saved = (int32(job[N_SLOTS]), int32(job[RING])), every, int64(0)
+        step, every = int32(job[job_table.FIRST_STEP]), int32(job[job_table.EVERY])
+        counts, next_save, saved = (
+            (int32(job[job_table.N_SLOTS]), int32(job[job_table.RING])),
+            every,
+            int64(0),
+        )
         next_info = plan[step]
         while step < end:
             info, next_info = next_info, plan[uint32(step + 1)]
             if step == next_save and every > 0:
                 numbers = following[1], state[3][0], state[3][2]
                 save(checkpoints[saved:], state[0], state[1], numbers, counts, strip_parts)
-                saved += job[STRIPS] * job[CHECKPOINT_STRIDE]
+                saved += job[job_table.STRIPS] * job[job_table.CHECKPOINT_STRIDE]
                 next_save = int32(next_save + every)
             state, following = do_step(state, info, step, following, todo, strip_parts)
             step = int32(step + 1)
         sync_lanes()
-        number, gap = state[2][0], scoring[uint32(END_GAP_AT)]
+        number, gap = state[2][0], scoring[uint32(packed_strip.END_GAP_AT)]
         last = int32((number + WARP - 1) & ~int32(WARP - 1))
-        leave_group(last, strip_parts[2], shared, lane)
-        ends[SCORE], ends[NUMBER] = state[3][3]
-        first_column = int32(2 * (strip * int32(job[SIZE]) * WARP + lane * size))
-        ends[COLUMN] = first_column
-        if state[3][3][0] > LOWEST_SCORE:  # else there is no row
+        codon_rows.leave_group(last, strip_parts[2], shared, lane)
+        ends[job_table.SCORE], ends[job_table.NUMBER] = state[3][3]
+        first_column = int32(2 * (strip * int32(job[job_table.SIZE]) * WARP + lane * size))
+        ends[job_table.COLUMN] = first_column
+        if state[3][3][0] > job_table.LOWEST_SCORE:  # else there is no row
             best_row = cells[4 * lane + BEST_END * stride :]
-            ends[COLUMN] = find_column(best_row, first_column, gap)
+            ends[job_table.COLUMN] = find_column(best_row, first_column, gap)
         sync_lanes()
 
     return sweep
 
 
-_sweep_narrow, _sweep_wide = _make_sweep(NARROW), _make_sweep(WIDE)
+_sweep_narrow, _sweep_wide = _make_sweep(packed_strip.NARROW), _make_sweep(packed_strip.WIDE)
 
 
 @kernel()
@@ -364,14 +319,14 @@ def sweep_codons_warp(
     lane = int32(cuda.threadIdx.x)
     _put_scores(scoring, shared, lane)
     while True:
-        k = begin_strip(strips, scratch)
+        k = packed_strip.begin_strip(strips, scratch)
         if any_lane(k < 0):
             return
         job, strip = jobs[strips[k, 0]], strips[k, 1]
         buffers = plans, operations, targets, cells, borders, checkpoints
         parts = _parts_of(job, strip, buffers)
-        is_last, found = strip == job[STRIPS] - 1, ends[job[ENDS] + strip, lane]
-        if any_lane(job[LAST_SIZE if is_last else SIZE] == WIDE):
+        is_last, found = strip == job[job_table.STRIPS] - 1, ends[job[job_table.ENDS] + strip, lane]
+        if any_lane(job[job_table.LAST_SIZE if is_last else job_table.SIZE] == packed_strip.WIDE):
             _sweep_wide(job, strip, parts, found, scoring, shared, scratch)
         else:
             _sweep_narrow(job, strip, parts, found, scoring, shared, scratch)

@@ -1,4 +1,4 @@
-"""One strand of one case on its way to a GPU, whichever kernel sweeps it."""
+"""Jobs: one strand of one case laid out for a GPU, and cut into strips for each kernel."""
 
 from __future__ import annotations
 
@@ -41,15 +41,9 @@ class SweepEnd(NamedTuple):
 
 
 class SiteStrand:
-    """One strand of a base sequence, whatever its targets; what is compiled of it is shared.
+    """One strand of a base sequence that has a chain; what is compiled of it serves all targets.
 
-    Parameters
-    ----------
-    codes : ndarray of uint8, shape (m,)
-        The strand's nucleotides in reading direction.
-    table : SiteTable
-        Of the same strand; it has a chain.
-    scoring : SplicedScoring
+    `codes` are its nucleotides in reading direction.
     """
 
     def __init__(self, codes: NDArray[np.uint8], table: SiteTable, scoring: SplicedScoring):
@@ -96,19 +90,7 @@ class SiteStrand:
 
 
 class SiteJob:
-    """One strand of one case.
-
-    Parameters
-    ----------
-    strand : SiteStrand
-    target : ndarray of uint8, shape (n,)
-        Encoded target.
-
-    Raises
-    ------
-    ScoringError
-        If scores could overflow 32-bit integers.
-    """
+    """One strand of one case; a `ScoringError` says that scores could overflow 32 bits."""
 
     def __init__(self, strand: SiteStrand, target: NDArray[np.uint8]):
         self.strand, self.codes, self.table = strand, strand.codes, strand.table

@@ -10,81 +10,49 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.gpu.intrinsics.words import WARP, kernel, shuffle
-from gpu_tools.sites.table import BoundaryScores, IntronClass, SiteTable
+from gpu_tools.sites.introns import class_arrays
+from gpu_tools.sites.table import BoundaryScores, SiteTable
 
 
 class JobNumbers(NamedTuple):
-    """A job's row of the table.
+    """A job's row of the table."""
 
-    Attributes
-    ----------
-    floor : int
-        Value of cells that nothing has reached, in both halves for the packed kernel.
-    rows : int
-        Boundaries; for the packed kernel border words of a strip, two a step.
-    strips : int
-        Strips of target columns.
-    boundaries, operations, target, cells, borders, ends : int
-        Where the job's part begins in the buffer of that name; the targets are symbols.
-    stride : int
-        Words of a strip's cells.
-    columns : int
-        Columns of the target.
-    first_stored : int
-        Where the rows for the traceback begin among a strip's rows.
-    size, last_size : int
-        Packed kernel: registers a lane of all strips but the last one, and of the last one.
-    lifting : int
-        Packed kernel: what S' is more than a cell, for each strip before the cell's.
-    slots, advances, tracks, row, start : int
-        32-bit kernel: slots; how often a row is advanced; current rows; the slots of the first
-        current row and of the empty chain's row. Packed kernel of chains that translate: slots is
-        the number of the row where slots in device memory begin; advances and start are the same.
-    first_step : int
-        This and all others are for the packed kernel of chains that translate: the step to begin
-        with; `rows` is the step to end before.
-    operands : int
-        Steps of the plan, behind which operands stand.
-    mask, exit_base, copy_base : int
-        An exit's number less the second one is masked with the first one to find its rows; an
-        entry's stored rows come so many numbers sooner than the plan says.
-    checkpoints, every, checkpoint_stride : int
-        Where the job's checkpoints begin in their buffer, in what distance of steps they are
-        written, 0 for none, and their words.
-    n_slots, ring : int
-        Slots, and exits whose rows a checkpoint has.
-    """
-
-    floor: int
-    rows: int
-    strips: int
+    floor: int  # value of cells that nothing has reached, in both halves for the packed kernel
+    rows: int  # boundaries; packed kernel: border words of a strip, two a step
+    strips: int  # strips of target columns
+    # where the job's part begins in each buffer; the targets are symbols
     boundaries: int = 0
     operations: int = 0
     target: int = 0
     cells: int = 0
     borders: int = 0
     ends: int = 0
-    stride: int = 0
-    columns: int = 0
-    first_stored: int = 0
+    stride: int = 0  # words of a strip's cells
+    columns: int = 0  # columns of the target
+    first_stored: int = 0  # where the rows for the traceback begin among a strip's rows
+    # packed kernel: registers a lane of all strips but the last one, and of the last one
     size: int = 0
     last_size: int = 0
-    lifting: int = 0
+    lifting: int = 0  # packed kernel: what S' is more than a cell, for each strip before
+    # 32-bit kernel: slots; advances of a row; current rows; the slots of the first current row and
+    # of the empty chain's row. Packed kernel of chains that translate: the number of the row where
+    # slots in device memory begin; `advances` and `start` are the same
     slots: int = 0
     advances: int = 0
     tracks: int = 0
     row: int = 0
     start: int = 0
-    first_step: int = 0
-    operands: int = 0
-    mask: int = 0
+    # the rest is for the packed kernel of chains that translate, where `rows` is the end step
+    first_step: int = 0  # step to begin with
+    operands: int = 0  # steps of the plan, behind which operands stand
+    mask: int = 0  # masks an exit's number less `exit_base` to find its rows
     exit_base: int = 0
-    copy_base: int = 0
-    checkpoints: int = 0
-    every: int = 0
-    checkpoint_stride: int = 0
-    n_slots: int = 0
-    ring: int = 0
+    copy_base: int = 0  # by how much an entry's stored rows come sooner than the plan says
+    checkpoints: int = 0  # where the job's checkpoints begin in their buffer
+    every: int = 0  # distance of checkpoints in steps, 0 for none
+    checkpoint_stride: int = 0  # words of a checkpoint
+    n_slots: int = 0  # slots of a checkpoint
+    ring: int = 0  # exits whose rows a checkpoint has
 
 
 FLOOR, ROWS, STRIPS = range(3)
@@ -102,94 +70,52 @@ BOUNDARY, VALUE, KIND = range(3)
 """An element of a list of sites; those of first entries have no kind."""
 SITE, FIRST = 3, 2
 """Numbers of an element."""
-KIND_OF, LENGTH, PENALTY, ORIGIN, N_LINES, LINES = range(6)
-"""Of an intron class: its kind, least length and penalty, the origin of its borders, and its lines
-(extra, every).
-"""
 NO_STOPS = -1
-NOT_EXPLAINED, TOO_MANY = -1, -2
-"""Numbers of exons if the sweep is wrong, or if there are more than the buffer takes."""
-
-
-OUTSIDE = -3
-"""Number of exons if rows are needed that are not in memory."""
+NOT_EXPLAINED, TOO_MANY, OUTSIDE = -1, -2, -3
+"""Numbers of exons if the sweep is wrong, if there are more than the buffer takes, or if rows are
+needed that are not in memory.
+"""
 
 
 class RowsInMemory(NamedTuple):
-    """Which of a job's stored rows there are.
+    """Which of a job's stored rows there are."""
 
-    Attributes
-    ----------
-    low : int
-        The first boundary whose rows there are.
-    first_exit : int
-        The first exit from there on.
-    exit_rows, entry_rows : int
-        What is taken off the numbers of rows of exits and of entries.
-    """
-
-    low: int = 0
-    first_exit: int = 0
+    low: int = 0  # the first boundary whose rows there are
+    first_exit: int = 0  # the first exit from there on
+    # what is taken off the numbers of rows of exits and of entries
     exit_rows: int = 0
     entry_rows: int = 0
 
 
 class TraceNumbers(NamedTuple):
-    """What the traceback of a job begins with.
+    """What the traceback of a job begins with; the last four are those of `RowsInMemory`."""
 
-    Attributes
-    ----------
-    job : int
-        The job's row of the table of jobs.
-    end, column, value : int
-        The boundary where the chain ends, its column, and S' there without the last exit's score.
-    target, gains, exons : int
-        Where the job's symbols, its columns of W and its exons begin in their buffers.
-    most_exons : int
-        Exons that the job's part of the buffer can take.
-    parts : int
-        Rows stored for an entry.
-    best_sites : int
-        The largest sum of sites less penalties of a part of a chain.
-    codes : int
-        Where the strand's nucleotides begin in their buffer.
-    length : int
-        Nucleotides of the strand.
-    exits, entries, firsts, classes, stops : int
-        Where the strand's lists begin in their buffer; of stop codons, `NO_STOPS` without any.
-    n_exits, n_entries, n_firsts, n_classes : int
-        Elements of the lists.
-    class_size : int
-        Numbers of an intron class.
-    usual_first : int
-        Score of a first entry that is not listed, `CLOSED` if there is none.
-    low, first_exit, exit_rows, entry_rows : int
-        See `RowsInMemory`.
-    """
-
-    job: int
-    end: int
-    column: int
-    value: int
+    job: int  # the job's row of the table of jobs
+    end: int  # boundary where the chain ends
+    column: int  # column where the chain ends
+    value: int  # S' there, without the last exit's score
+    # where the job's symbols, its columns of W and its exons begin in their buffers
     target: int
     gains: int
     exons: int
-    most_exons: int
-    parts: int
-    best_sites: int
-    codes: int
-    length: int
+    most_exons: int  # exons that the job's part of the buffer can take
+    parts: int  # rows stored for an entry
+    best_sites: int  # largest sum of sites less penalties of a part of a chain
+    codes: int  # where the strand's nucleotides begin in their buffer
+    length: int  # nucleotides of the strand
+    # where the strand's lists begin in their buffer; `NO_STOPS` without stop codons
     exits: int
     entries: int
     firsts: int
     classes: int
     stops: int
+    # elements of the lists
     n_exits: int
     n_entries: int
     n_firsts: int
     n_classes: int
-    class_size: int
-    usual_first: int
+    class_size: int  # numbers of an intron class
+    usual_first: int  # score of a first entry that is not listed, `CLOSED` if there is none
     low: int
     first_exit: int
     exit_rows: int
@@ -227,11 +153,7 @@ class StrandLists(NamedTuple):
 def strand_lists(table: SiteTable) -> StrandLists:
     """Lay out the lists of a table."""
     stops = [] if table.stops is None else table.stops.astype(np.int32).ravel()
-    size = LINES + 2 * max((len(intron.rising) for intron in table.introns), default=0)
-    classes = np.zeros((len(table.introns), size), dtype=np.int32)
-    for row, intron in zip(classes, table.introns, strict=True):
-        numbers = _class_numbers(intron)
-        row[: len(numbers)] = numbers
+    classes = class_arrays(table).rows.astype(np.int32)
     parts = {
         "exits": _elements(table.donors, SITE), "entries": _elements(table.acceptors, SITE),
         "firsts": _elements(table.first, FIRST),
@@ -241,7 +163,8 @@ def strand_lists(table: SiteTable) -> StrandLists:
     sizes = [part.size for part in parts.values()]
     about = dict(zip(parts, (np.cumsum(sizes) - sizes).tolist(), strict=True))
     about |= {f"n_{name}": len(parts[name]) for name in ("exits", "entries", "firsts", "classes")}
-    about |= {"usual_first": table.first.usual, "length": table.length, "class_size": size}
+    about |= {"usual_first": table.first.usual, "length": table.length}
+    about["class_size"] = classes.shape[1]
     if table.stops is None:
         about["stops"] = NO_STOPS
     return StrandLists(np.concatenate([part.ravel() for part in parts.values()]), about)
@@ -260,12 +183,6 @@ def _side_by_side(boundaries, scores, kinds, numbers):
         if numbers > KIND:
             made[k, KIND] = kinds[k]
     return made
-
-
-def _class_numbers(intron: IntronClass) -> list[int]:
-    lines = [number for line in intron.rising for number in line]
-    head = [intron.kind, intron.min_length, intron.penalty, intron.origin, len(intron.rising)]
-    return head + lines
 
 
 # The best end of each job, of those that the lanes of its strips have noted.

@@ -14,19 +14,10 @@ from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import OTHER
 from gpu_tools.sites.bounds import most_lifted, possible
+from gpu_tools.sites.gpu import job_table
 from gpu_tools.sites.gpu.codon_strips import CodonStrips, codon_strips
 from gpu_tools.sites.gpu.codon_sweep import sweep_codons_warp
 from gpu_tools.sites.gpu.job import PackedStrips, SiteJob, Strips32, SweepEnd, packed_strips, twice
-from gpu_tools.sites.gpu.job_table import (
-    BORDERS,
-    BOUNDARIES,
-    CELLS,
-    CHECKPOINTS,
-    ENDS,
-    OPERATIONS,
-    TARGET,
-    find_ends_warp,
-)
 from gpu_tools.sites.gpu.packed_strip import NARROW, NEVER, NEVER_BYTE, WIDE
 from gpu_tools.sites.gpu.sweep import sweep_packed_warp
 from gpu_tools.sites.gpu.sweep32 import sweep32_warp
@@ -38,13 +29,8 @@ PACKED_CAPABILITY = (9, 0)
 class StripLaunch:
     """Jobs laid out in the memory of the current GPU, ready for a kernel that sweeps strips.
 
-    A subclass makes `cells` and `borders`, which its kernel writes, and starts it.
-
-    Parameters
-    ----------
-    jobs : list of PackedStrips, CodonStrips or Strips32
-        All of one kind. What is compiled of a strand is copied to the GPU once.
-    scoring : SplicedScoring
+    A subclass makes `cells` and `borders`, which its kernel writes, and starts it. The jobs are of
+    one kind of strips; what is compiled of a strand is copied to the GPU once.
     """
 
     def __init__(self, jobs: list, scoring: SplicedScoring):
@@ -53,8 +39,8 @@ class StripLaunch:
         sizes = [(job.cell_words, job.border_words, job.numbers.strips) for job in jobs]
         self.n_cells, self.n_borders, self.n_strips = np.sum(sizes, axis=0).tolist()
         self.table = np.array([job.numbers for job in jobs], dtype=np.int64)
-        self.table[:, [CELLS, BORDERS, ENDS]] = starts_of(sizes)
-        self.targets, self.table[:, TARGET] = together([job.job.target for job in jobs])
+        self.table[:, [job_table.CELLS, job_table.BORDERS, job_table.ENDS]] = starts_of(sizes)
+        self.targets, self.table[:, job_table.TARGET] = together([job.job.target for job in jobs])
         inputs = self._compiled(compiled)
         self._allocate()
         self.ends = cuda.device_array((self.n_strips, WARP, 3), dtype=np.int32)
@@ -67,7 +53,7 @@ class StripLaunch:
         arrays = [each.arrays() for each in compiled]
         starts = starts_of([[len(array) for array in own] for own in arrays])
         start_of = dict(zip(map(id, compiled), starts, strict=True))
-        columns = [BOUNDARIES, OPERATIONS][: len(arrays[0])]
+        columns = [job_table.BOUNDARIES, job_table.OPERATIONS][: len(arrays[0])]
         self.table[:, columns] = [start_of[id(job.compiled)] for job in self.jobs]
         return [on_device(parts) for parts in zip(*arrays, strict=True)]
 
@@ -78,13 +64,13 @@ class StripLaunch:
         return np.array([*strips, (0, 0)], dtype=np.int32)
 
     def run(self) -> None:
-        """Clear how far the strips are, and start the kernels."""
+        """Clear the progress of the strips, and start the kernels."""
         counter = self.strips[-1]
         device_memset(counter, 0, counter.nbytes)
         device_memset(self.borders, NEVER_BYTE, self.borders.nbytes)
         self._start()
         self.found = cuda.device_array((len(self.jobs), 3), dtype=np.int32)
-        find_ends_warp[len(self.jobs), WARP](self.device_table, self.ends, self.found)
+        job_table.find_ends_warp[len(self.jobs), WARP](self.device_table, self.ends, self.found)
 
     def best_ends(self) -> list[SweepEnd]:
         """Return the jobs' best ends once the kernels are done."""
@@ -101,7 +87,7 @@ class SitePackedLaunch(StripLaunch):
     trace_kernel = staticmethod(trace_packed_warp)
 
     def _allocate(self) -> None:
-        self.table[:, CELLS] += self.n_borders
+        self.table[:, job_table.CELLS] += self.n_borders
         self.cells = cuda.device_array(self.n_borders + self.n_cells, dtype=np.int32)
         self.borders = self.cells[: self.n_borders]
 
@@ -122,10 +108,7 @@ class SitePackedLaunch(StripLaunch):
 class SiteCodonLaunch(SitePackedLaunch):
     """Jobs for the packed kernel of chains that translate.
 
-    Parameters
-    ----------
-    checkpoints : device array, optional
-        Those of another launch, with which the jobs begin; without it, jobs write their own.
+    They begin with the `checkpoints` of another launch, or write their own.
     """
 
     jobs: list[CodonStrips]
@@ -139,7 +122,7 @@ class SiteCodonLaunch(SitePackedLaunch):
         self.borders = cuda.device_array(self.n_borders, dtype=np.int64)
         if self.checkpoints is None:
             sizes = [(job.checkpoint_words,) for job in self.jobs]
-            self.table[:, [CHECKPOINTS]] = starts_of(sizes)
+            self.table[:, [job_table.CHECKPOINTS]] = starts_of(sizes)
             self.checkpoints = cuda.device_array(int(max(np.sum(sizes), 1)), dtype=np.int32)
 
     def _start(self) -> None:
@@ -192,7 +175,7 @@ def joined_once(arrays: list) -> tuple[NDArray, list[int]]:
 
 def on_device(parts, stream=0, make: Callable = cuda.device_array):
     """Copy large arrays to the current GPU, one behind the other; four zeros follow."""
-    # operations are read one ahead, four words each
+    # kernels prefetch one operation, of four words
     made = make(sum(map(len, parts)) + 4, dtype=parts[0].dtype)
     device_memset(made[-4:], 0, made[-4:].nbytes, stream)
     first = 0
@@ -215,7 +198,7 @@ def checked(job: SiteJob, end: SweepEnd) -> SweepEnd:
 
 
 def can_pack() -> bool:
-    """Tell whether the current GPU has packed 16-bit maxima."""
+    """Return whether the current GPU has packed 16-bit maxima."""
     return simulated() or cuda.get_current_device().compute_capability >= PACKED_CAPABILITY
 
 

@@ -5,19 +5,7 @@ from __future__ import annotations
 from numba import cuda, int32, uint32
 
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.intrinsics.rows import (
-    at_least,
-    best_sum,
-    copy_quads,
-    filled,
-    load_quads,
-    load_word,
-    moved,
-    plus_times,
-    raised,
-    ramp,
-    store_quads,
-)
+from gpu_tools.hardware.gpu.intrinsics import rows
 from gpu_tools.hardware.gpu.intrinsics.words import (
     WARP,
     any_lane,
@@ -78,7 +66,7 @@ def peek(arriving, strip, at):
     """Look at a border word without waiting; at the last one if there is no such row."""
     if any_lane(strip == 0):
         return int32(NEVER)
-    return load_word(arriving, uint32(min(at, int32(arriving.shape[0] - 1))))
+    return rows.load_word(arriving, uint32(min(at, int32(arriving.shape[0] - 1))))
 
 
 @cuda.jit(device=True)
@@ -88,11 +76,11 @@ def await_word(arriving, strip, at, value, floor):
         return floor
     index = uint32(min(at, int32(arriving.shape[0] - 1)))
     while any_lane(value == NEVER):
-        value = load_word(arriving, index)
+        value = rows.load_word(arriving, index)
     return value
 
 
-# What the packed kernel keeps of a strip's columns beside their cells, and its shared memory.
+# What the packed kernel holds of a strip's columns beside their cells, and its shared memory.
 
 
 NARROW, WIDE = 4, 8
@@ -123,12 +111,14 @@ def make_start(size: int):
 
     @cuda.jit(device=True)
     def start(chosen, starts, floor, lane, own, shared):
-        store_quads(shared, int32(own + ZERO * stride), filled(chosen, int32(0)))
-        store_quads(shared, int32(own + START * stride), starts)
-        store_quads(shared, int32(own + LOWEST * stride), filled(chosen, floor))
-        store_quads(shared, int32(own + LEAST * stride), filled(chosen, int32(_LEAST_WORD)))
+        rows.store_quads(shared, int32(own + ZERO * stride), rows.filled(chosen, int32(0)))
+        rows.store_quads(shared, int32(own + START * stride), starts)
+        rows.store_quads(shared, int32(own + LOWEST * stride), rows.filled(chosen, floor))
+        rows.store_quads(
+            shared, int32(own + LEAST * stride), rows.filled(chosen, int32(_LEAST_WORD))
+        )
         best = int32(LOWEST_SCORE), int32(0)
-        return filled(chosen, floor), floor, floor, floor, best, int32(-2 * lane)
+        return rows.filled(chosen, floor), floor, floor, floor, best, int32(-2 * lane)
 
     return start
 
@@ -147,7 +137,7 @@ def make_columns(size: int):
         first_drop = int32(int32(-low & int32(0xFFFF)) | int32(int32(-high) << int32(16)))
         step = int32(int32(gap & int32(0xFFFF)) | int32(gap << int32(16)))
         minus = int32(int32(-gap & int32(0xFFFF)) | int32(int32(-gap) << int32(16)))
-        return ramp(chosen, first_start, minus), ramp(chosen, first_drop, step)
+        return rows.ramp(chosen, first_start, minus), rows.ramp(chosen, first_drop, step)
 
     return columns
 
@@ -155,9 +145,9 @@ def make_columns(size: int):
 def make_choose(size: int, slots_at: int = SHARED_SLOTS_AT, slot: int = NOWHERE):
     """Return the device function that makes the bytes that look the lane's lifted scores up.
 
-    Slots begin at element `slots_at` of shared memory; nobody reads `slot`.
+    Slots begin at element `slots_at` of shared memory; `slot` is free.
     """
-    load, stride = load_quads(size), 4 * size * WARP
+    load, stride = rows.load_quads(size), 4 * size * WARP
 
     @cuda.jit(device=True)
     def selector(target, column, columns):
@@ -259,26 +249,26 @@ def _moved_on(row, diagonal, boundary, came, chosen):
     """Return the row at the next boundary."""
     score, high, cost, _ = boundary
     left = permute(came, came, int32(_HIGH_TWICE))
-    row = moved(row, chosen, (score, high), diagonal, left, cost)
-    return at_least(row, permute(row[-1], int32(NEVER), int32(_SECOND_THEN_LOW)))
+    row = rows.moved(row, chosen, (score, high), diagonal, left, cost)
+    return rows.at_least(row, permute(row[-1], int32(NEVER), int32(_SECOND_THEN_LOW)))
 
 
 @cuda.jit(device=True)
 def _noted(row, drops, leaving, number, best, copies):
     """Return score and number of the best end so far; a better one's row is written to memory."""
-    top = best_sum(row, drops)
+    top = rows.best_sum(row, drops)
     top = max2(top, permute(top, top, int32(_HIGH_THEN_LOW)))
     score, (best_score, best_number) = int32(permute(top, top, int32(_LOW_SIGNED)) + leaving), best
     if score > best_score:
         best_score, best_number = score, number
         own, at = copies
-        copy_quads(own, at, row)
+        rows.copy_quads(own, at, row)
     return best_score, best_number
 
 
 @cuda.jit(device=True)
 def _handed_on(came, before, after):
-    """Return what stands to the next row's upper left, and the word for the next lane."""
+    """Return the next row's upper left neighbour, and the word for the next lane."""
     diagonal = permute(came, after, int32(_LOW_THEN_SECOND_LOW))
     return diagonal, permute(after, before, int32(_HIGH_THEN_SECOND_HIGH))
 
@@ -290,7 +280,7 @@ def make_step(size: int):
     and number of the best end, and twice the step's number. Two words for the next strip are
     returned as well.
     """
-    load, best_at = load_quads(size), BEST_END * size * WARP
+    load, best_at = rows.load_quads(size), BEST_END * size * WARP
 
     @cuda.jit(device=True)
     def do_step(state, step, borders, fixed):
@@ -301,18 +291,18 @@ def make_step(size: int):
         entering, to_best = load(shared, int32(raising + own)), (copies, int32(best_at))
         row = _moved_on(row, diagonal, early, early_came, chosen)
         best, last = _noted(row, drops, leaving[0], number, best, to_best), row[-1]
-        row = raised(row, starts, early[3])
+        row = rows.raised(row, starts, early[3])
         diagonal, early_out = _handed_on(early_came, last, row[-1])
         early_came = shuffle_up(early_out, scratch)
         row = _moved_on(row, diagonal, late, late_came, chosen)
         best, last = _noted(row, drops, leaving[1], int32(number + 1), best, to_best), row[-1]
-        row = raised(row, starts, late[3])
-        entered = raised(row, entering, row_bonus)
+        row = rows.raised(row, starts, late[3])
+        entered = rows.raised(row, entering, row_bonus)
         diagonal, late_out = _handed_on(late_came, last, entered[-1])
-        added = plus_times(row, from_row, other)
-        store_quads(shared, int32(to + own), raised(before, added, bonus))
-        copy_quads(copies, copy, added)
-        copy_quads(copies, int32(-copy), entering)
+        added = rows.plus_times(row, from_row, other)
+        rows.store_quads(shared, int32(to + own), rows.raised(before, added, bonus))
+        rows.copy_quads(copies, copy, added)
+        rows.copy_quads(copies, int32(-copy), entering)
         late_came, number = shuffle_up(late_out, scratch), int32(number + 2)
         state = entered, diagonal, early_came, late_came, best, number
         return from_border(state, borders, is_first), (early_out, late_out)

@@ -16,16 +16,9 @@ from gpu_tools.hardware.gpu.dispatch import map_gpus
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.hardware.threads import map_on_threads, shares, within_limit
 from gpu_tools.model.scoring import SplicedScoring
+from gpu_tools.sites.gpu import job_table
 from gpu_tools.sites.gpu.codon_strips import CodonStrips, codon_strips
 from gpu_tools.sites.gpu.job import SiteJob, SiteStrand, Strips32, SweepEnd, packed_strips, sizes_of
-from gpu_tools.sites.gpu.job_table import (
-    CHECKPOINTS,
-    NOT_EXPLAINED,
-    OUTSIDE,
-    TARGET,
-    TOO_MANY,
-    TraceNumbers,
-)
 from gpu_tools.sites.gpu.launch import (
     SiteCodonLaunch,
     SiteLaunch32,
@@ -38,27 +31,19 @@ from gpu_tools.sites.gpu.launch import (
     strip_bytes,
     together,
 )
-from gpu_tools.sites.table import SiteTable
+from gpu_tools.sites.table import SiteTable, made_once
 from gpu_tools.splicing.traceback import TracedChain, align_chain
 
 # Chains of swept jobs, followed on the GPU that swept them.
-
 
 USUAL_EXONS = 128
 """Exons of a chain that space is made for at first."""
 
 
 class DeviceChain(NamedTuple):
-    """The best chain of a job.
+    """The best chain of a job: its score, where it ends, and its exons on the strand `codes`.
 
-    Attributes
-    ----------
-    score, end, column : int
-        Its score, the boundary where it ends, and the target column.
-    codes : ndarray of uint8, shape (m,)
-        The strand's nucleotides in reading direction.
-    exons : ndarray of int32, shape (E, 4)
-        As `gpu_tools.splicing.traceback.align_chain` reads them.
+    `exons` are as `gpu_tools.splicing.traceback.align_chain` reads them.
     """
 
     score: int
@@ -81,14 +66,14 @@ def follow(
     """Follow the chains of some jobs of a launch; leave those out whose rows are not all there."""
     lists = _OnDevice(launch, [launch.jobs[k].job for k in ends])
     exons = lists.exons(ends, usual_exons)
-    longer = {k: ends[k] for k, own in exons.items() if own is TOO_MANY}
+    longer = {k: ends[k] for k, own in exons.items() if own is job_table.TOO_MANY}
     if longer:
         most = max(len(launch.jobs[k].job.table.donors.boundaries) for k in longer) + 1
         exons |= lists.exons(longer, most)
     return {
         k: DeviceChain(*ends[k], launch.jobs[k].job.codes, own)
         for k, own in exons.items()
-        if own is not OUTSIDE
+        if own is not job_table.OUTSIDE
     }
 
 
@@ -129,10 +114,13 @@ class _OnDevice:
         found = exons.copy_to_host().reshape(len(ends), most, 4)
         return dict(zip(ends, map(_in_order, found, counts.copy_to_host().tolist()), strict=True))
 
-    def _numbers(self, k: int, end: SweepEnd, **places) -> TraceNumbers:
+    def _numbers(self, k: int, end: SweepEnd, **places) -> job_table.TraceNumbers:
         job = self.launch.jobs[k].job
         value = end.score - job.table.last.at(end.end) - self.scoring.gap * end.column
-        parts, target = self.launch.jobs[k].compiled.stored.parts, self.launch.table[k, TARGET]
+        parts, target = (
+            self.launch.jobs[k].compiled.stored.parts,
+            self.launch.table[k, job_table.TARGET],
+        )
         return self._about[id(job.strand)]._replace(
             job=k, end=end.end, column=end.column, value=value, target=target, parts=parts,
             **self.launch.jobs[k].rows_in_memory._asdict(), **places,
@@ -141,16 +129,15 @@ class _OnDevice:
 
 def _in_order(exons: NDArray[np.int32], count: int) -> NDArray[np.int32] | int:
     """Return a chain's exons in reading direction, given those of a kernel."""
-    if count == NOT_EXPLAINED:
+    if count == job_table.NOT_EXPLAINED:
         raise ValueError("no exon or exit explains a value: the sweep is wrong")
-    for why_none in (TOO_MANY, OUTSIDE):
+    for why_none in (job_table.TOO_MANY, job_table.OUTSIDE):
         if count == why_none:
             return why_none
     return exons[:count][::-1].copy()
 
 
 # Chains that translate, followed in windows of long jobs that have left checkpoints.
-
 
 SHARE_OF_FREE_MEMORY = 0.8
 _LONGER_TIMES = 4
@@ -190,7 +177,7 @@ def follow_windows(
 def _window_of(launch: SiteCodonLaunch, k: int, end: SweepEnd, times: int) -> CodonStrips:
     """Return a window of so many times the distance of checkpoints, at least."""
     job = launch.jobs[k]
-    return job.window(times * job.every, end.end, int(launch.table[k, CHECKPOINTS]))
+    return job.window(times * job.every, end.end, int(launch.table[k, job_table.CHECKPOINTS]))
 
 
 _log = logging.getLogger(__name__)
@@ -200,28 +187,13 @@ CPU_THREADS = 4
 
 
 class SiteGpuOptions(NamedTuple):
-    """Sizes that results do not depend on.
+    """Sizes that results do not depend on."""
 
-    Attributes
-    ----------
-    bytes_per_batch : int, optional
-        What the sweeps of one batch may store in GPU memory, at most; most of it by default.
-    registers : int, optional
-        Registers a lane of all packed strips; without it, they are chosen.
-    usual_exons : int
-        Exons of a chain that space is made for at first.
-    every : int, optional
-        Steps between checkpoints of chains that translate; without it, short jobs have none.
-    memory : int, optional
-        Bytes of GPU memory that rows may take; most of what is free by default. Cases that need
-        more are for the CPU.
-    """
-
-    bytes_per_batch: int | None = None
-    registers: int | None = None
-    usual_exons: int = USUAL_EXONS
-    every: int | None = None
-    memory: int | None = None
+    bytes_per_batch: int | None = None  # of rows that a batch stores in GPU memory, at most
+    registers: int | None = None  # registers a lane of all packed strips; else they are chosen
+    usual_exons: int = USUAL_EXONS  # exons of a chain for which there is space at first
+    every: int | None = None  # steps between checkpoints; else short jobs have none
+    memory: int | None = None  # bytes of GPU memory for rows; cases that need more are for the CPU
 
 
 def align_on_gpus(
@@ -236,7 +208,8 @@ def align_on_gpus(
     """Align all cases: sweeps and chains on GPUs; tables and alignments on the CPU."""
     results, spread = [None] * len(cases), partial(map_on_threads, threads)
     options = options or SiteGpuOptions()
-    strands, left = _strands(cases, scoring, spread), []
+    strand_of, left = partial(SiteStrand, scoring=scoring), []
+    strands = made_once(cases, strand_of, spread, SiteTable.has_chain)
 
     def drive(share: list[int]) -> None:
         made, packs = {k: _jobs(cases[k], strands) for k in share}, can_pack()
@@ -276,21 +249,6 @@ def align_on_gpus(
 def _packs(jobs: dict[str, SiteJob], packs: bool) -> bool:
     """Return whether the packed kernel takes all jobs of a case, on a GPU that packs or not."""
     return all(packs and job.fits_packed for job in jobs.values())
-
-
-def _strands(cases: list, scoring: SplicedScoring, spread: Callable) -> dict[int, SiteStrand]:
-    """Return the strands on which cases have chains, by their tables' identity."""
-    first = {}
-    for case in cases:
-        for name, table in case.tables.items():
-            if table.has_chain():
-                first.setdefault(id(table), (case, name))
-
-    def strand_of(each) -> SiteStrand:
-        case, name = each
-        return SiteStrand(case.codes(name), case.tables[name], scoring)
-
-    return dict(zip(first, spread(strand_of, first.values()), strict=True))
 
 
 def _jobs(case, strands: dict[int, SiteStrand]) -> dict[str, SiteJob]:

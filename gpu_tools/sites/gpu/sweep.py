@@ -35,45 +35,7 @@ from gpu_tools.hardware.gpu.intrinsics.words import (
     max2,
     sync_lanes,
 )
-from gpu_tools.sites.gpu.job_table import (
-    BORDERS,
-    BOUNDARIES,
-    CELLS,
-    COLUMN,
-    COLUMNS,
-    ENDS,
-    FLOOR,
-    LAST_SIZE,
-    LOWEST_SCORE,
-    NUMBER,
-    ROWS,
-    SCORE,
-    SIZE,
-    STRIDE,
-    STRIPS,
-    TARGET,
-)
-from gpu_tools.sites.gpu.packed_strip import (
-    END_GAP_AT,
-    HOT_SLOTS,
-    NARROW,
-    SHARED_BORDERS_AT,
-    SHARED_OUTS_AT,
-    SHARED_RING,
-    SHARED_SLOTS_AT,
-    WIDE,
-    await_word,
-    begin_strip,
-    from_border,
-    lowered_by,
-    make_choose,
-    make_columns,
-    make_decode,
-    make_find_column,
-    make_start,
-    make_step,
-    peek,
-)
+from gpu_tools.sites.gpu import job_table, packed_strip
 from gpu_tools.sites.gpu.steps import BEST_END, WORDS
 
 
@@ -81,23 +43,23 @@ from gpu_tools.sites.gpu.steps import BEST_END, WORDS
 def _parts_of(job, strip, buffers):
     """Return a strip's steps, the target, the strip's cells, and the borders around it."""
     steps, targets, memory = buffers
-    n_rows = job[ROWS]
-    before = job[BORDERS] + max(strip - 1, 0) * n_rows
+    n_rows = job[job_table.ROWS]
+    before = job[job_table.BORDERS] + max(strip - 1, 0) * n_rows
     return (
-        steps[job[BOUNDARIES] :],
-        targets[job[TARGET] :],
-        memory[job[CELLS] + strip * job[STRIDE] :],
-        memory[before : before + n_rows], memory[job[BORDERS] + strip * n_rows :],
+        steps[job[job_table.BOUNDARIES] :],
+        targets[job[job_table.TARGET] :],
+        memory[job[job_table.CELLS] + strip * job[job_table.STRIDE] :],
+        memory[before : before + n_rows], memory[job[job_table.BORDERS] + strip * n_rows :],
     )  # fmt: skip
 
 
 @cuda.jit(device=True)
 def _step_of(shared, at):
     """Return a step that lies in shared memory; its quads lie `SHARED_RING` apart."""
+    ring = int32(packed_strip.SHARED_RING)
     return (
-        load4(shared, at), load4(shared, at + int32(SHARED_RING)),
-        load4(shared, at + int32(2 * SHARED_RING)), load4(shared, at + int32(3 * SHARED_RING)),
-        load4(shared, at + int32(4 * SHARED_RING)),
+        load4(shared, at), load4(shared, at + ring), load4(shared, at + 2 * ring),
+        load4(shared, at + 3 * ring), load4(shared, at + 4 * ring),
     )  # fmt: skip
 
 
@@ -107,7 +69,7 @@ def _put_step(shared, at, step):
     for quad in step:
         shared[at], shared[at + uint32(1)] = quad[0], quad[1]
         shared[at + uint32(2)], shared[at + uint32(3)] = quad[2], quad[3]
-        at += uint32(SHARED_RING)
+        at += uint32(packed_strip.SHARED_RING)
 
 
 @cuda.jit(device=True)
@@ -123,20 +85,20 @@ def _words_of(steps, n, n_steps):
 @cuda.jit(device=True)
 def _borders_of(shared, k):
     """Return the border words for step `k` of a group."""
-    at = uint32(SHARED_BORDERS_AT + 2 * k)
+    at = uint32(packed_strip.SHARED_BORDERS_AT + 2 * k)
     return shared[at], shared[at + uint32(1)]
 
 
 def _make_sweep(size: int):
     """Return the device function that sweeps a strip of `size` registers a lane."""
-    decode, choose = make_decode(size * WARP), make_choose(size)
-    start, do_step = make_start(size), make_step(size)
-    columns, find_column = make_columns(size), make_find_column(size)
+    decode, choose = packed_strip.make_decode(size * WARP), packed_strip.make_choose(size)
+    start, do_step = packed_strip.make_start(size), packed_strip.make_step(size)
+    columns, find_column = packed_strip.make_columns(size), packed_strip.make_find_column(size)
 
     @cuda.jit(device=True)
     def advance(state, step, first, k, is_last, fixed):
         """Do step `k` of a group; return the next one as well."""
-        shared, out, k = fixed[5], uint32(SHARED_OUTS_AT + 2 * k), int32(k + 1)
+        shared, out, k = fixed[5], uint32(packed_strip.SHARED_OUTS_AT + 2 * k), int32(k + 1)
         following, borders = _step_of(shared, int32(first + 4 * k)), _borders_of(shared, k)
         state, leaving = do_step(state, step, borders, fixed)
         if is_last:
@@ -148,14 +110,14 @@ def _make_sweep(size: int):
         """Sweep a strip; `ends` takes the lane's best end."""
         steps, target, cells, arriving, leaving = parts
         lane, own = numbers
-        n_steps, floor = int32(job[ROWS] >> 1), int32(job[FLOOR])
-        own_step, own_border = uint32(4 * lane), uint32(SHARED_BORDERS_AT + 2 * lane)
+        n_steps, floor = int32(job[job_table.ROWS] >> 1), int32(job[job_table.FLOOR])
+        own_step, own_border = uint32(4 * lane), uint32(packed_strip.SHARED_BORDERS_AT + 2 * lane)
         next_step = own_step + uint32(4 * WARP)
-        is_first, gap = lane == 0, scoring[uint32(END_GAP_AT)]
-        first_column = int32(2 * (strip * int32(job[SIZE]) * WARP + lane * size))
-        chosen = choose(target, first_column, int32(job[COLUMNS]), own, lane, shared)
+        is_first, gap = lane == 0, scoring[uint32(packed_strip.END_GAP_AT)]
+        first_column = int32(2 * (strip * int32(job[job_table.SIZE]) * WARP + lane * size))
+        chosen = choose(target, first_column, int32(job[job_table.COLUMNS]), own, lane, shared)
         starts, drops = columns(chosen, int32(2 * lane * size), gap)
-        lowered = lowered_by(job, strip)
+        lowered = packed_strip.lowered_by(job, strip)
         copies = cells[4 * lane :]
         fixed = chosen, starts, drops, own, is_first, shared, address(copies), scratch
         is_last = lane == int32(WARP - 1)
@@ -165,11 +127,14 @@ def _make_sweep(size: int):
         idle = _words_of(steps, int32(n_steps - 1), n_steps)
         _put_step(shared, next_step, decode(idle, scoring))
         words, at = _words_of(steps, lane, n_steps), int32(2 * (lane + WARP - 1))
-        early, late = peek(arriving, strip, at), peek(arriving, strip, int32(at + 1))
+        early, late = (
+            packed_strip.peek(arriving, strip, at),
+            packed_strip.peek(arriving, strip, int32(at + 1)),
+        )
         first = int32(0)
         while any_lane(first < n_steps):
-            early = await_word(arriving, strip, at, early, floor)
-            late = await_word(arriving, strip, int32(at + 1), late, floor)
+            early = packed_strip.await_word(arriving, strip, at, early, floor)
+            late = packed_strip.await_word(arriving, strip, int32(at + 1), late, floor)
             early, late = max2(add2(early, lowered), floor), max2(add2(late, lowered), floor)
             sync_lanes()
             _put_step(shared, own_step, _step_of(shared, int32(4 * WARP + 4 * lane)))
@@ -178,10 +143,13 @@ def _make_sweep(size: int):
             sync_lanes()
             words = _words_of(steps, int32(first + lane + WARP), n_steps)
             at = int32(at + 2 * WARP)
-            early, late = peek(arriving, strip, at), peek(arriving, strip, int32(at + 1))
+            early, late = (
+                packed_strip.peek(arriving, strip, at),
+                packed_strip.peek(arriving, strip, int32(at + 1)),
+            )
             own_first, k, more = int32(4 * WARP - 4 * lane), int32(0), True
             step = _step_of(shared, own_first)
-            state = from_border(state, _borders_of(shared, k), is_first)
+            state = packed_strip.from_border(state, _borders_of(shared, k), is_first)
             while more:
                 # known long before the branch
                 more = any_lane(k < int32(WARP - 2))
@@ -190,22 +158,24 @@ def _make_sweep(size: int):
                 state, step = advance(state, step, own_first, int32(k + 1), is_last, fixed)
                 k = int32(k + 2)
             sync_lanes()
-            out, left = uint32(2 * (first + lane)), uint32(SHARED_OUTS_AT + 2 * lane)
+            out, left = uint32(2 * (first + lane)), uint32(packed_strip.SHARED_OUTS_AT + 2 * lane)
             store_word(leaving, out, shared[left])
             store_word(leaving, out + uint32(1), shared[left + uint32(1)])
             first = int32(first + WARP)
         best_row = copies[BEST_END * size * WARP :]
-        ends[SCORE], ends[NUMBER] = state[4]
-        ends[COLUMN] = first_column
-        if state[4][0] > LOWEST_SCORE:  # else there is no row
-            ends[COLUMN] = find_column(best_row, first_column, gap)
+        ends[job_table.SCORE], ends[job_table.NUMBER] = state[4]
+        ends[job_table.COLUMN] = first_column
+        if state[4][0] > job_table.LOWEST_SCORE:  # else there is no row
+            ends[job_table.COLUMN] = find_column(best_row, first_column, gap)
         sync_lanes()
 
     return sweep
 
 
-_sweep_narrow, _sweep_wide = _make_sweep(NARROW), _make_sweep(WIDE)
-_SHARED_WORDS = SHARED_SLOTS_AT + WARP * max(size * slots for size, slots in HOT_SLOTS.items())
+_sweep_narrow, _sweep_wide = _make_sweep(packed_strip.NARROW), _make_sweep(packed_strip.WIDE)
+_SHARED_WORDS = packed_strip.SHARED_SLOTS_AT + WARP * max(
+    size * slots for size, slots in packed_strip.HOT_SLOTS.items()
+)
 
 
 @kernel()
@@ -219,16 +189,16 @@ def sweep_packed_warp(jobs, strips, steps, targets, memory, ends, scoring):
     # one array: the compiler then works its address out once
     shared = cuda.shared.array(_SHARED_WORDS, int32, alignment=FOUR_WORDS)
     lane = int32(cuda.threadIdx.x)
-    own = place_of(shared, uint32(SHARED_SLOTS_AT + 4 * lane))
+    own = place_of(shared, uint32(packed_strip.SHARED_SLOTS_AT + 4 * lane))
     numbers = lane, own
     while True:
-        k = begin_strip(strips, scratch)
+        k = packed_strip.begin_strip(strips, scratch)
         if any_lane(k < 0):
             return
         job, strip = jobs[strips[k, 0]], strips[k, 1]
         parts = _parts_of(job, strip, (steps, targets, memory))
-        is_last, found = strip == job[STRIPS] - 1, ends[job[ENDS] + strip, lane]
-        if any_lane(job[LAST_SIZE if is_last else SIZE] == WIDE):
+        is_last, found = strip == job[job_table.STRIPS] - 1, ends[job[job_table.ENDS] + strip, lane]
+        if any_lane(job[job_table.LAST_SIZE if is_last else job_table.SIZE] == packed_strip.WIDE):
             _sweep_wide(job, strip, parts, numbers, found, scoring, shared, scratch)
         else:
             _sweep_narrow(job, strip, parts, numbers, found, scoring, shared, scratch)

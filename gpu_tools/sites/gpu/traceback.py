@@ -19,55 +19,8 @@ from gpu_tools.hardware.gpu.intrinsics.words import (
     sync_lanes,
 )
 from gpu_tools.model.scoring import N_SYMBOLS
-from gpu_tools.sites.gpu.job_table import (
-    AT_BEST_SITES,
-    AT_CLASS_SIZE,
-    AT_CLASSES,
-    AT_CODES,
-    AT_COLUMN,
-    AT_END,
-    AT_ENTRIES,
-    AT_ENTRY_ROWS,
-    AT_EXIT_ROWS,
-    AT_EXITS,
-    AT_EXONS,
-    AT_FIRST_EXIT,
-    AT_FIRSTS,
-    AT_GAINS,
-    AT_JOB,
-    AT_LENGTH,
-    AT_LOW,
-    AT_MOST_EXONS,
-    AT_N_CLASSES,
-    AT_N_ENTRIES,
-    AT_N_EXITS,
-    AT_N_FIRSTS,
-    AT_PARTS,
-    AT_STOPS,
-    AT_TARGET,
-    AT_USUAL_FIRST,
-    AT_VALUE,
-    CELLS,
-    FIRST,
-    FIRST_STORED,
-    KIND,
-    KIND_OF,
-    LAST_SIZE,
-    LENGTH,
-    LIFTING,
-    LINES,
-    N_LINES,
-    NOT_EXPLAINED,
-    ORIGIN,
-    OUTSIDE,
-    PENALTY,
-    SITE,
-    SIZE,
-    STRIDE,
-    STRIPS,
-    TOO_MANY,
-    VALUE,
-)
+from gpu_tools.sites import introns
+from gpu_tools.sites.gpu import job_table
 from gpu_tools.sites.gpu.packed_strip import QUAD, WIDE
 from gpu_tools.sites.gpu.sweep32 import COLUMNS_PER_LANE, FREE, GAP, MOST, STRIP
 from gpu_tools.sites.table import CLOSED
@@ -87,10 +40,10 @@ def packed_layout(job):
 
     A strip of eight registers a lane has twice the columns of one of four.
     """
-    log = int32(3 if job[SIZE] == WIDE else 2)
-    last_log = int32(3 if job[LAST_SIZE] == WIDE else 2)
-    first = job[CELLS], job[FIRST_STORED], job[STRIDE]
-    return log, last_log, int32(job[STRIPS] - 1), int32(job[LIFTING]), first
+    log = int32(3 if job[job_table.SIZE] == WIDE else 2)
+    last_log = int32(3 if job[job_table.LAST_SIZE] == WIDE else 2)
+    first = job[job_table.CELLS], job[job_table.FIRST_STORED], job[job_table.STRIDE]
+    return log, last_log, int32(job[job_table.STRIPS] - 1), int32(job[job_table.LIFTING]), first
 
 
 @cuda.jit(device=True)
@@ -111,7 +64,7 @@ def packed_value(memory, layout, row, column):
 @cuda.jit(device=True)
 def layout32(job):
     """Return where the 32-bit kernel's rows lie."""
-    return job[CELLS], job[FIRST_STORED], job[STRIDE]
+    return job[job_table.CELLS], job[job_table.FIRST_STORED], job[job_table.STRIDE]
 
 
 @cuda.jit(device=True)
@@ -191,7 +144,7 @@ def _begin(gains, symbols, target, low, quads, column):
 @cuda.jit(device=True)
 def _least_length(trace, split, is_last, inner):
     """Return how many nucleotides an exon has, at least, behind a codon that is split so."""
-    if trace[AT_STOPS] < 0:
+    if trace[job_table.AT_STOPS] < 0:
         return int32(1)
     whole = int32(FRAMES if is_last else 0)
     if not inner:
@@ -202,7 +155,7 @@ def _least_length(trace, split, is_last, inner):
 @cuda.jit(device=True)
 def split_before(trace, start, frame):
     """Return how many nucleotides of a split codon lie before a start; 0 if none matters."""
-    return int32((start - frame) % FRAMES) if trace[AT_STOPS] >= 0 else int32(0)
+    return int32((start - frame) % FRAMES) if trace[job_table.AT_STOPS] >= 0 else int32(0)
 
 
 @cuda.jit(device=True)
@@ -212,10 +165,10 @@ def _first_wanted(trace, sites, first, state, left):
     `first` is the number of the last listed first entry up to there. Its next value comes second.
     """
     end, _, value, frame, is_last = state
-    start, score = int32(end - left), trace[AT_USUAL_FIRST]
-    at = trace[AT_FIRSTS] + first * FIRST
+    start, score = int32(end - left), trace[job_table.AT_USUAL_FIRST]
+    at = trace[job_table.AT_FIRSTS] + first * job_table.FIRST
     if first >= 0 and sites[at] == start:
-        score, first = int64(sites[at + VALUE]), int32(first - 1)
+        score, first = int64(sites[at + job_table.VALUE]), int32(first - 1)
     least = _least_length(trace, split_before(trace, start, frame), is_last, False)
     if score == CLOSED or left < least:
         return int32(_LOW), first
@@ -228,30 +181,33 @@ def make_find_exon(value_of):
     @cuda.jit(device=True)
     def first_row(trace, entry, split):
         """Return the first stored row of an inner entry."""
-        coding = trace[AT_STOPS] >= 0
-        exits = trace[AT_N_EXITS] * (FRAMES if coding else 1)
-        row = exits + entry * trace[AT_PARTS] + (split if coding else 0)
-        return int32(row - trace[AT_ENTRY_ROWS])
+        coding = trace[job_table.AT_STOPS] >= 0
+        exits = trace[job_table.AT_N_EXITS] * (FRAMES if coding else 1)
+        row = exits + entry * trace[job_table.AT_PARTS] + (split if coding else 0)
+        return int32(row - trace[job_table.AT_ENTRY_ROWS])
 
     @cuda.jit(device=True)
     def first_bonus(trace, sites, entry):
         """Return what an inner entry adds to its first row, `NOT_FOUND` if it has none."""
-        at = trace[AT_ENTRIES] + entry * SITE
-        for k in range(trace[AT_N_CLASSES]):
-            of_class = trace[AT_CLASSES] + k * trace[AT_CLASS_SIZE]
-            if trace[AT_STOPS] < 0 and sites[of_class + KIND_OF] == sites[at + KIND]:
-                return int32(sites[at + VALUE] - sites[of_class + PENALTY])
-        return int32(0) if trace[AT_STOPS] >= 0 else int32(NOT_FOUND)
+        at = trace[job_table.AT_ENTRIES] + entry * job_table.SITE
+        for k in range(trace[job_table.AT_N_CLASSES]):
+            of_class = trace[job_table.AT_CLASSES] + k * trace[job_table.AT_CLASS_SIZE]
+            if (
+                trace[job_table.AT_STOPS] < 0
+                and sites[of_class + introns.KIND] == sites[at + job_table.KIND]
+            ):
+                return int32(sites[at + job_table.VALUE] - sites[of_class + introns.PENALTY])
+        return int32(0) if trace[job_table.AT_STOPS] >= 0 else int32(NOT_FOUND)
 
     @cuda.jit(device=True)
     def explained_by_others(trace, layout, buffers, entry, row, column, wanted):
         """Return whether a further intron class explains an inner entry's value at a column."""
         memory, sites = buffers[:2]
-        at, found, n = trace[AT_ENTRIES] + entry * SITE, False, int32(0)
-        for k in range(trace[AT_N_CLASSES]):
-            of_class = trace[AT_CLASSES] + k * trace[AT_CLASS_SIZE]
-            if sites[of_class + KIND_OF] == sites[at + KIND]:
-                bonus = int32(sites[at + VALUE] - sites[of_class + PENALTY])
+        at, found, n = trace[job_table.AT_ENTRIES] + entry * job_table.SITE, False, int32(0)
+        for k in range(trace[job_table.AT_N_CLASSES]):
+            of_class = trace[job_table.AT_CLASSES] + k * trace[job_table.AT_CLASS_SIZE]
+            if sites[of_class + introns.KIND] == sites[at + job_table.KIND]:
+                bonus = int32(sites[at + job_table.VALUE] - sites[of_class + introns.PENALTY])
                 found |= value_of(memory, layout, int32(row + n), column) + bonus == wanted
                 n = int32(n + 1)
         return found
@@ -271,7 +227,7 @@ def make_find_exon(value_of):
         _, column, value, _, _ = state
         lane, found, gained = int32(cuda.threadIdx.x), int32(NOT_FOUND), int32(0)
         before, after = (int32(0), quads) if even else (quads, int32(0))
-        single = trace[AT_STOPS] >= 0 or trace[AT_PARTS] == 1
+        single = trace[job_table.AT_STOPS] >= 0 or trace[job_table.AT_PARTS] == 1
         best = int32(_LOW)
         for n in range(quads):
             quad = int32(quads - 1 - n)
@@ -317,8 +273,20 @@ def make_find_exon(value_of):
         low, until = limits
         quads, lane = int32((column - low) // (4 * WARP) + 1), int32(cuda.threadIdx.x)
         _begin(gains, symbols, targets, low, quads, column)
-        entry = last_up_to(sites, trace[AT_ENTRIES], trace[AT_N_ENTRIES], SITE, int32(end - 1))
-        first = last_up_to(sites, trace[AT_FIRSTS], trace[AT_N_FIRSTS], FIRST, int32(end - 1))
+        entry = last_up_to(
+            sites,
+            trace[job_table.AT_ENTRIES],
+            trace[job_table.AT_N_ENTRIES],
+            job_table.SITE,
+            int32(end - 1),
+        )
+        first = last_up_to(
+            sites,
+            trace[job_table.AT_FIRSTS],
+            trace[job_table.AT_N_FIRSTS],
+            job_table.FIRST,
+            int32(end - 1),
+        )
         left, carry, best = int32(0), int32(_LOW), int32(gains[4 * lane])
         first_wanted, inner = int32(_LOW), (int32(-1), int32(0), int32(0))
         while left <= until:
@@ -337,7 +305,10 @@ def make_find_exon(value_of):
             carry, left = _suffix(best, scratch), int32(left + 1)
             first_wanted, first = _first_wanted(trace, sites, first, state, left)
             inner = int32(-1), int32(0), int32(0)
-            if entry >= 0 and sites[trace[AT_ENTRIES] + entry * SITE] == end - left:
+            if (
+                entry >= 0
+                and sites[trace[job_table.AT_ENTRIES] + entry * job_table.SITE] == end - left
+            ):
                 split = split_before(trace, int32(end - left), frame)
                 bonus = first_bonus(trace, sites, entry)
                 if bonus < NOT_FOUND and left >= _least_length(trace, split, is_last, True):
@@ -355,10 +326,10 @@ def make_find_exon(value_of):
         no entry whose rows are there explains the value at the exon's end.
         """
         end, column, value, _, _ = state
-        most = int32(end - trace[AT_LOW])
+        most = int32(end - trace[job_table.AT_LOW])
         longest, first, lifted = int32(_USUAL_EXON), int32(0), scores[3]
         if lifted > 0:
-            first = int32((value - trace[AT_BEST_SITES]) // lifted)
+            first = int32((value - trace[job_table.AT_BEST_SITES]) // lifted)
         while True:
             low = int32(min(max(first - longest, 0), column))
             until = most if low == 0 else min(most, longest)
@@ -375,15 +346,21 @@ split_bases = cuda.jit(device=True)(codons.split_bases)
 
 
 @cuda.jit(device=True)
-def _penalty(classes, at, exit, entry):
+def _penalty(classes, at, donor, acceptor):
     """Return the penalty of an intron of a class, which it is long enough for."""
-    shortest, origin = int64(exit + classes[at + LENGTH]), int64(classes[at + ORIGIN])
+    shortest, origin = (
+        int64(donor + classes[at + introns.LENGTH]),
+        int64(classes[at + introns.ORIGIN]),
+    )
     least = int64(0)
-    for line in range(classes[at + N_LINES]):
-        extra, every = classes[at + LINES + 2 * line], int64(classes[at + LINES + 2 * line + 1])
-        own = extra + (entry + origin) // every - (shortest + origin) // every
+    for line in range(classes[at + introns.N_LINES]):
+        extra, every = (
+            classes[at + introns.LINES + 2 * line],
+            int64(classes[at + introns.LINES + 2 * line + 1]),
+        )
+        own = extra + (acceptor + origin) // every - (shortest + origin) // every
         least = own if line == 0 else min(least, own)
-    return int32(classes[at + PENALTY] + least)
+    return int32(classes[at + introns.PENALTY] + least)
 
 
 @cuda.jit(device=True)
@@ -408,12 +385,12 @@ def _make_find_exit(value_of):
     def admits(trace, buffers, at, start, kind, surplus):
         """Return whether an intron of some class, of a penalty `surplus`, joins exit and start."""
         sites, found = buffers[1], False
-        for k in range(trace[AT_N_CLASSES]):
-            of_class = trace[AT_CLASSES] + k * trace[AT_CLASS_SIZE]
+        for k in range(trace[job_table.AT_N_CLASSES]):
+            of_class = trace[job_table.AT_CLASSES] + k * trace[job_table.AT_CLASS_SIZE]
             if (
-                sites[at + KIND] == kind and sites[of_class + KIND_OF] == kind
-                and sites[at] + sites[of_class + LENGTH] <= start
-                and surplus >= sites[of_class + PENALTY]
+                sites[at + job_table.KIND] == kind and sites[of_class + introns.KIND] == kind
+                and sites[at] + sites[of_class + introns.LENGTH] <= start
+                and surplus >= sites[of_class + introns.PENALTY]
             ):  # fmt: skip
                 found |= surplus == _penalty(sites, of_class, sites[at], start)
         return found
@@ -423,18 +400,20 @@ def _make_find_exit(value_of):
         """Return whether the codon that an intron splits is no stop codon."""
         sites, codes = buffers[1:3]
         split = split_before(trace, start, frame)
-        if trace[AT_STOPS] < 0 or split > boundary:
-            return trace[AT_STOPS] < 0
+        if trace[job_table.AT_STOPS] < 0 or split > boundary:
+            return trace[job_table.AT_STOPS] < 0
         of_codon = split_class(codes, boundary, split)
-        return _completes(codes, sites[trace[AT_STOPS] :], trace[AT_LENGTH], of_codon, start)
+        return _completes(
+            codes, sites[trace[job_table.AT_STOPS] :], trace[job_table.AT_LENGTH], of_codon, start
+        )
 
     @cuda.jit(device=True)
     def row_of(trace, exit, boundary, start, frame):
         """Return the stored row of an exit of the exon before, and the exon's frame."""
-        if trace[AT_STOPS] < 0:
+        if trace[job_table.AT_STOPS] < 0:
             return exit, frame
         frame = int32((boundary - (start - frame)) % FRAMES)
-        return int32(exit * FRAMES + frame - trace[AT_EXIT_ROWS]), frame
+        return int32(exit * FRAMES + frame - trace[job_table.AT_EXIT_ROWS]), frame
 
     @cuda.jit(device=True)
     def find_exit(trace, layout, buffers, state, start, entry, gained, scratch):
@@ -444,21 +423,28 @@ def _make_find_exit(value_of):
         """
         memory, sites = buffers[:2]
         _, column, value, frame, _ = state
-        at = trace[AT_ENTRIES] + entry * SITE
-        kind, wanted = sites[at + KIND], int32(value - gained - sites[at + VALUE])
-        last = last_up_to(sites, trace[AT_EXITS], trace[AT_N_EXITS], SITE, start)
-        while last >= trace[AT_FIRST_EXIT]:
+        at = trace[job_table.AT_ENTRIES] + entry * job_table.SITE
+        kind, wanted = (
+            sites[at + job_table.KIND],
+            int32(value - gained - sites[at + job_table.VALUE]),
+        )
+        last = last_up_to(
+            sites, trace[job_table.AT_EXITS], trace[job_table.AT_N_EXITS], job_table.SITE, start
+        )
+        while last >= trace[job_table.AT_FIRST_EXIT]:
             exit, found = int32(last - cuda.threadIdx.x), int32(NOT_FOUND)
-            if exit >= trace[AT_FIRST_EXIT]:
-                at = trace[AT_EXITS] + exit * SITE
+            if exit >= trace[job_table.AT_FIRST_EXIT]:
+                at = trace[job_table.AT_EXITS] + exit * job_table.SITE
                 row, _ = row_of(trace, exit, sites[at], start, frame)
-                surplus = int32(value_of(memory, layout, row, column) + sites[at + VALUE] - wanted)
+                surplus = int32(
+                    value_of(memory, layout, row, column) + sites[at + job_table.VALUE] - wanted
+                )
                 admitted = admits(trace, buffers, at, start, kind, surplus)
                 if admitted and joins(trace, buffers, sites[at], start, frame):
                     found = int32(cuda.threadIdx.x)
             if any_lane(found < NOT_FOUND):
                 exit = int32(last - least_of(found, scratch))
-                end = sites[trace[AT_EXITS] + exit * SITE]
+                end = sites[trace[job_table.AT_EXITS] + exit * job_table.SITE]
                 row, frame = row_of(trace, exit, end, start, frame)
                 return end, column, value_of(memory, layout, row, column), frame, False
             last = int32(last - WARP)
@@ -480,16 +466,18 @@ def _make_trace(value_of, layout_of):
         for k in range(cuda.threadIdx.x, GAP, WARP):
             table[k] = scoring[k]
         sync_lanes()
-        layout, at, n = layout_of(job), trace[AT_EXONS], int32(0)
+        layout, at, n = layout_of(job), trace[job_table.AT_EXONS], int32(0)
         scores = table, scoring[GAP], scoring[FREE] != 0, scoring[MOST]
-        end, column = int32(trace[AT_END]), int32(trace[AT_COLUMN])
-        state = end, column, int32(trace[AT_VALUE]), int32(end % FRAMES), True
+        end, column = int32(trace[job_table.AT_END]), int32(trace[job_table.AT_COLUMN])
+        state = end, column, int32(trace[job_table.AT_VALUE]), int32(end % FRAMES), True
         while state[0] >= 0:
             found, entry, left, gained = find_exon(trace, layout, buffers, scores, state, scratch)
             if found == NOT_FOUND:
-                return int32(OUTSIDE if trace[AT_LOW] > 0 else NOT_EXPLAINED)
-            if n == trace[AT_MOST_EXONS]:
-                return int32(TOO_MANY)
+                return int32(
+                    job_table.OUTSIDE if trace[job_table.AT_LOW] > 0 else job_table.NOT_EXPLAINED
+                )
+            if n == trace[job_table.AT_MOST_EXONS]:
+                return int32(job_table.TOO_MANY)
             start, column = int32(state[0] - left), int32(found >> 1)
             if cuda.threadIdx.x == 0:
                 exons[at + n, 0], exons[at + n, 1] = start, state[0]
@@ -499,7 +487,7 @@ def _make_trace(value_of, layout_of):
                 return n
             state = state[0], column, state[2], state[3], state[4]
             state = find_exit(trace, layout, buffers, state, start, entry, gained, scratch)
-        return int32(OUTSIDE if trace[AT_LOW] > 0 else NOT_EXPLAINED)
+        return int32(job_table.OUTSIDE if trace[job_table.AT_LOW] > 0 else job_table.NOT_EXPLAINED)
 
     return follow
 
@@ -512,8 +500,8 @@ _follow32 = _make_trace(value32, layout32)
 def _buffers_of(trace, memory, sites, codes, targets, gains, symbols):
     """Return the buffers from where a job's parts begin."""
     return (
-        memory, sites, codes[trace[AT_CODES] :], targets[trace[AT_TARGET] :],
-        gains[2 * trace[AT_GAINS] :], symbols[trace[AT_GAINS] :],
+        memory, sites, codes[trace[job_table.AT_CODES] :], targets[trace[job_table.AT_TARGET] :],
+        gains[2 * trace[job_table.AT_GAINS] :], symbols[trace[job_table.AT_GAINS] :],
     )  # fmt: skip
 
 
@@ -528,7 +516,7 @@ def trace_packed_warp(
     """Follow the chain of a job that the packed kernel swept; a thread block is one warp."""
     trace = traces[cuda.blockIdx.x]
     buffers = _buffers_of(trace, memory, sites, codes, targets, gains, symbols)
-    n = _follow_packed(trace, jobs[trace[AT_JOB]], buffers, scoring, exons)
+    n = _follow_packed(trace, jobs[trace[job_table.AT_JOB]], buffers, scoring, exons)
     if cuda.threadIdx.x == 0:
         counts[cuda.blockIdx.x] = n
 
@@ -540,6 +528,6 @@ def trace32_warp(
     """Follow the chain of a job that the 32-bit kernel swept; see `trace_packed_warp`."""
     trace = traces[cuda.blockIdx.x]
     buffers = _buffers_of(trace, memory, sites, codes, targets, gains, symbols)
-    n = _follow32(trace, jobs[trace[AT_JOB]], buffers, scoring, exons)
+    n = _follow32(trace, jobs[trace[job_table.AT_JOB]], buffers, scoring, exons)
     if cuda.threadIdx.x == 0:
         counts[cuda.blockIdx.x] = n

@@ -21,14 +21,7 @@ from gpu_tools.sites.api import SiteCase, read_strands
 from gpu_tools.sites.model import GeneSites, end_scores
 from gpu_tools.sites.proteins.cpu.sweep import BestSweep, ProteinSweep, trace
 from gpu_tools.sites.table import SiteTable
-from gpu_tools.splicing.proteins.walk import (
-    StrandAndProtein,
-    align_largest_first,
-    chain_fields,
-    stop_behind,
-    swept_strands,
-    without_chain,
-)
+from gpu_tools.splicing.proteins import walk
 
 
 @dataclass(frozen=True)
@@ -154,7 +147,7 @@ def protein_align(
         return _aligned(case, scoring, least.get(id(case)), own_threads, tally)
 
     def on_cpu(cases: list[ProteinCase]) -> list[ProteinAlignment]:
-        return align_largest_first(cases, align, threads, done)
+        return walk.align_largest_first(cases, align, threads, done)
 
     def on_gpus(ordinals: tuple[int, ...]) -> list[ProteinAlignment]:
         from gpu_tools.sites.proteins.gpu.schedule import ProteinCall, align_on_gpus
@@ -183,7 +176,7 @@ def _aligned(
         codes, table = case.codes(strand), case.tables[strand]
         return ProteinSweep(codes, case.target.codes, table, scoring).run(tally.add)
 
-    sweeps = swept_strands([s for s in "+-" if s in case.tables], swept, threads)
+    sweeps = walk.swept_strands([s for s in "+-" if s in case.tables], swept, threads)
     scored = [strand for strand, sweep in sweeps.items() if sweep.score is not None]
     # the first of equals: + before -
     best = max(scored, key=lambda strand: sweeps[strand].score, default=None)
@@ -194,15 +187,15 @@ def _aligned(
 def _result(
     case: ProteinCase, found: BestSweep | None, least: int | None = None
 ) -> ProteinAlignment:
-    result = without_chain(case)
+    result = walk.without_chain(case)
     if found is None:
         return result
     if least is not None and found.score < least:
         return result.changed(strand=found.strand, score=found.score)
     sweep = found.sweep()
-    traced, question = trace(sweep), StrandAndProtein(sweep.codes, sweep.target, sweep.scoring)
-    stop = stop_behind(sweep.codes, traced.intervals[-1][1], sweep.scoring)
-    fields = chain_fields(found.strand, traced, question, stop)
+    traced, question = trace(sweep), walk.StrandAndProtein(sweep.codes, sweep.target, sweep.scoring)
+    stop = walk.stop_behind(sweep.codes, traced.intervals[-1][1], sweep.scoring)
+    fields = walk.chain_fields(found.strand, traced, question, stop)
     return result.changed(score=found.score, **fields)
 
 

@@ -18,8 +18,8 @@ from gpu_tools.model.results import ProteinAlignment
 from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.sites.proteins.api import ProteinCase
 from gpu_tools.sites.table import BoundaryScores
+from gpu_tools.splicing.proteins import walk
 from gpu_tools.splicing.proteins.scored import SURE, column_scores, sure_stretch
-from gpu_tools.splicing.proteins.walk import CODON, INTRON, MISSING, RESIDUE, SHIFT, SHIFTED
 
 _UNREAD = "*X"
 """Amino acids of stop codons and of codons of unknown nucleotides."""
@@ -172,15 +172,15 @@ def _breaks(alignment: ProteinAlignment) -> Iterator[tuple[int, int]]:
     """Yield the columns at which no codon follows one in frame: none, or one that belongs there."""
     column = 0
     for letter, length in alignment.cigar:
-        if letter in INTRON:
-            own = int(letter != INTRON[0])
+        if letter in walk.INTRON:
+            own = int(letter != walk.INTRON[0])
             yield column, column + own
             column += own
-        elif letter in (SHIFT, SHIFTED):
-            own = int(letter == SHIFTED)
+        elif letter in (walk.SHIFT, walk.SHIFTED):
+            own = int(letter == walk.SHIFTED)
             yield column, column + own
             column += own
-        elif letter in (CODON, RESIDUE, MISSING):
+        elif letter in (walk.CODON, walk.RESIDUE, walk.MISSING):
             column += length
     for place, acid in enumerate(alignment.translation):
         if acid in _UNREAD:

@@ -1,4 +1,4 @@
-"""Bounds on the cells of a protein's sweep, and the value that stands for `no chain`.
+"""Bounds on the cells of a protein's sweep, its columns, and the value that stands for `no chain`.
 
 A chain may begin at every boundary for the usual points of a first entry. So no cell is below what
 such a chain has there, and what lies below that value, a gap's opening included, is of no use.
@@ -28,21 +28,11 @@ from gpu_tools.splicing.rows import padded
 
 
 class PairBounds(NamedTuple):
-    """What the pairs of a protein's residues with codons may add to lifted cells.
-
-    Attributes
-    ----------
-    residues : int
-        Of the protein.
-    largest : int
-        The largest magnitude of a pair.
-    together : int
-        The most that all residues add, each by one pair or within a frameshift.
-    """
+    """What the pairs of a protein's residues with codons may add to lifted cells."""
 
     residues: int
-    largest: int
-    together: int
+    largest: int  # the largest magnitude of a pair
+    together: int  # the most that all residues add, each by one pair or within a frameshift
 
 
 def pair_bounds(target: NDArray[np.uint8], scoring: ProteinScoring) -> PairBounds:
@@ -97,9 +87,6 @@ def nothing(table: SiteTable, residues: int, scoring: ProteinScoring) -> int:
     if residues and not scoring.free:
         left_out = scoring.gap_open + scoring.gap_extend * residues
     return table.first.usual + table.last.usual - left_out
-
-
-# The columns of a protein's sweep over the sites of a strand.
 
 
 def columns_of(

@@ -11,9 +11,16 @@ from gpu_tools.errors import InputError
 from gpu_tools.formats.alignments.proteins import shown_lines
 from gpu_tools.formats.scales import load_matrix
 from gpu_tools.model.scoring import ProteinScoring, SubstitutionMatrix
-from gpu_tools.model.sequences import ProteinSequence, decode, decode_protein, reverse_complement
-from gpu_tools.model.translation import amino_acids
-from gpu_tools.sites.model import load_sites
+from gpu_tools.model.sequences import (
+    ProteinSequence,
+    decode,
+    decode_protein,
+    encode,
+    reverse_complement,
+)
+from gpu_tools.model.translation import amino_acids, stop_codons
+from gpu_tools.sites.model import load_sites, shipped_sites
+from gpu_tools.sites.proteins import api
 from gpu_tools.sites.proteins.api import (
     ProteinCase,
     protein_align,
@@ -24,6 +31,7 @@ from gpu_tools.sites.proteins.cpu import sweep as cpu
 from gpu_tools.sites.table import CLOSED, BoundaryScores, IntronClass, SiteTable
 from tests import cases
 from tests.oracles import proteins as oracle
+from tests.oracles import spliced as dna
 from tests.sites.test_api import oracle_table, random_intron
 
 BLOSUM62 = load_matrix("BLOSUM62")
@@ -205,20 +213,24 @@ def gene(flank=200):
     return text + EXONS[0] + INTRON + EXONS[1] + text, flank
 
 
+def align_by_model(text, protein=PROTEIN, scoring=None):
+    """Return the chain of a protein in a text by the model of vertebrates."""
+    scoring = scoring or ProteinScoring(BLOSUM62)
+    base = Sequence.from_text("b", text)
+    tables = protein_tables_of(base, protein_sites(load_sites("vertebrate")), scoring)
+    case = ProteinCase(base, ProteinSequence.from_text("t", protein), tables)
+    return protein_align([case], scoring)[0]
+
+
 @pytest.mark.parametrize("strand", ["+", "-"])
 def test_a_protein_of_the_genome_is_found_in_full(strand):
     text, flank = gene()
-    base = Sequence.from_text("b", text)
-    if strand == "-":
-        base = Sequence("b", reverse_complement(base.codes))
-    scoring = ProteinScoring(BLOSUM62)
-    tables = protein_tables_of(base, protein_sites(load_sites("vertebrate")), scoring)
-    case = ProteinCase(base, ProteinSequence.from_text("t", PROTEIN), tables)
-    (result,) = protein_align([case], scoring)
+    turn = strand == "-"
+    result = align_by_model(dna.reverse_complement(text) if turn else text)
     second = flank + len(EXONS[0]) + len(INTRON)
     chain = [(flank, flank + len(EXONS[0])), (second, second + len(EXONS[1]))]
     turned = [(len(text) - e, len(text) - s) for s, e in chain]
-    assert list(result.chain) == (chain if strand == "+" else turned)
+    assert list(result.chain) == (turned if turn else chain)
     assert (result.identity, result.coverage, result.strand) == (1.0, 1.0, strand)
     assert result.translation == result.residues == PROTEIN
     assert result.start_codon
@@ -244,19 +256,9 @@ def test_the_proteins_of_real_genes_have_identity_1():
 def test_frameshifts_and_stop_codons_inside_are_counted():
     text, flank = gene()
     at = flank + 12
-    shifted = text[:at] + "A" + text[at:]
     scoring = ProteinScoring(BLOSUM62, frameshift=8, stop=4)
-    model = protein_sites(load_sites("vertebrate"))
-
-    def found(text):
-        base = Sequence.from_text("b", text)
-        case = ProteinCase(
-            base, ProteinSequence.from_text("t", PROTEIN), protein_tables_of(base, model, scoring)
-        )
-        return protein_align([case], scoring)[0]
-
-    assert found(shifted).frameshifts == 1
-    stopped = found(text[: at + 3] + "TAA" + text[at + 6 :])
+    assert align_by_model(text[:at] + "A" + text[at:], scoring=scoring).frameshifts == 1
+    stopped = align_by_model(text[: at + 3] + "TAA" + text[at + 6 :], scoring=scoring)
     assert (stopped.inner_stops, stopped.frameshifts) == (1, 0)
     assert stopped.translation.replace("*", stopped.residues[5]) == PROTEIN
 
@@ -265,14 +267,8 @@ def test_selenocysteine_pairs_with_its_codon():
     text, flank = gene()
     at = flank + 6
     changed = text[:at] + "TGA" + text[at + 3 :]
-    scoring = ProteinScoring(BLOSUM62)
-    base = Sequence.from_text("b", changed)
-    tables = protein_tables_of(base, protein_sites(load_sites("vertebrate")), scoring)
-    scores = [
-        protein_align([ProteinCase(base, ProteinSequence.from_text("t", p), tables)], scoring)[0]
-        for p in ("MAUWM" + PROTEIN[5:], "MACWM" + PROTEIN[5:])
-    ]
-    assert scores[0].score - scores[1].score == 9 + scoring.stop
+    scores = [align_by_model(changed, start + PROTEIN[5:]) for start in ("MAUWM", "MACWM")]
+    assert scores[0].score - scores[1].score == 9 + ProteinScoring(BLOSUM62).stop
     assert scores[0].translation == scores[0].residues
     assert [(own.inner_stops, own.matches) for own in scores] == [(0, 27), (1, 26)]
     assert [own.positives for own in scores] == [27, 26]
@@ -283,9 +279,7 @@ def test_a_stop_of_the_protein_on_a_stop_codon_is_no_equal_residue():
     at = flank + 6
     base = Sequence.from_text("b", text[:at] + "TGA" + text[at + 3 :])
     scoring = ProteinScoring(BLOSUM62)
-    tables = protein_tables_of(base, protein_sites(load_sites("vertebrate")), scoring)
-    target = ProteinSequence.from_text("t", "MA*WM" + PROTEIN[5:])
-    (found,) = protein_align([ProteinCase(base, target, tables)], scoring)
+    found = align_by_model(decode(base.codes), "MA*WM" + PROTEIN[5:])
     assert found.translation == found.residues
     assert (found.inner_stops, found.matches, found.positives) == (1, 26, 26)
     lines = "\n".join(shown_lines(found, found, base, scoring)).splitlines()
@@ -310,3 +304,51 @@ def test_bad_input():
         replace(scoring, genetic_code=7)
     with pytest.raises(ScoringError, match="penalties"):
         replace(scoring, stop=-1)
+
+
+CODES = encode("CCATGGCTTGACCTAACC")
+
+
+def model_table(ends="global", code=1):
+    scoring = ProteinScoring(BLOSUM62, ends=ends, genetic_code=code)
+    return api.protein_table(protein_sites(load_sites("vertebrate")), CODES, 0, scoring)
+
+
+def listed(scores):
+    return dict(zip(scores.boundaries.tolist(), scores.scores.tolist(), strict=True))
+
+
+def test_chains_begin_at_start_codons_and_end_before_stop_codons():
+    made = model_table()
+    assert (made.first.usual, listed(made.first)) == (api.BEGIN, {2: api.START})
+    assert (made.last.usual, listed(made.last)) == (api.END, {8: api.STOP, 13: api.STOP})
+
+
+def test_stop_codons_are_those_of_the_genetic_code():
+    assert listed(model_table(code=2).last) == {13: api.STOP}, "TGA is W in code 2"
+
+
+def test_free_ends_cost_nothing():
+    made = model_table("free")
+    assert (made.first.usual, made.last.usual) == (0, 0)
+
+
+@pytest.mark.parametrize("ends", ["global", "free-target", "free"])
+@pytest.mark.parametrize("code", [1, 2, 22, 23])
+def test_ends_have_the_points_of_the_page(ends, code):
+    base = cases.random_text(np.random.default_rng(code), 900)
+    scoring = ProteinScoring(BLOSUM62, ends=ends, genetic_code=code)
+    made = api.protein_table(protein_sites(load_sites("fly")), encode(base), 0, scoring)
+    first, last = oracle.end_points(base.replace("U", "T"), ends, stop_codons(code))
+    assert made.first_entry.tolist() == first
+    assert made.last_exit.tolist() == last
+
+
+@pytest.mark.parametrize("name", shipped_sites())
+def test_penalties_rise_as_the_page_says(name):
+    model = load_sites(name)
+    made = api.protein_table(protein_sites(model), CODES, 5, ProteinScoring(BLOSUM62))
+    for kind, (own, intron) in enumerate(zip(made.introns, model.introns, strict=True)):
+        lines = oracle.rising_lines(intron.rising)
+        expected = kind, intron.penalties[0][0], oracle.SHORT_INTRON, lines, 5
+        assert own[:5] == expected

@@ -123,8 +123,8 @@ def _save(saved, number, state, lanes):
         saved.counts[number, k] = counts[k]
         taken = min(taken, counts[k])
     first, width = number * places * PHASES, state.exits.shape[1]
-    for exit in range(taken, counts[0]):
-        place = exit & (places - 1)
+    for donor in range(taken, counts[0]):
+        place = donor & (places - 1)
         saved.exit_rows[number, place] = state.exit_rows[place]
         saved.exit_kinds[number, place] = state.exit_kinds[place]
         for phase in range(PHASES):
@@ -269,7 +269,7 @@ def _begin(rows, now, start, points, lanes):
 
 @njit(nogil=True)
 def _never_falls(start):
-    """Tell whether a chain may begin with any residue at no cost."""
+    """Return whether a chain may begin with any residue at no cost."""
     return (start >= 0).all()
 
 

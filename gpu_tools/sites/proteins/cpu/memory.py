@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.simd import first_from
-from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.sites.cpu.memory import SiteLists, most_pending, power_of_two
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.proteins.rows import (
@@ -18,8 +17,6 @@ from gpu_tools.splicing.proteins.rows import (
     RECENT,
     SPLITS,
     ProteinColumns,
-    begun,
-    lifted_pairs,
 )
 from gpu_tools.splicing.rows import aligned, aligned_empty
 
@@ -50,7 +47,7 @@ class ProteinState(NamedTuple):
 
 
 class StateSizes(NamedTuple):
-    """How much a table asks of a state.
+    """The sizes of a table's states.
 
     `classes` are those of introns, `maxima` the rows before entries, and `places` the latest exits.
     """
@@ -221,8 +218,8 @@ def restore(state, states, number, elements, lanes):
     taken, places = state.counts[0], len(state.exit_rows)
     for k in range(1, len(state.counts)):
         taken = min(taken, state.counts[k])
-    for exit in range(taken, state.counts[0]):
-        place = exit & (places - 1)
+    for donor in range(taken, state.counts[0]):
+        place = donor & (places - 1)
         state.exit_rows[place] = states.exit_rows[number, place]
         state.exit_kinds[place] = states.exit_kinds[number, place]
         own = slice(place * PHASES, (place + 1) * PHASES)
@@ -236,9 +233,10 @@ class ProteinQuestion(NamedTuple):
     """A strand and a protein, and the score of their best chain.
 
     `pairs` are lifted scores by number of a codon and residue, `codon_costs` those of
-    `ProteinScoring.codon_gaps`, `weights` gap open, frameshift and gap extend. `start` is H' of a
-    chain that begins, its points left out, by column; `final` the first column in which a chain may
-    end; `score` that of the best chain, and `maxima` the rows of `ProteinState.before`.
+    `ProteinScoring.codon_gaps`, `weights` gap open, frameshift, gap extend, `introns` the rows of
+    `gpu_tools.sites.introns.ClassArrays`. `start` is H' of a chain that begins, its points left
+    out, by column; `final` the first column in which a chain may end; `score` that of the best
+    chain, and `maxima` the rows of `ProteinState.before`.
     """
 
     lists: SiteLists
@@ -247,6 +245,7 @@ class ProteinQuestion(NamedTuple):
     pairs: NDArray[np.int64]
     codon_costs: NDArray[np.int64]
     weights: NDArray[np.int64]
+    introns: NDArray[np.int64]
     start: NDArray[np.int64]
     final: int
     score: int
@@ -287,20 +286,6 @@ class TraceMemory(NamedTuple):
     found: NDArray[np.int64]
 
 
-def question_of(
-    lists: SiteLists, columns: ProteinColumns, target: NDArray[np.uint8], scoring: ProteinScoring,
-    score: int, maxima: int,
-) -> ProteinQuestion:  # fmt: skip
-    """Return what a traceback reads."""
-    weights = scoring.gap_open, scoring.frameshift, scoring.gap_extend
-    return ProteinQuestion(
-        lists, columns, scoring.codons, np.ascontiguousarray(lifted_pairs(target, scoring)),
-        scoring.codon_gaps,
-        np.array(weights), begun(len(target), scoring), 0 if scoring.free else len(target), score,
-        maxima,
-    )  # fmt: skip
-
-
 def trace_memory(
     columns: ProteinColumns, sizes: StateSizes, block: int, blocks: int
 ) -> TraceMemory:
@@ -333,46 +318,28 @@ def no_blocks(columns: ProteinColumns, sizes: StateSizes, length: int) -> Stored
 
 
 class Checkpoints(NamedTuple):
-    """Some checkpoints of a strand, one behind the other.
+    """Some checkpoints of a strand, one behind the other."""
 
-    Attributes
-    ----------
-    cells : ndarray of int16
-        All rows. A checkpoint begins with the latest rows of H, then those of chains that leave a
-        codon out, each the latest first.
-    first, count : int
-        Number of the first checkpoint, from 1, and how many there are.
-    sizes : tuple of (int, int)
-        Cells of a checkpoint and of a row.
-    columns : ndarray of int64
-        Where columns lie in a row, -1 for those that it lacks.
-    bias : int
-        What is added to cells.
-    waiting, before : ndarray of int64
-        The rows of `ProteinState.waiting` and of `ProteinState.before`, -1 for those that are not
-        stored.
-    exits : int
-        The first row of exits, those of exit e at place e modulo the places of `ProteinState`,
-        without the points of the site.
-    every : int
-        Boundaries from checkpoint to checkpoint.
-    """
-
+    # All rows. A checkpoint begins with the latest rows of H, then those of chains that leave a
+    # codon out, each the latest first.
     cells: NDArray[np.int16]
-    first: int
+    first: int  # number of the first checkpoint, from 1
     count: int
-    sizes: tuple[int, int]
-    columns: NDArray[np.int64]
-    bias: int
+    sizes: tuple[int, int]  # cells of a checkpoint and of a row
+    columns: NDArray[np.int64]  # where columns lie in a row, -1 for those that it lacks
+    bias: int  # what is added to cells
+    # the rows of `ProteinState.waiting` and of `ProteinState.before`, -1 if they are not stored
     waiting: NDArray[np.int64]
     before: NDArray[np.int64]
+    # the first row of exits, those of exit e at place e modulo the places of `ProteinState`,
+    # without the points of the site
     exits: int
-    every: int
+    every: int  # boundaries from checkpoint to checkpoint
 
 
 @njit(nogil=True)
 def has_checkpoint(checkpoints, part):
-    """Tell whether the state before a part is known."""
+    """Return whether the state before a part is known."""
     return part == 0 or 0 <= part - checkpoints.first < checkpoints.count
 
 
@@ -395,8 +362,8 @@ def resume(state, checkpoints, part, lists, codons, columns):
     for k in range(len(checkpoints.before)):
         _read(state.before, k, checkpoints, first, checkpoints.before[k], 0, columns)
     taken = _pend(state, lists.lengths, lists.donors, boundary)
-    for exit in range(taken, state.counts[0]):
-        place, points = exit & (len(state.exit_rows) - 1), np.int64(lists.donors[1][exit])
+    for donor in range(taken, state.counts[0]):
+        place, points = donor & (len(state.exit_rows) - 1), np.int64(lists.donors[1][donor])
         for row in range(PHASES * place, PHASES * (place + 1)):
             source = checkpoints.exits + row
             _read(state.exits, row, checkpoints, first, source, points, columns)
@@ -445,7 +412,7 @@ def _pend(state, lengths, donors, boundary):
     for k in range(len(lengths)):
         state.counts[1 + k] = first_from(boundaries, boundary - lengths[k])
         taken = min(taken, state.counts[1 + k])
-    for exit in range(taken, state.counts[0]):
-        place = exit & (len(state.exit_rows) - 1)
-        state.exit_rows[place], state.exit_kinds[place] = boundaries[exit], kinds[exit]
+    for donor in range(taken, state.counts[0]):
+        place = donor & (len(state.exit_rows) - 1)
+        state.exit_rows[place], state.exit_kinds[place] = boundaries[donor], kinds[donor]
     return taken

@@ -1,4 +1,4 @@
-"""The sweep of a protein over a strand, block by block, and the way from it to the best chain."""
+"""The sweep of a protein over a strand, block by block, and the traceback of its best chain."""
 
 from __future__ import annotations
 
@@ -13,39 +13,25 @@ from numpy.typing import NDArray
 
 from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.sites.cpu.memory import SiteLists, lists_of
+from gpu_tools.sites.introns import class_arrays
+from gpu_tools.sites.proteins.cpu import traceback
 from gpu_tools.sites.proteins.cpu.block import sweep_protein_blocks
 from gpu_tools.sites.proteins.cpu.memory import (
     Checkpoints,
+    ProteinQuestion,
     ProteinState,
     StateSizes,
     StoredBlocks,
     TraceMemory,
     fresh_state,
-    question_of,
     sizes_of,
     states_of,
     trace_memory,
 )
-from gpu_tools.sites.proteins.cpu.traceback import (
-    BLOCK,
-    BOUNDARY,
-    COLUMN,
-    EXONS,
-    FIND_END,
-    LAST,
-    LOST,
-    NUMBERS,
-    RUNS,
-    STAGE,
-    follow,
-)
 from gpu_tools.sites.proteins.limits import columns_of, nothing
 from gpu_tools.sites.table import SiteTable
-from gpu_tools.splicing.proteins.rows import PHASES, ProteinColumns
+from gpu_tools.splicing.proteins.rows import PHASES, ProteinColumns, begun, lifted_pairs
 from gpu_tools.splicing.proteins.walk import TracedProtein, runs_in_order
-
-# The sweep of a strand, block by block, with a stored state before each block.
-
 
 ROWS_PER_BLOCK = 1024
 """Least boundaries of a block."""
@@ -57,34 +43,17 @@ _STATE_TO_BLOCK = 64
 
 @dataclass
 class ProteinSweep:
-    """A strand and a protein, swept.
+    """A strand and a protein, swept."""
 
-    Attributes
-    ----------
-    codes : ndarray of uint8, shape (n,)
-        The strand's nucleotides in reading direction.
-    target : ndarray of uint8, shape (m,)
-    table : SiteTable
-    scoring : ProteinScoring
-    lists : SiteLists, optional
-        The sites of the table.
-    score : int or None
-        Score of the best chain, None if none scores more than no chain at all.
-    begin : tuple of (int, int)
-        Where a traceback begins: what it looks for, see `sites.proteins.cpu.traceback`, and
-        in which block.
-    stored : StoredBlocks
-        Of all blocks.
-    """
-
-    codes: NDArray[np.uint8]
+    codes: NDArray[np.uint8]  # the strand's nucleotides in reading direction
     target: NDArray[np.uint8]
     table: SiteTable
     scoring: ProteinScoring
-    lists: SiteLists | None = None
+    lists: SiteLists | None = None  # the sites of the table
     columns: ProteinColumns = field(init=False)
-    score: int | None = None
-    begin: tuple[int, int] = (FIND_END, -1)
+    score: int | None = None  # of the best chain, None if none scores more than no chain at all
+    # what a traceback looks for first, see `sites.proteins.cpu.traceback`, and in which block
+    begin: tuple[int, int] = (traceback.FIND_END, -1)
     stored: StoredBlocks = field(init=False)
 
     def __post_init__(self):
@@ -118,7 +87,7 @@ class ProteinSweep:
             found, score = self._best_end(ends[some, 0])
             if score > best:
                 best = self.score = score
-                self.begin = FIND_END, first + found
+                self.begin = traceback.FIND_END, first + found
             done(int(blocks[some][-1, 1] - blocks[first, 0]) * len(self.target))
         return self
 
@@ -174,26 +143,37 @@ _SPACE = 64
 
 def trace(sweep: ProteinSweep) -> TracedProtein:
     """Recover the best chain of a sweep that has a score."""
-    question = question_of(
-        sweep.lists, sweep.columns, sweep.target, sweep.scoring, sweep.score, sweep.sizes.maxima
-    )
+    question = _question_of(sweep)
     memory = _memory_of(sweep)
-    path = np.zeros(NUMBERS, np.int64)
-    path[[STAGE, BLOCK]] = sweep.begin
-    path[[BOUNDARY, COLUMN]] = len(sweep.codes), len(sweep.target)
+    path = np.zeros(traceback.NUMBERS, np.int64)
+    path[[traceback.STAGE, traceback.BLOCK]] = sweep.begin
+    path[[traceback.BOUNDARY, traceback.COLUMN]] = len(sweep.codes), len(sweep.target)
     runs = exons = np.empty((_SPACE, 2), np.int64)
     checkpoints, exons = sweep.checkpoints(None), exons.copy()
     while True:
-        part, runs, exons = follow(question, sweep.stored, checkpoints, memory, path, runs, exons)
+        part, runs, exons = traceback.follow(
+            question, sweep.stored, checkpoints, memory, path, runs, exons
+        )
         if part < 0:
             break
         checkpoints = sweep.checkpoints(part)
-    if part == LOST:
+    if part == traceback.LOST:
         raise ValueError("no move explains the value of a cell: the sweep is wrong")
-    chain = exons[: path[EXONS]][::-1].tolist()
-    return TracedProtein(
-        [(start, end) for start, end in chain], int(path[COLUMN]), int(path[LAST]),
-        runs_in_order(runs, path[RUNS]),
+    chain = exons[: path[traceback.EXONS]][::-1].tolist()
+    column, last = int(path[traceback.COLUMN]), int(path[traceback.LAST])
+    in_order = runs_in_order(runs, path[traceback.RUNS])
+    return TracedProtein([(start, end) for start, end in chain], column, last, in_order)
+
+
+def _question_of(sweep: ProteinSweep) -> ProteinQuestion:
+    """Return what the traceback reads."""
+    scoring, length = sweep.scoring, len(sweep.target)
+    pairs = np.ascontiguousarray(lifted_pairs(sweep.target, scoring))
+    weights = np.array([scoring.gap_open, scoring.frameshift, scoring.gap_extend])
+    return ProteinQuestion(
+        sweep.lists, sweep.columns, scoring.codons, pairs, scoring.codon_gaps, weights,
+        class_arrays(sweep.table).rows, begun(length, scoring), 0 if scoring.free else length,
+        sweep.score, sweep.sizes.maxima,
     )  # fmt: skip
 
 

@@ -1,6 +1,9 @@
-"""The exit of the intron before a cell: the shortest intron that explains the cell's value.
+"""The traceback of a protein in compiled code: block by block, from the last exon to the first.
 
-Of introns of one length the one is taken that splits the codon behind fewer nucleotides.
+What the path needs of a block is computed again: its rows up to the boundary where the path
+enters it, and up to the path's column. Where only checkpoints are known, the blocks between two
+of them are swept first. Of introns before a cell the shortest is taken that explains the cell's
+value, and of introns of one length the one that splits the codon behind fewer nucleotides.
 
 numba takes long to compile a function that takes many arrays. So few functions take the question.
 """
@@ -12,6 +15,7 @@ import numpy as np
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.model.scoring import N_SYMBOLS
+from gpu_tools.sites.introns import joins, penalty_of
 from gpu_tools.sites.proteins.cpu.block import sweep_block, sweep_protein_blocks
 from gpu_tools.sites.proteins.cpu.memory import (
     StoredBlocks,
@@ -69,23 +73,8 @@ def _split_pair(words, column, phase, start, one, two):
 
 
 @njit(nogil=True, error_model="numpy")
-def _penalty(lengths, penalties, rising, k, end, start):
-    """Return the penalty of an intron of class `k`, which is long enough."""
-    first, last = end + lengths[k] + rising.origin, start + rising.origin
-    every = rising.near_every[k]
-    if every == 0:
-        return penalties[k]
-    added = last // every - first // every
-    for line in range(len(rising.far_class)):
-        if rising.far_class[line] == k:
-            every = rising.far_every[line]
-            added = min(added, rising.far_extra[line] + last // every - first // every)
-    return penalties[k] + added
-
-
-@njit(nogil=True, error_model="numpy")
 def may_hold(question, cell, best_exits, low, length):
-    """Tell whether a block's best exits, column by column, reach what explains a cell.
+    """Return whether a block's best exits, column by column, may explain a cell.
 
     The block begins with boundary `low`; its last exits have the least penalties.
     """
@@ -103,8 +92,7 @@ def may_hold(question, cell, best_exits, low, length):
             end = min(low + length - 1, start - lists.lengths[k])
             if lists.kinds[k] != kinds[acceptor] or end < low:
                 continue
-            penalty = _penalty(lists.lengths, lists.penalties, lists.rising, k, end, start)
-            if best_exits[place] - penalty + points >= cell[2]:
+            if best_exits[place] - penalty_of(question.introns, k, end, start) + points >= cell[2]:
                 return True
     return False
 
@@ -129,7 +117,6 @@ def exit_in(question, cell, inside, whole, places, low, high):
     boundaries, scores, kinds = lists.donors
     entries, points, entry_kinds = lists.acceptors
     codes, words = lists.codes, (lists.codes, question.codons, question.pairs)
-    classes = lists.kinds, lists.lengths, lists.penalties, lists.rising
     starts, acceptors = np.empty(PHASES, np.int64), np.empty(PHASES, np.int64)
     for phase in range(PHASES):
         starts[phase], acceptors[phase] = _entry(entries, cell, phase)
@@ -146,28 +133,9 @@ def exit_in(question, cell, inside, whole, places, low, high):
             row = PHASES + end - phase - low
             value = np.int64((whole if phase else inside)[row, places[column]]) + scores[donor]
             value += points[acceptor] + _split_pair(words, cell[1], phase, start, one, two)
-            if _explains(classes, kinds[donor], end, start, value - cell[2]):
+            if joins(question.introns, kinds[donor], value - cell[2], end, start):
                 return end, phase
     return np.int64(-1), np.int64(-1)
-
-
-@njit(nogil=True)
-def _explains(classes, kind, end, start, surplus):
-    """Tell whether an intron of a kind costs what an exit's value has too much."""
-    kinds, lengths, penalties, rising = classes
-    for k in range(len(kinds)):
-        if kinds[k] != kind or end + lengths[k] > start:
-            continue
-        if surplus == _penalty(lengths, penalties, rising, k, end, start):
-            return True
-    return False
-
-
-# The traceback in compiled code: from block to block, from the last exon to the first one.
-#
-# What the path needs of a block is computed again: its rows up to the boundary where the path
-# enters it, and up to the path's column. Where only checkpoints are known, the blocks between two
-# of them are swept first.
 
 
 STAGE, BLOCK, BOUNDARY, COLUMN, VALUE, INSIDE, GAP, EXON_END, LAST, RUNS, EXONS, NUMBERS = range(12)

@@ -42,9 +42,9 @@ from gpu_tools.sites.proteins.gpu.strips import (
 )
 from gpu_tools.sites.proteins.gpu.sweep import sweep_proteins_warp
 from gpu_tools.sites.proteins.limits import nothing
+from gpu_tools.sites.table import made_once
 
-# The sweep of a strand that a GPU has swept, as far as a traceback asks for it.
-
+# The sweep of a strand that a GPU has swept, as far as a traceback needs it.
 
 _BYTES_AT_A_TIME = 1 << 20
 """Bytes of checkpoints, about, that are copied from a GPU at a time."""
@@ -53,16 +53,8 @@ _BYTES_AT_A_TIME = 1 << 20
 class ResumedSweep(ProteinSweep):
     """A `ProteinSweep` that goes on from checkpoints: blocks are computed when they are needed.
 
-    Parameters
-    ----------
-    job : ProteinJob
-    score : int
-        Score of the best chain.
-    part : int
-        The first part between checkpoints in which a chain with this score ends.
-    fetch : callable
-        Returns some checkpoints, given the number of the first one, from 1, and that behind the
-        last one: an array of int32, one row each.
+    The best chain has `score` and ends in `part`, the first such one between checkpoints. `fetch`
+    returns the checkpoints from one number, the first is 1, to before another, a row of int32 each.
     """
 
     def __init__(self, job: ProteinJob, score: int, part: int, fetch: Callable):
@@ -87,7 +79,7 @@ class ResumedSweep(ProteinSweep):
         job, last = self._job, self._part if part is None else part
         words = job.checkpoint_words_each
         first = max(last + 1 - max(_BYTES_AT_A_TIME // (4 * words), 1), 1)
-        cells = self._fetched(first, last + 1)
+        cells = self._fetch(first, last + 1) if first <= last else np.empty((0, words), np.int32)
         waiting, before, exits = job.strand.checkpoint_rows
         return Checkpoints(
             cells.view(np.int16).ravel(), first, len(cells), (2 * words, job.row_cells),
@@ -95,30 +87,18 @@ class ResumedSweep(ProteinSweep):
             waiting, before, exits, job.strand.every,
         )  # fmt: skip
 
-    def _fetched(self, first: int, past: int) -> NDArray[np.int32]:
-        if past <= first:
-            return np.empty((0, self._job.checkpoint_words_each), np.int32)
-        return self._fetch(first, past)
 
-
-# Launches of the packed kernel of proteins: jobs laid out on a GPU, swept, and what comes back.
-
+# Launches of the packed kernel of proteins.
 
 _SPARE = 8
 """An array has this part of its size to spare."""
 
 
 class ProteinLaunch:
-    """Jobs laid out in the memory of the current GPU.
+    """Jobs laid out in the memory of the current GPU; the plan of a strand is copied once.
 
-    Parameters
-    ----------
-    jobs : list of ProteinJob
-        The plan of a strand is copied to the GPU once.
-    scoring : ProteinScoring
-    buffers : Buffers, optional
-        Arrays of an earlier launch, which is done, and its stream. To make or release arrays takes
-        as long as other kernels run.
+    `buffers` are arrays of an earlier launch, which is done, and its stream: to make or release
+    arrays takes as long as other kernels run.
     """
 
     def __init__(
@@ -141,7 +121,7 @@ class ProteinLaunch:
         self.scoring = self._buffers.copy("scoring", _weights(scoring))
 
     def _array(self, name: str, count: int, dtype: type):
-        """Return an array of so many elements; the next launch may need somewhat more."""
+        """Return an array of `count` elements, with some to spare for the next launch."""
         return self._buffers.array(name, count, dtype, spare=count // _SPARE)[:count]
 
     def _plans(self) -> list:
@@ -169,7 +149,7 @@ class ProteinLaunch:
         return np.array([*strips, (0, 0)], dtype=np.int32)
 
     def run(self) -> None:
-        """Clear what tells how far the strips are, and start the kernel."""
+        """Clear the progress of the strips, and start the kernel."""
         counter = self.strips[-1]
         device_memset(counter, 0, counter.nbytes, self.stream)
         for words in (self.borders, self.ends):
@@ -216,38 +196,20 @@ STRIPS = 1024
 
 
 class ProteinGpuOptions(NamedTuple):
-    """Sizes that results do not depend on.
+    """Sizes that results do not depend on."""
 
-    Attributes
-    ----------
-    block : int
-        Boundaries of a block that the CPU computes again; a multiple of four and of three.
-    memory : int, optional
-        Bytes of GPU memory that the batches may take; most of what is free by default. Cases that
-        need more are for the CPU.
-    strips : int
-        Strips of a batch, about.
-    """
-
-    block: int = ROWS_AGAIN
-    memory: int | None = None
-    strips: int = STRIPS
+    block: int = ROWS_AGAIN  # boundaries of a block that the CPU computes again
+    memory: int | None = (
+        None  # bytes of GPU memory that batches may take, most of the free by default
+    )
+    strips: int = STRIPS  # about the strips of a batch
 
 
 class ProteinCall(NamedTuple):
-    """A call, as all its batches see it.
+    """What all batches of a call have in common.
 
-    Attributes
-    ----------
-    cases : list of ProteinCase
-        Checked cases.
-    scoring : ProteinScoring
-    threads : int
-        CPU threads.
-    finish : callable
-        Makes a case's result of the case and its best chain, a `BestSweep`; None if it has none.
-    is_traced : callable
-        Tells of a case and its score whether `finish` traces the chain.
+    `finish` makes the result of a case from the case and its best chain, a `BestSweep` or None;
+    `is_traced` returns whether it traces the chain of a case with a score.
     """
 
     cases: list
@@ -288,7 +250,8 @@ def align_on_gpus(
 
 def _jobs(call: ProteinCall, block: int) -> list[dict[str, ProteinJob]]:
     """Return the jobs of each case, + first."""
-    strands = _strands(call, block)
+    strand_of = partial(ProteinStrand, scoring=call.scoring, block=block)
+    strands = made_once(call.cases, strand_of, partial(map_on_threads, call.threads))
     targets = {id(case.target): case.target.codes for case in call.cases}
     laid_out = {key: LaidOutProtein(codes, call.scoring) for key, codes in targets.items()}
     return [
@@ -300,30 +263,10 @@ def _jobs(call: ProteinCall, block: int) -> list[dict[str, ProteinJob]]:
     ]  # fmt: skip
 
 
-def _strands(call: ProteinCall, block: int) -> dict[int, ProteinStrand]:
-    """Return the strands of cases by their tables' identity; plans follow batch by batch."""
-    first = {}
-    for case in call.cases:
-        for name, table in case.tables.items():
-            first.setdefault(id(table), (case, name))
-
-    def strand_of(each) -> ProteinStrand:
-        case, name = each
-        return ProteinStrand(case.codes(name), case.tables[name], call.scoring, block)
-
-    made = map_on_threads(call.threads, strand_of, list(first.values()))
-    return dict(zip(first, made, strict=True))
-
-
 class _Batches:
     """The batches of the current GPU; threads take one after the other.
 
-    Attributes
-    ----------
-    at_a_time : int
-        How many fit into the GPU's memory at a time.
-    left : list of int
-        Cases that the GPU cannot take, when all batches are taken.
+    `at_a_time` batches fit into its memory. When all are taken, `left` has the cases for the CPU.
     """
 
     def __init__(self, jobs: dict[int, dict[str, ProteinJob]], options: ProteinGpuOptions):

@@ -36,20 +36,7 @@ from gpu_tools.hardware.gpu.intrinsics.words import (
     unpack,
     with_twin,
 )
-from gpu_tools.sites.gpu.codon_rows import (
-    HIGH_THEN_LOW,
-    HIGH_TWICE,
-    LOW_TWICE,
-    LOWS,
-    SHARED_SLOTS_AT,
-    SWAPPED,
-    carry_of,
-    make_place_of_slot,
-    maxima_before,
-    next_words,
-    put_words,
-    settled_carry,
-)
+from gpu_tools.sites.gpu import codon_rows
 from gpu_tools.sites.gpu.packed_strip import WIDE
 from gpu_tools.sites.proteins.gpu.plan import (
     BEFORE,
@@ -234,12 +221,12 @@ def residues_left_out(left, before, is_first, opening, scratch):
     `left` are the largest cells of the virtual lanes, `before` in both halves that of the columns
     before the strip.
     """
-    own = max2(left, permute(left, left, int32(SWAPPED)))
+    own = max2(left, permute(left, left, int32(codon_rows.SWAPPED)))
     others = shuffle_up(own, scratch)
     if is_first:
         others = before
-    others = maxima_before(others, scratch)
-    return add2(carry_of(others, left), opening), max2(others, own)
+    others = codon_rows.maxima_before(others, scratch)
+    return add2(codon_rows.carry_of(others, left), opening), max2(others, own)
 
 
 # The operations in front of a boundary: rows in slots, and the rows of exits.
@@ -247,10 +234,10 @@ def residues_left_out(left, before, is_first, opening, scratch):
 
 HOT_SLOTS = 6 if simulated() else BEFORE + 9
 """The first so many slots lie in shared memory, the others in device memory."""
-make_slot_place = partial(make_place_of_slot, hot=HOT_SLOTS)
+make_slot_place = partial(codon_rows.make_place_of_slot, hot=HOT_SLOTS)
 MOST_CODONS = 23
 """Rows of a profile, at most: amino acids, one for ambiguous codons, two for stop codons."""
-PROFILE_AT = SHARED_SLOTS_AT + HOT_SLOTS * WIDE * WARP
+PROFILE_AT = codon_rows.SHARED_SLOTS_AT + HOT_SLOTS * WIDE * WARP
 PLAN_AT = PROFILE_AT + MOST_CODONS * WIDE // 2 * WARP
 PLAN_RING = 2 * WARP
 """Boundaries in shared memory: a group that is crossed, and the next one."""
@@ -353,7 +340,7 @@ def make_take(size: int):
             store_row(place, raised(one, first, bonus))
             store_row(other, raised(two, second, bonus))
         if symbols_and_codons & int32(NO_CODONS) == 0:
-            edge = settled_carry(third[-1], none, is_first, scratch)
+            edge = codon_rows.settled_carry(third[-1], none, is_first, scratch)
             codons = int32(symbols_and_codons >> int32(SYMBOL_BITS))
             for last in range(symbols):
                 profile = profile_of(shared, int32(codons & int32(CODON_MASK)), lane)
@@ -374,7 +361,7 @@ def make_wait(size: int):
         (lane, is_first, _), (shared, scratch) = strip[0], strip[1]
         row = load(slot_place(int32(source + 1 + symbol), strip[2]))
         codon = int32((codons >> int32(CODON_BITS * symbol)) & int32(CODON_MASK))
-        edge = settled_carry(row[-1], strip[3], is_first, scratch)
+        edge = codon_rows.settled_carry(row[-1], strip[3], is_first, scratch)
         return paired(row, edge, profile_of(shared, codon, lane))
 
     @cuda.jit(device=True)
@@ -472,12 +459,12 @@ def columns_in_rows(strips: int, stride: int, width: int) -> NDArray[np.int64]:
 
 
 @cuda.jit(device=True)
-def _next_boundary(number, ahead, plan, shared, lane):
-    """Return a boundary, the next one, and what is ahead then.
+def _next_boundary(number, prefetched, plan, shared, lane):
+    """Return a boundary, the next one, and what is prefetched then.
 
     A group of boundaries is read while the one before is crossed.
     """
-    here, seen = ahead
+    here, seen = prefetched
     if number & int32(WARP - 1) == 0:
         sync_lanes()
         at = int32((number + WARP + lane) & int32(PLAN_RING - 1))
@@ -504,32 +491,32 @@ def _make_happen(size: int):
             store_row(exit_place(exits, int32(1), places), one)
             store_row(exit_place(exits, int32(2), places), two)
             exits = int32(exits + 1)
-        begins = permute(begins, begins, int32(LOW_TWICE))
+        begins = permute(begins, begins, int32(codon_rows.LOW_TWICE))
         row = raised(row, load_start(shared, strip[8]), begins)
         if word & int32(ENTER):
             slot = int32(entered & int32((1 << OPERAND_SLOT_BITS) - 1))
-            bonus = permute(entered, entered, int32(HIGH_TWICE))
+            bonus = permute(entered, entered, int32(codon_rows.HIGH_TWICE))
             row = raised(row, load(slot_place(slot, places)), bonus)
         return first_at_least(row, halo), exits
 
     return happen
 
 
-def make_ahead(size: int):
+def make_begin_row(size: int):
     """Return the device function that begins the row of a boundary, before the one in front is."""
     load_hot, profile_of, stride = load_quads(size), make_profile_of(size), 4 * size * WARP
 
     @cuda.jit(device=True)
-    def ahead(boundary, number, three, gaps, diagonal, strip):
+    def begin_row(boundary, number, three, gaps, diagonal, strip):
         """Return that part of the row, and the row of chains that leave a codon out."""
         (lane, is_first, _), (shared, scratch), weights = strip[0], strip[1], strip[6]
         word, _, bonus, _ = boundary
         place = strip[8]
         if word & int32(STARTED):
-            points = permute(bonus, bonus, int32(HIGH_TWICE))
-            bonus = permute(bonus, bonus, int32(LOW_TWICE))
+            points = permute(bonus, bonus, int32(codon_rows.HIGH_TWICE))
+            bonus = permute(bonus, bonus, int32(codon_rows.LOW_TWICE))
             three = raised(three, load_hot(shared, place), points)
-            diagonal = settled_carry(three[-1], strip[3], is_first, scratch)
+            diagonal = codon_rows.settled_carry(three[-1], strip[3], is_first, scratch)
         if word & int32(SPECIAL):
             bonus = weights[5]
             if word & int32(JOIN):
@@ -542,18 +529,18 @@ def make_ahead(size: int):
         profile = profile_of(shared, int32(word & int32(CODON_MASK)), lane)
         return begun(three, gap, load_hot(shared, place), profile, diagonal, bonus), gap
 
-    return ahead
+    return begin_row
 
 
 def make_cross(size: int):
     """Return the device function that goes on by a boundary.
 
-    The state is the row that `ahead` has begun; the three rows before it, the last one first; those
-    of chains that leave a codon out, that of the boundary first; what stands before the rows; the
-    best ends; the cursor of border words; the next operation, its number, and the exits so far; and
-    the boundary, with one of those that a lane has read ahead.
+    The state is the row that `begin_row` has begun; the three rows before it, the last one first;
+    those of chains that leave a codon out, that of the boundary first; what stands before the
+    rows; the best ends; the cursor of border words; the next operation, its number, and the exits
+    so far; and the boundary, with one of those that a lane has prefetched.
     """
-    operate, happen, ahead = make_operate(size), _make_happen(size), make_ahead(size)
+    operate, happen, begin_row = make_operate(size), _make_happen(size), make_begin_row(size)
 
     @cuda.jit(device=True)
     def cross(number, state, strip):
@@ -564,25 +551,30 @@ def make_cross(size: int):
         word = here[0]
         if word & int32(HAS_OPERATIONS):
             operation, n = operate(operation, n, strip[7], strip)
-        words, place, cursor = next_words(cursor, borders, shared, lane)
+        words, place, cursor = codon_rows.next_words(cursor, borders, shared, lane)
         few = max2(edges[0], edges[1])
         made = advanced(row, one, two, few, (weights[0], weights[3], weights[4]), none)
         # the next row is begun here: exchanges between lanes take long
-        next_row, next_gap = ahead(following, int32(number + 1), two, gaps[2], edges[1], strip)
-        before = permute(words[0], words[0], int32(HIGH_TWICE))
+        next_row, next_gap = begin_row(following, int32(number + 1), two, gaps[2], edges[1], strip)
+        before = permute(words[0], words[0], int32(codon_rows.HIGH_TWICE))
         carry, most = residues_left_out(made[size], before, is_first, weights[0], scratch)
         inside, whole = none, none
         if is_first:
-            inside = permute(words[0], none, int32(LOWS))
-            whole = permute(words[1], none, int32(LOWS))
+            inside = permute(words[0], none, int32(codon_rows.LOWS))
+            whole = permute(words[1], none, int32(codon_rows.LOWS))
         row = first_at_least(at_least(made[:size], carry), inside)
-        leaves = permute(row[-1], most, int32(HIGH_THEN_LOW))
+        leaves = permute(row[-1], most, int32(codon_rows.HIGH_THEN_LOW))
         if word & int32(CLOSED) == 0:
             ends = raised(ends, row, here[1])
         if word & int32(SPECIAL):
             row, exits = happen(here, row, one, two, exits, whole, strip)
-        put_words(shared, place, (leaves, permute(row[-1], row[-1], int32(HIGH_TWICE))), is_last)
-        edge = settled_carry(row[-1], none, is_first, scratch)
+        codon_rows.put_words(
+            shared,
+            place,
+            (leaves, permute(row[-1], row[-1], int32(codon_rows.HIGH_TWICE))),
+            is_last,
+        )
+        edge = codon_rows.settled_carry(row[-1], none, is_first, scratch)
         return (
             next_row, (row, one, two), (next_gap, gaps[0], gaps[1]), (edge, edges[0], edges[1]),
             ends, cursor, (operation, n, exits), plan,

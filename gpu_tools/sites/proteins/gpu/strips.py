@@ -20,31 +20,11 @@ from gpu_tools.sites.proteins.limits import PairBounds, ProteinLimits, pair_boun
 
 
 class ProteinJobNumbers(NamedTuple):
-    """A job's row of the table.
+    """A job's row of the table."""
 
-    Attributes
-    ----------
-    steps : int
-        Steps of three boundaries.
-    strips : int
-    boundaries, operations, columns, cells, borders, ends, checkpoints : int
-        Where the job's part begins in the buffer of that name.
-    column_stride, cell_stride, checkpoint_stride : int
-        Words of a strip's columns and cells, and of a checkpoint of a strip.
-    residues : int
-        Of the protein.
-    final : int
-        The first column in which a chain may end.
-    codons, symbols, slots, ring : int
-        Rows of the profile, symbols of the strand, slots, and exits whose rows there are.
-    every : int
-        Boundaries between checkpoints.
-    none, never : int
-        The lowest cell, and what is added to a chain that may not begin.
-    """
-
-    steps: int
+    steps: int  # steps of three boundaries
     strips: int
+    # where the job's part begins in each buffer
     boundaries: int
     operations: int
     columns: int
@@ -52,18 +32,19 @@ class ProteinJobNumbers(NamedTuple):
     borders: int
     ends: int
     checkpoints: int
+    # words of a strip's columns and cells, and of a checkpoint of a strip
     column_stride: int
     cell_stride: int
     checkpoint_stride: int
     residues: int
-    final: int
-    codons: int
-    symbols: int
+    final: int  # the first column in which a chain may end
+    codons: int  # rows of the profile
+    symbols: int  # symbols of the strand
     slots: int
-    ring: int
-    every: int
-    none: int
-    never: int
+    ring: int  # exits whose rows there are
+    every: int  # boundaries between checkpoints
+    none: int  # the lowest cell
+    never: int  # added to a chain that may not begin
 
 
 (
@@ -86,14 +67,7 @@ STRIP_COLUMNS = 2 * WIDE * WARP - 1
 
 @dataclass(frozen=True, eq=False)
 class LaidOutProtein:
-    """A protein on its way to a GPU, for all strands that it is aligned to.
-
-    Parameters
-    ----------
-    codes : ndarray of uint8, shape (m,)
-        Encoded residues.
-    scoring : ProteinScoring
-    """
+    """A protein laid out for a GPU, for all strands that it is aligned to."""
 
     codes: NDArray[np.uint8]
     scoring: ProteinScoring
@@ -179,13 +153,7 @@ class LaidOutProtein:
 
 @dataclass(frozen=True, eq=False)
 class ProteinJob:
-    """A strand and a protein on their way to a GPU.
-
-    Parameters
-    ----------
-    strand : ProteinStrand
-    target : LaidOutProtein
-    """
+    """A strand and a protein, laid out for a GPU."""
 
     strand: ProteinStrand
     target: LaidOutProtein

@@ -12,13 +12,7 @@ from __future__ import annotations
 
 from numba import cuda, int32, int64, uint32
 
-from gpu_tools.hardware.gpu.intrinsics.rows import (
-    filled,
-    further,
-    load_row,
-    place_of,
-    store_row,
-)
+from gpu_tools.hardware.gpu.intrinsics import rows
 from gpu_tools.hardware.gpu.intrinsics.words import (
     FOUR_WORDS,
     WARP,
@@ -30,27 +24,12 @@ from gpu_tools.hardware.gpu.intrinsics.words import (
     store4,
     sync_lanes,
 )
-from gpu_tools.sites.gpu.codon_rows import (
-    LOW_TWICE,
-    SHARED_ARRIVING_AT,
-    SHARED_SLOTS_AT,
-    leave_group,
-    peek_pair,
-)
+from gpu_tools.sites.gpu import codon_rows
 from gpu_tools.sites.gpu.packed_strip import WIDE, begin_strip
+from gpu_tools.sites.proteins.gpu import step
 from gpu_tools.sites.proteins.gpu.plan import (
     FRAMES,
     START,
-)
-from gpu_tools.sites.proteins.gpu.step import (
-    HOT_SLOTS,
-    PLAN_AT,
-    PROFILE_AT,
-    SHARED_WORDS,
-    make_ahead,
-    make_cross,
-    make_save,
-    make_slot_place,
 )
 from gpu_tools.sites.proteins.gpu.strips import (
     BORDERS,
@@ -77,6 +56,7 @@ from gpu_tools.sites.proteins.gpu.strips import (
 )
 
 _LOWEST = -(2**31)
+_SHARED_WORDS = step.SHARED_WORDS
 
 
 @cuda.jit(device=True)
@@ -97,7 +77,7 @@ def _parts_of(job, strip, buffers):
 @cuda.jit(device=True)
 def _twice(value):
     """Return a value in both halves of a word."""
-    return permute(int32(value), int32(value), int32(LOW_TWICE))
+    return permute(int32(value), int32(value), int32(codon_rows.LOW_TWICE))
 
 
 def _make_prepare(size: int):
@@ -111,18 +91,18 @@ def _make_prepare(size: int):
         lane, none = int32(cuda.threadIdx.x), _twice(job[NONE])
         profile = int32(job[CODONS]) * int32(stride // 2)
         for k in range(lane, profile, WARP):
-            shared[uint32(PROFILE_AT + k)] = columns[k]
+            shared[uint32(step.PROFILE_AT + k)] = columns[k]
         for k in range(lane, stride, WARP):
-            shared[uint32(SHARED_SLOTS_AT + k)] = columns[profile + k]
-        at = uint32(SHARED_ARRIVING_AT + 2 * lane)
+            shared[uint32(codon_rows.SHARED_SLOTS_AT + k)] = columns[profile + k]
+        at = uint32(codon_rows.SHARED_ARRIVING_AT + 2 * lane)
         shared[at], shared[at + uint32(1)] = none, none
-        store4(shared, int64(PLAN_AT + 4 * lane), load4(plan, int64(4 * lane)))
+        store4(shared, int64(step.PLAN_AT + 4 * lane), load4(plan, int64(4 * lane)))
         sync_lanes()
-        in_memory = int64(max(job[SLOTS] - HOT_SLOTS, 0)) * int64(stride)
+        in_memory = int64(max(job[SLOTS] - step.HOT_SLOTS, 0)) * int64(stride)
         first = address(cells[4 * lane :])
         places = (
-            address(shared[uint32(SHARED_SLOTS_AT + 4 * lane) :]), first,
-            further(first, in_memory), int32(job[RING] - 1),
+            address(shared[uint32(codon_rows.SHARED_SLOTS_AT + 4 * lane) :]), first,
+            rows.further(first, in_memory), int32(job[RING] - 1),
         )  # fmt: skip
         never = _twice(job[NEVER_BEGUN])
         weights = scoring[0], scoring[1], scoring[2], scoring[3], scoring[4], never
@@ -130,7 +110,7 @@ def _make_prepare(size: int):
         borders = arriving, leaving, strip == 0, int32(0), none
         return (
             lanes, (shared, scratch), places, none, int32(job[SYMBOLS]), borders, weights, todo,
-            place_of(shared, uint32(SHARED_SLOTS_AT + 4 * lane)), plan,
+            rows.place_of(shared, uint32(codon_rows.SHARED_SLOTS_AT + 4 * lane)), plan,
         )  # fmt: skip
 
     return prepare
@@ -141,8 +121,8 @@ def _make_note(size: int):
 
     @cuda.jit(device=True)
     def note(job, strip, number, row, ends, extend, scratch_row, lane):
-        """`scratch_row` are words of the strip's cells that nobody else uses."""
-        store_row(address(scratch_row[4 * lane :]), row)
+        """`scratch_row` are words of the strip's cells that have no other use."""
+        rows.store_row(address(scratch_row[4 * lane :]), row)
         best, first = int32(_LOWEST), int32(2 * size * lane - 1)
         before = int32(strip) * int32(2 * size * WARP - 1)
         for half in range(2):
@@ -160,18 +140,22 @@ def _make_note(size: int):
 
 def _make_sweep(size: int):
     """Return the device function that sweeps a strip of `size` registers a lane."""
-    stride, slot_place = size * WARP, make_slot_place(size)
-    ahead, cross, prepare = make_ahead(size), make_cross(size), _make_prepare(size)
-    note, save, load = _make_note(size), make_save(size), load_row(size)
+    stride, slot_place = size * WARP, step.make_slot_place(size)
+    begin_row, cross, prepare = (
+        step.make_begin_row(size),
+        step.make_cross(size),
+        _make_prepare(size),
+    )
+    note, save, load = _make_note(size), step.make_save(size), rows.load_row(size)
 
     @cuda.jit(device=True)
     def begin(parts, fixed, model):
         """Return the state before the first boundary."""
         none = fixed[3]
-        low = filled(model, none)
-        cursor = int32(0), peek_pair(int32(0), fixed[5], fixed[0][0])
+        low = rows.filled(model, none)
+        cursor = int32(0), codon_rows.peek_pair(int32(0), fixed[5], fixed[0][0])
         first = load4(parts[0], int64(0))
-        row, gap = ahead(first, int32(0), low, low, none, fixed)
+        row, gap = begin_row(first, int32(0), low, low, none, fixed)
         seen = load4(parts[0], int64(4) * int64(WARP + fixed[0][0]))
         return (
             row, (low, low, low), (gap, low, low), (none, none, none), low, cursor,
@@ -187,7 +171,7 @@ def _make_sweep(size: int):
         end = int32(FRAMES) * int32(job[STEPS])
         model = load(slot_place(int32(START), fixed[2]))
         for slot in range(1, job[SLOTS]):
-            store_row(slot_place(int32(slot), fixed[2]), filled(model, fixed[3]))
+            rows.store_row(slot_place(int32(slot), fixed[2]), rows.filled(model, fixed[3]))
         state = begin(parts, fixed, model)
         boundary, number, next_note = int32(0), int32(0), every
         scratch_row = cells[job[CELL_STRIDE] - stride :]
@@ -199,14 +183,14 @@ def _make_sweep(size: int):
                 save(buffers[0][saved:], state[1], state[2], counts, lane, fixed[2])
                 saved += job[STRIPS] * job[CHECKPOINT_STRIDE]
                 number, next_note = int32(number + 1), int32(next_note + every)
-                low = filled(model, fixed[3])
+                low = rows.filled(model, fixed[3])
                 state = (state[0], state[1], state[2], state[3], low, state[5], state[6], state[7])
             # three copies of this code need no moves of rows, but the cache misses instructions
             state = cross(boundary, state, fixed)
             boundary = int32(boundary + 1)
         sync_lanes()
         reached = int32((state[5][0] + WARP - 1) & ~int32(WARP - 1))
-        leave_group(reached, fixed[5], shared, lane)
+        codon_rows.leave_group(reached, fixed[5], shared, lane)
         note(job, strip, number, state[4], buffers[1], scoring[5], scratch_row, lane)
         sync_lanes()
 
@@ -226,7 +210,7 @@ def sweep_proteins_warp(
     that runs.
     """
     scratch = cuda.shared.array(WARP, int32)
-    shared = cuda.shared.array(SHARED_WORDS, int32, alignment=FOUR_WORDS)
+    shared = cuda.shared.array(_SHARED_WORDS, int32, alignment=FOUR_WORDS)
     while True:
         k = begin_strip(strips, scratch)
         if any_lane(k < 0):

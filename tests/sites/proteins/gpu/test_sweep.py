@@ -74,20 +74,13 @@ def random_case(rng) -> ProteinCase:
     )
 
 
+@pytest.mark.parametrize("scoring_of", [random_scoring, edge_scoring])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_random_cases(seed):
+def test_random_cases(seed, scoring_of):
     rng = np.random.default_rng(seed)
-    case, scoring = random_case(rng), random_scoring(rng)
+    case, scoring = random_case(rng), scoring_of(rng)
     found, left = on_gpu([case], scoring, block=BLOCK)
-    assert not left
-    assert found == protein_align([case], scoring, device="cpu")
-
-
-@pytest.mark.parametrize("seed", SEEDS)
-def test_costs_at_their_edges(seed):
-    rng = np.random.default_rng(seed)
-    case, scoring = random_case(rng), edge_scoring(rng)
-    found, _ = on_gpu([case], scoring, block=BLOCK)
+    assert not left or scoring_of is edge_scoring
     assert found == protein_align([case], scoring, device="cpu")
 
 

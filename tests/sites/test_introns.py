@@ -5,20 +5,20 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from gpu_tools import ScoringError, Sequence, SiteCase, SplicedScoring, site_align
+from gpu_tools import Sequence, SiteCase, SplicedScoring, site_align
 from gpu_tools.sites.api import without_longest
 from gpu_tools.sites.table import CLOSED, IntronClass, SiteTable
 from tests import cases
-from tests.oracles import sites as oracle_sites
 from tests.sites.test_api import (
-    STOPS,
     align,
     changed,
-    oracle_table,
+    check_by_enumeration,
+    check_by_programme,
+    coding_table,
+    random_coding_text,
     random_lines,
     random_table,
     random_target,
-    rescored,
     short_blocks,
 )
 
@@ -73,14 +73,8 @@ def test_longest_introns_by_programme(seed, short_blocks):
     )  # fmt: skip
     table = random_table(rng, len(base), 0.4, introns)
     table = limited(table, int(rng.integers(8, 60)))
-    result = align(base, target, {"+": table}, scoring)
-    terms = cases.oracle_scoring(scoring)
-    expected = oracle_sites.best_by_programme(base, target, oracle_table(table), terms)
-    assert result.score == expected
-    if expected is not None:
-        assert rescored(base, target, result, table, scoring) == expected
-        longest = max(intron.longest for intron in table.introns)
-        assert max(lengths_of(result), default=0) <= longest
+    result = check_by_programme(base, target, table, scoring)
+    assert max(lengths_of(result), default=0) <= max(i.longest for i in table.introns)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -88,25 +82,11 @@ def test_longest_introns_of_chains_that_translate(seed, short_blocks):
     rng = np.random.default_rng(seed)
     spliced = 0
     for _ in range(8):
-        letters = rng.choice(
-            list("AGTTN"), int(rng.integers(12, 19)), p=[0.3, 0.2, 0.2, 0.27, 0.03]
-        )
-        base, scoring = "".join(letters), cases.random_scoring(rng)
+        base, scoring = random_coding_text(rng, 12), cases.random_scoring(rng)
         target = random_target(rng, base, int(rng.integers(1, 9)))
-        introns = (IntronClass(0, int(rng.integers(0, 3)), int(rng.integers(-9, 1)),
-                               random_lines(rng)),)  # fmt: skip
-        same = np.zeros(len(base) + 1, dtype=np.uint8)
-        table = changed(random_table(rng, len(base), 0.5, introns), stops=STOPS, entry_kind=same,
-                        exit_kind=same)  # fmt: skip
-        table = limited(table, int(rng.integers(1, 9)))
-        sites = oracle_table(table) | {"coding": True}
-        terms = cases.oracle_scoring(scoring)
-        expected = oracle_sites.best_score(base, target, sites, terms)
-        result = align(base, target, {"+": table}, scoring)
-        assert result.score == expected
-        if expected is not None:
-            assert rescored(base, target, result, table, scoring) == expected
-            spliced += result.n_chain > 1
+        table = limited(coding_table(rng, len(base)), int(rng.integers(1, 9)))
+        result = check_by_enumeration(base, target, {"+": table}, scoring, coding=True)
+        spliced += result.n_chain > 1
     assert spliced
 
 
@@ -143,11 +123,3 @@ def test_devices_agree_on_a_longest_intron(lines):
     found = site_align(made, device="cuda", threads=1)
     assert [result.n_chain for result in found] == [1, 2]
     assert found == site_align(made, device="cpu")
-
-
-def test_a_longest_intron_that_is_too_short_is_refused():
-    table = random_table(np.random.default_rng(1), 9)
-    introns = (IntronClass(0, 30, 1, ((0, 64),), 0, 60), IntronClass(0, 1, 1))
-    for wrong in (introns, introns[:1]):
-        with pytest.raises(ScoringError, match="longest intron"):
-            changed(table, introns=wrong)

@@ -1,4 +1,4 @@
-"""Lists of scores against the arrays that they stand for, and how much memory they take."""
+"""Lists of scores against their arrays, their memory, and tables that are refused."""
 
 import tracemalloc
 
@@ -9,7 +9,8 @@ from gpu_tools import ScoringError, Sequence
 from gpu_tools.sites import model
 from gpu_tools.sites.api import SiteCase, site_align, tables_of
 from gpu_tools.sites.model import load_sites
-from gpu_tools.sites.table import CLOSED, BoundaryScores
+from gpu_tools.sites.table import CLOSED, BoundaryScores, IntronClass
+from tests.sites.test_api import changed, random_table
 
 
 def random_array(rng, length: int, share: float):
@@ -31,8 +32,6 @@ def test_lists_stand_for_arrays(seed, with_kinds, share):
     assert lists.between(low, high).tolist() == scores[low:high].tolist()
     closed_as_0 = np.where(scores == CLOSED, 0, scores)[low:high]
     assert lists.between(low, high, np.int16, 0).tolist() == closed_as_0.tolist()
-    here = is_open[(is_open >= low) & (is_open < high)]
-    assert lists.open_between(low, high).tolist() == here.tolist()
     assert [lists.at(k) for k in range(length)] == scores.tolist()
     assert lists.span == ((is_open[0], is_open[-1]) if len(is_open) else None)
     assert lists.largest == np.abs(scores[is_open]).max(initial=0)
@@ -49,6 +48,25 @@ def test_a_score_that_most_boundaries_have_is_not_listed():
 def test_scores_that_are_too_large_are_refused(scores):
     with pytest.raises(ScoringError, match="is too large; expected less than 2"):
         BoundaryScores.from_array(np.array(scores))
+
+
+@pytest.mark.parametrize(
+    ("introns", "message"),
+    [
+        *(
+            ((IntronClass(0, 1, 1, lines),), "wrong lines")
+            for lines in (
+                ((1, 4),), ((0, 0),), ((0, 4), (0, 8)), ((0, 4), (2, 6)), ((0, 8), (2, 4)),
+            )
+        ),
+        ((IntronClass(0, 1, 1, (), 3), IntronClass(0, 1, 1, (), 4)), "different origins"),
+        ((IntronClass(0, 30, 1, ((0, 64),), 0, 60),), "longest intron"),
+        ((IntronClass(0, 30, 1, ((0, 64),), 0, 60), IntronClass(0, 1, 1)), "longest intron"),
+    ],
+)  # fmt: skip
+def test_introns_that_no_table_can_have_are_refused(introns, message):
+    with pytest.raises(ScoringError, match=message):
+        changed(random_table(np.random.default_rng(1), 9), introns=introns)
 
 
 def random_case(length: int, reading: str) -> SiteCase:
