@@ -238,7 +238,7 @@ def inputs_of(
     buffers: SweepBuffers,
 ) -> tuple[SweepInputs, NDArray[np.uint8]]:  # fmt: skip
     """Choose the cells' type and make room for a sweep; return the buffer taken, too."""
-    dtype, sizes = narrowest(limit.bounds, scoring), strand.sizes
+    dtype, sizes = narrowest(limit.bounds), strand.sizes
     width = padded(len(target) + 1, 2 * strips, dtype.itemsize) // strips
     _log.debug(
         "a strand of %d nucleotides and a target of %d: cells of %d bits, %d strips",
