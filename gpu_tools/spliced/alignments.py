@@ -49,7 +49,7 @@ class Alignments(Sequence[SplicedAlignment]):
         self._part, self._job = np.full((2, len(columns.cells)), -1)
 
     def add(self, jobs: Jobs, winners: NDArray[np.int64], chains: Callable[[], Chains]) -> None:
-        """Add jobs whose winners have the chains of their cases; `chains` is called to read them."""
+        """Add jobs with the chains of their winners; `chains` is called when one is read."""
         with self._adding:  # of several threads
             part = len(self._parts)
             self._parts.append((jobs, chains))

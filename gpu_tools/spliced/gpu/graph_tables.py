@@ -102,7 +102,7 @@ def _plan(strands, capacity, table):
         table[k, NUMBERS], table[k, SOURCES] = numbers, sources
         table[k, EXITS], table[k, SYMBOLS] = exits, symbols
         spans = past - first + rows[k] // (2 * capacity.lanes * capacity.slots) + 1
-        # there are no more tiles than parts; see `tile_tables.arrange`
+        # there are no more tiles than parts; see `arrange`
         parts = most_parts(spans, past - first)
         numbers += 3 * parts + 3 * spans + 2
         sources += warp_tiles.PART_FIELDS * parts

@@ -264,7 +264,7 @@ class Halves(NamedTuple):
 
 @cuda.jit(device=True)
 def offset_of(row, stride):
-    """Return where column 0 of a stored row is, see `tile_tables.stored_row`."""
+    """Return where column 0 of a stored row is, see `warp_tiles.stored_row`."""
     return int32(int32(LEAD) + (row >> int32(_SHIFT_BITS)) * stride + (row & int32(UNROLLED - 1)))
 
 

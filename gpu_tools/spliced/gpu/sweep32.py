@@ -75,9 +75,10 @@ def device_bytes(job: Job32) -> int:
     return 4 * numbers + job.graph.n_rows + strips(job) * STRIP
 
 
-# columns of the job table: counts, then where the job's parts begin in the buffers
-_ROWS, _TRACKS, _EXITS, _ENDS, _STRIPS = range(5)
-_SYMBOLS, _TARGET, _NUMBERS, _CELLS, _BORDERS, _FIELDS = range(5, 11)
+COUNTS = "rows", "tracks", "exons", "ends", "strips"
+BEGINS = "symbols", "target", "numbers", "cells", "borders"
+JOB = np.dtype([(name, np.int64) for name in (*COUNTS, *BEGINS)], align=True)
+"""A row of the job table: counts, and where the job's parts begin in the buffers."""
 
 
 @cuda.jit(device=True)
@@ -134,9 +135,9 @@ class LaneColumns32(NamedTuple):
 @cuda.jit(device=True)
 def _graph_of(job, symbols, numbers):
     """Return the arrays of a job's graph."""
-    n_tracks, n_exits = int32(job[_TRACKS]), int32(job[_EXITS])
-    stream = symbols[job[_SYMBOLS] : job[_SYMBOLS] + int32(job[_ROWS])]
-    track_commits = numbers[job[_NUMBERS] :]
+    n_tracks, n_exits = int32(job["tracks"]), int32(job["exons"])
+    stream = symbols[job["symbols"] : job["symbols"] + int32(job["rows"])]
+    track_commits = numbers[job["numbers"] :]
     track_rows, exits = track_commits[n_tracks:], track_commits[2 * n_tracks :]
     last_rows, exon_ends, bonus = exits[:n_exits], exits[n_exits:], exits[2 * n_exits :]
     return GraphArrays32(stream, track_commits, track_rows, last_rows, exon_ends, bonus)
@@ -149,9 +150,9 @@ def _stored_of(job, cells):
     They stay flat: a kernel that changes an array's shape calls a function of another library, and
     numba does not keep what it compiles of such a kernel.
     """
-    width = LEAD + job[_STRIPS] * STRIP
-    ends = cells[job[_CELLS] :]
-    return ends, ends[job[_ENDS] * width :], width
+    width = LEAD + job["strips"] * STRIP
+    ends = cells[job["cells"] :]
+    return ends, ends[job["ends"] * width :], width
 
 
 @cuda.jit(device=True)
@@ -159,7 +160,7 @@ def _begin_strip(own, job, symbols, column, scores):
     """Fill in what a lane holds before the first row of a strip; `column` is its first."""
     gap, _, free = scores
     for c in range(COLUMNS_PER_LANE):
-        own.target[c] = symbols[job[_TARGET] + column + c]
+        own.target[c] = symbols[job["target"] + column + c]
         own.maxima[c] = empty_chain(int32(column + c + 1), gap, free)
         own.row[c] = 0
 
@@ -220,12 +221,12 @@ def sweep_warp(jobs, symbols, numbers, cells, borders, scoring):
     scores = scoring[_GAP], scoring[_PENALTY], scoring[_FREE] != 0
     own, graph = LaneColumns32(row, maxima, target), _graph_of(job, symbols, numbers)
     ends, entries, width = _stored_of(job, cells)
-    rows = ends, entries, width, int32(job[_TRACKS])
-    border = int32(job[_ROWS]) + int32(job[_TRACKS])
-    for strip in range(int32(job[_STRIPS])):
+    rows = ends, entries, width, int32(job["tracks"])
+    border = int32(job["rows"]) + int32(job["tracks"])
+    for strip in range(int32(job["strips"])):
         column = int32(strip * STRIP + lane * COLUMNS_PER_LANE)
-        before = borders[job[_BORDERS] + (strip % 2) * border :]
-        after = borders[job[_BORDERS] + ((strip + 1) % 2) * border :]
+        before = borders[job["borders"] + (strip % 2) * border :]
+        after = borders[job["borders"] + ((strip + 1) % 2) * border :]
         _begin_strip(own, job, symbols, column, scores)
         borders_here = before, after
         _sweep_strip(own, graph, rows, LEAD + column, borders_here, table, scores, scratch)
@@ -242,35 +243,34 @@ def sweep(jobs: list[Job32], scoring: SplicedScoring) -> list[recurrence.Sweep]:
     table, last = _layout(jobs), jobs[-1]
     symbols = np.concatenate(streams + [_padded(job) for job in jobs])
     numbers = np.concatenate([_numbers(job.graph) for job in jobs])
-    n_cells = int(table[-1, _CELLS]) + _stored_rows(last) * stride(last)
+    n_cells = int(table[-1]["cells"]) + _stored_rows(last) * stride(last)
     cells = np.full(n_cells, np.iinfo(np.int32).min, dtype=np.int32)
-    borders = np.zeros(int(table[-1, _BORDERS]) + 2 * _border(last), dtype=np.int32)
+    borders = np.zeros(int(table[-1]["borders"]) + 2 * _border(last), dtype=np.int32)
     for job, row in zip(jobs, table, strict=True):
-        _fill_column_zero(job, cells[row[_CELLS] :], borders[row[_BORDERS] :], scoring)
+        _fill_column_zero(job, cells[row["cells"] :], borders[row["borders"] :], scoring)
     on_device = cuda.to_device(cells)
     inputs = map(cuda.to_device, (table, symbols, numbers))
     sweep_warp[len(jobs), WARP](
         *inputs, on_device, cuda.to_device(borders), cuda.to_device(_scores(scoring))
     )
     on_device.copy_to_host(cells)
-    return [_sweep_of(job, cells[row[_CELLS] :]) for job, row in zip(jobs, table, strict=True)]
+    return [_sweep_of(job, cells[row["cells"] :]) for job, row in zip(jobs, table, strict=True)]
 
 
-def _layout(jobs: list) -> NDArray[np.int64]:
+def _layout(jobs: list[Job32]) -> NDArray[np.void]:
     """Return the job table."""
-    table = np.zeros((len(jobs), _FIELDS), dtype=np.int64)
-    sizes = np.zeros((len(jobs), 5), dtype=np.int64)
+    table, sizes = np.zeros(len(jobs), JOB), np.zeros((len(jobs), len(BEGINS)), dtype=np.int64)
     for k, job in enumerate(jobs):
         graph, tracks = job.graph, job.graph.tracks
-        table[k, :_SYMBOLS] = (
-            graph.n_rows, len(tracks.starts), graph.n_exons, len(tracks.ends), strips(job),
-        )  # fmt: skip
+        counts = graph.n_rows, len(tracks.starts), graph.n_exons, len(tracks.ends), strips(job)
+        table[k] = counts + (0,) * len(BEGINS)
         sizes[k] = (
             graph.n_rows, strips(job) * STRIP, _numbers_of(graph),
             _stored_rows(job) * stride(job), 2 * _border(job),
         )  # fmt: skip
-    table[:, _SYMBOLS:] = np.cumsum(sizes, axis=0) - sizes
-    table[:, _TARGET] += sizes[:, 0].sum()  # targets follow all streams in the symbols' buffer
+    for name, begins in zip(BEGINS, (np.cumsum(sizes, axis=0) - sizes).T, strict=True):
+        table[name] = begins
+    table["target"] += sizes[:, 0].sum()  # targets follow all streams in the symbols' buffer
     return table
 
 
