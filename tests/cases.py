@@ -67,6 +67,26 @@ def oracle_scoring(scoring: SplicedScoring) -> dict:
     }  # fmt: skip
 
 
+def best_by_strand(example: Example, scoring: SplicedScoring, best_score) -> dict:
+    """Return the best score of each strand that has a chain, by an oracle."""
+    terms, found = oracle_scoring(scoring), {}
+    for strand in "+-":
+        base, exons = example.strand_view(strand)
+        bonus = example.bonus(strand, scoring.exon_weight, transcript=True)
+        found[strand] = best_score(base, example.target, exons, terms, bonus) if exons else None
+    return {strand: score for strand, score in found.items() if score is not None}
+
+
+def check_best(example: Example, scoring: SplicedScoring, result, best: dict) -> None:
+    """The score is the best of both strands, ``+`` before ``-``; the alignment really has it."""
+    assert result.score == max(best.values(), default=None)
+    assert result.strand == max(best, key=best.get, default=None)
+    if best:
+        terms, bonus = oracle_scoring(scoring), example.bonus(result.strand, scoring.exon_weight)
+        found = oracles.rescore(example.base, example.target, result, terms, bonus)
+        assert found == result.score
+
+
 def random_text(rng, length: int, n_rate: float = 0.02) -> str:
     """Return random letters, some of them N."""
     p = [(1 - n_rate) / 4] * 4 + [n_rate]

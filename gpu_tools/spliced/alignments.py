@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from threading import Lock
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.hardware.compiled import njit
 from gpu_tools.model.results import Runs, SplicedAlignment
 from gpu_tools.spliced.case import PreparedCase, result_of
 from gpu_tools.spliced.columns import CaseColumns, Jobs
@@ -22,57 +21,16 @@ _CASES_AT_ONCE = 1024
 
 
 class Chains(NamedTuple):
-    """Best chains of jobs, as columns.
+    """Best chains of J jobs, as columns; a job that another one of its case beats has no exons."""
 
-    Attributes
-    ----------
-    scores, first_columns, last_columns : ndarray of int64, shape (J,)
-        Of the chain; the aligned part of the target.
-    first_exons : ndarray of int64, shape (J + 1,)
-        Where each job's exons begin in `exons`; a job that another one of its case beats has none.
-    exons : ndarray of int64
-        Numbers of exons among those of all strands, in transcript order.
-    first_runs : ndarray of int64, shape (J + 1,)
-        Where each job's runs begin in the next two.
-    letters : ndarray of uint8
-        Operations, as `traceback` numbers them.
-    run_lengths : ndarray of int64
-    """
-
-    scores: NDArray[np.int64]
-    first_columns: NDArray[np.int64]
-    last_columns: NDArray[np.int64]
-    first_exons: NDArray[np.int64]
-    exons: NDArray[np.int64]
-    first_runs: NDArray[np.int64]
-    letters: NDArray[np.uint8]
+    scores: NDArray[np.int64]  # (J,)
+    first_columns: NDArray[np.int64]  # (J,) where the aligned part of the target begins
+    last_columns: NDArray[np.int64]  # (J,) and where it ends
+    first_exons: NDArray[np.int64]  # (J + 1,) where each job's exons begin in `exons`
+    exons: NDArray[np.int64]  # numbers among the exons of all strands, in transcript order
+    first_runs: NDArray[np.int64]  # (J + 1,) where each job's runs begin in the next two
+    letters: NDArray[np.uint8]  # operations, as `splicing.traceback` numbers them
     run_lengths: NDArray[np.int64]
-
-
-@njit(cache=True)
-def _note(job, part, cases, winners, number):
-    # compiled: numpy would release Python's lock and wait for it again
-    for winner in winners:
-        job[cases[winner]], part[cases[winner]] = winner, number
-
-
-class JobChains(Protocol):
-    """What was found for some jobs: the numbers of those that have a chain, and the chains."""
-
-    winners: NDArray[np.int64]
-    chains: Chains
-
-
-class FoundChains(NamedTuple):
-    """Chains of jobs each of which has one."""
-
-    winners: NDArray[np.int64]
-    chains: Chains
-
-    @classmethod
-    def all_of(cls, chains: Chains) -> FoundChains:
-        """Return them with the numbers of all jobs."""
-        return cls(np.arange(len(chains.scores)), chains)
 
 
 class Alignments(Sequence[SplicedAlignment]):
@@ -86,16 +44,17 @@ class Alignments(Sequence[SplicedAlignment]):
     def __init__(self, columns: CaseColumns):
         self.columns = columns
         self.others: dict[int, SplicedAlignment] = {}
-        self._parts: list[tuple[Jobs, JobChains]] = []
+        self._parts: list[tuple[Jobs, Callable[[], Chains]]] = []
         self._adding = Lock()
         self._part, self._job = np.full((2, len(columns.cells)), -1)
 
-    def add(self, jobs: Jobs, found: JobChains) -> None:
-        """Add what was found for jobs; a case is that of its job which has a chain."""
+    def add(self, jobs: Jobs, winners: NDArray[np.int64], chains: Callable[[], Chains]) -> None:
+        """Add jobs with the chains of their winners; `chains` is called when one is read."""
         with self._adding:  # of several threads
             part = len(self._parts)
-            self._parts.append((jobs, found))
-        _note(self._job, self._part, jobs.cases, found.winners, part)
+            self._parts.append((jobs, chains))
+        cases = jobs.cases[winners]
+        self._job[cases], self._part[cases] = winners, part
 
     def __len__(self) -> int:
         return len(self.columns.cells)
@@ -128,8 +87,8 @@ class Alignments(Sequence[SplicedAlignment]):
 
     def _of_part(self, part: int, cases: NDArray[np.int64]) -> Iterator[SplicedAlignment]:
         """Yield the results of cases that were found together."""
-        jobs, found = self._parts[part]
-        chains, chosen = found.chains, self._job[cases]
+        (jobs, make_chains), chosen = self._parts[part], self._job[cases]
+        chains = make_chains()
         strands = jobs.strands[chosen]
         exons, exons_of = _parts_of(chains.first_exons, chosen)
         starts, ends, scores = self._exon_columns(chains.exons[exons])

@@ -15,11 +15,11 @@ from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced.alignments import NO_CHAIN
-from gpu_tools.spliced.case import Case, Preparation
+from gpu_tools.spliced.case import Case
 from gpu_tools.spliced.columns import CaseColumns, case_columns
 from gpu_tools.spliced.cpu import schedule
-from gpu_tools.spliced.cpu.free_ends import FreeEnds
-from gpu_tools.spliced.cpu.reading import Reading
+from gpu_tools.spliced.cpu.free_ends import align_free_ends
+from gpu_tools.spliced.cpu.reading import align_reading
 from gpu_tools.splicing.bounds import device_for
 from gpu_tools.splicing.codons import READINGS
 
@@ -142,7 +142,7 @@ def spliced_align_many(
     done = progress or (lambda cells: None)
     where = resolve(device)
     if scoring.ends == "free" or reading != "any":
-        return _in_rows(columns.cases, _mode_of(scoring, reading), threads, done)
+        return _in_rows(columns.cases, scoring, reading, threads, done)
 
     where = device_for(where, "list", len(columns.cases), int(columns.cells.sum()), threads)
 
@@ -206,25 +206,18 @@ def _masked(scores: list[int | None]) -> np.ma.MaskedArray:
     return np.ma.array([s or 0 for s in scores], np.int64, mask=[s is None for s in scores])
 
 
-def _mode_of(scoring: SplicedScoring, reading: str):
-    """Return how cases with free ends or a reading are aligned."""
+def _in_rows(cases, scoring, reading, threads, done) -> list[SplicedAlignment]:
+    """Align cases with free ends or a reading: row by row, on the CPU whatever the device."""
     if reading not in READINGS:
         raise ScoringError(f"unknown reading {reading!r}; expected one of {', '.join(READINGS)}")
-    if reading == "any":
-        return FreeEnds(scoring)
-    if scoring.ends == "free":
+    if reading != "any" and scoring.ends == "free":
         raise ScoringError("candidates that translate with free ends; expected whole candidates")
-    return Reading(scoring, reading == "complete")
-
-
-def _in_rows(cases, mode, threads, done) -> list[SplicedAlignment]:
-    """Align cases row by row of their candidates, on the CPU whatever the device."""
-    prepare = Preparation(mode.scoring)
 
     def align(case: Case) -> SplicedAlignment:
-        prepared = prepare(case)
-        sweeps = [mode.sweep(prepared, program) for program in prepared.graphs]
-        result = mode.conclude(prepared, sweeps)
+        if reading == "any":
+            result = align_free_ends(case, scoring)
+        else:
+            result = align_reading(case, scoring, reading == "complete")
         done(result.cells)
         return result
 

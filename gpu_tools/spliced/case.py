@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 from gpu_tools.errors import InputError
 from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import Sequence
-from gpu_tools.spliced.cpu.traceback import Chain
+from gpu_tools.spliced.cpu.traceback import Swept
 from gpu_tools.spliced.exon_graph import ExonGraph, build_exon_graph
 
 
@@ -69,69 +67,22 @@ class PreparedCase:
     graphs: tuple[ExonGraph, ...]
 
 
-BASES_STORED = 64
-"""Base sequences whose graphs are stored: most targets of a base sequence follow each other."""
+def prepare_case(case: Case, scoring: SplicedScoring) -> PreparedCase:
+    """Build the exon graphs of a checked case."""
+    unique, graphs = case.exons.unique(), []
+    for strand in "+-":
+        exons = unique.on_strand(strand)
+        if len(exons):
+            graphs.append(build_exon_graph(case.base.codes, exons, scoring, strand == "-"))
+    return PreparedCase(case, case.cells, tuple(graphs))
 
 
-class Preparation:
-    """Makes the exon graphs of checked cases, once for all targets of a base sequence.
-
-    Parameters
-    ----------
-    scoring : SplicedScoring
-    """
-
-    def __init__(self, scoring: SplicedScoring):
-        self.scoring = scoring
-        self._graphs: dict[tuple[int, int], tuple[ExonGraph, ...]] = {}
-
-    def __call__(self, case: Case) -> PreparedCase:
-        """Return the case with the exon graphs of its strands."""
-        # two threads may make the same graphs; objects of a case live on, so identities are unique
-        key = id(case.base), id(case.exons)
-        graphs = self._graphs.get(key)
-        if graphs is None:
-            graphs = tuple(self._compile(case))
-            if len(self._graphs) >= BASES_STORED:
-                self._graphs.clear()
-            self._graphs[key] = graphs
-        return PreparedCase(case, case.cells, graphs)
-
-    def _compile(self, case: Case) -> Iterator[ExonGraph]:
-        unique = case.exons.unique()
-        for strand in "+-":
-            exons = unique.on_strand(strand)
-            if len(exons):
-                yield build_exon_graph(case.base.codes, exons, self.scoring, strand == "-")
-
-
-class Outcome(Protocol):
-    """The result of a sweep."""
-
-    score: int
-
-    def chain(self) -> Chain:
-        """Return the best chain; not called where the case has a better one."""
-
-
-def finish(prepared: PreparedCase, outcomes: list[Outcome]) -> SplicedAlignment:
-    """Return the result of a case from the outcomes of its graphs, in their order."""
-    if not outcomes:
+def finish(prepared: PreparedCase, sweeps: list[Swept]) -> SplicedAlignment:
+    """Return the result of a case from the sweeps of its graphs, in their order."""
+    if not sweeps:
         return result_of(prepared)
-    # the first of equals: + before -
-    winner = max(range(len(outcomes)), key=lambda k: outcomes[k].score)
-    graph, chain = prepared.graphs[winner], outcomes[winner].chain()
-    return result_of(
-        prepared,
-        strand="-" if graph.reverse else "+",
-        score=outcomes[winner].score,
-        n_exons=graph.n_exons,
-        chain=tuple(graph.exon(k) for k in chain.exons),
-        target_start=chain.columns[0],
-        target_end=chain.columns[1],
-        cigar=chain.cigar,
-        exon_scores=tuple(float(graph.exon_scores[k]) for k in chain.exons),
-    )
+    best = max(sweeps, key=lambda swept: swept.best.score)  # the first of equals: + before -
+    return result_of(prepared, **best.result_fields())
 
 
 def result_of(prepared: PreparedCase, **found) -> SplicedAlignment:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.hardware.compiled import njit
 from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.spliced.case import Case, check_cases
 
@@ -18,28 +17,15 @@ _COLUMNS = (
 
 
 class Strands(NamedTuple):
-    """Strands of bases with their distinct candidate exons, on the forward strand.
+    """P strands of bases with their B distinct candidate exons, on the forward strand."""
 
-    Attributes
-    ----------
-    addresses, lengths : ndarray of int64, shape (P,)
-        Where in memory the symbols of each strand's base are, see `simd.bytes_at`, and how many:
-        bases are long, and only their exons are looked at.
-    reverse : ndarray of bool, shape (P,)
-    first_exons : ndarray of int64, shape (P + 1,)
-        Where each strand's exons begin; at least one each.
-    starts, ends : ndarray of int64, shape (B,)
-    scores : ndarray of float64, shape (B,)
-        The candidates' own scores.
-    """
-
-    addresses: NDArray[np.int64]
-    lengths: NDArray[np.int64]
-    reverse: NDArray[np.bool_]
-    first_exons: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    scores: NDArray[np.float64]
+    addresses: NDArray[np.int64]  # (P,) of the base's symbols in memory, see `simd.bytes_at`
+    lengths: NDArray[np.int64]  # (P,) of the base
+    reverse: NDArray[np.bool_]  # (P,)
+    first_exons: NDArray[np.int64]  # (P + 1,) where each strand's exons begin; at least one each
+    starts: NDArray[np.int64]  # (B,)
+    ends: NDArray[np.int64]  # (B,)
+    scores: NDArray[np.float64]  # (B,) the candidates' own scores
 
     @property
     def count(self) -> int:
@@ -48,20 +34,12 @@ class Strands(NamedTuple):
 
 
 class Jobs(NamedTuple):
-    """Strands of cases, each with a target, as columns.
+    """J strands of cases, each with a target; jobs of a case follow each other, ``+`` first."""
 
-    Attributes
-    ----------
-    strands, cases : ndarray of int64, shape (J,)
-        Numbers of the strand and of the case; jobs of a case follow each other, ``+`` first.
-    targets, lengths : ndarray of int64, shape (J,)
-        Where the target begins among all targets' symbols, and its length.
-    """
-
-    strands: NDArray[np.int64]
-    cases: NDArray[np.int64]
-    targets: NDArray[np.int64]
-    lengths: NDArray[np.int64]
+    strands: NDArray[np.int64]  # (J,) number of the strand
+    cases: NDArray[np.int64]  # (J,) number of the case
+    targets: NDArray[np.int64]  # (J,) where the target begins among all targets' symbols
+    lengths: NDArray[np.int64]  # (J,) of the target
 
     @property
     def count(self) -> int:
@@ -141,7 +119,7 @@ def case_columns(cases: Iterable[Case]) -> CaseColumns:
 
 
 def _number(keys: list[Hashable]) -> tuple[list[int], NDArray[np.int64]]:
-    """Return where each distinct key comes first, and the number of every key among those."""
+    """Return where each distinct key appears first, and the keys' numbers by first appearance."""
     numbers: dict[Hashable, int] = {}
     of_key = np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
     # a number that is higher than all before is new
@@ -151,7 +129,7 @@ def _number(keys: list[Hashable]) -> tuple[list[int], NDArray[np.int64]]:
 def _strands(
     bases: list[NDArray[np.uint8]], sets: list[ExonSet]
 ) -> tuple[Strands, NDArray[np.int64], NDArray[np.int64]]:
-    """Return the strands with candidates, and of each base how many it has, and nominal rows."""
+    """Return the strands with candidates, and for each base the number of these and of its rows."""
     starts, ends, scores, reverse = (
         np.concatenate([np.empty(0, dtype=dtype), *(getattr(s, name) for s in sets)])
         for name, dtype in _COLUMNS
@@ -162,7 +140,7 @@ def _strands(
     counts = np.stack([np.diff(past, prepend=0) - on_minus, on_minus], axis=1)
     there = np.flatnonzero(counts)
     first = first_of(counts.ravel()[there])
-    addresses = np.array([_address(base) for base in bases], dtype=np.int64)
+    addresses = np.array([base.ctypes.data for base in bases], dtype=np.int64)
     lengths = np.array([len(base) for base in bases], dtype=np.int64)
     strands = Strands(
         addresses[there // 2], lengths[there // 2], there % 2 == 1, first, starts, ends, scores,
@@ -171,16 +149,10 @@ def _strands(
 
 
 def first_of(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return where each of some parts begins, given their lengths; last, where all end."""
+    """Return the first element of each part of an array from their lengths; last, the sum."""
     return np.concatenate(([0], np.cumsum(counts)))
 
 
 def _sums(values, past: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the sums of values that follow each other, given where each sum's last one ends."""
+    """Return the sums of parts of an array, `past` the end of each part."""
     return np.diff(np.concatenate(([0], np.cumsum(values)))[past], prepend=0)
-
-
-@njit(cache=True)
-def _address(symbols):
-    """Return where an array is in memory."""
-    return symbols.ctypes.data

@@ -1,15 +1,14 @@
 """The exon graph of one strand: its candidate exons, laid out as rows for a sweep.
 
-All exons that start at the same place share their rows: a *track* is the longest of them, and
-each shorter one leaves the track at a row of its own. This is exact, because a cell depends on
-an exon only through its start; whatever depends on its end is added when it leaves.
-The tracks lie back to back in one *stream* of rows, ordered by start.
+All exons that start at the same position share their rows: a *track* is the longest of them, and
+each shorter one ends at a row of its own. This is exact, because a cell depends on an exon only
+through its start; whatever depends on its end is added to the row where it ends. The tracks lie
+back to back in one *stream* of rows, ordered by start. Bounds on the cells follow from the graph.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -24,97 +23,58 @@ from gpu_tools.splicing.bounds import Bounds, Costs, costs_of
 
 
 class Tracks(NamedTuple):
-    """Tracks of a strand and the exons that leave them, see `ExonGraph`."""
+    """T tracks of a strand, by start, and its B exons, by start, then end, with D distinct ends."""
 
-    starts: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    commits: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    exit_rows: NDArray[np.int64]
-    exit_ends: NDArray[np.int64]
-    exit_tracks: NDArray[np.int64]
-    by_end: NDArray[np.int64]
-    first_by_end: NDArray[np.int64]
+    starts: NDArray[np.int64]  # (T,) position of each track's first row, rising
+    rows: NDArray[np.int64]  # (T + 1,) stream row at which each track begins; last, their number
+    commits: NDArray[np.int64]  # (T,) how many ends lie at or before each start: they may precede
+    ends: NDArray[np.int64]  # (D,) exclusive, rising
+    last_rows: NDArray[np.int64]  # (B,) last stream row of each exon
+    exon_ends: NDArray[np.int64]  # (B,) index of each exon's end into `ends`
+    exon_tracks: NDArray[np.int64]  # (B,) track of each exon
+    by_end: NDArray[np.int64]  # (B,) the exons ordered by end, those with equal ends by start
+    first_by_end: NDArray[np.int64]  # (D + 1,) where each end's exons begin in `by_end`; last, B
 
 
 class GraphArrays(NamedTuple):
     """The arrays of an `ExonGraph` in the form that compiled functions read."""
 
     codes: NDArray[np.uint8]
-    exit_bonus: NDArray[np.int64]
+    bonus: NDArray[np.int64]
     tracks: Tracks
 
 
 @dataclass(frozen=True, eq=False)
 class ExonGraph:
-    """The stream of one strand, in transcript direction.
+    """The stream of one strand, in transcript direction."""
 
-    Attributes
-    ----------
-    length : int
-        Length of the base sequence.
-    reverse : bool
-        Whether positions count on the reverse complement.
-    codes : ndarray of uint8, shape (R,)
-        Base symbols of the stream's rows.
-    starts : ndarray of int64, shape (T,)
-        Position of each track's first row, rising.
-    track_rows : ndarray of int64, shape (T + 1,)
-        Stream row at which each track begins; last, R.
-    track_commits : ndarray of int64, shape (T,)
-        How many of `ends` lie at or before each track's start: those may precede it.
-    ends : ndarray of int64, shape (D,)
-        Distinct exon ends, exclusive, rising.
-    exit_rows, exit_ends, exit_tracks : ndarray of int64, shape (B,)
-        For each exon, ordered by start then end: its last stream row, its index into `ends`,
-        its track.
-    exit_bonus : ndarray of int64, shape (B,)
-        Score added once if the exon is part of a chain.
-    exon_scores : ndarray of float64, shape (B,)
-        The candidates' own scores.
-    by_end : ndarray of int64, shape (B,)
-        The exons ordered by end, those with equal ends by start.
-    first_by_end : ndarray of int64, shape (D + 1,)
-        Where each end's exons begin in `by_end`; last, B.
-    """
-
-    length: int
-    reverse: bool
-    codes: NDArray[np.uint8]
-    starts: NDArray[np.int64]
-    track_rows: NDArray[np.int64]
-    track_commits: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    exit_rows: NDArray[np.int64]
-    exit_ends: NDArray[np.int64]
-    exit_tracks: NDArray[np.int64]
-    exit_bonus: NDArray[np.int64]
-    exon_scores: NDArray[np.float64]
-    by_end: NDArray[np.int64]
-    first_by_end: NDArray[np.int64]
+    length: int  # of the base sequence
+    reverse: bool  # whether positions count on the reverse complement
+    codes: NDArray[np.uint8]  # nucleotides of the stream's rows
+    tracks: Tracks
+    bonus: NDArray[np.int64]  # (B,) score added once if the exon is part of a chain
+    exon_scores: NDArray[np.float64]  # (B,) the candidates' own scores
 
     @property
     def n_exons(self) -> int:
         """Number of distinct exons."""
-        return len(self.exit_rows)
+        return len(self.bonus)
 
     @property
     def n_rows(self) -> int:
         """Number of the stream's rows."""
         return len(self.codes)
 
-    @cached_property
+    @property
     def arrays(self) -> GraphArrays:
         """The same for compiled functions."""
-        return GraphArrays(self.codes, self.exit_bonus, Tracks(
-            self.starts, self.track_rows, self.track_commits, self.ends, self.exit_rows,
-            self.exit_ends, self.exit_tracks, self.by_end, self.first_by_end,
-        ))  # fmt: skip
+        return GraphArrays(self.codes, self.bonus, self.tracks)
 
     def exon(self, index: int) -> tuple[int, int]:
         """Return one exon as a 0-based half-open interval of the forward strand."""
-        start = int(self.starts[self.exit_tracks[index]])
-        return self.forward((start, int(self.ends[self.exit_ends[index]])))
+        tracks = self.tracks
+        start = int(tracks.starts[tracks.exon_tracks[index]])
+        return self.forward((start, int(tracks.ends[tracks.exon_ends[index]])))
 
     def forward(self, interval: tuple[int, int]) -> tuple[int, int]:
         """Return an interval in reading direction as one of the forward strand."""
@@ -127,34 +87,35 @@ def build_exon_graph(
 ) -> ExonGraph:
     """Work out the stream of one strand."""
     order, stream, tracks = _laid_out(codes, exons.starts, exons.ends, reverse)
-    *arrays, by_end, first_by_end = tracks
     scores = exons.scores[order]
-    bonus = scoring.exon_bonus(scores)
-    return ExonGraph(len(codes), reverse, stream, *arrays, bonus, scores, by_end, first_by_end)
+    return ExonGraph(len(codes), reverse, stream, tracks, scoring.exon_bonus(scores), scores)
 
 
 @njit(cache=True, nogil=True)
-def _laid_out(codes, exon_starts, exon_ends, reverse):
+def _laid_out(codes, first, past, reverse):
     # numba loads a function from its cache once: Python must not call what compiled functions call
-    order, tracks = lay_out(len(codes), exon_starts, exon_ends, reverse)
+    order, tracks = lay_out(len(codes), first, past, reverse)
     stream = np.empty(tracks.rows[-1], dtype=np.uint8)
-    write_stream(codes, tracks.starts, tracks.rows, (reverse, reverse), stream)
+    write_stream(codes, tracks, reverse, stream)
     return order, stream, tracks
 
 
 @njit(cache=True, nogil=True)
-def lay_out(length, exon_starts, exon_ends, backwards):
-    """Lay out the tracks of one strand."""
+def lay_out(length, first, past, reverse):
+    """Lay out the tracks of exons that begin at `first` and end before `past` on a strand.
+
+    Returned are also the exons in the order of the tracks.
+    """
     # loops, for numba takes long to compile operations on arrays
-    n, keys = len(exon_starts), np.empty(len(exon_starts), np.int64)
+    n, keys = len(first), np.empty(len(first), np.int64)
     left, right = np.empty(n, np.int64), np.empty(n, np.int64)
     for k in range(n):
-        left[k] = length - exon_ends[k] if backwards else exon_starts[k]
-        right[k] = length - exon_starts[k] if backwards else exon_ends[k]
+        left[k] = length - past[k] if reverse else first[k]
+        right[k] = length - first[k] if reverse else past[k]
         keys[k] = (left[k] << 31) + right[k]
     order = _order(keys)
     left, right = taken(left, 0, order), taken(right, 0, order)
-    exit_tracks, exit_rows = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    exon_tracks, last_rows = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     starts, rows = np.empty(n, dtype=np.int64), np.zeros(n + 1, dtype=np.int64)
     track = -1
     for k in range(n):
@@ -162,22 +123,22 @@ def lay_out(length, exon_starts, exon_ends, backwards):
             track += 1
             starts[track] = left[k]
             rows[track + 1] = rows[track]
-        exit_tracks[k], exit_rows[k] = track, rows[track] + right[k] - left[k] - 1
-        rows[track + 1] = exit_rows[k] + 1
+        exon_tracks[k], last_rows[k] = track, rows[track] + right[k] - left[k] - 1
+        rows[track + 1] = last_rows[k] + 1
     starts, rows = starts[: track + 1], rows[: track + 2]
     for k in range(n):
         keys[k] = (right[k] << 31) + k
     by_end = _order(keys)
-    ends, first_by_end, exit_ends = _number_ends(right, by_end)
+    ends, first_by_end, exon_ends = _number_ends(right, by_end)
     commits = _count_before(ends, starts)
     return order, Tracks(
-        starts, rows, commits, ends, exit_rows, exit_ends, exit_tracks, by_end, first_by_end
+        starts, rows, commits, ends, last_rows, exon_ends, exon_tracks, by_end, first_by_end
     )
 
 
 @njit(cache=True, nogil=True)
 def taken(values, first, numbers):
-    """Return the elements whose numbers, counted from `first`, are given."""
+    """Return ``values[first + numbers]``."""
     found = np.empty(len(numbers), values.dtype)
     for k in range(len(numbers)):
         found[k] = values[first + numbers[k]]
@@ -213,19 +174,19 @@ def _order(keys):
 def _number_ends(right, by_end):
     """Return the distinct ends, where the exons of each begin in `by_end`, and each exon's end."""
     ends, first = np.empty(len(right), np.int64), np.empty(len(right) + 1, np.int64)
-    exit_ends, n = np.empty(len(right), dtype=np.int64), 0
+    exon_ends, n = np.empty(len(right), dtype=np.int64), 0
     for k in range(len(by_end)):
         if k == 0 or right[by_end[k]] != ends[n - 1]:
             ends[n], first[n] = right[by_end[k]], k
             n += 1
-        exit_ends[by_end[k]] = n - 1
+        exon_ends[by_end[k]] = n - 1
     first[n] = len(by_end)
-    return ends[:n], first[: n + 1], exit_ends
+    return ends[:n], first[: n + 1], exon_ends
 
 
 @njit(nogil=True)
 def _count_before(ends, starts):
-    """Return how many of the rising ends lie at or before each of the rising starts."""
+    """Return for each of the rising starts the number of rising ends that lie at or before it."""
     counts, n = np.empty(len(starts), dtype=np.int64), 0
     for k in range(len(starts)):
         while n < len(ends) and ends[n] <= starts[k]:
@@ -235,58 +196,44 @@ def _count_before(ends, starts):
 
 
 @njit(nogil=True)
-def write_stream(codes, starts, track_rows, direction, stream):
-    """Write the nucleotides of the rows; return whether one is ambiguous.
-
-    `direction` tells whether positions count from the end of the base sequence, and whether to
-    complement it.
-    """
-    seen, (backwards, complement) = np.uint8(0), direction
+def write_stream(codes, tracks, reverse, stream):
+    """Write the nucleotides of the tracks' rows; return whether one is ambiguous."""
+    seen, starts, track_rows = np.uint8(0), tracks.starts, tracks.rows
     for track in range(len(starts)):
         rows, start = stream[track_rows[track] : track_rows[track + 1]], starts[track]
-        if backwards:
+        if reverse:
             start = len(codes) - start - len(rows)
         symbols = codes[start : start + len(rows)]
         # without a branch for the strand this loop is compiled to vector instructions
         for row in range(len(rows)):
             rows[row] = symbols[row]
             seen |= symbols[row]
-        if backwards:
+        if reverse:
             for row in range(len(rows)):
-                rows[row] = symbols[len(rows) - 1 - row]
-        if complement:
-            for row in range(len(rows)):
-                rows[row] = COMPLEMENT[rows[row]]
+                rows[row] = COMPLEMENT[symbols[len(rows) - 1 - row]]
     return seen >= OTHER
-
-
-# Bounds on the cells of a sweep, and the narrowest integers that provably hold them.
 
 
 def bounds(graph: ExonGraph, columns: int, scoring: SplicedScoring) -> Bounds:
     """Bound every value of a graph's sweep over `columns` target columns, padding included."""
     chain = largest_bonus(
-        graph.track_commits, graph.exit_tracks, graph.exit_ends, graph.exit_bonus,
-        len(graph.ends), scoring.intron_penalty,
+        graph.tracks.commits, graph.tracks.exon_tracks, graph.tracks.exon_ends, graph.bonus,
+        len(graph.tracks.ends), scoring.intron_penalty,
     )  # fmt: skip
-    longest = int(np.diff(graph.track_rows).max(initial=0))
-    bonus = int(np.abs(graph.exit_bonus).max(initial=0))
+    longest = int(np.diff(graph.tracks.rows).max(initial=0))
+    bonus = int(np.abs(graph.bonus).max(initial=0))
     extent = Extent(longest, bonus, chain, graph.length)
     low, high = bound_cells(extent, columns, costs_of(scoring))
     return Bounds(int(low), int(high))
 
 
 class Extent(NamedTuple):
-    """What bounds the cells of a graph.
+    """What bounds the cells of a graph."""
 
-    `longest` is the rows of the longest track, `bonus` the largest magnitude of an exon's bonus,
-    `chain` the most that a chain's bonuses come to, and `length` that of the base.
-    """
-
-    longest: int
-    bonus: int
-    chain: int
-    length: int
+    longest: int  # rows of the longest track
+    bonus: int  # largest magnitude of an exon's bonus
+    chain: int  # largest sum of a chain's bonuses
+    length: int  # of the base sequence
 
 
 @register_jitable
@@ -306,27 +253,22 @@ def bound_cells(extent: Extent, columns, costs: Costs):
     return min(gap, 0) * extent.longest - extent.bonus - step, highest + step
 
 
-@njit(cache=True, nogil=True)
-def largest_bonus(track_commits, exit_tracks, exit_ends, exit_bonus, n_ends, intron_penalty):
-    """Return what `best_bonus` does; what Python calls, no compiled function may call."""
-    return best_bonus(
-        track_commits, exit_tracks, exit_ends, exit_bonus, n_ends, intron_penalty
-    )  # fmt: skip
-
-
-@njit(nogil=True)
-def best_bonus(track_commits, exit_tracks, exit_ends, exit_bonus, n_ends, intron_penalty):
+@register_jitable
+def best_bonus(commits, exon_tracks, exon_ends, bonus, n_ends, intron_penalty):
     """Return the largest sum of bonuses less intron penalties of any part of a chain, at least 0.
 
-    A part may begin behind a candidate, whose bonus it has not, with an intron that gains.
+    A part may begin behind a candidate, without its bonus, with an intron that gains.
     """
     at_end = np.zeros(n_ends, dtype=np.int64)
     best, committed = 0, 0
-    for exon in range(len(exit_tracks)):
-        while committed < track_commits[exit_tracks[exon]]:
+    for exon in range(len(bonus)):
+        while committed < commits[exon_tracks[exon]]:
             best = max(best, at_end[committed] - intron_penalty)
             committed += 1
-        at_end[exit_ends[exon]] = max(at_end[exit_ends[exon]], best + exit_bonus[exon])
+        at_end[exon_ends[exon]] = max(at_end[exon_ends[exon]], best + bonus[exon])
     for end in range(n_ends):
         best = max(best, at_end[end])
     return best
+
+
+largest_bonus = njit(cache=True, nogil=True)(best_bonus)

@@ -1,4 +1,7 @@
-"""Bounds on the cells of a sweep, and the narrowest integers that hold them."""
+"""What a call needs: the narrowest integers that hold its cells, and the device for its size.
+
+Estimated times are by figures of the time model that `gpu_tools.estimate` ships.
+"""
 
 from __future__ import annotations
 
@@ -37,26 +40,22 @@ class Bounds:
 
 
 class Costs(NamedTuple):
-    """What a scoring has to do with the bounds of cells.
-
-    `gap` is its gap score, `pair` the most that a pair adds where cells are lifted by columns, at
-    least 0, `most` the largest magnitude of what one operation adds, and `free` whether ends are.
-    """
+    """The terms of a scoring that bound cells."""
 
     gap: int
-    pair: int
-    most: int
-    free: bool
+    pair: int  # largest lifted score of a pair, at least 0
+    most: int  # largest magnitude of what one operation adds
+    free: bool  # whether target ends are free
 
 
 def costs_of(scoring: SplicedScoring) -> Costs:
-    """Return what a scoring has to do with the bounds of cells."""
+    """Return the terms of a scoring that bound cells."""
     gap, (low, high) = scoring.gap, scoring.lifted_range
     most = max(-low, high, abs(gap), abs(scoring.intron_penalty))
     return Costs(gap, max(high, 0), most, scoring.ends != "global")
 
 
-def narrowest(bound: Bounds, scoring: SplicedScoring) -> np.dtype:
+def narrowest(bound: Bounds) -> np.dtype:
     """Return int16 if every value fits, else int32."""
     _check_int32(bound.magnitude)
     return _INT16 if bound.magnitude < LIMIT_INT16 else _INT32
@@ -69,7 +68,7 @@ def check_cells(magnitude: int) -> None:
 
 
 def fit_int16(magnitudes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Tell of each of some sweeps whether 16 bits hold every value, given the largest magnitude."""
+    """Return whether 16-bit cells suffice, per sweep, given the largest magnitude of its values."""
     for magnitude in magnitudes[magnitudes >= LIMIT_INT32]:
         _check_int32(magnitude)
     return magnitudes < LIMIT_INT16
@@ -83,16 +82,13 @@ def _check_int32(magnitude: int) -> None:
         )
 
 
-# About what cases take, by figures of the time model that `gpu_tools.estimate` ships.
-
-
 def device_for(where: Device, mode: str, cases: int, cells: int, threads: int) -> Device:
-    """Return the device for some cases: the CPU instead of a GPU that takes longer to start."""
+    """Return the CPU in place of a GPU where it is done before a GPU has started."""
     return unless_small(where, cpu_seconds(mode, cases, cells) / threads, _figures()["start"])
 
 
 def cpu_seconds(mode: str, cases: int, cells: int) -> float:
-    """Return about what one thread of a CPU takes for cases of the usual shape."""
+    """Estimate the seconds that one CPU thread takes for cases of the usual shape."""
     own = _figures()[mode]
     return cases * own["case"] + cells * own["cell"]
 

@@ -1,4 +1,7 @@
-"""Operations on rows of cells, column c of lane l at c * lanes + l; compiled into the sweeps."""
+"""Strips of target columns in vectors, and operations on their rows of cells.
+
+Column c of lane l is element c * lanes + l.
+"""
 
 from __future__ import annotations
 
@@ -14,25 +17,17 @@ from gpu_tools.model.scoring import N_SYMBOLS, SplicedScoring
 from gpu_tools.model.sequences import OTHER
 from gpu_tools.splicing.recurrence import empty_chain
 
-# A strip of target columns in vectors: column c of lane l is element c * lanes + l.
-
-
 _empty_chain = njit(empty_chain)
 
 
 class Strip(NamedTuple):
-    """A strip's columns; column c of lane l is element c * lanes + l.
+    """A strip's columns; cells beyond the target have the values of its last column."""
 
-    `profile` holds the lifted scores by base symbol, `start` S' of the empty chain, `drop` what
-    turns S' into S, `final` 1 where a chain may end, all of it from element `final_span[0]` to
-    before `final_span[1]`. Cells beyond the target have the values of its last column.
-    """
-
-    profile: NDArray
-    start: NDArray
-    drop: NDArray
-    final: NDArray
-    final_span: tuple[int, int]
+    profile: NDArray  # lifted scores by base symbol
+    start: NDArray  # S' of the empty chain
+    drop: NDArray  # what turns S' into S
+    final: NDArray  # 1 where a chain may end
+    final_span: tuple[int, int]  # the elements between which all final columns lie
 
 
 def by_column(rows: NDArray, lanes: int) -> NDArray:

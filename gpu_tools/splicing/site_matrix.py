@@ -1,4 +1,4 @@
-"""Position weight matrices of splice sites and start codons, and their scores along a sequence."""
+"""Position weight matrices of splice sites and start codons: their scores and their estimation."""
 
 from __future__ import annotations
 
@@ -128,9 +128,6 @@ def _with_unknown(columns: NDArray[np.int64]) -> NDArray[np.int64]:
     unknown = np.zeros((*columns.shape[:-1], 1), dtype=np.int64)
     unknown[forbids] = FORBIDDEN
     return np.concatenate([columns, unknown], axis=-1)
-
-
-# Estimation of position weight matrices of sites from annotated sequences.
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,12 @@
 """The traceback that list mode and site mode share: from a chain's end back over its exons.
 
 Only the chain's exons are computed again, backwards, from the cell where the chain leaves them.
-W(r, c) is the most that S' can still gain on the way from column c with r nucleotides left. An exon
-of r nucleotides continues a chain at column c exactly if entry(c) + W(r, c) is the wanted value.
-Each mode lists the `Entries` at which an exon may begin; `trace_exon` finds the one that
+W(r, c) is the most that S' can still gain from column c on with r nucleotides left:
+
+    W(r, c) = max(W(r-1, c+1) + w - gap, W(r-1, c) + gap, W(r, c+1)), W(0, c) = 0
+
+An exon of r nucleotides continues a chain at column c exactly if entry(c) + W(r, c) is the wanted
+value. Each mode lists the `Entries` at which an exon may begin; `trace_exon` finds the one that
 explains the value: the shortest exon, then the smallest target column, then the entry listed first.
 """
 
@@ -20,53 +23,30 @@ from gpu_tools.hardware.cpu import simd
 from gpu_tools.model.results import CigarOperation, Runs
 from gpu_tools.model.scoring import SplicedScoring
 
-# One exon's traceback: which of its entries explains the value at its end, and its alignment.
-#
-# The exon is computed again, backwards, from the cell where the chain leaves it; see `traceback`.
-
-
 ROWS_BETWEEN_CHECKPOINTS = 64
 _LANES = simd.VECTOR_BYTES // 4
-_CELLS_STORED = 1 << 18
+CELLS_STORED = 1 << 18
 """Rows of so many cells are stored; to compute more cells again is as fast as more memory."""
 EQUAL, UNEQUAL, INSERTION, DELETION, INTRON = range(5)
 
 
 class Entries(NamedTuple):
-    """Where an exon may begin, by the exon's length.
+    """K places where an exon may begin, by the exon's length."""
 
-    Attributes
-    ----------
-    lengths : ndarray of int64, shape (K,)
-        Nucleotides of the exon, rising.
-    rows : ndarray of int64, shape (K,)
-        The row of `stored` with S' at the entry; -1 stands for `empty`.
-    wanted : ndarray of int64, shape (K,)
-        What S' at the entry and the exon's gain come to together.
-    stored : ndarray, shape (E, > n)
-        S' by target column.
-    empty : ndarray of int32, shape (> n,)
-        S' of the empty chain by target column.
-    """
-
-    lengths: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    wanted: NDArray[np.int64]
-    stored: NDArray
-    empty: NDArray[np.int32]
+    lengths: NDArray[np.int64]  # (K,) nucleotides of the exon, rising
+    rows: NDArray[np.int64]  # (K,) row of `stored` with S' at the entry; -1 stands for `empty`
+    wanted: NDArray[np.int64]  # (K,) sum of S' at the entry and the exon's gain
+    stored: NDArray  # (E, > n) S' by target column
+    empty: NDArray[np.int32]  # (> n,) S' of the empty chain by target column
 
 
 class ExonRows(NamedTuple):
-    """What one backward pass needs, up to the cell where the exon ends.
-
-    `lifted` are pairs' scores by symbols, `profile` by nucleotide and target column; see
-    `pair_scores`.
-    """
+    """What one backward pass needs, up to the cell where the exon ends."""
 
     base: NDArray[np.uint8]
     target: NDArray[np.uint8]
-    lifted: NDArray[np.int32]
-    profile: NDArray[np.int32]
+    lifted: NDArray[np.int32]  # scores of pairs by symbols, see `pair_scores`
+    profile: NDArray[np.int32]  # scores of pairs by nucleotide and target column
     gap: int
 
 
@@ -203,7 +183,7 @@ def trace_exon(rows, entries):
 @njit
 def _cells_for(n_rows, width):
     """Return an exon's gains with those of 0 nucleotides, and checkpoints if not all are stored."""
-    stores_all = (n_rows + 1) * width <= _CELLS_STORED
+    stores_all = (n_rows + 1) * width <= CELLS_STORED
     gains = np.empty((n_rows + 1 if stores_all else 2, width), dtype=np.int32)
     for c in range(width):
         gains[0, c] = 0

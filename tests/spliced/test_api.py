@@ -28,77 +28,50 @@ def align(example, scoring=None, **options):
     return result
 
 
-def check_against_oracle(oracle, example, scoring):
-    """The score is the best over both strands; the alignment really has it."""
-    terms = cases.oracle_scoring(scoring)
-    best = {}
-    for strand in "+-":
-        base, exons = example.strand_view(strand)
-        if exons:
-            bonus = example.bonus(strand, scoring.exon_weight, transcript=True)
-            found = oracle(base, example.target, exons, terms, bonus)
-            best[strand] = found[0] if isinstance(found, tuple) else found
-    result = align(example, scoring)
-    assert result.score == max(best.values())
-    assert result.strand == max(best, key=best.get)
-    bonus = example.bonus(result.strand, scoring.exon_weight)
-    assert oracles.rescore(example.base, example.target, result, terms, bonus) == result.score
-    return result
+def by_enumeration(*question):
+    return oracles.spliced_by_enumeration(*question)[0]
+
+
+def small_example(rng, target):
+    example = cases.random_example(
+        rng, base=int(rng.integers(1, 25)), target=target, count=int(rng.integers(1, 7)), longest=6
+    )
+    example.scores = {key: round(value) for key, value in example.scores.items()}
+    return example
+
+
+def large_example(rng, target):
+    return cases.random_example(rng, base=300, target=target, count=25, longest=60)
+
+
+def small_nested_example(rng, target):
+    return cases.nested_example(rng, int(rng.integers(4, 25)), target, starts=3, ends=2)
+
+
+def large_nested_example(rng, target):
+    return cases.nested_example(rng, 200, target, starts=7, ends=4)
+
+
+@pytest.mark.parametrize(
+    ("make", "oracle", "longest", "seed"),
+    [(small_example, by_enumeration, 9, seed) for seed in range(60)]
+    + [(small_nested_example, by_enumeration, 9, seed) for seed in range(30)]
+    + [(large_example, oracles.spliced_by_programme, 149, seed) for seed in range(20)]
+    + [(large_nested_example, oracles.spliced_by_programme, 119, seed) for seed in range(20)],
+)
+def test_random_cases_by_their_definition(make, oracle, longest, seed):
+    """In nested cases many exons share a start, many an end."""
+    rng = np.random.default_rng(seed)
+    example = make(rng, int(rng.integers(1, longest + 1)))
+    scoring = cases.random_scoring(rng)
+    best = cases.best_by_strand(example, scoring, oracle)
+    cases.check_best(example, scoring, align(example, scoring), best)
 
 
 def test_worked_example_of_the_source():
     result = align(cases.WORKED_EXAMPLE)
     assert (result.score, result.chain) == (3, ((0, 2), (2, 4), (7, 9)))
     assert result.cells == 5 * (2 + 2 + 2 + 3 + 2)
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_small_cases_by_enumeration(seed):
-    rng = np.random.default_rng(seed)
-    sizes = {"base": int(rng.integers(1, 25)), "target": int(rng.integers(1, 10))}
-    example = cases.random_example(rng, **sizes, count=int(rng.integers(1, 7)), longest=6)
-    example.scores = {key: round(value) for key, value in example.scores.items()}
-    check_against_oracle(oracles.spliced_by_enumeration, example, cases.random_scoring(rng))
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_larger_cases_by_programme(seed):
-    rng = np.random.default_rng(1000 + seed)
-    target = int(rng.integers(1, 150))
-    example = cases.random_example(rng, base=300, target=target, count=25, longest=60)
-    check_against_oracle(oracles.spliced_by_programme, example, cases.random_scoring(rng))
-
-
-def test_chain_is_among_the_best_of_all_chains():
-    rng = np.random.default_rng(5)
-    for _ in range(20):
-        example = cases.random_example(rng, base=20, target=8, count=6, longest=5)
-        scoring = SplicedScoring(intron_penalty=1)
-        result = align(example, scoring)
-        base, exons = example.strand_view(result.strand)
-        bonus = example.bonus(result.strand, 0.0, transcript=True)
-        _, best = oracles.spliced_by_enumeration(
-            base, example.target, exons, cases.oracle_scoring(scoring), bonus
-        )
-        m = len(base)
-        chain = tuple((m - e, m - s) for s, e in result.chain) if result.strand == "-" else None
-        assert (chain or result.chain) in best
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_nested_exons_by_enumeration(seed):
-    """Many exons share a start, many an end."""
-    rng = np.random.default_rng(100 + seed)
-    base, target = int(rng.integers(4, 25)), int(rng.integers(1, 10))
-    example = cases.nested_example(rng, base, target, starts=3, ends=2)
-    check_against_oracle(oracles.spliced_by_enumeration, example, cases.random_scoring(rng))
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_nested_exons_by_programme(seed):
-    rng = np.random.default_rng(200 + seed)
-    example = cases.nested_example(rng, 200, int(rng.integers(1, 120)), starts=7, ends=4)
-    check_against_oracle(oracles.spliced_by_programme, example, cases.random_scoring(rng))
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -122,26 +95,6 @@ def test_bounds_hold_at_the_edge_of_16_bits():
         assert score == -80 * match
 
 
-def test_reverse_complement_gives_the_mirrored_chain_score():
-    rng = np.random.default_rng(7)
-    for _ in range(10):
-        example = cases.random_example(rng, base=400, target=80, count=20, longest=60)
-        m = len(example.base)
-        mirrored = cases.Example(
-            oracles.reverse_complement(example.base), example.target,
-            [(m - e, m - s) for s, e in example.minus], [(m - e, m - s) for s, e in example.plus],
-        )  # fmt: skip
-        assert align(example).score == align(mirrored).score
-
-
-def test_more_candidates_never_score_less():
-    rng = np.random.default_rng(8)
-    for _ in range(10):
-        example = cases.random_example(rng, base=300, target=60, count=16, longest=50)
-        fewer = cases.Example(example.base, example.target, example.plus[::2])
-        assert align(fewer).score <= align(example).score
-
-
 def test_equal_intervals_count_once_with_the_best_score():
     example = cases.Example("ACGTACGT", "ACGT", [(0, 4), (0, 4)])
     case = example.case()
@@ -150,18 +103,10 @@ def test_equal_intervals_count_once_with_the_best_score():
     assert (result.score, result.n_exons, result.cells) == (7, 1, 16)
 
 
-def test_ties_plus_before_minus_and_first_end_first():
-    palindrome = cases.Example("ACGTTTACGT", "ACGT", [(0, 4), (6, 10)], [(0, 4), (6, 10)])
-    result = align(palindrome)
-    assert (result.strand, result.chain) == ("+", ((0, 4),))
-
-
 def test_progress_counts_all_cells():
-    example = cases.WORKED_EXAMPLE
-    told = []
-    made = [example.case(), example.case()]
-    spliced_align(made, device="cpu", progress=told.append)
-    assert sum(told) == 2 * 55
+    reported = []
+    spliced_align([cases.WORKED_EXAMPLE.case()] * 2, device="cpu", progress=reported.append)
+    assert sum(reported) == 2 * 55
 
 
 def test_errors_name_the_record():
@@ -190,30 +135,34 @@ def test_a_case_of_600_million_cells():
     assert need[0].bytes < 1_000_000_000
 
 
-def test_tie_the_nearest_predecessor_and_the_shortest_exon():
-    text = "ACGT" + "TT" + "ACGT" + "TT" + "GGCC"
-    twice = cases.Example(text, "ACGTGGCC", [(0, 4), (6, 10), (12, 16)])
-    assert align(twice).chain == ((6, 10), (12, 16))
-    nothing_counts = SplicedScoring(match=0, mismatch=0, gap=0)
-    nested = cases.Example("ACGTAC", "ACG", [(0, 6), (2, 6), (4, 6)])
-    assert align(nested, nothing_counts).chain == ((4, 6),)
-
-
-def test_tie_no_predecessor_if_that_is_as_good():
-    free = SplicedScoring(match=0, mismatch=0, gap=0, ends="free-target")
-    result = align(cases.Example("ACGTAC", "ACG", [(0, 2), (3, 5)]), free)
-    assert (result.chain, result.target_start, result.target_end) == (((0, 2),), 0, 0)
-
-
-def test_tie_pair_before_base_symbol_before_target_symbol():
-    assert align(cases.Example("AA", "A", [(0, 2)])).cigar == (("=", 1), ("D", 1))
-    assert align(cases.Example("A", "AA", [(0, 1)])).cigar == (("=", 1), ("I", 1))
-    one_of_each = SplicedScoring(mismatch=-9, gap=-1)
-    assert align(cases.Example("A", "C", [(0, 1)]), one_of_each).cigar == (("D", 1), ("I", 1))
+@pytest.mark.parametrize(
+    ("base", "target", "exon", "cigar"),
+    [
+        ("AA", "A", (0, 2), (("=", 1), ("D", 1))),
+        ("A", "AA", (0, 1), (("=", 1), ("I", 1))),
+        ("A", "C", (0, 1), (("D", 1), ("I", 1))),
+        ("TAA", "A", (1, 3), (("=", 1), ("D", 1))),
+    ],
+)
+def test_tie_pair_before_base_symbol_before_target_symbol(base, target, exon, cigar):
+    result = align(cases.Example(base, target, [exon]), SplicedScoring(mismatch=-9))
+    assert result.cigar == cigar
 
 
 FREE = SplicedScoring(match=0, mismatch=0, gap=0)
+PALINDROME = [(0, 4), (6, 10)]
 TIES = {
+    "+ before -, and the first end": (
+        cases.Example("ACGTTTACGT", "ACGT", PALINDROME, PALINDROME), SplicedScoring(), ((0, 4),),
+    ),
+    "the nearest predecessor": (
+        cases.Example("ACGTTTACGTTTGGCC", "ACGTGGCC", [(0, 4), (6, 10), (12, 16)]),
+        SplicedScoring(), ((6, 10), (12, 16)),
+    ),
+    "no predecessor, at the smallest column": (
+        cases.Example("ACGTAC", "ACG", [(0, 2), (3, 5)]),
+        SplicedScoring(match=0, mismatch=0, gap=0, ends="free-target"), ((0, 2),),
+    ),
     "the shortest of the exons that share an end": (
         cases.Example("ACGTAC", "ACG", [(0, 6), (2, 6), (4, 6)]), FREE, ((4, 6),),
     ),
@@ -240,15 +189,12 @@ TIES = {
 
 
 @pytest.mark.parametrize("tie", TIES)
-def test_ties_of_nested_exons(tie):
+def test_ties(tie):
     example, scoring, chain = TIES[tie]
-    assert align(example, scoring).chain == chain
-
-
-def test_tie_in_the_alignment_of_an_exon():
-    """Both symbols of the exon are alike: the pair comes first, then the one without a partner."""
-    result = align(cases.Example("TAA", "A", [(0, 3), (1, 3)]))
-    assert (result.chain, result.cigar) == (((1, 3),), (("=", 1), ("D", 1)))
+    result = align(example, scoring)
+    assert (result.strand, result.chain) == ("+", chain)
+    if scoring.ends == "free-target":
+        assert (result.target_start, result.target_end) == (0, 0)
 
 
 @pytest.mark.parametrize("ends", ["global", "free-target", "free"])

@@ -5,7 +5,7 @@ import pytest
 
 from gpu_tools import SplicedScoring
 from gpu_tools.splicing.traceback import (
-    _CELLS_STORED,
+    CELLS_STORED,
     Entries,
     ExonRows,
     TracedExon,
@@ -52,7 +52,7 @@ def test_a_value_that_no_entry_explains_is_an_error():
 
 @pytest.mark.parametrize("length", [300, 600])
 def test_an_exon_is_aligned_with_stored_rows_and_over_several_checkpoints(length):
-    assert 301**2 <= _CELLS_STORED < 601**2
+    assert 301**2 <= CELLS_STORED < 601**2
     codes = np.random.default_rng(1).integers(0, 4, length)
     exon = rows_of(codes, codes, SplicedScoring())
     # each pair gains match - gap = 3

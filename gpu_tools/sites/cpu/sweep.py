@@ -226,7 +226,7 @@ def inputs_of(
     buffers: SweepBuffers,
 ) -> tuple[SweepInputs, NDArray[np.uint8]]:  # fmt: skip
     """Choose the type of cells and take the memory of a sweep; return its buffer, too."""
-    dtype, sizes = narrowest(limit.bounds, scoring), strand.sizes
+    dtype, sizes = narrowest(limit.bounds), strand.sizes
     width = padded(len(target) + 1, 2 * strips, dtype.itemsize) // strips
     _log.debug(
         "a strand of %d nucleotides and a target of %d: cells of %d bits, %d strips",

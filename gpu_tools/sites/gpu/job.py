@@ -96,7 +96,7 @@ class SiteJob:
         self.strand, self.codes, self.table = strand, strand.codes, strand.table
         self.scoring, self.target, self.columns = strand.scoring, target, len(target) + 1
         self.limit = limits(strand.limits, padded(self.columns, 1, 2), self.scoring)
-        narrowest(self.limit.bounds, self.scoring)
+        narrowest(self.limit.bounds)
 
     @cached_property
     def packed_limit(self) -> Limits:

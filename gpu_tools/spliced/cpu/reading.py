@@ -18,10 +18,11 @@ from gpu_tools.hardware.compiled import njit
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import reverse_complement
-from gpu_tools.spliced.case import PreparedCase, result_of
+from gpu_tools.spliced.case import Case, prepare_case, result_of
 from gpu_tools.spliced.cpu.free_ends import traced_result
 from gpu_tools.spliced.cpu.traceback import BestEnd, best_end
 from gpu_tools.spliced.exon_graph import ExonGraph
+from gpu_tools.splicing import rows
 from gpu_tools.splicing.bounds import CELL_FLOOR, CELL_LIMIT, check_cells
 from gpu_tools.splicing.codons import (
     FRAMES,
@@ -32,7 +33,6 @@ from gpu_tools.splicing.codons import (
     stop_words,
     translation_of,
 )
-from gpu_tools.splicing.rows import by_column, lanes_of, next_row, padded, put, raise_to, strip_of
 from gpu_tools.splicing.traceback import (
     Entries,
     ExonRows,
@@ -51,28 +51,16 @@ _A, _G, _T = 0, 2, 3
 
 
 class FramedTracks(NamedTuple):
-    """The framed tracks of an exon graph, and their exits.
+    """The W framed tracks of an exon graph, their L exons by length, and X exits of these."""
 
-    Attributes
-    ----------
-    tracks, overhangs, rows : ndarray of int64, shape (W,)
-        Track, overhang, and how many rows of the track are read.
-    first_exons : ndarray of int64, shape (W + 1,)
-        Where the exons of each framed track begin in the next two; last, their number.
-    exons, exits : ndarray of int64, shape (L,)
-        Exon of the graph, and the exit that it reaches; those of a framed track by length.
-    exit_ends, exit_kinds : ndarray of int64, shape (X,)
-        Boundary of each exit, rising, and what of a codon is left there.
-    """
-
-    tracks: NDArray[np.int64]
-    overhangs: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    first_exons: NDArray[np.int64]
-    exons: NDArray[np.int64]
-    exits: NDArray[np.int64]
-    exit_ends: NDArray[np.int64]
-    exit_kinds: NDArray[np.int64]
+    tracks: NDArray[np.int64]  # (W,)
+    overhangs: NDArray[np.int64]  # (W,)
+    rows: NDArray[np.int64]  # (W,) how many rows of the track are read
+    first_exons: NDArray[np.int64]  # (W + 1,) where each one's exons begin in the next two; last, L
+    exons: NDArray[np.int64]  # (L,) exon of the graph
+    exits: NDArray[np.int64]  # (L,) the exit that it reaches
+    exit_ends: NDArray[np.int64]  # (X,) boundary, rising
+    exit_kinds: NDArray[np.int64]  # (X,) class of the split codon there, or `LAST`
 
 
 class ReadingSweep(NamedTuple):
@@ -85,9 +73,9 @@ class ReadingSweep(NamedTuple):
 
 def framed_tracks(graph: ExonGraph, codes: NDArray[np.uint8], complete: bool) -> FramedTracks:
     """Find the framed tracks that can be part of a chain that translates."""
-    ends = graph.ends[graph.exit_ends]
+    ends = graph.tracks.ends[graph.tracks.exon_ends]
     found, first_exons, (exons, at, kinds) = _find_exits(
-        codes, stop_words(), graph.starts, ends, graph.exit_tracks, complete
+        codes, stop_words(), graph.tracks.starts, ends, graph.tracks.exon_tracks, complete
     )
     order = np.lexsort((kinds, at))
     keys = np.stack((at, kinds))[:, order]
@@ -162,7 +150,7 @@ def _commit(maxima, exits, exit_ends, exit_kinds, committed, start, penalty):
     width = maxima.shape[1]
     while committed < len(exit_ends) and exit_ends[committed] <= start:
         if exit_kinds[committed] != LAST:
-            raise_to(maxima, exit_kinds[committed], exits, committed, width, 16, -penalty)
+            rows.raise_to(maxima, exit_kinds[committed], exits, committed, width, 16, -penalty)
         committed += 1
     return committed
 
@@ -170,7 +158,7 @@ def _commit(maxima, exits, exit_ends, exit_kinds, committed, start, penalty):
 @njit(cache=True, nogil=True)
 def _sweep_framed(graph, framed, strip, exits, entries, codes, stops, weights):
     """Fill in the rows at exits and entries."""
-    symbols, bonus, (starts, track_rows) = graph.codes, graph.exit_bonus, graph.tracks[:2]
+    symbols, bonus, (starts, track_rows) = graph.codes, graph.bonus, graph.tracks[:2]
     all_tracks, overhangs, n_rows, first_exons, exons, exon_exits, ends, kinds = framed
     profile, empty = strip.profile, strip.start
     gap, penalty, floor = weights[0], weights[1], weights[2]
@@ -182,91 +170,61 @@ def _sweep_framed(graph, framed, strip, exits, entries, codes, stops, weights):
         committed = _commit(maxima, exits, ends, kinds, committed, starts[track], penalty)
         entries[k] = floor
         if overhangs[k] == FIRST:
-            put(entries, k, empty, 0, width, lanes, 0)
+            rows.put(entries, k, empty, 0, width, lanes, 0)
         for split in range(SPLITS):
             if split_bases(split) == overhangs[k] and completes(codes, stops, split, starts[track]):
-                raise_to(entries, k, maxima, split, width, lanes, 0)
-        put(row, 0, entries, k, width, lanes, 0)
+                rows.raise_to(entries, k, maxima, split, width, lanes, 0)
+        rows.put(row, 0, entries, k, width, lanes, 0)
         n = first_exons[k]
         for done in range(n_rows[k]):
-            next_row(row, profile, np.int64(symbols[track_rows[track] + done]), gap, floor, lanes)
+            rows.next_row(
+                row, profile, np.int64(symbols[track_rows[track] + done]), gap, floor, lanes
+            )
             while n < first_exons[k + 1] and ends[exon_exits[n]] == starts[track] + done + 1:
-                raise_to(exits, exon_exits[n], row, 0, width, lanes, bonus[exons[n]])
+                rows.raise_to(exits, exon_exits[n], row, 0, width, lanes, bonus[exons[n]])
                 n += 1
 
 
-def reading_sweep(
-    graph: ExonGraph,
-    codes: NDArray[np.uint8],
-    target: NDArray[np.uint8],
-    scoring: SplicedScoring,
-    complete: bool,
-) -> ReadingSweep:
-    """Sweep one strand of one case."""
+def align_reading(case: Case, scoring: SplicedScoring, complete: bool) -> SplicedAlignment:
+    """Align a case whose chain translates on one thread; `complete` as in `framed_tracks`."""
+    prepared, target, found = prepare_case(case, scoring), case.target.codes, []
+    for graph in prepared.graphs:
+        forward = case.base.codes
+        codes = reverse_complement(forward) if graph.reverse else forward
+        sweep = _sweep(graph, codes, target, scoring, complete)
+        best = _best_reading(sweep, len(target), scoring)
+        if best is not None:
+            found.append((best, graph, codes, sweep))
+    if not found:
+        return result_of(prepared)
+    # the first of equals: + before -
+    best, graph, codes, sweep = max(found, key=lambda one: one[0].score)
+    tracer = _ReadingTracer(graph, sweep, codes, target, scoring)
+    traced = trace_back(tracer, best.end, best.column, scoring)
+    translation = translation_of(codes, traced.intervals)
+    return traced_result(prepared, graph, traced, best.score, best.column, **translation)
+
+
+def _sweep(graph: ExonGraph, codes, target, scoring: SplicedScoring, complete) -> ReadingSweep:
+    """Sweep one strand of one case; `codes` are the strand's nucleotides in reading direction."""
     dtype = np.dtype(np.int32)
-    width = padded(len(target) + 1, 1, dtype.itemsize)
+    width, lanes = rows.padded(len(target) + 1, 1, dtype.itemsize), rows.lanes_of(dtype)
     check_cells(_magnitude(graph, 2 * width, scoring))
     framed = framed_tracks(graph, codes, complete)
-    strip = strip_of(target, 0, width, scoring, dtype)
+    strip = rows.strip_of(target, 0, width, scoring, dtype)
     weights = np.array([scoring.gap, scoring.intron_penalty, CELL_FLOOR], dtype=dtype)
     exits = np.full((len(framed.exit_ends), width), CELL_FLOOR, dtype)
     entries = np.empty((len(framed.tracks), width), dtype)
     _sweep_framed(graph.arrays, framed, strip, exits, entries, codes, stop_words(), weights)
-    lanes = lanes_of(dtype)
-    return ReadingSweep(framed, by_column(exits, lanes), by_column(entries, lanes))
+    return ReadingSweep(framed, rows.by_column(exits, lanes), rows.by_column(entries, lanes))
 
 
 def _magnitude(graph: ExonGraph, columns: int, scoring: SplicedScoring) -> int:
     """Return a bound on the magnitude of any cell and any step."""
     lifted = int(np.abs(scoring.substitution() - scoring.gap).max())
-    bonus = int(np.abs(graph.exit_bonus).max(initial=0))
-    chain = (len(graph.starts) + 1) * (bonus + abs(scoring.intron_penalty))
+    bonus = int(np.abs(graph.bonus).max(initial=0))
+    chain = (len(graph.tracks.starts) + 1) * (bonus + abs(scoring.intron_penalty))
     return columns * (lifted + abs(scoring.gap)) + graph.length * abs(scoring.gap) + chain
-
-
-# The traceback of chains that translate; ties as in `gpu_tools.spliced.cpu.traceback`.
-
-
-class Reading:
-    """Alignment of cases whose chains translate: strand by strand, then the better one.
-
-    Parameters
-    ----------
-    scoring : SplicedScoring
-    complete : bool
-        See `gpu_tools.spliced.cpu.reading.framed_tracks`.
-    """
-
-    def __init__(self, scoring: SplicedScoring, complete: bool):
-        self.scoring, self.complete = scoring, complete
-
-    def sweep(self, prepared: PreparedCase, graph: ExonGraph) -> ReadingSweep:
-        """Sweep one strand of a case on one thread; `graph` has at least one exon."""
-        codes, target = strand_codes(prepared, graph), prepared.case.target.codes
-        return reading_sweep(graph, codes, target, self.scoring, self.complete)
-
-    def conclude(self, prepared: PreparedCase, sweeps: list[ReadingSweep]) -> SplicedAlignment:
-        """Return the result of a case from the sweeps of its exon graphs."""
-        target, found = prepared.case.target.codes, []
-        for graph, sweep in zip(prepared.graphs, sweeps, strict=True):
-            best = _best_reading(sweep, len(target), self.scoring)
-            if best is not None:
-                found.append((best, graph, sweep))
-        if not found:
-            return result_of(prepared)
-        # the first of equals: + before -
-        best, graph, sweep = max(found, key=lambda one: one[0].score)
-        codes = strand_codes(prepared, graph)
-        tracer = _ReadingTracer(graph, sweep, codes, target, self.scoring)
-        traced = trace_back(tracer, best.end, best.column, self.scoring)
-        translation = translation_of(codes, traced.intervals)
-        return traced_result(prepared, graph, traced, best.score, best.column, **translation)
-
-
-def strand_codes(prepared: PreparedCase, graph: ExonGraph) -> NDArray[np.uint8]:
-    """Return the nucleotides of a graph's strand, in reading direction."""
-    forward = prepared.case.base.codes
-    return reverse_complement(forward) if graph.reverse else forward
 
 
 def _best_reading(sweep: ReadingSweep, columns: int, scoring: SplicedScoring) -> BestEnd | None:
@@ -296,12 +254,12 @@ class _ReadingTracer:
         graph, framed = self.graph, self.sweep.framed
         reaching = np.flatnonzero(framed.exits == end)
         numbers, exons = self.framed_of_exon[reaching], framed.exons[reaching]
-        starts = graph.starts[graph.exit_tracks[exons]]
+        starts = graph.tracks.starts[graph.tracks.exon_tracks[exons]]
         order = np.lexsort((framed.overhangs[numbers] != FIRST, -starts))
         numbers, exons, starts = numbers[order], exons[order], starts[order]
         boundary = int(framed.exit_ends[end])
-        row = graph.track_rows[graph.exit_tracks[exons[-1]]]
-        wanted = self.sweep.exits[end, column] - graph.exit_bonus[exons]
+        row = graph.tracks.rows[graph.tracks.exon_tracks[exons[-1]]]
+        wanted = self.sweep.exits[end, column] - graph.bonus[exons]
         k, column, operations = trace_exon(
             ExonRows(
                 graph.codes[row : row + boundary - starts[-1]], self.target[:column],

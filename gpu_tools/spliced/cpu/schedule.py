@@ -1,4 +1,8 @@
-"""Which case is aligned when on a CPU, and by how many threads."""
+"""The order of cases on a CPU and their threads.
+
+Compiled functions align chunks of small cases, one thread a chunk, without Python's lock. A large
+case is cut into strips of its target for all threads.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +20,9 @@ from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.own_files import check_memory
 from gpu_tools.hardware.threads import CELLS_PER_REPORT, CaseProgress, map_on_threads
 from gpu_tools.model.scoring import SplicedScoring
-from gpu_tools.spliced.alignments import NO_CHAIN, Alignments, Chains, FoundChains
-from gpu_tools.spliced.case import Case, Preparation, PreparedCase, finish
+from gpu_tools.spliced import exon_graph
+from gpu_tools.spliced.alignments import NO_CHAIN, Alignments, Chains
+from gpu_tools.spliced.case import Case, PreparedCase, finish, prepare_case
 from gpu_tools.spliced.columns import CaseColumns, Jobs, Strands, first_of
 from gpu_tools.spliced.cpu.sweep import (
     STEPS_PER_BLOCK,
@@ -32,35 +37,24 @@ from gpu_tools.spliced.cpu.sweep import (
     terms_of,
 )
 from gpu_tools.spliced.cpu.traceback import Swept, find_best_end, trace_chain
-from gpu_tools.spliced.exon_graph import (
-    Extent,
-    GraphArrays,
-    best_bonus,
-    bound_cells,
-    lay_out,
-    taken,
-    write_stream,
-)
+from gpu_tools.spliced.exon_graph import Extent, GraphArrays
 from gpu_tools.splicing.bounds import costs_of, fit_int16
 from gpu_tools.splicing.recurrence import Sweep
 from gpu_tools.splicing.rows import padded
 from gpu_tools.splicing.traceback import lifted_scores, profile_of
-
-# Many cases on one thread of a CPU, in compiled code that does not hold Python's lock.
-
 
 # columns of the table of chains
 JOB, SCORE, FIRST_COLUMN, LAST_COLUMN, N_EXONS, N_RUNS, FIELDS = range(7)
 
 
 class AllCases(NamedTuple):
-    """The cases of a call, see `columns.CaseColumns`; `bonus` is what each exon adds to a chain."""
+    """The cases of a call, see `columns.CaseColumns`."""
 
     strands: Strands
     jobs: Jobs
     first_jobs: NDArray[np.int64]
     targets: NDArray[np.uint8]
-    bonus: NDArray[np.int64]
+    bonus: NDArray[np.int64]  # what each exon adds to a chain
 
 
 class StrandGraph(NamedTuple):
@@ -73,7 +67,7 @@ class StrandGraph(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def best_bonuses(strands, bonus, penalty, first, past):
-    """Return `bounds.best_bonus` of the strands ``first`` to ``past - 1``."""
+    """Return `exon_graph.best_bonus` of the strands ``first`` to ``past - 1``."""
     found = np.zeros(past - first, dtype=np.int64)
     for strand in range(first, past):
         exons = slice(strands.first_exons[strand], strands.first_exons[strand + 1])
@@ -81,13 +75,13 @@ def best_bonuses(strands, bonus, penalty, first, past):
         for k in range(exons.start, exons.stop):
             gains |= bonus[k] > 0
         if gains:
-            order, tracks = lay_out(
+            order, tracks = exon_graph.lay_out(
                 strands.lengths[strand], strands.starts[exons], strands.ends[exons],
                 strands.reverse[strand],
             )  # fmt: skip
-            ordered = taken(bonus, exons.start, order)
-            found[strand - first] = best_bonus(
-                tracks.commits, tracks.exit_tracks, tracks.exit_ends, ordered, len(tracks.ends),
+            ordered = exon_graph.taken(bonus, exons.start, order)
+            found[strand - first] = exon_graph.best_bonus(
+                tracks.commits, tracks.exon_tracks, tracks.exon_ends, ordered, len(tracks.ends),
                 penalty,
             )  # fmt: skip
     return found
@@ -95,7 +89,7 @@ def best_bonuses(strands, bonus, penalty, first, past):
 
 @njit(cache=True, nogil=True)
 def find_magnitudes(jobs, extents, costs):
-    """Return the largest magnitude of any value of each job's sweep, see `bounds.bound_cells`.
+    """Return the largest magnitude of any value of each job's sweep, see `exon_graph.bound_cells`.
 
     `extents` are those of all strands, an array for each part of an `Extent`.
     """
@@ -104,7 +98,7 @@ def find_magnitudes(jobs, extents, costs):
     for job in range(len(found)):
         strand, columns = jobs.strands[job], padded(jobs.lengths[job], 1, 2)
         extent = Extent(longest[strand], bonus[strand], chain[strand], length[strand])
-        lowest, highest = bound_cells(extent, columns, costs)
+        lowest, highest = exon_graph.bound_cells(extent, columns, costs)
         found[job] = max(abs(lowest), abs(highest))
     return found
 
@@ -116,10 +110,12 @@ def _lay_out_strand(cases, number, weights):
     exons = slice(strands.first_exons[number], strands.first_exons[number + 1])
     codes = simd.bytes_at(strands.addresses[number], strands.lengths[number])
     reverse = strands.reverse[number]
-    order, tracks = lay_out(len(codes), strands.starts[exons], strands.ends[exons], reverse)
+    order, tracks = exon_graph.lay_out(
+        len(codes), strands.starts[exons], strands.ends[exons], reverse
+    )
     symbols = np.empty(tracks.rows[-1], dtype=np.uint8)
-    write_stream(codes, tracks.starts, tracks.rows, (reverse, reverse), symbols)
-    graph = GraphArrays(symbols, taken(cases.bonus, exons.start, order), tracks)
+    exon_graph.write_stream(codes, tracks, reverse, symbols)
+    graph = GraphArrays(symbols, exon_graph.taken(cases.bonus, exons.start, order), tracks)
     for k in range(len(order)):
         order[k] += exons.start
     return StrandGraph(graph, lay_out_stream(graph, weights), order)
@@ -133,7 +129,7 @@ def _sweep(strand, target, terms, buffer):
     """
     weights, stream = terms.weights, strand.stream
     width = padded(len(target), 1, weights.itemsize) + 1
-    n_ends, n_tracks = len(strand.graph.tracks.ends), len(stream.track_commits)
+    n_ends, n_tracks = len(strand.graph.tracks.ends), len(stream.tracks.commits)
     if (n_ends + n_tracks) * width > len(buffer):
         buffer = np.empty((n_ends + n_tracks) * width, weights.dtype)
     rows = buffer[: (n_ends + n_tracks) * width].reshape((n_ends + n_tracks, width))
@@ -150,7 +146,7 @@ def _sweep(strand, target, terms, buffer):
 
 @njit(cache=True, nogil=True)
 def _border(stream, weights):
-    n_rows, n_tracks = stream.n_rows, len(stream.track_commits)
+    n_rows, n_tracks = stream.n_rows, len(stream.tracks.commits)
     return Border(np.empty(n_rows, dtype=weights.dtype), np.empty(n_tracks, dtype=weights.dtype))
 
 
@@ -177,7 +173,7 @@ def _target_of(cases, job):
 
 @njit(nogil=True)
 def _extended(values, used, more):
-    """Return `values` with `more` behind those that are used, in larger memory if need be."""
+    """Return `values` with `more` behind the used ones, in larger memory where that is needed."""
     if used + len(more) > len(values):
         larger = np.empty(2 * (used + len(more)), values.dtype)
         simd.copy(values[:used], larger)
@@ -226,7 +222,7 @@ def align_cases(cases, terms, lifted, numbers):
         found = job, best[0], start, best[2], len(chain), len(runs)
         for field in range(FIELDS):
             table[row, field] = found[field]
-        exons = _extended(exons, n_exons, taken(winner.exons, 0, chain))
+        exons = _extended(exons, n_exons, exon_graph.taken(winner.exons, 0, chain))
         letters, lengths = _extended(letters, n_runs, operations), _extended(lengths, n_runs, runs)
         n_exons, n_runs = n_exons + len(chain), n_runs + len(runs)
     return table, exons[:n_exons], letters[:n_runs], lengths[:n_runs]
@@ -239,29 +235,13 @@ STRANDS_A_TASK = 256
 
 
 class WorkSizes(NamedTuple):
-    """How work is cut for several threads.
+    """How work is cut for several threads."""
 
-    Attributes
-    ----------
-    columns_per_strip : int
-        A strip of a large case has at least so many target columns.
-    cells_for_strips : int
-        A case of fewer nominal cells is not cut into strips: a core does them in some 90 ms.
-    cells_per_chunk : int
-        A chunk of cases has at most about so many nominal cells, some 10 ms: between two chunks a
-        call can be interrupted.
-    chunks_per_thread : int
-        As many chunks as this or more for each thread, so that all threads end at about the same
-        time.
-    steps_per_block : int
-        See `gpu_tools.spliced.cpu.sweep.sweep`.
-    """
-
-    columns_per_strip: int = 512
-    cells_for_strips: int = 1 << 31
-    cells_per_chunk: int = 1 << 28
-    chunks_per_thread: int = 8
-    steps_per_block: int = STEPS_PER_BLOCK
+    columns_per_strip: int = 512  # fewest target columns of a strip of a large case
+    cells_for_strips: int = 1 << 31  # fewest cells of a large case: a core does them in 90 ms
+    cells_per_chunk: int = 1 << 28  # most cells of a chunk, 10 ms: calls are interrupted between
+    chunks_per_thread: int = 8  # fewest chunks, so that threads end at about the same time
+    steps_per_block: int = STEPS_PER_BLOCK  # see `sweep.sweep`
 
 
 SIZES = WorkSizes()
@@ -286,19 +266,20 @@ def align_on_cpu(
 
     def align(cases: AllCases, terms: Terms, numbers: NDArray[np.int64]) -> None:
         table, *parts = align_cases(cases, terms, lifted, numbers)
-        found.add(columns.jobs.take(table[:, JOB]), _chains(table, *parts))
+        jobs = columns.jobs.take(table[:, JOB])
+        chains = _chains(table, *parts)
+        found.add(jobs, np.arange(len(table)), lambda: chains)
         report(int(columns.cells[numbers].sum()))
 
     _run(columns, scoring, threads, sizes, align, conclude, report)
     return found
 
 
-def _chains(table, exons, letters, lengths) -> FoundChains:
-    return FoundChains.all_of(Chains(
+def _chains(table, exons, letters, lengths) -> Chains:
+    return Chains(
         table[:, SCORE], table[:, FIRST_COLUMN], table[:, LAST_COLUMN],
-        first_of(table[:, N_EXONS]), exons, first_of(table[:, N_RUNS]), letters,
-        lengths,
-    ))  # fmt: skip
+        first_of(table[:, N_EXONS]), exons, first_of(table[:, N_RUNS]), letters, lengths,
+    )  # fmt: skip
 
 
 def scores_on_cpu(
@@ -308,7 +289,7 @@ def scores_on_cpu(
     scores = np.full(len(columns.cells), NO_CHAIN, dtype=np.int64)
 
     def conclude(k: int, prepared: PreparedCase, swept: list[Swept]) -> None:
-        scores[k] = max(sweep.score for sweep in swept)
+        scores[k] = max(sweep.best.score for sweep in swept)
 
     def score(cases: AllCases, terms: Terms, numbers: NDArray[np.int64]) -> None:
         score_cases(cases, terms, numbers, scores)
@@ -356,12 +337,11 @@ def _run(
     """
     check_rows(columns)
     bonus = scoring.exon_bonus(columns.strands.scores)
-    narrow = _fit_int16(columns, scoring, bonus, threads)
+    narrow = cases_fit_int16(columns, scoring, bonus, threads)
     large = _large_cases(columns, threads, sizes)
-    prepare = Preparation(scoring)
     for k in np.flatnonzero(large).tolist():
         tally = CaseProgress(int(columns.cells[k]), report, CELLS_PER_REPORT)
-        conclude(k, *_sweep_large(columns.cases[k], prepare, threads, sizes, tally))
+        conclude(k, *_sweep_large(columns.cases[k], scoring, threads, sizes, tally))
         tally.finish()
     cases = AllCases(columns.strands, columns.jobs, columns.first_jobs, columns.targets, bonus)
     small = ~large & (np.diff(columns.first_jobs) > 0)
@@ -381,8 +361,8 @@ def _run(
     map_on_threads(threads, lambda task: align(cases, *task[1:]), tasks)
 
 
-def _fit_int16(columns: CaseColumns, scoring, bonus, threads: int) -> NDArray[np.bool_]:
-    """Tell of each case whether 16 bits hold every value of its sweeps."""
+def cases_fit_int16(columns: CaseColumns, scoring, bonus, threads: int) -> NDArray[np.bool_]:
+    """Return whether 16-bit cells suffice, per case."""
     strands, jobs, fits = columns.strands, columns.jobs, np.ones(len(columns.cells), dtype=bool)
     if not jobs.count:
         return fits
@@ -400,19 +380,19 @@ def _fit_int16(columns: CaseColumns, scoring, bonus, threads: int) -> NDArray[np
 
 
 def _large_cases(columns: CaseColumns, threads: int, sizes: WorkSizes) -> NDArray[np.bool_]:
-    """Tell of each case whether it is large, and more than a thread's share of the work.
+    """Return which cases are large and more than a thread's share of the work.
 
-    A thread alone has nothing to share: it sweeps all large cases so, and reports on the way.
+    One thread alone takes all large cases: it reports progress within them.
     """
     share = -(-int(columns.cells.sum()) // threads) if threads > 1 else 0
     return columns.cells > max(share, sizes.cells_for_strips)
 
 
 def _sweep_large(
-    case: Case, prepare: Preparation, threads: int, sizes: WorkSizes, tally: CaseProgress
+    case: Case, scoring: SplicedScoring, threads: int, sizes: WorkSizes, tally: CaseProgress
 ) -> tuple[PreparedCase, list[Swept]]:
     """Sweep the strands of a case side by side, each in strips of its target."""
-    prepared, target, scoring = prepare(case), case.target.codes, prepare.scoring
+    prepared, target = prepare_case(case, scoring), case.target.codes
     share = threads // len(prepared.graphs)
     strips = max(min(share, len(target) // sizes.columns_per_strip), 1)
     cells = prepared.cells // len(prepared.graphs)

@@ -1,5 +1,7 @@
 """The sweep on a CPU: vectors whose lanes hold neighbouring ranges of target columns.
 
+    S'(i, j) = max(S'(i-1, j-1) + w - gap, S'(i-1, j) + gap, S'(i, j-1)), see `splicing.recurrence`
+
 Lane l works on stream row s - l in step s, so that what it needs from the lane before is what
 that lane computed one step earlier. A *strip* is the columns of all lanes together; a strip needs
 nothing of the next one, and of the one before only its last column, the *border*.
@@ -21,42 +23,31 @@ from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.wavefront import blocks_of, run_strips
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import OTHER
-from gpu_tools.spliced.exon_graph import ExonGraph, bounds
-from gpu_tools.splicing import recurrence as core
+from gpu_tools.spliced.exon_graph import ExonGraph, Tracks, bounds
+from gpu_tools.splicing import recurrence
 from gpu_tools.splicing.bounds import narrowest
-from gpu_tools.splicing.recurrence import Sweep
 from gpu_tools.splicing.rows import padded
-
-# The inputs and the state of a sweep on a CPU: rows, strips of target columns, weights.
-
 
 _TARGET_OTHER = OTHER + 1
 _TARGET_PAD = OTHER + 2
 
-empty_chain = register_jitable(core.empty_chain)
+empty_chain = register_jitable(recurrence.empty_chain)
 
 
 class Stream(NamedTuple):
-    """The rows of an `ExonGraph` for the loops; nucleotides reversed, with a vector of padding."""
+    """The rows of an `ExonGraph` for the loops, bonuses in the type of the cells."""
 
-    symbols: NDArray
+    symbols: NDArray  # nucleotides, the last row's first, between two vectors of padding
     n_rows: int
-    track_rows: NDArray[np.int64]
-    track_commits: NDArray[np.int64]
-    exit_rows: NDArray[np.int64]
-    exit_ends: NDArray[np.int64]
-    exit_bonus: NDArray
+    tracks: Tracks
+    bonus: NDArray
 
 
 class Terms(NamedTuple):
-    """A scoring in the form that the loops read.
+    """A scoring in the form that the loops read."""
 
-    `weights` are lifted match and mismatch, gap and intron penalty in the cells' type; `table` is
-    the lifted substitution matrix, or has one dimension if pairs are scored by equality.
-    """
-
-    weights: NDArray
-    table: NDArray
+    weights: NDArray  # lifted match and mismatch, gap, intron penalty, in the type of the cells
+    table: NDArray  # the lifted substitution matrix; of one dimension without a matrix
     gap: int
     penalty: int
     free: bool
@@ -70,36 +61,26 @@ class Border(NamedTuple):
 
 
 class StreamStrip(NamedTuple):
-    """A strip's target and its state between two blocks of steps.
-
-    `row` holds column c of lane l at c * lanes + l; `maxima` is the maximum over the empty chain
-    and all committed ends, by column; `edge` holds two vectors, the diagonal and the left
-    neighbours of the lanes' first columns; `corner` what came in last in each lane's last column;
-    `committed` how many ends each lane has committed; `cursor` the windows of tracks and exits
-    that some lane may still meet.
-    """
+    """A strip's target and its state between two blocks of steps."""
 
     target: NDArray
     first_column: int
-    row: NDArray
-    maxima: NDArray
-    edge: NDArray
-    corner: NDArray
-    committed: NDArray[np.int64]
-    cursor: NDArray[np.int64]
+    row: NDArray  # column c of lane l at c * lanes + l
+    maxima: NDArray  # over the empty chain and all committed ends, by column
+    edge: NDArray  # two vectors: diagonal and left neighbours of the lanes' first columns
+    corner: NDArray  # the last column of each lane above the current track
+    committed: NDArray[np.int64]  # how many ends each lane has committed
+    cursor: NDArray[np.int64]  # the ranges of tracks and of exons that lanes may still reach
 
 
 @register_jitable
 def lay_out_stream(graph, weights):
     """Return the `Stream` of `GraphArrays`, for cells of the type of `weights`."""
-    lanes, n_rows, tracks = simd.VECTOR_BYTES // weights.itemsize, len(graph.codes), graph.tracks
+    lanes, n_rows = simd.VECTOR_BYTES // weights.itemsize, len(graph.codes)
     symbols = np.full(n_rows + 2 * lanes, OTHER, dtype=weights.dtype)
     for row in range(n_rows):
         symbols[lanes + row] = graph.codes[n_rows - 1 - row]
-    return Stream(
-        symbols, n_rows, tracks.rows, tracks.commits, tracks.exit_rows, tracks.exit_ends,
-        graph.exit_bonus.astype(weights.dtype),
-    )  # fmt: skip
+    return Stream(symbols, n_rows, graph.tracks, graph.bonus.astype(weights.dtype))
 
 
 def _symbols_or_scores(symbols, table):
@@ -183,22 +164,13 @@ def _overload_pair_scores(target, position, base, match, mismatch):
 
 
 class LaneColumns(NamedTuple):
-    """The columns of a lane: the lane and their number, the first in the strip, the strip's first.
-
-    `lanes` are the lanes of a vector.
-    """
+    """The columns of a lane."""
 
     lane: int
-    lanes: int
-    columns: int
-    first: int
-    shift: int
-
-
-@register_jitable
-def _columns_of(lane, lanes, columns, shift):
-    """Return a lane's columns of a strip, the first of which is `shift`."""
-    return LaneColumns(lane, lanes, columns, lane * columns, shift)
+    lanes: int  # of a vector
+    columns: int  # of a lane
+    first: int  # this lane's first column in the strip
+    shift: int  # the strip's first column
 
 
 @njit(nogil=True)
@@ -252,8 +224,9 @@ def _advance(row, target, base, diagonal, left, weights, lanes):
 def run_steps(stream, strip, sweep, border, following, weights, steps):
     """Run the steps ``steps[0]`` to ``steps[1] - 1`` of a strip."""
     # local names: an array read out of a tuple inside the loop costs an atomic reference count
-    symbols, track_commits, track_rows = stream.symbols, stream.track_commits, stream.track_rows
-    exit_rows, exit_ends, exit_bonus = stream.exit_rows, stream.exit_ends, stream.exit_bonus
+    symbols, bonus, tracks = stream.symbols, stream.bonus, stream.tracks
+    track_commits, track_rows = tracks.commits, tracks.rows
+    last_rows, exon_ends = tracks.last_rows, tracks.exon_ends
     target, row, maxima, edge = strip.target, strip.row, strip.maxima, strip.edge
     corner, committed, cursor = strip.corner, strip.committed, strip.cursor
     ends, entries = sweep.ends, sweep.entries
@@ -262,8 +235,8 @@ def run_steps(stream, strip, sweep, border, following, weights, steps):
     shift = strip.first_column
     lanes = len(corner)
     columns = len(row) // lanes
-    n_tracks, n_exits, n_rows = len(track_commits), len(exit_rows), stream.n_rows
-    first_track, next_track, first_exit, next_exit = cursor[0], cursor[1], cursor[2], cursor[3]
+    n_tracks, n_exons, n_rows = len(track_commits), len(last_rows), stream.n_rows
+    first_track, next_track, first_exon, next_exon = cursor[0], cursor[1], cursor[2], cursor[3]
     penalty = weights[_PENALTY]
     for step in range(steps[0], steps[1]):
         while next_track < n_tracks and track_rows[next_track] <= step:
@@ -273,7 +246,7 @@ def run_steps(stream, strip, sweep, border, following, weights, steps):
         # later tracks are in lower lanes: a lane reads its neighbour's corner before that changes
         for track in range(first_track, next_track):
             lane = step - track_rows[track]
-            own = _columns_of(lane, lanes, columns, shift)
+            own = LaneColumns(lane, lanes, columns, lane * columns, shift)
             for end in range(committed[lane], track_commits[track]):
                 _commit(maxima, ends, end, own, penalty)
             committed[lane] = track_commits[track]
@@ -289,26 +262,27 @@ def run_steps(stream, strip, sweep, border, following, weights, steps):
         simd.store(edge, lanes, last)
         if step >= lanes - 1:
             following_rows[step - lanes + 1] = simd.last_lane(last)
-        while next_exit < n_exits and exit_rows[next_exit] <= step:
-            next_exit += 1
-        while first_exit < next_exit and exit_rows[first_exit] + lanes <= step:
-            first_exit += 1
-        for exit_ in range(first_exit, next_exit):
-            own = _columns_of(step - exit_rows[exit_], lanes, columns, shift)
-            _leave(row, ends, exit_ends[exit_], own, exit_bonus[exit_])
-    cursor[0], cursor[1], cursor[2], cursor[3] = first_track, next_track, first_exit, next_exit
+        while next_exon < n_exons and last_rows[next_exon] <= step:
+            next_exon += 1
+        while first_exon < next_exon and last_rows[first_exon] + lanes <= step:
+            first_exon += 1
+        for exon in range(first_exon, next_exon):
+            lane = step - last_rows[exon]
+            own = LaneColumns(lane, lanes, columns, lane * columns, shift)
+            _leave(row, ends, exon_ends[exon], own, bonus[exon])
+    cursor[0], cursor[1], cursor[2], cursor[3] = first_track, next_track, first_exon, next_exon
 
 
 @register_jitable
 def begin_column_zero(stream, sweep, border, weights):
     """Fill in the column before the first target symbol, where every nucleotide is a gap."""
     # local names for the same reason as above
-    exit_rows, exit_ends, exit_bonus = stream.exit_rows, stream.exit_ends, stream.exit_bonus
+    last_rows, exon_ends, bonus = stream.tracks.last_rows, stream.tracks.exon_ends, stream.bonus
     ends, entries, rows, tops = sweep.ends, sweep.entries, border.rows, border.tops
-    track_rows, track_commits = stream.track_rows, stream.track_commits
+    track_rows, track_commits = stream.tracks.rows, stream.tracks.commits
     gap, penalty = weights[_GAP], weights[_PENALTY]
     best = weights.dtype.type(0)
-    committed, exit_ = 0, 0
+    committed, exon = 0, 0
     for track in range(len(track_commits)):
         for end in range(committed, track_commits[track]):
             best = max(best, weights.dtype.type(ends[end, 0] - penalty))
@@ -317,10 +291,10 @@ def begin_column_zero(stream, sweep, border, weights):
         for row in range(track_rows[track], track_rows[track + 1]):
             value = weights.dtype.type(value + gap)
             rows[row] = value
-            while exit_ < len(exit_rows) and exit_rows[exit_] == row:
-                leaving = weights.dtype.type(value + exit_bonus[exit_])
-                ends[exit_ends[exit_], 0] = max(ends[exit_ends[exit_], 0], leaving)
-                exit_ += 1
+            while exon < len(last_rows) and last_rows[exon] == row:
+                leaving = weights.dtype.type(value + bonus[exon])
+                ends[exon_ends[exon], 0] = max(ends[exon_ends[exon], 0], leaving)
+                exon += 1
 
 
 _run_steps = njit(cache=True, nogil=True)(run_steps)
@@ -330,7 +304,7 @@ _lay_out_strip = njit(cache=True, nogil=True)(lay_out_strip)
 
 
 def fill_column_zero(
-    graph: ExonGraph, sweep: Sweep, border: Border, scoring: SplicedScoring
+    graph: ExonGraph, sweep: recurrence.Sweep, border: Border, scoring: SplicedScoring
 ) -> None:
     """Fill in column 0 of a sweep and the border of the first strip."""
     weights = terms_of(scoring, sweep.ends.dtype).weights
@@ -344,18 +318,18 @@ def sweep(
     threads: int = 1,
     steps_per_block: int = STEPS_PER_BLOCK,
     done: Callable[[float], None] | None = None,
-) -> Sweep:
+) -> recurrence.Sweep:
     """Sweep one strand of one case."""
-    dtype = narrowest(bounds(graph, padded(len(target), threads, 2), scoring), scoring)
+    dtype = narrowest(bounds(graph, padded(len(target), threads, 2), scoring))
     columns = padded(len(target), threads, dtype.itemsize)
     terms = terms_of(scoring, dtype)
     stream = _lay_out_stream(graph.arrays, terms.weights)
-    result = Sweep(
-        np.full((len(graph.ends), columns + 1), np.iinfo(dtype).min, dtype=dtype),
-        np.empty((len(graph.starts), columns + 1), dtype=dtype),
+    result = recurrence.Sweep(
+        np.full((len(graph.tracks.ends), columns + 1), np.iinfo(dtype).min, dtype=dtype),
+        np.empty((len(graph.tracks.starts), columns + 1), dtype=dtype),
     )
     borders = [
-        Border(np.zeros(stream.n_rows, dtype), np.zeros(len(graph.starts), dtype))
+        Border(np.zeros(stream.n_rows, dtype), np.zeros(len(graph.tracks.starts), dtype))
         for _ in range(threads + 1)
     ]
     _begin_column_zero(stream, result, borders[0], terms.weights)

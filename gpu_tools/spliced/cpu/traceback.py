@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced.exon_graph import ExonGraph
-from gpu_tools.splicing import recurrence as core
+from gpu_tools.splicing import recurrence
 from gpu_tools.splicing.traceback import (
     INSERTION,
     INTRON,
@@ -63,52 +63,30 @@ def find_best_end(ends, target_length, gap, free):
 _find_best_end = njit(cache=True, nogil=True)(find_best_end)
 
 
-class Chain(NamedTuple):
-    """A chain and its alignment.
-
-    `exons` are indices of the graph's exons in transcript order, `columns` the aligned part of
-    the target, `cigar` as in `gpu_tools.model.results.SplicedAlignment`.
-    """
-
-    exons: list[int]
-    columns: tuple[int, int]
-    cigar: tuple[tuple[str, int], ...]
-
-
 class Swept:
-    """A sweep whose rows are in host memory.
+    """A sweep whose rows are in host memory, and where its best chain ends."""
 
-    Parameters
-    ----------
-    graph : ExonGraph
-    sweep : Sweep
-        The rows that it has stored.
-    target : ndarray of uint8, shape (n,)
-        Encoded target.
-    scoring : SplicedScoring
-    """
-
-    def __init__(self, graph: ExonGraph, sweep: core.Sweep, target, scoring: SplicedScoring):
+    def __init__(self, graph: ExonGraph, sweep: recurrence.Sweep, target, scoring: SplicedScoring):
         self.graph, self.sweep, self.target, self.scoring = graph, sweep, target, scoring
         self.best = best_end(sweep.ends, len(target), scoring)
 
-    @property
-    def score(self) -> int:
-        """Score of the best chain."""
-        return self.best.score
-
-    def chain(self) -> Chain:
-        """Recover the best chain and its alignment."""
-        scoring, best = self.scoring, self.best
+    def result_fields(self) -> dict:
+        """Trace the best chain; return the fields of its `SplicedAlignment`."""
+        graph, scoring, best = self.graph, self.scoring, self.best
         costs = scoring.gap, scoring.intron_penalty, scoring.ends != "global"
         exons, start, letters, lengths = _trace_chain(
-            self.graph.arrays, self.sweep, self.target, pair_scores(self.target, scoring), costs,
+            graph.arrays, self.sweep, self.target, pair_scores(self.target, scoring), costs,
             best.end, best.column,
         )  # fmt: skip
-        return Chain(exons.tolist(), (start, best.column), runs_of(letters, lengths))
+        return {
+            "strand": "-" if graph.reverse else "+", "score": best.score, "n_exons": graph.n_exons,
+            "chain": tuple(graph.exon(k) for k in exons.tolist()), "target_start": start,
+            "target_end": best.column, "cigar": runs_of(letters, lengths),
+            "exon_scores": tuple(graph.exon_scores[exons].tolist()),
+        }  # fmt: skip
 
 
-@njit(nogil=True)
+@register_jitable
 def trace_chain(graph, sweep, target, pairs, costs, end, column):
     """Walk the best chain backwards."""
     tracks, (lifted, profile), (gap, penalty, free) = graph.tracks, pairs, costs
@@ -116,7 +94,7 @@ def trace_chain(graph, sweep, target, pairs, costs, end, column):
     for c in range(column + 1):
         empty[c] = _empty_chain(c, gap, free)
     # filled from behind, as large as can be; lists of arrays take numba long to compile
-    at, exons = len(graph.exit_bonus), np.empty(len(graph.exit_bonus), np.int64)
+    at, exons = len(graph.bonus), np.empty(len(graph.bonus), np.int64)
     n = at + len(graph.codes) + column + 1
     letters, lengths = np.empty(n, np.uint8), np.empty(n, np.int64)
     while True:
@@ -125,7 +103,7 @@ def trace_chain(graph, sweep, target, pairs, costs, end, column):
         exons[at], column, operations = _trace_exon(
             graph, sweep.entries, target[:column], (lifted, profile, empty), gap, end, value
         )
-        track = tracks.exit_tracks[exons[at]]
+        track = tracks.exon_tracks[exons[at]]
         n -= len(operations)
         for k in range(len(operations)):
             letters[n + k], lengths[n + k] = operations[k], 1
@@ -155,10 +133,10 @@ def _trace_exon(graph, stored, target, scores, gap, end, value):
     entered = np.empty(count, np.int64)
     for k in range(count):
         exon = tracks.by_end[past - 1 - k]  # shortest first
-        entered[k] = tracks.exit_tracks[exon]
+        entered[k] = tracks.exon_tracks[exon]
         lengths[k] = tracks.ends[end] - tracks.starts[entered[k]]
-        wanted[k] = value - graph.exit_bonus[exon]
-    rows = slice(tracks.rows[entered[-1]], tracks.exit_rows[tracks.by_end[first]] + 1)
+        wanted[k] = value - graph.bonus[exon]
+    rows = slice(tracks.rows[entered[-1]], tracks.last_rows[tracks.by_end[first]] + 1)
     found, column, operations = trace_exon(
         ExonRows(graph.codes[rows], target, lifted, profile, gap),
         Entries(lengths, entered, wanted, stored, empty),
@@ -166,13 +144,10 @@ def _trace_exon(graph, stored, target, scores, gap, end, value):
     return tracks.by_end[past - 1 - found], column, operations
 
 
-_empty_chain = njit(cache=True)(core.empty_chain)
+_empty_chain = njit(cache=True)(recurrence.empty_chain)
 
 
-@njit(cache=True, nogil=True)
-def _trace_chain(graph, sweep, target, pairs, costs, end, column):
-    # numba loads a function from its cache once: Python must not call what compiled functions call
-    return trace_chain(graph, sweep, target, pairs, costs, end, column)
+_trace_chain = njit(cache=True, nogil=True)(trace_chain)
 
 
 @njit(nogil=True)

@@ -1,4 +1,8 @@
-"""A launch of list mode's kernels: the sweep of a batch of jobs, their best ends and chains."""
+"""A launch of list mode's kernels: the sweep of a batch of jobs, their best ends and chains.
+
+The layout of a launch says what each job takes of each buffer, in elements of that buffer, and
+which job each thread block sweeps.
+"""
 
 from __future__ import annotations
 
@@ -12,29 +16,20 @@ from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.buffer_pool import Buffers
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.spliced.columns import CaseColumns, Jobs
-from gpu_tools.spliced.gpu import best_ends, sweep, traceback
-from gpu_tools.spliced.gpu import graph_tables as of_graph
-from gpu_tools.spliced.gpu import sweep as of_job
-from gpu_tools.spliced.gpu import traceback as of_strip
-from gpu_tools.spliced.gpu import warp_tiles as of_tile
+from gpu_tools.spliced.gpu import graph_tables, sweep, traceback, warp_tiles
 from gpu_tools.spliced.gpu.graph_tables import GraphTables, write_job_inputs
 
-# The layout of a launch: what each job takes of the buffers, and the job of each thread block.
-#
-# Sizes are in elements of the buffer in question.
-
-
 _COPIED = (
-    (of_job.TILES, of_graph.N_TILES), (of_job.PARTS, of_graph.N_PARTS),
-    (of_job.SPANS, of_graph.N_SPANS), (of_job.N_SOURCES, of_graph.N_SOURCES),
-    (of_job.N_EXITS, of_graph.N_EXITS), (of_job.NUMBERS, of_graph.NUMBERS),
-    (of_job.GRAPH_SOURCES, of_graph.SOURCES), (of_job.SYMBOLS, of_graph.SYMBOLS),
+    (sweep.TILES, graph_tables.N_TILES), (sweep.PARTS, graph_tables.N_PARTS),
+    (sweep.SPANS, graph_tables.N_SPANS), (sweep.N_SOURCES, graph_tables.N_SOURCES),
+    (sweep.N_EXITS, graph_tables.N_EXITS), (sweep.NUMBERS, graph_tables.NUMBERS),
+    (sweep.GRAPH_SOURCES, graph_tables.SOURCES), (sweep.SYMBOLS, graph_tables.SYMBOLS),
 )  # fmt: skip
 """Columns of the job table that are the same in the table of graphs."""
 
 
 class Sizes(NamedTuple):
-    """Elements that jobs take in each buffer of a launch: of each job an array, or of all a sum."""
+    """Elements of each buffer of a launch, per job or in all."""
 
     cells: NDArray[np.int64]
     sources: NDArray[np.int64]
@@ -56,37 +51,19 @@ class Sizes(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Jobs laid out for a launch.
-
-    Attributes
-    ----------
-    jobs : Jobs
-    table : ndarray of int64, shape (J, job_table.FIELDS)
-    sizes : Sizes
-        Of all jobs together.
-    block_jobs : ndarray of int32
-        The job of each thread block.
-    """
+    """Jobs laid out for a launch."""
 
     jobs: Jobs
-    table: NDArray[np.int64]
-    sizes: Sizes
-    block_jobs: NDArray[np.int32]
+    table: NDArray[np.int64]  # (J, sweep.FIELDS)
+    sizes: Sizes  # of all jobs together
+    block_jobs: NDArray[np.int32]  # the job of each thread block
 
 
 class BlockLimits(NamedTuple):
-    """How many thread blocks jobs get at most.
+    """How many thread blocks jobs get at most."""
 
-    Attributes
-    ----------
-    per_tile : int
-        For each warp tile of a job that is at work at the same time.
-    together : float
-        For all jobs of a launch.
-    """
-
-    per_tile: int
-    together: float
+    per_tile: int  # for each warp tile of a job that is at work at the same time
+    together: float  # for all jobs of a launch
 
 
 def stride_of(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -104,22 +81,22 @@ def _rounded_up(count: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def sizes_of(graphs: NDArray[np.int64], jobs: Jobs) -> Sizes:
-    """Return what each job takes."""
+    """Return the sizes of each job."""
     own, columns = graphs[jobs.strands].T, jobs.lengths + 1
-    longest = own[of_graph.LONGEST_TRACK]
-    strips = longest // of_strip.STRIP + own[of_graph.MOST_EXITS] + 1
-    lanes = longest // of_strip.SLOTS + strips
-    sources = of_tile.PART_FIELDS * own[of_graph.N_PARTS]
-    sources = sources + of_tile.SOURCE_FIELDS * own[of_graph.N_SOURCES]
+    longest = own[graph_tables.LONGEST_TRACK]
+    strips = longest // traceback.STRIP + own[graph_tables.MOST_EXITS] + 1
+    lanes = longest // traceback.SLOTS + strips
+    sources = warp_tiles.PART_FIELDS * own[graph_tables.N_PARTS]
+    sources = sources + warp_tiles.SOURCE_FIELDS * own[graph_tables.N_SOURCES]
     return Sizes(
-        cells=(own[of_graph.N_SPANS] + own[of_graph.N_ABOVE]) * stride_of(jobs.lengths),
-        sources=-(-sources // of_tile.PART_FIELDS) * of_tile.PART_FIELDS,
+        cells=(own[graph_tables.N_SPANS] + own[graph_tables.N_ABOVE]) * stride_of(jobs.lengths),
+        sources=-(-sources // warp_tiles.PART_FIELDS) * warp_tiles.PART_FIELDS,
         words=(sweep.UNROLLED + 1) * _word_stride(jobs.lengths),
         strips=2 * strips,
         borders=2 * (columns + 2 * WARP),
         moves=lanes * (columns // 2 + 2 * WARP),
         # runs that are no deletions take a target symbol each, and a deletion follows one or begins
-        found=1 + 2 * columns + own[of_graph.N_ENDS] * (traceback.HEAD + 2),
+        found=1 + 2 * columns + own[graph_tables.N_ENDS] * (traceback.HEAD + 2),
     )
 
 
@@ -127,27 +104,27 @@ def lay_out(graphs: NDArray[np.int64], jobs: Jobs, limits: BlockLimits) -> Layou
     """Lay out jobs for a launch."""
     sizes = sizes_of(graphs, jobs)
     begins = Sizes(*(np.cumsum(size) - size for size in sizes))
-    table = np.empty((jobs.count, of_job.FIELDS), dtype=np.int64)
+    table = np.empty((jobs.count, sweep.FIELDS), dtype=np.int64)
     own = graphs[jobs.strands]
     for column, graph_column in _COPIED:
         table[:, column] = own[:, graph_column]
-    table[:, of_job.EXITS] = own[:, of_graph.EXITS] // 8
-    table[:, of_job.TARGET], table[:, of_job.COLUMNS] = jobs.targets, jobs.lengths + 1
-    table[:, of_job.STRIDE] = stride_of(jobs.lengths)
-    table[:, of_job.WORD_STRIDE] = _word_stride(jobs.lengths)
-    table[:, of_job.CELLS], table[:, of_job.SOURCES] = begins.cells, begins.sources
-    table[:, of_job.WORDS], table[:, of_job.FOUND] = begins.words, begins.found
+    table[:, sweep.EXITS] = own[:, graph_tables.EXITS] // 8
+    table[:, sweep.TARGET], table[:, sweep.COLUMNS] = jobs.targets, jobs.lengths + 1
+    table[:, sweep.STRIDE] = stride_of(jobs.lengths)
+    table[:, sweep.WORD_STRIDE] = _word_stride(jobs.lengths)
+    table[:, sweep.CELLS], table[:, sweep.SOURCES] = begins.cells, begins.sources
+    table[:, sweep.WORDS], table[:, sweep.FOUND] = begins.words, begins.found
     # the space in which one chain is traced lies together
-    table[:, of_job.STRIPS] = begins.workspace
-    table[:, of_job.BORDERS] = begins.workspace + sizes.strips
-    table[:, of_job.MOVES] = begins.workspace + sizes.strips + sizes.borders
-    table[:, of_job.FIRST_RIVAL], table[:, of_job.PAST_RIVALS] = _rivals(jobs.cases)
+    table[:, sweep.STRIPS] = begins.workspace
+    table[:, sweep.BORDERS] = begins.workspace + sizes.strips
+    table[:, sweep.MOVES] = begins.workspace + sizes.strips + sizes.borders
+    table[:, sweep.FIRST_RIVAL], table[:, sweep.PAST_RIVALS] = _rivals(jobs.cases)
     totals = Sizes(*(int(size.sum()) for size in sizes))
     return Layout(jobs, table, totals, _jobs_of_blocks(own, jobs.lengths, limits))
 
 
 def _rivals(cases: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return of each job the first of the jobs of its case, and the first behind them."""
+    """Return for each job the first of its case's jobs, and the first behind them."""
     firsts = np.flatnonzero(np.diff(cases, prepend=-1))
     counts = np.diff(firsts, append=len(cases))
     return np.repeat(firsts, counts), np.repeat(firsts + counts, counts)
@@ -161,7 +138,7 @@ def _jobs_of_blocks(
     A job gets blocks for the warp tiles that are at work at the same time and for some that come
     next, but no more than its share of the work.
     """
-    tiles, last_ticks = graphs[:, of_graph.N_TILES], graphs[:, of_graph.LAST_TICK]
+    tiles, last_ticks = graphs[:, graph_tables.N_TILES], graphs[:, graph_tables.LAST_TICK]
     chunks = -(-lengths // sweep.CHUNK)
     work = (tiles * chunks).astype(np.float64)
     blocks = limits.per_tile * work / (last_ticks + chunks)
@@ -210,15 +187,8 @@ class Resident(NamedTuple):
 class ListLaunch:
     """A batch of jobs on the current GPU: launches go to the stream of the buffers.
 
-    Parameters
-    ----------
-    resident : Resident
-    layout : Layout
-        Jobs all of which fit 16-bit cells.
-    apart : bool
-        Whether the graphs were laid out with each part a warp tile.
-    buffers : Buffers
-        Used until the results have been taken.
+    All jobs fit 16-bit cells. `apart` as in `GpuWork`. The buffers are in use until the results
+    have been taken.
     """
 
     def __init__(self, resident: Resident, layout: Layout, apart: bool, buffers: Buffers):
@@ -246,7 +216,7 @@ class ListLaunch:
             self.cells, counters, resident.scoring,
         )  # fmt: skip
         self.best = buffers.filled("best", count, np.int64)
-        best_ends.find_ends[count, best_ends.FINDERS, stream](
+        traceback.find_ends[count, traceback.FINDERS, stream](
             self.table, resident.exits, self.cells, self.best, resident.scoring
         )
         self._best = buffers.fetch("best", self.best, count)
@@ -272,7 +242,7 @@ class ListLaunch:
         self._firsts = buffers.fetch("firsts", firsts, count)
 
     def best_numbers(self) -> NDArray[np.int64]:
-        """Wait for the launch and return the jobs' best ends, see `best_ends`."""
+        """Wait for the launch and return the jobs' best ends, see `traceback.find_ends`."""
         self.buffers.stream.synchronize()
         return self._best
 
@@ -281,5 +251,5 @@ class ListLaunch:
         self.buffers.stream.synchronize()
         words = self.buffers.fetch("words", self._gathered, int(self._used[0]))
         self.buffers.stream.synchronize()
-        # pinned memory takes too long to make to be given away
+        # pinned memory takes too long to make for each result
         return words.copy(), self._firsts.copy()

@@ -1,12 +1,15 @@
-"""Cases on GPUs: which GPU takes a case, in which batch, by which kernel."""
+"""Cases on GPUs: the GPU, the batch and the kernel of each case, and its chain from GPU memory.
+
+Cases whose scores suit 16-bit cells are swept and traced on the GPU, batch by batch; the rows of
+the others come from the 32-bit sweep, and the CPU traces their chains.
+"""
 
 from __future__ import annotations
 
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property, partial
-from threading import Lock
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -22,13 +25,11 @@ from gpu_tools.hardware.threads import assigned, within_limit
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced.alignments import NO_CHAIN, Alignments, Chains
-from gpu_tools.spliced.case import Preparation, PreparedCase, finish
+from gpu_tools.spliced.case import PreparedCase, finish, prepare_case
 from gpu_tools.spliced.columns import CaseColumns, Jobs
 from gpu_tools.spliced.cpu.traceback import Swept
 from gpu_tools.spliced.exon_graph import Extent, bound_cells
-from gpu_tools.spliced.gpu import best_ends, sweep, sweep32, traceback
-from gpu_tools.spliced.gpu import graph_tables as of_graph
-from gpu_tools.spliced.gpu import sweep as of_job
+from gpu_tools.spliced.gpu import graph_tables, sweep, sweep32, traceback
 from gpu_tools.spliced.gpu.graph_tables import GraphTables, lay_out_graphs
 from gpu_tools.spliced.gpu.launch import (
     BlockLimits,
@@ -38,106 +39,8 @@ from gpu_tools.spliced.gpu.launch import (
     sizes_of,
     stride_of,
 )
-from gpu_tools.spliced.gpu.sweep import scoring_table
 from gpu_tools.splicing.bounds import Costs, costs_of
 from gpu_tools.splicing.traceback import INTRON
-
-# Chains that the GPU has traced, from its words to columns.
-
-
-class TracedChains:
-    """The chains of a launch, which become columns when one is first asked for.
-
-    Parameters
-    ----------
-    launch : ListLaunch
-        Whose traceback has been started; its buffers are free afterwards.
-    graphs : GraphTables
-    scoring : SplicedScoring
-
-    Attributes
-    ----------
-    winners : ndarray of int64
-        The jobs that have a chain.
-    """
-
-    def __init__(self, launch: ListLaunch, graphs: GraphTables, scoring: SplicedScoring):
-        self._words, self._firsts = launch.chain_words()
-        self._best = launch.best_numbers().copy()
-        self._first_exits = launch.layout.table[:, of_job.EXITS]
-        self._graphs, self._decoding = graphs, Lock()
-        # free ends leave the symbols before the first exon out, unless gaps are worth taking
-        self._keeps_start = scoring.ends == "global" or scoring.gap > 0
-        counts = self._words[self._firsts]
-        if (counts < 0).any():
-            raise ValueError("no exon explains a value of a row: the sweep is wrong")
-        self.winners = np.flatnonzero(counts)
-
-    @property
-    def chains(self) -> Chains:
-        """The chains as columns."""
-        with self._decoding:
-            return self._chains
-
-    @cached_property
-    def _chains(self) -> Chains:
-        graphs = self._graphs
-        exons = (graphs.exon_of_exit, self._first_exits), graphs.starts, graphs.ends
-        columns = decode(self._words, self._firsts, *exons, self._keeps_start)
-        score, last = best_ends.score_of(self._best), best_ends.column_of(self._best)
-        return Chains(score, columns[0], last, *columns[1:])
-
-
-@njit(cache=True, nogil=True)
-def decode(found, firsts, numbers, exon_starts, exon_ends, keeps_start):
-    """Put what the kernel found into columns, see `Chains`."""
-    exon_of_exit, first_exits = numbers
-    count = len(first_exits)
-    first_columns = np.zeros(count, dtype=np.int64)
-    first_exons, first_runs = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64)
-    exons = np.empty(found[firsts].sum(), dtype=np.int64)
-    # an exon's head has more elements than an intron and the first symbols have runs
-    letters, lengths = np.empty(len(found), np.uint8), np.empty(len(found), np.int64)
-    n = 0
-    for job in range(count):
-        own, n_exons, begin = found[firsts[job] :], found[firsts[job]], first_exons[job]
-        at, first = np.empty(n_exons, dtype=np.int64), 1
-        for k in range(n_exons - 1, -1, -1):  # the last exon was found first
-            at[k] = first
-            exons[begin + k] = exon_of_exit[first_exits[job] + own[first]]
-            first += traceback.HEAD + own[first + 2]
-        if n_exons and keeps_start:
-            n = _add_run(letters, lengths, n, first_runs[job], traceback.INSERTION, own[at[0] + 1])
-        elif n_exons:
-            first_columns[job] = own[at[0] + 1]
-        for k in range(n_exons):
-            if k > 0:
-                one, other = exons[begin + k - 1], exons[begin + k]
-                right = max(exon_starts[one], exon_starts[other])
-                intron = right - min(exon_ends[one], exon_ends[other])
-                n = _add_run(letters, lengths, n, first_runs[job], INTRON, intron)
-            for run in own[at[k] + traceback.HEAD : at[k] + traceback.HEAD + own[at[k] + 2]]:
-                letter = run & ((1 << traceback.OPERATION_BITS) - 1)
-                length = run >> traceback.OPERATION_BITS
-                n = _add_run(letters, lengths, n, first_runs[job], letter, length)
-        first_exons[job + 1], first_runs[job + 1] = begin + n_exons, n
-    return first_columns, first_exons, exons, first_runs, letters[:n], lengths[:n]
-
-
-@njit(nogil=True)
-def _add_run(letters, lengths, n, first, letter, length):
-    """Add a run behind a job's other ones, the first of which is `first`; return how many follow.
-
-    A run without symbols is none, and one like the last one makes that longer.
-    """
-    if length == 0:
-        return n
-    if n > first and letters[n - 1] == letter:
-        lengths[n - 1] += length
-        return n
-    letters[n], lengths[n] = letter, length
-    return n + 1
-
 
 _log = logging.getLogger(__name__)
 
@@ -145,50 +48,31 @@ _PACKED_CAPABILITY = (9, 0)
 _BLOCKS_PER_MULTIPROCESSOR = 28
 _BLOCKS_PER_TILE, _BLOCKS_PER_TILE_APART = 2, 3
 _FREE_PART = 8
-"""The part of the free memory that a batch takes at most: buffers of batches take turns."""
+"""A batch takes at most one part in this of the free memory: buffers of batches take turns."""
 _BYTES_PER_BATCH_32 = 1 << 30
-"""What a batch of 32-bit sweeps takes, whose rows go to the host's memory."""
+"""Most bytes of a batch of 32-bit sweeps, whose rows go to the host's memory."""
 
 
 class GpuOptions(NamedTuple):
-    """Choices of the schedule that tests vary.
+    """Limits of the schedule, which tests vary.
 
-    Attributes
-    ----------
-    exons_apart : int
-        So many candidates a multiprocessor, each with its target, do not keep a GPU busy: then
-        exons that depend on each other take the time, and each part of a track is a warp tile.
-    batch_bytes : int
-        Device memory that a batch takes at most.
-    free_bytes : int, optional
-        Device memory that can be used, by default what is free.
+    Fewer candidates a multiprocessor do not keep a GPU busy: what takes the time then is exons that
+    depend on each other, and each part of a track is a warp tile of its own.
     """
 
-    exons_apart: int = 16
-    batch_bytes: int = 512 << 20
-    free_bytes: int | None = None
+    exons_apart: int = 16  # candidates a multiprocessor, each with its target
+    batch_bytes: int = 512 << 20  # device memory of a batch
+    free_bytes: int | None = None  # device memory that can be used; None: what is free
 
 
 class GpuWork(NamedTuple):
-    """The cases of a call as all its GPUs see them.
-
-    Attributes
-    ----------
-    columns : CaseColumns
-    scoring : SplicedScoring
-    graphs : GraphTables
-    apart : bool
-        Whether each part of a track is a warp tile of its own.
-    packable : ndarray of bool, shape (C,)
-        Whether 16-bit cells suffice for a case.
-    options : GpuOptions
-    """
+    """The cases of a call as all its GPUs see them."""
 
     columns: CaseColumns
     scoring: SplicedScoring
     graphs: GraphTables
-    apart: bool
-    packable: NDArray[np.bool_]
+    apart: bool  # whether each part of a track is a warp tile of its own
+    packable: NDArray[np.bool_]  # (C,) whether 16-bit cells suffice
     options: GpuOptions
 
 
@@ -204,7 +88,7 @@ def align_on_gpus(
     found = Alignments(columns)
 
     def take(work: GpuWork, cases: NDArray[np.int64], launch: ListLaunch) -> None:
-        found.add(launch.layout.jobs, TracedChains(launch, work.graphs, scoring))
+        found.add(launch.layout.jobs, *traced_chains(launch, work.graphs, scoring))
         done(int(columns.cells[cases].sum()))
 
     def take_32(k: int, result: SplicedAlignment) -> None:
@@ -228,7 +112,7 @@ def score_on_gpus(
     scores = np.full(len(columns.cells), NO_CHAIN, dtype=np.int64)
 
     def take(work: GpuWork, cases: NDArray[np.int64], launch: ListLaunch) -> None:
-        found = best_ends.score_of(launch.best_numbers())
+        found = traceback.score_of(launch.best_numbers())
         np.maximum.at(scores, launch.layout.jobs.cases, found)
 
     def take_32(k: int, result: SplicedAlignment) -> None:
@@ -243,11 +127,11 @@ def _nothing(launch: ListLaunch) -> None:
 
 
 class _Consumer(NamedTuple):
-    """What becomes of launches: `start` adds work to one, `take` its results, `take_32` others."""
+    """What becomes of launches."""
 
-    start: Callable[[ListLaunch], None]
-    take: Callable[[GpuWork, NDArray[np.int64], ListLaunch], None]
-    take_32: Callable[[int, SplicedAlignment], None]
+    start: Callable[[ListLaunch], None]  # adds work to a launch
+    take: Callable[[GpuWork, NDArray[np.int64], ListLaunch], None]  # takes its results
+    take_32: Callable[[int, SplicedAlignment], None]  # takes a result of the 32-bit kernel
 
 
 def _on_gpus(columns, scoring, ordinals, threads, consumer, options: GpuOptions | None) -> None:
@@ -281,19 +165,19 @@ def prepare(columns, scoring, ordinals, threads, empty, options: GpuOptions) -> 
 
 
 def count_multiprocessors(ordinals: Iterable[int]) -> int:
-    """Return the multiprocessors of some GPUs together."""
+    """Return the number of multiprocessors of GPUs together."""
     if simulated():
         return len(tuple(ordinals))
     return sum(cuda.gpus[ordinal].MULTIPROCESSOR_COUNT for ordinal in ordinals)
 
 
 def _can_pack(ordinal: int) -> bool:
-    """Tell whether a GPU has the instructions of the packed kernel."""
+    """Return whether a GPU has the instructions of the packed kernel."""
     return simulated() or cuda.gpus[ordinal].compute_capability >= _PACKED_CAPABILITY
 
 
 def scores_fit(scoring: SplicedScoring) -> bool:
-    """Tell whether bytes hold what pairs and gaps add to a cell."""
+    """Return whether bytes hold what pairs and gaps add to a cell."""
     lifted = scoring.substitution() - scoring.gap
     in_bytes = np.abs(lifted).max() <= 127 and (lifted - scoring.gap).max() <= 127
     return bool(in_bytes) and scoring.gap <= 0
@@ -301,23 +185,23 @@ def scores_fit(scoring: SplicedScoring) -> bool:
 
 @njit(cache=True, nogil=True)
 def _cells_fit(graphs, jobs, lengths, strides, costs: Costs):
-    """Tell of each job whether 16-bit cells provably suffice, and other fields of the kernels."""
+    """Return whether 16-bit cells and the other fields of the kernels suffice, per job."""
     fit = np.empty(len(strides), dtype=np.bool_)
     for k in range(len(strides)):
         own = graphs[jobs.strands[k]]
-        longest, stride = own[of_graph.LONGEST_TRACK], strides[k]
+        longest, stride = own[graph_tables.LONGEST_TRACK], strides[k]
         length = lengths[jobs.strands[k]]
-        extent = Extent(longest, own[of_graph.MOST_BONUS], own[of_graph.BEST_BONUS], length)
+        extent = Extent(longest, own[graph_tables.MOST_BONUS], own[graph_tables.BEST_BONUS], length)
         low, high = bound_cells(extent, stride, costs)
         # cells inside a track lack a gap a row, where a row without a pair adds nothing
         high -= costs.gap * min(longest, stride)
         fit[k] = (
-            own[of_graph.AMBIGUOUS] == 0
+            own[graph_tables.AMBIGUOUS] == 0
             and low > sweep.NEVER + 256
             and high < 2**15 - 256
-            and (own[of_graph.N_SPANS] + own[of_graph.N_ABOVE]) * stride < 2**31
-            and jobs.lengths[k] < best_ends.COLUMNS_AT_MOST
-            and own[of_graph.N_EXITS] <= best_ends.EXITS_AT_MOST
+            and (own[graph_tables.N_SPANS] + own[graph_tables.N_ABOVE]) * stride < 2**31
+            and jobs.lengths[k] < traceback.COLUMNS_AT_MOST
+            and own[graph_tables.N_EXITS] <= traceback.EXITS_AT_MOST
         )
     return fit
 
@@ -342,7 +226,7 @@ def _launches(
         return
     multiprocessors = 1 if simulated() else cuda.get_current_device().MULTIPROCESSOR_COUNT
     limits = _block_limits(work.apart, multiprocessors)
-    table = scoring_table(work.scoring)
+    table = sweep.scoring_table(work.scoring)
     resident = Resident.copy(work.graphs, work.columns, table, pool.resident)
     running, free_buffers, crowded = deque(), deque(pool.batches), False
     for batch, alone in batches_of(work, cases, free):
@@ -404,10 +288,10 @@ def _results_32(
     if not cases:
         return
     pool.clear_batches()
-    prepare_case, scoring = Preparation(work.scoring), work.scoring
-    made = [(k, prepare_case(work.columns.cases[k])) for k in cases]
-    for k, prepared in made:
-        refuse_beyond(free, k, _bytes_32(prepared))
+    scoring, of_number = work.scoring, work.columns.cases
+    for k in cases:
+        refuse_beyond(free, k, _bytes_32(prepare_case(of_number[k], scoring)))
+    made = ((k, prepare_case(of_number[k], scoring)) for k in cases)
     for batch in within_limit(made, lambda each: _bytes_32(each[1]), _BYTES_PER_BATCH_32):
         jobs = [job for _, prepared in batch for job in _jobs_32(prepared)]
         sweeps = iter(zip(jobs, sweep32.sweep(jobs, scoring), strict=True))
@@ -432,3 +316,78 @@ def refuse_beyond(free: int, case: int, needed: int) -> None:
             f"case {case + 1} needs {needed >> 20} MB of GPU memory, {free >> 20} MB are free; use"
             " the CPU (cpu) or a larger GPU"
         )
+
+
+# Chains that a GPU has traced, from its words to columns.
+
+
+def traced_chains(
+    launch: ListLaunch, graphs: GraphTables, scoring: SplicedScoring
+) -> tuple[NDArray[np.int64], Callable[[], Chains]]:
+    """Return the numbers of a launch's jobs that have a chain, and what makes their chains."""
+    words, firsts = launch.chain_words()
+    best, counts = launch.best_numbers().copy(), words[firsts]
+    if (counts < 0).any():
+        raise ValueError("no exon explains a value of a row: the sweep is wrong")
+    exits = graphs.exon_of_exit, launch.layout.table[:, sweep.EXITS]
+    # free ends leave the symbols before the first exon out, unless gaps score above 0
+    keeps_start = scoring.ends == "global" or scoring.gap > 0
+
+    @cache
+    def chains() -> Chains:
+        columns = decode(words, firsts, exits, graphs.starts, graphs.ends, keeps_start)
+        score, last = traceback.score_of(best), traceback.column_of(best)
+        return Chains(score, columns[0], last, *columns[1:])
+
+    return np.flatnonzero(counts), chains
+
+
+@njit(cache=True, nogil=True)
+def decode(found, firsts, numbers, exon_starts, exon_ends, keeps_start):
+    """Put what the kernel found into columns, see `Chains`."""
+    exon_of_exit, first_exits = numbers
+    count = len(first_exits)
+    first_columns = np.zeros(count, dtype=np.int64)
+    first_exons, first_runs = np.zeros(count + 1, np.int64), np.zeros(count + 1, np.int64)
+    exons = np.empty(found[firsts].sum(), dtype=np.int64)
+    # an exon's head has more elements than an intron and the first symbols have runs
+    letters, lengths = np.empty(len(found), np.uint8), np.empty(len(found), np.int64)
+    n = 0
+    for job in range(count):
+        own, n_exons, begin = found[firsts[job] :], found[firsts[job]], first_exons[job]
+        at, first = np.empty(n_exons, dtype=np.int64), 1
+        for k in range(n_exons - 1, -1, -1):  # the last exon was found first
+            at[k] = first
+            exons[begin + k] = exon_of_exit[first_exits[job] + own[first]]
+            first += traceback.HEAD + own[first + 2]
+        if n_exons and keeps_start:
+            n = _add_run(letters, lengths, n, first_runs[job], traceback.INSERTION, own[at[0] + 1])
+        elif n_exons:
+            first_columns[job] = own[at[0] + 1]
+        for k in range(n_exons):
+            if k > 0:
+                one, other = exons[begin + k - 1], exons[begin + k]
+                right = max(exon_starts[one], exon_starts[other])
+                intron = right - min(exon_ends[one], exon_ends[other])
+                n = _add_run(letters, lengths, n, first_runs[job], INTRON, intron)
+            for run in own[at[k] + traceback.HEAD : at[k] + traceback.HEAD + own[at[k] + 2]]:
+                letter = run & ((1 << traceback.OPERATION_BITS) - 1)
+                length = run >> traceback.OPERATION_BITS
+                n = _add_run(letters, lengths, n, first_runs[job], letter, length)
+        first_exons[job + 1], first_runs[job + 1] = begin + n_exons, n
+    return first_columns, first_exons, exons, first_runs, letters[:n], lengths[:n]
+
+
+@njit(nogil=True)
+def _add_run(letters, lengths, n, first, letter, length):
+    """Add a run behind a job's others, which begin at `first`; return the number of all runs.
+
+    An empty run is dropped, and one of the last one's operation extends that.
+    """
+    if length == 0:
+        return n
+    if n > first and letters[n - 1] == letter:
+        lengths[n - 1] += length
+        return n
+    letters[n], lengths[n] = letter, length
+    return n + 1

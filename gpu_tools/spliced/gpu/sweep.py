@@ -15,7 +15,9 @@ first of which is 1. Then a step down is free as well, a pair adds its score les
 that is less, and no cell is below 0. So a plain addition adds to two cells at once and carries
 nothing from one to the other. The reader of an exon's last row adds `gap` times its length.
 
-Rows that a virtual lane lacks lie at its top and do nothing: no pair is better than the cell above.
+A virtual lane with fewer rows has empty ones at its top, which pass on the cell above.
+
+    S''(i, j) = max(S''(i-1, j-1) + max(w - 2 gap, 0), S''(i-1, j), S''(i, j-1))
 """
 
 from __future__ import annotations
@@ -47,17 +49,12 @@ from gpu_tools.hardware.gpu.intrinsics.words import (
 )
 from gpu_tools.model.scoring import N_SYMBOLS, SplicedScoring
 from gpu_tools.spliced.gpu.warp_tiles import BEHIND, PART_FIELDS, SOURCE_FIELDS, Capacity
-from gpu_tools.splicing import recurrence as core
+from gpu_tools.splicing import recurrence
 
-# The tables that kernels of list mode read: a row of numbers for each job, and the scoring.
-#
-# A job is one strand of one case. The constants of this module number the columns of the job table
-# and the elements of the scoring.
-
-
-# counts: columns of the target and column 0, elements of a stored row, warp tiles, parts, spans,
-# sources and exits of the graph; where the graph's tables begin, and the target; where the job's
-# parts of the buffers begin; the jobs of the same case, as first and past the last; and the
+# The job table has a row of numbers for each job, which is one strand of one case.
+# Its columns: counts, of columns of the target with column 0, elements of a stored row, warp tiles,
+# parts, spans, sources and exits of the graph; where the graph's tables and the target begin; where
+# the job's parts of the buffers begin; the jobs of the same case, first and past the last; and the
 # elements from one copy of the target's words to the next, see `graph_tables.write_job_inputs`
 (
     COLUMNS, STRIDE, TILES, PARTS, SPANS, N_SOURCES, N_EXITS,
@@ -91,12 +88,10 @@ def _words(scores: NDArray[np.int64]) -> NDArray[np.int32]:
     return np.ascontiguousarray((scores & 0xFF).astype(np.uint8)).view(np.int32).ravel()
 
 
-# The rows above the parts of a warp tile, which a warp fetches a chunk of columns at a time.
-#
 # The row above a part is the maximum of its sources, stored rows that other warps write meanwhile.
-# Eight lanes fetch the row of one part, four columns each, so that four parts are served side by
-# side. A cell is `NEVER` until it is written; its reader looks until it is not.
-
+# A warp fetches the rows above the parts of its tile a chunk of columns at a time: eight lanes
+# fetch the row of one part, four columns each, so that four parts are served side by side. A cell
+# is `NEVER` until it is written, and its reader waits for that.
 
 CHUNK = WARP
 """Columns that come in together."""
@@ -114,19 +109,16 @@ STAGED = CHUNK + UNROLLED
 LOWS, _SWAPPED = 0x5410, 0x1032
 _HIGH = -0x10000
 
-empty_chain = cuda.jit(device=True)(core.empty_chain)
+empty_chain = cuda.jit(device=True)(recurrence.empty_chain)
 
 
 class Arriving(NamedTuple):
-    """What arrives above a warp tile: the tables of parts and sources, and the columns.
+    """The rows above the parts of a warp tile."""
 
-    `first` is the first column that the lane fetches if no part is behind, `columns` their number.
-    """
-
-    parts: object
-    sources: object
-    first: int
-    columns: int
+    parts: object  # table of parts
+    sources: object  # table of sources
+    first: int  # first column that the lane fetches for a part that is not behind
+    columns: int  # their number
 
 
 @cuda.jit(device=True)
@@ -152,7 +144,7 @@ def _least(pairs):
 
 @cuda.jit(device=True)
 def _missing(least):
-    """Tell whether one of two cells is `NEVER`."""
+    """Return whether one of two cells is `NEVER`."""
     return min2(least, permute(least, least, int32(_SWAPPED))) == BOTH_NEVER
 
 
@@ -246,28 +238,21 @@ _HIGHS = 0x7632
 
 
 class TileData(NamedTuple):
-    """What the warp tiles of a job read and write: see `sweep_warp_tiles`.
-
-    `word_stride` are the elements from one copy of the target's words to the next.
-    """
+    """The arrays of a job that its warp tiles read and write, see `sweep_warp_tiles`."""
 
     codes: object
     words: object
-    word_stride: int
+    word_stride: int  # elements from one copy of the target's words to the next
     cells: object
 
 
 class LaneRows(NamedTuple):
-    """A lane's rows, the bytes that look their scores up, and what brings the row above in.
-
-    `above_bytes` choose what goes above the low half: the neighbour's high half, or in a part's
-    first lane the staged row. `up_a_half` moves a low half up by a product.
-    """
+    """A lane's rows and the constants of its steps."""
 
     cells: object
-    selectors: object
-    above_bytes: int
-    up_a_half: int
+    selectors: object  # bytes that look up the scores of the rows
+    above_bytes: int  # choose the row above the low half: the neighbour's high half or a staged row
+    up_a_half: int  # factor that moves a low half up
 
 
 class Halves(NamedTuple):
@@ -279,7 +264,7 @@ class Halves(NamedTuple):
 
 @cuda.jit(device=True)
 def offset_of(row, stride):
-    """Return where column 0 of a stored row is, see `tile_tables.stored_row`."""
+    """Return where column 0 of a stored row is, see `warp_tiles.stored_row`."""
     return int32(int32(LEAD) + (row >> int32(_SHIFT_BITS)) * stride + (row & int32(UNROLLED - 1)))
 
 

@@ -1,10 +1,11 @@
 """The 32-bit sweep on a GPU, for scores or devices that the packed one cannot take.
 
-One warp sweeps a job: lanes own neighbouring columns, all tracks lie back to back.
+    S'(i, j) = max(S'(i-1, j-1) + w - gap, S'(i-1, j) + gap, S'(i, j-1)), see `splicing.recurrence`
 
-As on the CPU, lane l works on stream row s - l in step s and takes what it needs from the lane
-before by a shuffle. The columns of a lane live in registers. A target with more columns than a
-warp owns is swept in strips, one after the other; the border between them goes through memory.
+One warp sweeps a job: lanes own neighbouring columns, all tracks lie back to back. As on the CPU,
+lane l works on stream row s - l in step s and takes what it needs from the lane before by a
+shuffle. The columns of a lane live in registers. A target with more columns than a warp owns is
+swept in strips, one after the other; the border between them goes through memory.
 """
 
 from __future__ import annotations
@@ -21,9 +22,8 @@ from gpu_tools.model.scoring import N_SYMBOLS, SplicedScoring
 from gpu_tools.model.sequences import OTHER
 from gpu_tools.spliced.cpu.sweep import Border, fill_column_zero
 from gpu_tools.spliced.exon_graph import ExonGraph, bounds
-from gpu_tools.splicing import recurrence as core
+from gpu_tools.splicing import recurrence
 from gpu_tools.splicing.bounds import narrowest
-from gpu_tools.splicing.recurrence import Sweep
 from gpu_tools.splicing.recurrence_gpu import cell
 
 COLUMNS_PER_LANE = 2 if simulated() else 8
@@ -34,7 +34,7 @@ LEAD = 32
 _TABLE = N_SYMBOLS * N_SYMBOLS
 _GAP, _PENALTY, _FREE = _TABLE, _TABLE + 1, _TABLE + 2
 
-empty_chain = cuda.jit(device=True)(core.empty_chain)
+empty_chain = cuda.jit(device=True)(recurrence.empty_chain)
 
 
 class Job32(NamedTuple):
@@ -55,18 +55,18 @@ def stride(job: Job32) -> int:
 
 
 def _stored_rows(job: Job32) -> int:
-    """Return the rows of `ends` and those of `entries`, together."""
-    return len(job.graph.ends) + len(job.graph.starts)
+    """Return the number of rows of `ends` and `entries` together."""
+    return len(job.graph.tracks.ends) + len(job.graph.tracks.starts)
 
 
 def _border(job: Job32) -> int:
     """Return the elements of one border: a value a row, and one above each track."""
-    return job.graph.n_rows + len(job.graph.starts)
+    return job.graph.n_rows + len(job.graph.tracks.starts)
 
 
 def _numbers_of(graph: ExonGraph) -> int:
     """Return how many numbers describe a graph's tracks and exits."""
-    return 2 * len(graph.starts) + 3 * graph.n_exons
+    return 2 * len(graph.tracks.starts) + 3 * graph.n_exons
 
 
 def device_bytes(job: Job32) -> int:
@@ -75,9 +75,10 @@ def device_bytes(job: Job32) -> int:
     return 4 * numbers + job.graph.n_rows + strips(job) * STRIP
 
 
-# columns of the job table: counts, then where the job's parts begin in the buffers
-_ROWS, _TRACKS, _EXITS, _ENDS, _STRIPS = range(5)
-_SYMBOLS, _TARGET, _NUMBERS, _CELLS, _BORDERS, _FIELDS = range(5, 11)
+COUNTS = "rows", "tracks", "exons", "ends", "strips"
+BEGINS = "symbols", "target", "numbers", "cells", "borders"
+JOB = np.dtype([(name, np.int64) for name in (*COUNTS, *BEGINS)], align=True)
+"""A row of the job table: counts, and where the job's parts begin in the buffers."""
 
 
 @cuda.jit(device=True)
@@ -118,9 +119,9 @@ class GraphArrays32(NamedTuple):
     stream: Any
     track_commits: Any
     track_rows: Any
-    exit_rows: Any
-    exit_ends: Any
-    exit_bonus: Any
+    last_rows: Any
+    exon_ends: Any
+    bonus: Any
 
 
 class LaneColumns32(NamedTuple):
@@ -134,12 +135,12 @@ class LaneColumns32(NamedTuple):
 @cuda.jit(device=True)
 def _graph_of(job, symbols, numbers):
     """Return the arrays of a job's graph."""
-    n_tracks, n_exits = int32(job[_TRACKS]), int32(job[_EXITS])
-    stream = symbols[job[_SYMBOLS] : job[_SYMBOLS] + int32(job[_ROWS])]
-    track_commits = numbers[job[_NUMBERS] :]
+    n_tracks, n_exits = int32(job["tracks"]), int32(job["exons"])
+    stream = symbols[job["symbols"] : job["symbols"] + int32(job["rows"])]
+    track_commits = numbers[job["numbers"] :]
     track_rows, exits = track_commits[n_tracks:], track_commits[2 * n_tracks :]
-    exit_rows, exit_ends, exit_bonus = exits[:n_exits], exits[n_exits:], exits[2 * n_exits :]
-    return GraphArrays32(stream, track_commits, track_rows, exit_rows, exit_ends, exit_bonus)
+    last_rows, exon_ends, bonus = exits[:n_exits], exits[n_exits:], exits[2 * n_exits :]
+    return GraphArrays32(stream, track_commits, track_rows, last_rows, exon_ends, bonus)
 
 
 @cuda.jit(device=True)
@@ -149,9 +150,9 @@ def _stored_of(job, cells):
     They stay flat: a kernel that changes an array's shape calls a function of another library, and
     numba does not keep what it compiles of such a kernel.
     """
-    width = LEAD + job[_STRIPS] * STRIP
-    ends = cells[job[_CELLS] :]
-    return ends, ends[job[_ENDS] * width :], width
+    width = LEAD + job["strips"] * STRIP
+    ends = cells[job["cells"] :]
+    return ends, ends[job["ends"] * width :], width
 
 
 @cuda.jit(device=True)
@@ -159,7 +160,7 @@ def _begin_strip(own, job, symbols, column, scores):
     """Fill in what a lane holds before the first row of a strip; `column` is its first."""
     gap, _, free = scores
     for c in range(COLUMNS_PER_LANE):
-        own.target[c] = symbols[job[_TARGET] + column + c]
+        own.target[c] = symbols[job["target"] + column + c]
         own.maxima[c] = empty_chain(int32(column + c + 1), gap, free)
         own.row[c] = 0
 
@@ -167,15 +168,15 @@ def _begin_strip(own, job, symbols, column, scores):
 @cuda.jit(device=True)
 def _sweep_strip(own, graph, rows, first, borders, table, scores, scratch):
     """Sweep a strip."""
-    stream, track_commits, track_rows, exit_rows, exit_ends, exit_bonus = graph
+    stream, track_commits, track_rows, last_rows, exon_ends, bonus = graph
     row, maxima, target = own
     ends, entries, width, n_tracks = rows
     ends, entries = ends[first:], entries[first:]
     before, after = borders
     gap, penalty, _ = scores
-    n_rows, n_exits = int32(len(stream)), int32(len(exit_rows))
+    n_rows, n_exits = int32(len(stream)), int32(len(last_rows))
     lane = int32(cuda.threadIdx.x)
-    track, exit_, committed = int32(0), int32(0), int32(0)
+    track, exon, committed = int32(0), int32(0), int32(0)
     last, corner, diagonal = int32(0), int32(0), int32(0)
     for step in range(n_rows + WARP - 1):
         at = int32(step - lane)
@@ -199,9 +200,9 @@ def _sweep_strip(own, graph, rows, first, borders, table, scores, scratch):
         diagonal = arriving
         if lane == WARP - 1:
             after[at] = last
-        while exit_ < n_exits and exit_rows[exit_] == at:
-            _leave(row, ends[exit_ends[exit_] * width :], exit_bonus[exit_])
-            exit_ += int32(1)
+        while exon < n_exits and last_rows[exon] == at:
+            _leave(row, ends[exon_ends[exon] * width :], bonus[exon])
+            exon += int32(1)
 
 
 @kernel()
@@ -220,67 +221,57 @@ def sweep_warp(jobs, symbols, numbers, cells, borders, scoring):
     scores = scoring[_GAP], scoring[_PENALTY], scoring[_FREE] != 0
     own, graph = LaneColumns32(row, maxima, target), _graph_of(job, symbols, numbers)
     ends, entries, width = _stored_of(job, cells)
-    rows = ends, entries, width, int32(job[_TRACKS])
-    border = int32(job[_ROWS]) + int32(job[_TRACKS])
-    for strip in range(int32(job[_STRIPS])):
+    rows = ends, entries, width, int32(job["tracks"])
+    border = int32(job["rows"]) + int32(job["tracks"])
+    for strip in range(int32(job["strips"])):
         column = int32(strip * STRIP + lane * COLUMNS_PER_LANE)
-        before = borders[job[_BORDERS] + (strip % 2) * border :]
-        after = borders[job[_BORDERS] + ((strip + 1) % 2) * border :]
+        before = borders[job["borders"] + (strip % 2) * border :]
+        after = borders[job["borders"] + ((strip + 1) % 2) * border :]
         _begin_strip(own, job, symbols, column, scores)
         borders_here = before, after
         _sweep_strip(own, graph, rows, LEAD + column, borders_here, table, scores, scratch)
         cuda.syncthreads()
 
 
-def sweep(jobs: list[Job32], scoring: SplicedScoring) -> list[Sweep]:
+def sweep(jobs: list[Job32], scoring: SplicedScoring) -> list[recurrence.Sweep]:
     """Sweep jobs that together fit into the memory of the current GPU."""
     if not jobs:
         return []
     for job in jobs:
-        narrowest(bounds(job.graph, strips(job) * STRIP, scoring), scoring)
-    # long jobs first: a warp that starts last should not be the one that ends last
-    work = [job.graph.n_rows * strips(job) for job in jobs]
-    order = sorted(range(len(jobs)), key=lambda k: -work[k])
-    ordered = [jobs[k] for k in order]
-    sweeps = _sweep_ordered(ordered, _layout(ordered), scoring)
-    return [sweep for _, sweep in sorted(zip(order, sweeps, strict=True), key=lambda pair: pair[0])]
+        narrowest(bounds(job.graph, strips(job) * STRIP, scoring))
+    streams = [job.graph.codes for job in jobs]
+    table, last = _layout(jobs), jobs[-1]
+    symbols = np.concatenate(streams + [_padded(job) for job in jobs])
+    numbers = np.concatenate([_numbers(job.graph) for job in jobs])
+    n_cells = int(table[-1]["cells"]) + _stored_rows(last) * stride(last)
+    cells = np.full(n_cells, np.iinfo(np.int32).min, dtype=np.int32)
+    borders = np.zeros(int(table[-1]["borders"]) + 2 * _border(last), dtype=np.int32)
+    for job, row in zip(jobs, table, strict=True):
+        _fill_column_zero(job, cells[row["cells"] :], borders[row["borders"] :], scoring)
+    on_device = cuda.to_device(cells)
+    inputs = map(cuda.to_device, (table, symbols, numbers))
+    sweep_warp[len(jobs), WARP](
+        *inputs, on_device, cuda.to_device(borders), cuda.to_device(_scores(scoring))
+    )
+    on_device.copy_to_host(cells)
+    return [_sweep_of(job, cells[row["cells"] :]) for job, row in zip(jobs, table, strict=True)]
 
 
-def _layout(jobs: list) -> NDArray[np.int64]:
+def _layout(jobs: list[Job32]) -> NDArray[np.void]:
     """Return the job table."""
-    table = np.zeros((len(jobs), _FIELDS), dtype=np.int64)
-    sizes = np.zeros((len(jobs), 5), dtype=np.int64)
+    table, sizes = np.zeros(len(jobs), JOB), np.zeros((len(jobs), len(BEGINS)), dtype=np.int64)
     for k, job in enumerate(jobs):
-        graph = job.graph
-        table[k, :_SYMBOLS] = (
-            graph.n_rows, len(graph.starts), graph.n_exons, len(graph.ends), strips(job),
-        )  # fmt: skip
+        graph, tracks = job.graph, job.graph.tracks
+        counts = graph.n_rows, len(tracks.starts), graph.n_exons, len(tracks.ends), strips(job)
+        table[k] = counts + (0,) * len(BEGINS)
         sizes[k] = (
             graph.n_rows, strips(job) * STRIP, _numbers_of(graph),
             _stored_rows(job) * stride(job), 2 * _border(job),
         )  # fmt: skip
-    table[:, _SYMBOLS:] = np.cumsum(sizes, axis=0) - sizes
-    table[:, _TARGET] += sizes[:, 0].sum()  # targets follow all streams in the symbols' buffer
+    for name, begins in zip(BEGINS, (np.cumsum(sizes, axis=0) - sizes).T, strict=True):
+        table[name] = begins
+    table["target"] += sizes[:, 0].sum()  # targets follow all streams in the symbols' buffer
     return table
-
-
-def _sweep_ordered(jobs: list, table, scoring: SplicedScoring) -> list[Sweep]:
-    streams = [job.graph.codes for job in jobs]
-    symbols = np.concatenate(streams + [_padded(job) for job in jobs])
-    numbers = np.concatenate([_numbers(job.graph) for job in jobs])
-    last, final = jobs[-1], table[-1]
-    n_cells = int(final[_CELLS]) + _stored_rows(last) * stride(last)
-    cells = np.full(n_cells, np.iinfo(np.int32).min, dtype=np.int32)
-    borders = np.zeros(int(final[_BORDERS]) + 2 * _border(last), dtype=np.int32)
-    for job, row in zip(jobs, table, strict=True):
-        _fill_column_zero(job, cells[row[_CELLS] :], borders[row[_BORDERS] :], scoring)
-    on_device = cuda.to_device(cells)
-    sweep_warp[len(jobs), WARP](
-        cuda.to_device(table), cuda.to_device(symbols), cuda.to_device(numbers), on_device,
-        cuda.to_device(borders), cuda.to_device(_scores(scoring)),
-    )  # fmt: skip
-    on_device.copy_to_host(cells)
-    return [_sweep_of(job, cells[row[_CELLS] :]) for job, row in zip(jobs, table, strict=True)]
 
 
 def _padded(job) -> NDArray[np.uint8]:
@@ -290,11 +281,9 @@ def _padded(job) -> NDArray[np.uint8]:
 
 
 def _numbers(graph: ExonGraph) -> NDArray[np.int32]:
-    parts = (
-        graph.track_commits, graph.track_rows[:-1], graph.exit_rows, graph.exit_ends,
-        graph.exit_bonus,
-    )  # fmt: skip
-    return np.concatenate(parts).astype(np.int32)
+    tracks = graph.tracks
+    exons = tracks.last_rows, tracks.exon_ends, graph.bonus
+    return np.concatenate([tracks.commits, tracks.rows[:-1], *exons]).astype(np.int32)
 
 
 def _scores(scoring: SplicedScoring) -> NDArray[np.int32]:
@@ -303,11 +292,11 @@ def _scores(scoring: SplicedScoring) -> NDArray[np.int32]:
     return np.array([*lifted, scoring.gap, scoring.intron_penalty, free], dtype=np.int32)
 
 
-def _sweep_of(job, cells) -> Sweep:
+def _sweep_of(job, cells) -> recurrence.Sweep:
     """Return the views of a job's stored rows from column 0 on."""
     rows = cells[: _stored_rows(job) * stride(job)].reshape(_stored_rows(job), stride(job))
-    n_ends = len(job.graph.ends)
-    return Sweep(rows[:n_ends, LEAD - 1 :], rows[n_ends:, LEAD - 1 :])
+    n_ends = len(job.graph.tracks.ends)
+    return recurrence.Sweep(rows[:n_ends, LEAD - 1 :], rows[n_ends:, LEAD - 1 :])
 
 
 def _fill_column_zero(job, cells, borders, scoring: SplicedScoring) -> None:

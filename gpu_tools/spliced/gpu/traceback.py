@@ -1,12 +1,13 @@
-"""The traceback on a GPU: best chains and their alignments, from the rows that the sweep stored.
+"""Best ends of chains and their traceback on a GPU, from the rows that the packed sweep stored.
 
-It follows `gpu_tools.spliced.cpu.traceback`, with the same ties. For the exons that end where the
-chain's exon ends, rows of gains W are computed backwards from that cell, and the shortest exon that
-explains its value is entered at its smallest column. One warp traces one chain.
+The traceback follows `gpu_tools.spliced.cpu.traceback`, with the same ties. For the exons that end
+where the chain's exon ends, rows of gains W are computed backwards from that cell, and the shortest
+exon that explains its value is entered at its smallest column. One warp traces one chain.
 
-Rows of W are computed in strips, see `traceback_strip`. A strip ends where a candidate begins, so
-that only its last row is compared. Then the operations are read off from the exon's entry to its
-end.
+    W(r, c) = max(W(r-1, c+1) + w - gap, W(r-1, c) + gap, W(r, c+1)), W(0, c) = 0
+
+Rows of W are computed in strips. A strip ends where a candidate begins, so that only its last row
+is compared. Then the operations are read off from the exon's entry to its end.
 """
 
 from __future__ import annotations
@@ -23,16 +24,66 @@ from gpu_tools.hardware.gpu.intrinsics.words import (
     sync_lanes,
     times_plus,
 )
-from gpu_tools.spliced.gpu import best_ends as ends
-from gpu_tools.spliced.gpu import sweep as of_job
+from gpu_tools.spliced.gpu import sweep
 from gpu_tools.spliced.gpu.sweep import UNROLLED, WORD_LEAD, empty_chain, offset_of
 
-# A strip of rows of gains W, by which a GPU traces chains; see `traceback`.
-#
+FINDERS = WARP if WARP < 32 else 256
+"""Threads that look for one job's best end."""
+
+# columns of the table of exits, which are exons ordered by end, then start: the stored row of the
+# exon's last row, its score, its nucleotides, the stream row of its last nucleotide, the stored row
+# above its track, the exits that may precede it, and the range of the exits with its end
+ROW, BONUS, LENGTH, LAST_ROW, ENTRY, COMMITTED, FIRST, PAST = range(8)
+
+# a best end is one number, so that threads can agree on it: score, the exits before its end, and
+# its column, the last two reversed; the largest is the one that ties prefer
+_COLUMN_BITS, _EXIT_BITS = 16, 22
+_BIAS = 1 << 24
+_LAST_COLUMN, _LAST_EXIT = (1 << _COLUMN_BITS) - 1, (1 << _EXIT_BITS) - 1
+COLUMNS_AT_MOST, EXITS_AT_MOST = 1 << _COLUMN_BITS, 1 << _EXIT_BITS
+"""Limits of the columns and exits of a job."""
+
+
+def score_of(best):
+    """Return the scores in the numbers of best ends."""
+    return (best >> (_COLUMN_BITS + _EXIT_BITS)) - _BIAS
+
+
+def exit_of(best):
+    """Return the first of the exits with the end, in the numbers of best ends."""
+    return _LAST_EXIT - ((best >> _COLUMN_BITS) & _LAST_EXIT)
+
+
+def column_of(best):
+    """Return the columns in the numbers of best ends."""
+    return _LAST_COLUMN - (best & _LAST_COLUMN)
+
+
+@kernel()
+def find_ends(jobs, exits, cells, best, scoring):
+    """Raise the number of each job's best end; a block looks at one job."""
+    number = cuda.blockIdx.x
+    job = jobs[number]
+    table, rows = exits[job[sweep.EXITS] :], cells[job[sweep.CELLS] :]
+    stride = int32(job[sweep.STRIDE])
+    last = int32(job[sweep.COLUMNS] - 1)
+    first = int32(0) if scoring[sweep.FREE] else last
+    columns = int64(last - first + 1)
+    most = int64(0)
+    for k in range(cuda.threadIdx.x, job[sweep.N_EXITS] * columns, cuda.blockDim.x):
+        exon, column = int64(k // columns), int32(first + k % columns)
+        place = offset_of(table[exon, ROW], stride)
+        bonus, gaps = table[exon, BONUS], column + table[exon, LENGTH]
+        score = int64(int32(rows[place + column]) + bonus + scoring[sweep.GAP] * gaps)
+        before = int64(_LAST_EXIT - table[exon, FIRST])
+        key = ((score + _BIAS) << _EXIT_BITS | before) << _COLUMN_BITS
+        most = max(most, key | int64(_LAST_COLUMN - column))
+    cuda.atomic.max(best, number, most)
+
+
 # A warp holds a strip: a lane owns neighbouring rows, and the columns pass from right to left, each
 # lane one column behind the lane before. The move that led to a cell takes two bits, those of the
 # rows of a lane 16.
-
 
 SLOTS = 8
 """Rows of a lane."""
@@ -142,9 +193,9 @@ EQUAL, UNEQUAL, INSERTION, DELETION = range(4)
 OPERATION_BITS = 3
 _FAR = 1 << 30
 
-_score = cuda.jit(device=True)(ends.score_of)
-_column = cuda.jit(device=True)(ends.column_of)
-_exit = cuda.jit(device=True)(ends.exit_of)
+_score = cuda.jit(device=True)(score_of)
+_column = cuda.jit(device=True)(column_of)
+_exit = cuda.jit(device=True)(exit_of)
 
 
 @cuda.jit(device=True)
@@ -178,11 +229,9 @@ def _first_at_least(row, wanted, past, lane, scratch):
 
 
 @cuda.jit(device=True)
-def _left_with(exit_, rows, column, gap):
+def _left_with(exon, rows, column, gap):
     """Return the value of an exon at a column where it ends, its bonus added; see `sweep`."""
-    return int32(
-        _cell(rows, exit_[ends.ROW], column) + exit_[ends.BONUS] + gap * exit_[ends.LENGTH]
-    )
+    return int32(_cell(rows, exon[ROW], column) + exon[BONUS] + gap * exon[LENGTH])
 
 
 @cuda.jit(device=True)
@@ -201,8 +250,8 @@ def _first_column(table, rows, group, end, most, lane, scratch):
     cells, stride = rows
     first = column
     for k in range(group[0], group[1]):
-        wanted = int32(value - table[k, ends.BONUS] - table[k, ends.LENGTH] * most)
-        entry = cells[offset_of(table[k, ends.ENTRY], stride) :]
+        wanted = int32(value - table[k, BONUS] - table[k, LENGTH] * most)
+        entry = cells[offset_of(table[k, ENTRY], stride) :]
         first = _first_at_least(entry, wanted, first, lane, scratch)
     return first
 
@@ -229,15 +278,15 @@ def _find_exon(table, rows, texts, workspace, end, scoring, lane, scratch):
     strips, borders, moves, stride = workspace
     group, column = end
     cells, stride_of_rows = rows
-    gap = scoring[of_job.GAP]
+    gap = scoring[sweep.GAP]
     value = _value_at(table, rows, group, (column, gap), lane, scratch)
-    first = _first_column(table, rows, group, (column, value), scoring[of_job.MOST], lane, scratch)
-    last_row, first_word = table[group[0], ends.LAST_ROW], int32(WORD_LEAD + column + 1)
+    first = _first_column(table, rows, group, (column, value), scoring[sweep.MOST], lane, scratch)
+    last_row, first_word = table[group[0], LAST_ROW], int32(WORD_LEAD + column + 1)
     steps = int32(column - first + int32(WARP))
     n_strips, swept, lanes, target = int32(0), int32(0), int32(0), int32(0)
     for k in range(group[1] - 1, group[0] - 1, -1):
-        while swept < table[k, ends.LENGTH]:
-            n_rows = min(int32(table[k, ends.LENGTH] - swept), int32(STRIP))
+        while swept < table[k, LENGTH]:
+            n_rows = min(int32(table[k, LENGTH] - swept), int32(STRIP))
             source = target if n_strips > 0 else int32(-1)
             target = int32(stride - target)
             if lane == 0:
@@ -247,8 +296,8 @@ def _find_exon(table, rows, texts, workspace, end, scoring, lane, scratch):
             lanes += sweep_strip(texts, borders, own, strip, gap, lane, scratch)
             swept += n_rows
             n_strips += int32(1)
-        missing, columns = int32(value - table[k, ends.BONUS]), (first, column)
-        entry = cells[offset_of(table[k, ends.ENTRY], stride_of_rows) :]
+        missing, columns = int32(value - table[k, BONUS]), (first, column)
+        entry = cells[offset_of(table[k, ENTRY], stride_of_rows) :]
         entered = _entered_at(entry, borders[target:], columns, missing, lane, scratch)
         if entered >= 0:
             return int32(k), entered, n_strips, steps
@@ -274,8 +323,8 @@ def _walk(found, texts, workspace, exon, end_column, strips_and_steps):
             lanes = strips[uint32(2 * strip + 1)]
             spare = int32((rows_before - past) & int32(SLOTS - 1))
         slot = int32(left - 1 - rows_before + spare)
-        way = move_of(moves, steps, lanes, slot, int32(end_column - column))
-        paired, dropped = way & 1 == 0, way & 3 == 1
+        move = move_of(moves, steps, lanes, slot, int32(end_column - column))
+        paired, dropped = move & 1 == 0, move & 3 == 1
         operation = int32(DELETION) if dropped else int32(INSERTION)
         if paired:
             same = symbols[uint32(last_row - left + 1)] == target[uint32(column)]
@@ -311,9 +360,9 @@ def _exit_before(table, rows, committed, end, wanted, lane, scratch):
 
 @cuda.jit(device=True)
 def _beaten(best, number, job):
-    """Tell whether another strand of the case has a better chain, or as good a one and is first."""
+    """Return whether another strand has a better chain, or an equal one and comes first."""
     ours = _score(best[number])
-    for rival in range(job[of_job.FIRST_RIVAL], job[of_job.PAST_RIVALS]):
+    for rival in range(job[sweep.FIRST_RIVAL], job[sweep.PAST_RIVALS]):
         theirs = _score(best[rival])
         if theirs > ours or (theirs == ours and rival < number):
             return True
@@ -328,18 +377,18 @@ def trace_chains(
     scratch = cuda.shared.array(WARP, int32)
     lane, number = int32(cuda.threadIdx.x), int64(cuda.blockIdx.x)
     job = jobs[number]
-    table, out = exits[job[of_job.EXITS] :], found[job[of_job.FOUND] :]
-    rows = cells[job[of_job.CELLS] :], int32(job[of_job.STRIDE])
+    table, out = exits[job[sweep.EXITS] :], found[job[sweep.FOUND] :]
+    rows = cells[job[sweep.CELLS] :], int32(job[sweep.STRIDE])
     texts = (
-        symbols[job[of_job.SYMBOLS] :],
-        words[job[of_job.WORDS] + UNROLLED * job[of_job.WORD_STRIDE] :],
-        targets[job[of_job.TARGET] :],
+        symbols[job[sweep.SYMBOLS] :],
+        words[job[sweep.WORDS] + UNROLLED * job[sweep.WORD_STRIDE] :],
+        targets[job[sweep.TARGET] :],
     )
-    stride = int32(job[of_job.COLUMNS] + 2 * WARP)
+    stride = int32(job[sweep.COLUMNS] + 2 * WARP)
     workspace = (
-        workspace[job[of_job.STRIPS] :],
-        workspace[job[of_job.BORDERS] :],
-        workspace[job[of_job.MOVES] :],
+        workspace[job[sweep.STRIPS] :],
+        workspace[job[sweep.BORDERS] :],
+        workspace[job[sweep.MOVES] :],
         stride,
     )
     column, chain, n = int32(_column(best[number])), int32(0), int32(1)
@@ -347,7 +396,7 @@ def trace_chains(
     if _beaten(best, number, job):
         end = int32(-1)
     while end >= 0:
-        group = table[end, ends.FIRST], table[end, ends.PAST]
+        group = table[end, FIRST], table[end, PAST]
         exon, entered, n_strips, steps = _find_exon(
             table, rows, texts, workspace, (group, column), scoring, lane, scratch
         )
@@ -357,16 +406,16 @@ def trace_chains(
         sync_lanes()
         runs = int32(0)
         if lane == 0:
-            walked = table[exon, ends.LAST_ROW], table[exon, ends.LENGTH], entered
+            walked = table[exon, LAST_ROW], table[exon, LENGTH], entered
             runs = _walk(out[n + HEAD :], texts, workspace, walked, column, (n_strips, steps))
             out[n], out[n + 1], out[n + 2] = exon, entered, runs
         n += int32(HEAD) + shuffle(runs, int32(0), scratch)
         chain, column = int32(chain + 1), entered
-        before = _cell(rows, table[exon, ends.ENTRY], column)
+        before = _cell(rows, table[exon, ENTRY], column)
         end = int32(-1)
-        if before != empty_chain(column, scoring[of_job.GAP], scoring[of_job.FREE] != 0):
-            wanted, committed = int32(before + scoring[of_job.PENALTY]), table[exon, ends.COMMITTED]
-            at = column, scoring[of_job.GAP]
+        if before != empty_chain(column, scoring[sweep.GAP], scoring[sweep.FREE] != 0):
+            wanted, committed = int32(before + scoring[sweep.PENALTY]), table[exon, COMMITTED]
+            at = column, scoring[sweep.GAP]
             end = _exit_before(table, rows, committed, at, wanted, lane, scratch)
             if end < 0:
                 chain = int32(-1)
@@ -387,6 +436,6 @@ def gather(found, written, jobs, used, firsts, gathered):
         begin[0] = cuda.atomic.add(used, 0, n)
         firsts[number] = begin[0]
     cuda.syncthreads()
-    first, source = int64(begin[0]), jobs[number, of_job.FOUND]
+    first, source = int64(begin[0]), jobs[number, sweep.FOUND]
     for k in range(cuda.threadIdx.x, n, cuda.blockDim.x):
         gathered[first + k] = found[source + k]

@@ -33,109 +33,72 @@ _FOLDED = 6
 class Capacity(NamedTuple):
     """What one warp holds, and how its lanes keep time.
 
-    A lane holds two *virtual lanes* of `slots` rows each, one column apart. `chunk` columns come in
-    together; values are stored when there are `late` of them. The parts of a tile are at most
-    `reach` chunks apart and at most `parts`, and read at most `sources` rows.
+    A lane holds two *virtual lanes*, one column apart.
     """
 
     lanes: int
-    slots: int
-    chunk: int
-    late: int
-    reach: int
-    parts: int
-    sources: int
+    slots: int  # rows of a virtual lane
+    chunk: int  # columns that are fetched together
+    late: int  # columns that are stored together
+    reach: int  # largest distance, in chunks, between parts of a tile
+    parts: int  # most parts of a tile
+    sources: int  # most rows that the parts of a tile read
 
 
 class Spans(NamedTuple):
-    """Runs of rows whose last row is stored.
+    """S runs of rows whose last row is stored."""
 
-    Attributes
-    ----------
-    begins, ends : ndarray of int32, shape (S,)
-        Stream rows, half-open, rising.
-    virtual_lanes : ndarray of int32, shape (S,)
-        Virtual lane of the last row, counted from the part's first.
-    of_exon : ndarray of int32, shape (B,)
-        Stop that is the last row of each exon.
-    """
-
-    begins: NDArray[np.int32]
-    ends: NDArray[np.int32]
-    virtual_lanes: NDArray[np.int32]
-    of_exon: NDArray[np.int32]
+    begins: NDArray[np.int32]  # (S,) stream row, rising
+    ends: NDArray[np.int32]  # (S,) exclusive
+    virtual_lanes: NDArray[np.int32]  # (S,) of the last row, counted from the part's first
+    of_exon: NDArray[np.int32]  # (B,) the span that ends with each exon's last row
 
 
 class EndedExons(NamedTuple):
-    """Exons by end, the exon of each span or -1, and how many exons may precede each track."""
+    """Which exons may precede a track."""
 
-    by_end: NDArray[np.int64]
-    of_span: NDArray[np.int32]
-    committed: NDArray[np.int64]
+    by_end: NDArray[np.int64]  # (B,) exons by end
+    of_span: NDArray[np.int32]  # (S,) exon that ends with the span, or -1
+    committed: NDArray[np.int64]  # (T,) how many exons may precede each track
 
 
 class NextPart(NamedTuple):
-    """Number of the next part, the span that it begins at, and the rows stored above so far."""
+    """Where the next part is written."""
 
     part: int
-    span: int
-    n_above: int
+    span: int  # that it begins at
+    n_above: int  # rows above parts that are stored so far
 
 
 class TrackParts(NamedTuple):
-    """Spans that lie side by side in a warp, and what streams in above them.
+    """G parts: spans side by side in a warp, and Q sources whose maximum is the row above a part.
 
-    Attributes
-    ----------
-    first_spans : ndarray of int32, shape (G + 1,)
-        First span of each part; last, the number of spans. A fold has none.
-    lanes : ndarray of int32, shape (G,)
-        Lanes that it takes.
-    ticks : ndarray of int32, shape (G,)
-        The chunk that its first columns are due in.
-    above : ndarray of int32, shape (G,)
-        The row above it if that is stored, numbered behind the spans, or -1.
-    first_sources : ndarray of int32, shape (G + 1,)
-        First source of each part; last, the number of sources.
-    sources : ndarray of int32, shape (Q, 2)
-        Rows whose maximum is the row above: that of a span, a stored one above a part, or `EMPTY`;
-        and the exon whose last row it is, or -1.
+    A source is a row (of a span, a stored one above a part, or `EMPTY`) and the exon whose last row
+    it is, or -1.
     """
 
-    first_spans: NDArray[np.int32]
-    lanes: NDArray[np.int32]
-    ticks: NDArray[np.int32]
-    above: NDArray[np.int32]
-    first_sources: NDArray[np.int32]
-    sources: NDArray[np.int32]
+    first_spans: NDArray[np.int32]  # (G + 1,) first span of each part, a fold has none; last, S
+    lanes: NDArray[np.int32]  # (G,) lanes of each part
+    ticks: NDArray[np.int32]  # (G,) the chunk that its first columns are due in
+    above: NDArray[np.int32]  # (G,) the row above if it is stored, numbered behind the spans, or -1
+    first_sources: NDArray[np.int32]  # (G + 1,) first source of each part; last, Q
+    sources: NDArray[np.int32]  # (Q, 2)
 
 
 class WarpTiles(NamedTuple):
-    """What tiles of one program are made of, in an order in which each needs earlier ones only.
-
-    Attributes
-    ----------
-    spans, parts : Spans, TrackParts
-        In the order of the stream.
-    entries : ndarray of int32, shape (T,)
-        The stored row above each track; tracks that the same exons precede share one.
-    n_above : int
-        Rows above parts that are stored.
-    order : ndarray of int32, shape (G,)
-        TrackParts in the order of their ticks.
-    """
+    """The spans and parts of one graph, in the order of the stream."""
 
     spans: Spans
     parts: TrackParts
-    entries: NDArray[np.int32]
-    n_above: int
-    order: NDArray[np.int32]
+    entries: NDArray[np.int32]  # (T,) stored row above each track, shared by equal predecessors
+    n_above: int  # stored rows above parts
+    order: NDArray[np.int32]  # (G,) parts by tick: each needs earlier ones alone
 
 
 @njit(cache=True, nogil=True)
-def cut(exit_rows, exit_tracks, by_end, committed, capacity):
+def cut(last_rows, exon_tracks, by_end, committed, capacity):
     """Cut tracks into parts; `committed` counts the exons that may precede each track."""
-    spans, of_track = _find_spans(exit_rows, exit_tracks, 2 * capacity.lanes * capacity.slots)
+    spans, of_track = _find_spans(last_rows, exon_tracks, 2 * capacity.lanes * capacity.slots)
     draft, due = _space(len(of_track), len(by_end))
     exons = EndedExons(by_end, _exon_of_span(spans.of_exon, len(of_track)), committed)
     n, entries, n_above = _find_parts(draft, due, spans, of_track, exons, capacity)
@@ -159,16 +122,16 @@ def _by_tick(ticks):
 
 
 @njit(nogil=True)
-def _find_spans(exit_rows, exit_tracks, longest):
+def _find_spans(last_rows, exon_tracks, longest):
     """Return the spans, their virtual lanes still open, and each span's track."""
-    most = len(exit_rows) + (exit_rows[-1] + 1) // longest + 1
+    most = len(last_rows) + (last_rows[-1] + 1) // longest + 1
     begins, ends = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int32)
-    of_track, of_exon = np.empty(most, dtype=np.int32), np.empty(len(exit_rows), dtype=np.int32)
+    of_track, of_exon = np.empty(most, dtype=np.int32), np.empty(len(last_rows), dtype=np.int32)
     n, row = 0, 0
-    for exon in range(len(exit_rows)):
-        while row <= exit_rows[exon]:
-            begins[n], ends[n] = row, min(exit_rows[exon] + 1, row + longest)
-            of_track[n] = exit_tracks[exon]
+    for exon in range(len(last_rows)):
+        while row <= last_rows[exon]:
+            begins[n], ends[n] = row, min(last_rows[exon] + 1, row + longest)
+            of_track[n] = exon_tracks[exon]
             row = ends[n]
             n += 1
         of_exon[exon] = n - 1

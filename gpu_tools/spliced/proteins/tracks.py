@@ -1,4 +1,4 @@
-"""The candidates of a strand, laid out for the sweep of a protein.
+"""The candidates of a strand, laid out for the sweep of a protein, and bounds on its cells.
 
 Candidates of one start and one phase share their rows: a *track*, as long as the longest of them.
 """
@@ -29,45 +29,26 @@ _STOP = encode_protein(b"*")[0]
 
 
 class ProteinTracks(NamedTuple):
-    """Tracks of a strand in reading direction, by start and phase, and what leaves them.
+    """T tracks of a strand in reading direction, by start and phase, with B candidates, by end."""
 
-    Attributes
-    ----------
-    starts, lasts, phases : ndarray of int64, shape (T,)
-        Where each track begins, where its longest candidate ends, and its phase.
-    before : ndarray of int64, shape (T,)
-        How many of `ends` lie before each track, at least one nucleotide between.
-    first_exons : ndarray of int64, shape (T + 1,)
-        Where the candidates of each track begin in the next two, which are ordered by end.
-    exon_ends, bonuses : ndarray of int64, shape (B,)
-        Index into `ends`, and the score added once if the candidate is part of a chain.
-    ends : ndarray of int64, shape (D,)
-        Distinct ends, rising.
-    stops : ndarray of bool, shape (D,)
-        Whether a stop codon lies before each end.
-    """
-
-    starts: NDArray[np.int64]
-    lasts: NDArray[np.int64]
-    phases: NDArray[np.int64]
-    before: NDArray[np.int64]
-    first_exons: NDArray[np.int64]
-    exon_ends: NDArray[np.int64]
-    bonuses: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    stops: NDArray[np.bool_]
+    starts: NDArray[np.int64]  # (T,)
+    lasts: NDArray[np.int64]  # (T,) where the longest candidate ends
+    phases: NDArray[np.int64]  # (T,)
+    before: NDArray[np.int64]  # (T,) how many of `ends` lie before, a nucleotide between
+    first_exons: NDArray[np.int64]  # (T + 1,) where each track's candidates begin; last, B
+    exon_ends: NDArray[np.int64]  # (B,) index into `ends`
+    bonuses: NDArray[np.int64]  # (B,) score added once if the candidate is part of a chain
+    ends: NDArray[np.int64]  # (D,) distinct ends, rising
+    stops: NDArray[np.bool_]  # (D,) whether a stop codon lies before the end
 
 
 class Candidates(NamedTuple):
-    """The candidates of a strand: their tracks, and the scores of the candidates there.
+    """The candidates of a strand."""
 
-    `count` is the number of distinct intervals, `codes` the strand's nucleotides.
-    """
-
-    codes: NDArray[np.uint8]
+    codes: NDArray[np.uint8]  # the strand's nucleotides
     tracks: ProteinTracks
     scores: NDArray[np.float64]
-    count: int
+    count: int  # of distinct intervals
 
 
 def candidates_of(
@@ -103,9 +84,6 @@ def _changes(*columns) -> NDArray[np.bool_]:
     found = np.ones(len(columns[0]), dtype=bool)
     found[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
     return found
-
-
-# Bounds on the cells of a protein's sweep over candidates, and the value for `no chain`.
 
 
 def may_begin(tracks: ProteinTracks) -> NDArray[np.bool_]:

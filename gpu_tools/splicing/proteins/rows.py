@@ -1,9 +1,11 @@
-"""Rows of H of a protein's sweep, and what is done with them; compiled into the sweeps.
+"""Columns and rows of a protein's sweep, and operations on rows, compiled into the sweeps.
 
-A row is computed from the three before it, see docs/design/proteins.md. Lanes of a vector own
-neighbouring columns. A residue left out costs the same in every column, lifted as cells are. So
-what a lane's residues left out bring to the lanes on its right is one number for all their columns,
-the *carry*, which joins the row when the next one is computed.
+Column j ends the first j residues; columns beyond the last residue are padding. Cells are lifted,
+H' = H + extend * j, so that a residue left out costs nothing more. A row is computed from the three
+before it, see docs/design/proteins.md. Lanes of a vector own neighbouring columns: column c of
+lane l is element c * lanes + l. A residue left out costs the same in every column, lifted as cells
+are. So what a lane's residues left out bring to the lanes on its right is one number for all their
+columns, the *carry*, which joins the row when the next one is computed.
 """
 
 from __future__ import annotations
@@ -19,42 +21,26 @@ from gpu_tools.model.scoring import N_CODONS, N_SYMBOLS, ProteinScoring
 from gpu_tools.splicing.bounds import Bounds
 from gpu_tools.splicing.rows import aligned_empty, lanes_of, padded
 
-# The columns of a protein's sweep in vectors: column c of lane l is element c * lanes + l.
-#
-# Column j stands for the first j residues. Columns beyond the protein's last residue are padding.
-# Cells are lifted: H' = H + extend * j, so that a residue left out costs nothing more.
-
 
 class ProteinLimits(NamedTuple):
-    """The type of a sweep's cells, and the value of a cell that no chain has reached.
-
-    No cell and no intermediate value leaves the bounds.
-    """
+    """The cells of a sweep; no cell and no intermediate value leaves the bounds."""
 
     dtype: np.dtype
-    none: int
+    none: int  # value of a cell that no chain has reached
     bounds: Bounds
 
 
 class ProteinColumns(NamedTuple):
-    """What a sweep reads of a protein and its scoring.
+    """What a sweep reads of a protein and its scoring."""
 
-    `profile` holds the lifted scores of codons, row by row of `ProteinScoring.substitution`;
-    `start` H' of a chain that begins, its points left out; `span` the elements, in whole vectors,
-    between which columns lie in which a chain may end; `none` is the value of a cell that no chain
-    has reached; `costs` are `ProteinScoring.codon_gaps`; `weights` are gap open, frameshift, and
-    frameshift less gap extend. `symbols` are the codes of nucleotides that the strand has: 5 with
-    ambiguity codes, else 4.
-    """
-
-    profile: NDArray
-    start: NDArray
-    span: tuple[int, int]
-    none: np.integer
-    costs: NDArray
-    weights: NDArray
+    profile: NDArray  # lifted scores of codons, row by row of `ProteinScoring.substitution`
+    start: NDArray  # H' of a chain that begins, its points left out
+    span: tuple[int, int]  # elements, in whole vectors, between which columns lie that may be last
+    none: np.integer  # value of a cell that no chain has reached
+    costs: NDArray  # `ProteinScoring.codon_gaps`
+    weights: NDArray  # gap open, frameshift, and frameshift less gap extend
     lanes: int
-    symbols: int
+    symbols: int  # codes of nucleotides that the strand has: 5 with ambiguity codes, else 4
 
     @property
     def width(self) -> int:

@@ -1,4 +1,4 @@
-"""The walk back through the cells of an exon: which moves explain them.
+"""The walk back through the cells of an exon, the alignment it gives, and results of proteins.
 
 Of moves that explain a cell the first of these is taken: a codon with a residue; a frameshift with
 a residue, of one nucleotide, then of two; a codon left out; a frameshift, of one nucleotide, then
@@ -36,30 +36,22 @@ CODON_RUN, RESIDUE_RUN, MISSING_RUN, SHIFT_RUN, SHIFTED_RUN, INTRON_RUN = range(
 
 
 class TracedProtein(NamedTuple):
-    """A chain and its alignment, in reading direction of the strand.
-
-    `intervals` are the exons, `first` the residues before the alignment, and `runs` letters and
-    lengths: codons, residues, nucleotides of frameshifts and introns.
-    """
+    """A chain and its alignment, in reading direction of the strand."""
 
     intervals: list[tuple[int, int]]
-    first: int
+    first: int  # residues before the alignment
     last: int
-    runs: list[tuple[str, int]]
+    runs: list[tuple[str, int]]  # letters, and codons, residues, or nucleotides
 
 
 class Cell(NamedTuple):
-    """A cell on the path: boundary, residues, and H'.
-
-    `inside` tells whether its exon must have nucleotides, `gap` whether the path leaves the codon
-    out that ends there.
-    """
+    """A cell on the path."""
 
     boundary: int
-    column: int
-    value: int
-    inside: bool
-    gap: bool = False
+    column: int  # residues
+    value: int  # H'
+    inside: bool  # whether its exon must have nucleotides
+    gap: bool = False  # whether the path leaves the codon out that ends there
 
 
 @njit(cache=True, nogil=True)
@@ -205,9 +197,6 @@ def _begun(begins, boundary, column):
     return np.int64(-(2**62))
 
 
-# What a chain translates to, column by column of its alignment with the protein.
-
-
 _CODON = 3
 _STOP, _U = encode_protein(b"*U")
 _ASCII = np.frombuffer(
@@ -227,7 +216,7 @@ class StrandAndProtein(NamedTuple):
 
 
 def stop_behind(codes: NDArray[np.uint8], end: int, scoring: ProteinScoring) -> bool:
-    """Tell whether a stop codon begins at a boundary."""
+    """Return whether a stop codon begins at a boundary."""
     word = tuple(codes[end : end + _CODON])
     return len(word) == _CODON and bool(amino_acids(scoring.genetic_code)[word] == _STOP)
 
@@ -250,7 +239,7 @@ def shown(traced: TracedProtein, question: StrandAndProtein, stop: bool) -> dict
 
 
 def _begins_with_start(traced: TracedProtein, codes: NDArray[np.uint8]) -> bool:
-    """Tell whether a chain's first codon is whole, lies in one exon, and is a start codon."""
+    """Return whether a chain's first codon is whole, lies in one exon, and is a start codon."""
     start = traced.intervals[0][0]
     letter = next(letter for letter, _ in traced.runs if letter != RESIDUE)
     return letter in (CODON, MISSING) and codes[start : start + _CODON].tolist() == [0, 3, 2]
@@ -305,9 +294,6 @@ def _fill(lines, runs, sequence, acids, codons, substitution, letters, target, r
                 residue += 1
         count += length
     return count, positives
-
-
-# What list mode and site mode share around a protein's sweeps: the cases' order and results.
 
 
 Align = Callable[[Any, int, CaseProgress], ProteinAlignment]

@@ -1,5 +1,7 @@
 """Listed candidates with free ends against their definition."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -65,25 +67,16 @@ def test_small_cases_by_enumeration(seed):
     sizes = {"base": int(rng.integers(1, 20)), "target": int(rng.integers(1, 8))}
     example = cases.random_example(rng, **sizes, count=int(rng.integers(1, 5)), longest=6)
     example.scores = {key: round(value) for key, value in example.scores.items()}
-    plain = cases.random_scoring(rng)
-    scoring = SplicedScoring(
-        plain.match, plain.mismatch, plain.gap, plain.matrix, plain.exon_weight,
-        plain.intron_penalty, "free",
+    scoring = replace(cases.random_scoring(rng), ends="free")
+    result, best = (
+        align(example, scoring), cases.best_by_strand(example, scoring, best_by_enumeration)
     )  # fmt: skip
-    terms, best = cases.oracle_scoring(scoring), {}
-    for strand in "+-":
-        base, exons = example.strand_view(strand)
-        if exons:
-            bonus = example.bonus(strand, scoring.exon_weight, transcript=True)
-            best[strand] = best_by_enumeration(base, example.target, exons, terms, bonus)
-    result = align(example, scoring)
     assert result.score == max(best.values())
     assert result.strand == max(best, key=best.get)
     exons = example.plus if result.strand == "+" else example.minus
     bonus = example.bonus(result.strand, scoring.exon_weight)
-    plain_terms = terms | {"penalty": 0}
-    parts = dict.fromkeys(result.chain, 0)
-    aligned = oracles.rescore(example.base, example.target, result, plain_terms, parts)
+    terms, parts = cases.oracle_scoring(scoring) | {"penalty": 0}, dict.fromkeys(result.chain, 0)
+    aligned = oracles.rescore(example.base, example.target, result, terms, parts)
     total = aligned + part_bonus(result, exons, bonus)
     assert total - scoring.intron_penalty * (result.n_chain - 1) == result.score
 

@@ -1,25 +1,15 @@
 """Many cases on the threads of a CPU: the results do not depend on who does which case."""
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from gpu_tools import (
-    ScoringError,
-    SplicedScoring,
-    case_columns,
-    spliced_align,
-    spliced_scores,
-)
-from gpu_tools.hardware.cpu import simd
-from gpu_tools.spliced import exon_graph as widths
+from gpu_tools import ScoringError, SplicedScoring, case_columns, spliced_align, spliced_scores
+from gpu_tools.spliced import exon_graph
 from gpu_tools.spliced.alignments import NO_CHAIN
-from gpu_tools.spliced.case import Preparation
-from gpu_tools.spliced.cpu import schedule
-from gpu_tools.spliced.cpu import sweep as cpu
-from gpu_tools.spliced.cpu.sweep import terms_of
+from gpu_tools.spliced.case import prepare_case
+from gpu_tools.spliced.cpu import schedule, sweep
 from gpu_tools.splicing.bounds import narrowest
 from gpu_tools.splicing.rows import padded
 from tests import cases
@@ -58,20 +48,6 @@ def random_cases(rng, count=24):
     return examples, made
 
 
-def best_by_oracle(example, scoring):
-    """Return score and strand of the best chain, None where there is no candidate."""
-    best = (None, None)
-    for strand in "+-":
-        base, exons = example.strand_view(strand)
-        if exons:
-            bonus = example.bonus(strand, scoring.exon_weight, transcript=True)
-            terms = cases.oracle_scoring(scoring)
-            score = oracles.spliced_by_programme(base, example.target, exons, terms, bonus)
-            if best[0] is None or score > best[0]:
-                best = score, strand
-    return best
-
-
 @pytest.mark.parametrize("scoring", SCORINGS.values(), ids=SCORINGS)
 @pytest.mark.parametrize("seed", range(4))
 def test_many_cases_by_programme(seed, scoring):
@@ -88,13 +64,10 @@ def test_many_cases_by_programme(seed, scoring):
     assert len(found) == len(scores) == len(made)
     assert sum(reported) == sum(case.cells for case in made)
     for example, case, result, score in zip(examples, made, found, scores.tolist(), strict=True):
-        assert (result.score, result.strand) == best_by_oracle(example, scoring)
+        best = cases.best_by_strand(example, scoring, oracles.spliced_by_programme)
+        cases.check_best(example, scoring, result, best)
         assert result.score == score
         assert (result.target, result.cells) == (case.target.name, case.cells)
-        if result.chain:
-            terms = cases.oracle_scoring(scoring)
-            bonus = example.bonus(result.strand, scoring.exon_weight)
-            assert score == oracles.rescore(example.base, example.target, result, terms, bonus)
 
 
 @pytest.mark.parametrize("scoring", SCORINGS.values(), ids=SCORINGS)
@@ -105,7 +78,7 @@ def test_neither_threads_nor_strips_change_anything(seed, scoring):
     alone = spliced_align(made, scoring, device="cpu", threads=1)
     columns = case_columns(made)
     sizes = schedule.WorkSizes(16, 10_000, 3000, 8, steps_per_block=64)
-    assert 0 < schedule._large_cases(columns, 40, sizes).sum() < len(made)
+    assert 0 < (columns.cells > sizes.cells_for_strips).sum() < len(made)
     for threads in (2, 40):
         found = schedule.align_on_cpu(columns, scoring, threads, lambda cells: None, sizes)
         assert list(found) == alone
@@ -114,44 +87,14 @@ def test_neither_threads_nor_strips_change_anything(seed, scoring):
         assert scores.tolist() == expected
 
 
-@pytest.mark.parametrize(
-    ("threads", "least", "expected"),
-    [
-        (1, 500, True),  # one thread has nothing to share, but reports on the way
-        (1, 600, False),
-        (2, 500, True),
-        (2, 600, False),  # not large
-    ],
-)
-def test_a_large_case_is_more_than_a_threads_share(threads, least, expected):
-    columns = SimpleNamespace(cells=np.array([100, 600, 200, 100]))
-    large = schedule._large_cases(columns, threads, schedule.WorkSizes(cells_for_strips=least))
-    assert large.tolist() == [False, expected, False, False]
-
-
-@pytest.mark.parametrize("dtype", [np.int16, np.int32])
-@pytest.mark.parametrize("matrix", [None, MATRIX], ids=["equality", "matrix"])
-def test_rows_of_a_strip_begin_at_cache_lines(matrix, dtype):
-    terms, target = terms_of(SplicedScoring(matrix=matrix), np.dtype(dtype)), np.arange(90) % 5
-    strips = [
-        cpu._lay_out_strip(target.astype(np.uint8), 1, padded(length, 1, dtype().itemsize), terms)
-        for length in range(1, 400, 40)
-    ]
-    for strip in strips:
-        for vectors in (strip.row, strip.target, strip.edge):
-            assert vectors.ctypes.data % simd.VECTOR_BYTES == 0
-        assert not strip.row.any()
-        assert not strip.edge.any()
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_strips_leave_what_one_sweep_leaves(seed):
     rng = np.random.default_rng([7200, seed])
     example = cases.random_example(rng, base=900, target=300, count=30, longest=90)
     target, scoring = example.case().target.codes, cases.random_scoring(rng)
-    program = Preparation(scoring)(example.case()).graphs[0]
-    whole = cpu.sweep(program, target, scoring)
-    strips = cpu.sweep(program, target, scoring, threads=3, steps_per_block=64)
+    graph = prepare_case(example.case(), scoring).graphs[0]
+    whole = sweep.sweep(graph, target, scoring)
+    strips = sweep.sweep(graph, target, scoring, threads=3, steps_per_block=64)
     for one, other in zip(strips, whole, strict=True):
         assert (one[:, : len(target) + 1] == other[:, : len(target) + 1]).all()
 
@@ -178,13 +121,13 @@ def test_cells_of_a_case_are_as_wide_as_its_wider_sweep_asks_for(seed):
         intron_penalty=int(rng.integers(-50, 50)), ends=str(rng.choice(["global", "free-target"])),
     )  # fmt: skip
     _, made = random_cases(rng)
-    columns, prepare = case_columns(made), Preparation(scoring)
+    columns = case_columns(made)
     bonus = scoring.exon_bonus(columns.strands.scores)
-    fits = schedule._fit_int16(columns, scoring, bonus, threads=2)
+    fits = schedule.cases_fit_int16(columns, scoring, bonus, threads=2)
     for case, fit in zip(made, fits.tolist(), strict=True):
         width = padded(len(case.target), 1, 2)
-        bounds = [widths.bounds(p, width, scoring) for p in prepare(case).graphs]
-        assert fit == all(narrowest(b, scoring) == np.int16 for b in bounds)
+        bounds = [exon_graph.bounds(g, width, scoring) for g in prepare_case(case, scoring).graphs]
+        assert fit == all(narrowest(b) == np.int16 for b in bounds)
 
 
 def test_a_case_that_could_overflow_is_refused_before_any_is_done():

@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("numba_cuda")
 
 from gpu_tools import SplicedScoring, case_columns
-from gpu_tools.spliced.gpu import sweep as of_job
+from gpu_tools.spliced.gpu import sweep
 from gpu_tools.spliced.gpu.graph_tables import GraphTables, lay_out_graphs
 from gpu_tools.spliced.gpu.launch import BlockLimits, lay_out, sizes_of
 from gpu_tools.spliced.gpu.schedule import GpuOptions, GpuWork, batches_of, jobs_of
@@ -24,14 +24,21 @@ def columns_of(rng, count):
     return case_columns([example.case() for example in made])
 
 
+def graphs_of(columns, apart=False, threads=1, scoring=SplicedScoring()):  # noqa: B008
+    return lay_out_graphs(columns.strands, scoring, apart, threads, zeros)
+
+
+def work_of(columns, graphs, options):
+    everywhere = np.ones(len(columns.cells), bool)
+    return GpuWork(columns, SplicedScoring(), graphs, False, everywhere, options)
+
+
 @pytest.mark.parametrize("threads", [2, 7, 40])
 @pytest.mark.parametrize("apart", [False, True])
 def test_graphs_are_the_same_on_any_number_of_threads(threads, apart):
     columns = columns_of(np.random.default_rng(5), 200)
     scoring = SplicedScoring(exon_weight=2.0)
-    ours, theirs = (
-        lay_out_graphs(columns.strands, scoring, apart, count, zeros) for count in (threads, 1)
-    )
+    ours, theirs = (graphs_of(columns, apart, count, scoring) for count in (threads, 1))
     for name, one, other in zip(GraphTables._fields, ours, theirs, strict=True):
         assert (one == other).all(), name
 
@@ -39,22 +46,20 @@ def test_graphs_are_the_same_on_any_number_of_threads(threads, apart):
 @pytest.mark.parametrize("seed", range(10))
 def test_jobs_lie_side_by_side_in_the_buffers(seed):
     columns = columns_of(np.random.default_rng(seed), 12)
-    graphs = lay_out_graphs(columns.strands, SplicedScoring(), False, 1, zeros)
+    graphs = graphs_of(columns)
     layout = lay_out(graphs.table, columns.jobs, BlockLimits(2, 50.0))
     sizes = sizes_of(graphs.table, columns.jobs)
     for column, size in (
-        (of_job.CELLS, sizes.cells), (of_job.SOURCES, sizes.sources),
-        (of_job.WORDS, sizes.words), (of_job.FOUND, sizes.found),
+        (sweep.CELLS, sizes.cells), (sweep.SOURCES, sizes.sources),
+        (sweep.WORDS, sizes.words), (sweep.FOUND, sizes.found),
     ):  # fmt: skip
         begins = layout.table[:, column].tolist()
         assert begins == [0, *np.cumsum(size)[:-1].tolist()]
     for job, size in zip(layout.table, sizes.workspace, strict=True):
-        assert job[of_job.STRIPS] < job[of_job.BORDERS] < job[of_job.MOVES]
-        assert job[of_job.MOVES] < job[of_job.STRIPS] + size
+        assert job[sweep.STRIPS] < job[sweep.BORDERS] < job[sweep.MOVES]
+        assert job[sweep.MOVES] < job[sweep.STRIPS] + size
     assert layout.sizes.bytes == sizes.bytes.sum()
-    for job, (first, past) in enumerate(
-        layout.table[:, of_job.FIRST_RIVAL : of_job.PAST_RIVALS + 1]
-    ):
+    for job, (first, past) in enumerate(layout.table[:, sweep.FIRST_RIVAL : sweep.PAST_RIVALS + 1]):
         own = columns.jobs.cases == columns.jobs.cases[job]
         assert np.flatnonzero(own).tolist() == list(range(first, past))
 
@@ -62,11 +67,11 @@ def test_jobs_lie_side_by_side_in_the_buffers(seed):
 @pytest.mark.parametrize("together", [1.0, 20.0, np.inf])
 def test_each_job_has_at_least_one_thread_block_and_no_more_than_warp_tiles(together):
     columns = columns_of(np.random.default_rng(3), 12)
-    graphs = lay_out_graphs(columns.strands, SplicedScoring(), True, 1, zeros)
+    graphs = graphs_of(columns, apart=True)
     layout = lay_out(graphs.table, columns.jobs, BlockLimits(3, together))
     blocks = np.bincount(layout.block_jobs, minlength=columns.jobs.count)
     assert (blocks >= 1).all()
-    assert (blocks <= layout.table[:, of_job.TILES]).all()
+    assert (blocks <= layout.table[:, sweep.TILES]).all()
 
 
 def test_jobs_of_some_cases():
@@ -83,12 +88,11 @@ def test_jobs_of_some_cases():
 @pytest.mark.parametrize("part", [0.0, 1.5, 4.0, 1e9])
 def test_batches_cover_all_cases_and_stay_within_their_limit(seed, part):
     columns = columns_of(np.random.default_rng(seed), 15)
-    graphs = lay_out_graphs(columns.strands, SplicedScoring(), False, 1, zeros)
+    graphs = graphs_of(columns)
     sizes = np.bincount(columns.jobs.cases, sizes_of(graphs.table, columns.jobs).bytes, 15)
     options, free = GpuOptions(batch_bytes=int(part * sizes.max())), 1 << 40
-    work = GpuWork(columns, SplicedScoring(), graphs, False, np.ones(15, bool), options)
     order = np.random.default_rng(seed).permutation(15)
-    batches = list(batches_of(work, order, free))
+    batches = list(batches_of(work_of(columns, graphs, options), order, free))
     assert np.concatenate([own for own, _ in batches]).tolist() == order.tolist()
     taken = [sizes[own].sum() for own, _ in batches]
     assert all(
@@ -102,8 +106,8 @@ def test_batches_cover_all_cases_and_stay_within_their_limit(seed, part):
 
 def test_a_case_that_takes_more_than_its_part_of_the_memory_is_alone():
     columns = columns_of(np.random.default_rng(1), 3)
-    graphs = lay_out_graphs(columns.strands, SplicedScoring(), False, 1, zeros)
+    graphs = graphs_of(columns)
     sizes = np.bincount(columns.jobs.cases, sizes_of(graphs.table, columns.jobs).bytes, 3)
-    work = GpuWork(columns, SplicedScoring(), graphs, False, np.ones(3, bool), GpuOptions())
+    work = work_of(columns, graphs, GpuOptions())
     batches = list(batches_of(work, np.arange(3), int(sizes.max())))
     assert [(own.tolist(), alone) for own, alone in batches] == [([k], True) for k in range(3)]

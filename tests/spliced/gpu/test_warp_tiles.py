@@ -33,8 +33,9 @@ def _cut(*given):  # what compiled functions call is not called from Python, see
 
 
 def cut_into_tiles(graph, capacity):
-    committed = graph.first_by_end[graph.track_commits]
-    return _cut(graph.exit_rows, graph.exit_tracks, graph.by_end, committed, capacity)
+    tracks = graph.tracks
+    committed = tracks.first_by_end[tracks.commits]
+    return _cut(tracks.last_rows, tracks.exon_tracks, tracks.by_end, committed, capacity)
 
 
 @pytest.fixture(params=range(40))
@@ -56,14 +57,14 @@ def test_spans_cover_every_row_once_and_end_with_every_exon(graph):
     tiles = cut_into_tiles(graph, CAPACITY)
     rows = [np.arange(b, e) for b, e in zip(tiles.spans.begins, tiles.spans.ends, strict=True)]
     assert np.concatenate(rows).tolist() == list(range(graph.n_rows))
-    assert (tiles.spans.ends[tiles.spans.of_exon] - 1 == graph.exit_rows).all()
+    assert (tiles.spans.ends[tiles.spans.of_exon] - 1 == graph.tracks.last_rows).all()
 
 
 def test_the_row_above_a_track_is_that_of_all_exons_that_end_before_it(graph):
     tiles = cut_into_tiles(graph, CAPACITY)
-    n_spans, reached = len(tiles.spans.ends), {EMPTY: frozenset()}
+    n_spans = len(tiles.spans.ends)
     above = dict(zip(tiles.parts.above.tolist(), range(len(tiles.parts.above)), strict=True))
-    sources = readers(tiles)
+    sources, tracks = readers(tiles), graph.tracks
 
     def exons_above(part):
         found = set()
@@ -72,9 +73,8 @@ def test_the_row_above_a_track_is_that_of_all_exons_that_end_before_it(graph):
                 found |= {exon} if exon >= 0 else exons_above(above[row]) if row >= 0 else set()
         return found
 
-    assert reached[EMPTY] == frozenset()
     for track, entry in enumerate(tiles.entries):
-        ended = np.flatnonzero(graph.ends[graph.exit_ends] <= graph.starts[track])
+        ended = np.flatnonzero(tracks.ends[tracks.exon_ends] <= tracks.starts[track])
         assert exons_above(above[n_spans + entry]) == set(ended.tolist())
 
 
@@ -128,7 +128,7 @@ def test_tables_name_rows_and_how_they_are_shifted(graph):
     part_table = np.full((len(order) + 1, 4), -9, dtype=np.int32)
     table = np.full((len(tiles.parts.sources) + 1, 2), -9, dtype=np.int32)
     tables = np.empty(9999, np.int32), part_table.ravel(), table.ravel()
-    read = arrange(tiles, (order, first), CAPACITY, graph.exit_bonus + 100, tables)
+    read = arrange(tiles, (order, first), CAPACITY, graph.bonus + 100, tables)
     assert (part_table[-1] == -9).all()
     assert (table[read:] == -9).all()
     part_table, table, lanes = part_table[:-1], table[:read], tiles.spans.virtual_lanes

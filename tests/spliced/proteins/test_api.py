@@ -151,6 +151,13 @@ def test_larger_cases_rescore_and_wide_cells_give_the_same():
 SCORING = ProteinScoring(BLOSUM62)
 
 
+def on_strand(text, intervals, strand):
+    """Return text and intervals of the forward strand that read so on a strand."""
+    if strand == "+":
+        return text, intervals
+    return of_strand(text, "-"), [(len(text) - e, len(text) - s) for s, e in intervals]
+
+
 def listed(*, stop=True, phases=(0, 2), strand="+"):
     """Return base and candidates of a gene of two exons, the second of phase 2."""
     text, flank = gene()
@@ -158,9 +165,7 @@ def listed(*, stop=True, phases=(0, 2), strand="+"):
     intervals = [
         (flank, flank + len(EXONS[0])), (second, second + len(EXONS[1]) - 3 * (not stop)),
     ]  # fmt: skip
-    if strand == "-":
-        text = of_strand(text, "-")
-        intervals = [(len(text) - e, len(text) - s) for s, e in intervals]
+    text, intervals = on_strand(text, intervals, strand)
     exons = ExonSet.from_intervals(intervals, strand)
     return text, replace(exons, phases=np.array(phases, np.int8)), intervals
 
@@ -180,12 +185,10 @@ def test_a_protein_of_the_genome_is_found_in_full(strand, stop):
 @pytest.mark.parametrize("strand", ["+", "-"])
 def test_a_first_candidate_that_spells_a_start_codon_with_its_intron_has_none(strand):
     first, second = "AT", "C" + EXONS[0][3:]
-    text = "CC" + first + INTRON + second + "CC"
     begin = len("CC" + first + INTRON)
-    intervals = [(2, 4), (begin, begin + len(second))]
-    if strand == "-":
-        text = of_strand(text, "-")
-        intervals = [(len(text) - e, len(text) - s) for s, e in intervals]
+    text, intervals = on_strand(
+        "CC" + first + INTRON + second + "CC", [(2, 4), (begin, begin + len(second))], strand
+    )
     exons = ExonSet.from_intervals(intervals, strand)
     result = align(text, "I" + PROTEIN[1:15], exons, SCORING)
     assert list(result.chain) == intervals
@@ -229,11 +232,7 @@ def test_a_sweep_in_parts_is_the_same_and_reported(monkeypatch):
     base, target = Sequence.from_text("b", text), ProteinSequence.from_text("p", PROTEIN)
     made, done = ListedProteinCase(base, target, exons), []
     (found,) = protein_spliced_align([made], SCORING, device="cpu", progress=done.append)
-    assert (found.chain, found.score, found.cigar) == (
-        expected.chain,
-        expected.score,
-        expected.cigar,
-    )
+    assert replace(found, base=expected.base, target=expected.target) == expected
     assert sum(done) == made.cells
     assert len(done) > 1
 

@@ -179,36 +179,26 @@ def best_ends(exits, lifts):
     return found
 
 
-# The sweep of a strand's candidates with a protein, and where its best chain ends.
-
-
 CELLS_PER_CALL = 1 << 28
 """A call of compiled code sweeps about so many cells: some tenths of a second."""
 
 
 class ChainEnd(NamedTuple):
-    """Where the best chain ends: its score, the index of the end, and the residues.
-
-    `back` is 3 in front of a stop codon, else 0; `value` is H' there, the exon's bonus included.
-    """
+    """Where the best chain ends."""
 
     score: int
-    end: int
-    back: int
-    column: int
-    value: int
+    end: int  # index of the end
+    back: int  # 3 in front of a stop codon, else 0
+    column: int  # residues
+    value: int  # H' there, the exon's bonus included
 
 
 class TrackRows(NamedTuple):
-    """All rows of a track, laid out as `ProteinColumns`: row 3 + k is that of its boundary k.
+    """All rows of a track, laid out as `ProteinColumns`: row 3 + k is that of its boundary k."""
 
-    `inside` are rows of H before the track is entered, `whole` those behind, and `codon_gaps` those
-    of chains that leave out the codon that ends there.
-    """
-
-    inside: NDArray
-    whole: NDArray
-    codon_gaps: NDArray
+    inside: NDArray  # H before the track is entered
+    whole: NDArray  # H behind
+    codon_gaps: NDArray  # H of chains that leave out the codon that ends there
 
 
 @dataclass

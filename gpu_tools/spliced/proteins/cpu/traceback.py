@@ -34,32 +34,29 @@ _NO_BEGINS = np.empty(0, np.int32)
 
 
 class TracedCandidates(NamedTuple):
-    """A chain, its alignment in front of the stop codon, its candidates, and its stop codon.
-
-    `exons` are their numbers in order of the tracks.
-    """
+    """A chain with its alignment in front of the stop codon."""
 
     traced: TracedProtein
-    exons: list[int]
-    stop: bool
+    exons: list[int]  # numbers of its candidates, in order of the tracks
+    stop: bool  # whether a stop codon is its end
 
 
 class _Exit(NamedTuple):
-    """An exit on the path: its end, how far before it the path goes on, residues, and H'."""
+    """Where the path leaves a candidate."""
 
-    end: int
-    back: int
-    column: int
-    value: int
+    end: int  # index of the end
+    back: int  # how far before it the path goes on
+    column: int  # residues
+    value: int  # H'
 
 
 class _Exon(NamedTuple):
-    """A candidate on the path: its number, its track and that one's rows, and where it is left."""
+    """A candidate on the path."""
 
     number: int
     track: int
     rows: TrackRows
-    cell: Cell
+    cell: Cell  # where it is left
 
 
 def trace(sweep: CandidateSweep) -> TracedCandidates:
