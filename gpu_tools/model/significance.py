@@ -353,6 +353,7 @@ def nearest_setting(setting: dict[str, Any]) -> dict[str, Any]:
 
 @cache
 def shipped_models() -> tuple[tuple[dict[str, Any], NullModel], ...]:
+    """Return the settings and models of the shipped laws."""
     folder = resource_path("models", "significance")
     files = (json.loads(path.read_text("ascii")) for path in sorted(folder.glob("*.json")))
     return tuple(
