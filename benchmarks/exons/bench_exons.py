@@ -24,7 +24,7 @@ from benchmarks.exons.evaluation import (
     trained_on,
 )
 from gpu_tools.exons import load_model
-from gpu_tools.exons.parse import parse
+from gpu_tools.exons.predict import parse
 from gpu_tools.formats.exons.annotation import read_coding
 from gpu_tools.formats.scales import read_codon_usage
 from gpu_tools.formats.sequences.fasta import read_fasta

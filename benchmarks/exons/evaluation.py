@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.exons.model import ExonModel, model_from_dict
-from gpu_tools.exons.parse import parse
+from gpu_tools.exons.predict import parse
 from gpu_tools.exons.training import Design, train
 from gpu_tools.model.annotation import AnnotatedSequence
 from gpu_tools.model.exon_set import EXON_TYPES, ExonSet

@@ -1,4 +1,7 @@
-"""The public function of annotation."""
+"""Annotation of a genome: in one process, or in parts that several processes compute.
+
+The genes of the hits of all parts are those of `annotate_genome`, to the byte.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +13,8 @@ from itertools import accumulate, groupby
 from os import PathLike
 from typing import NamedTuple
 
+from gpu_tools.annotate import gene_set
 from gpu_tools.annotate.batches import BatchStore, Found, key_of, read_found, write_found
-from gpu_tools.annotate.directions import in_one_direction
-from gpu_tools.annotate.gene_set import (
-    GenomeAnnotation,
-    TargetNames,
-    cluster_hits,
-    gene_set,
-    hits_of,
-    structures_of,
-    target_results,
-)
 from gpu_tools.annotate.genome import (
     GenomeRecords,
     GenomeSummary,
@@ -29,7 +23,13 @@ from gpu_tools.annotate.genome import (
     summarized,
     tile_windows,
 )
-from gpu_tools.annotate.hits import Explanation, HitSearch, credible_or_best, results_of
+from gpu_tools.annotate.hits import (
+    Explanation,
+    HitSearch,
+    credible_or_best,
+    in_one_direction,
+    results_of,
+)
 from gpu_tools.annotate.options import AnnotationOptions
 from gpu_tools.annotate.targets import TargetSet, Windows, windows_by
 from gpu_tools.errors import InputError
@@ -38,9 +38,172 @@ from gpu_tools.hardware.device import cpu_threads
 from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.significance import Composition, Gumbel, genome_circumstances
 
-# Parts of an annotation, which several processes compute: shares of the targets and of the tiles.
-#
-# The genes of all parts' hits are those of `gpu_tools.annotate_genome`, to the byte.
+
+def annotate_genome(
+    genome: Iterable[Nucleotides] | GenomeRecords,
+    targets: Sequence[TargetSet],
+    options: AnnotationOptions | None = None,
+    *,
+    index: str | PathLike | None = None,
+    work: str | PathLike | None = None,
+    device: str = "auto",
+    threads: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> gene_set.GenomeAnnotation:
+    """Find genes in a genome by the proteins or cDNAs of related genes.
+
+    Each target is aligned, exactly, to windows of the genome. Hits are chains whose E-value, with
+    both strands of the whole genome as the search space, is small enough. Hits that share coding
+    nucleotides on one strand make a gene. Its structure is that of the best hit; structures that
+    explain their own targets clearly better are isoforms.
+
+    Parameters
+    ----------
+    genome : iterable of Sequence or GenomeRecords
+        The records, or loci of records that do not overlap.
+    targets : sequence of TargetSet
+        See `protein_targets` and `cdna_targets`; names of targets differ.
+    options : AnnotationOptions, optional
+        Search, limits of hits, isoforms.
+    index : path-like, optional
+        Folder that keeps the index of the seeded search.
+    work : path-like, optional
+        Folder that keeps the results of each batch of targets: a run with the same genome, targets
+        and options goes on where another one ended.
+    device : str
+        ``auto``, ``cpu``, ``cuda``, ``cuda:0`` or ``cuda:0,1``.
+    threads : int, optional
+        Threads of the CPU, by default all.
+    progress : callable, optional
+        Called with the number of targets that are done since its last call.
+
+    Returns
+    -------
+    GenomeAnnotation
+        The same for any device, number of threads and size of batches.
+
+    Raises
+    ------
+    InputError
+        If there is no record or no target, two targets have one name, or a target is empty.
+    ScoringError
+        If the law of E-values is not known for the scores.
+    """
+    options, threads = options or AnnotationOptions(), cpu_threads(threads)
+    genome = genome if isinstance(genome, GenomeRecords) else GenomeRecords(genome)
+    check_targets(targets)
+    laws = laws_of(genome.summary.composition, targets)
+    store, done = BatchStore(work), progress or (lambda number: None)
+    found: Found = []
+    for first, some in numbered(targets):
+        search = HitSearch(genome, some, laws[first:], options, device, threads)
+        windows = windows_by(genome, some, options, index, threads)
+        for number, alignment in found_in_batches(search, windows, store, done):
+            found.append((first + number, alignment))
+    return annotation_of(genome, targets, options, found, threads)
+
+
+def check_targets(targets: Sequence[TargetSet]) -> None:
+    """Refuse no target, and two of one name."""
+    seen: set[str] = set()
+    for sequence in (sequence for some in targets for sequence in some.sequences):
+        if sequence.name in seen:
+            raise InputError(
+                "two targets of one name", record=sequence.name, expected="names that differ"
+            )
+        seen.add(sequence.name)
+    if not seen:
+        raise InputError("no target", expected="at least one protein or cDNA")
+
+
+def annotation_of(
+    genome: GenomeRecords, targets: Sequence[TargetSet], options: AnnotationOptions, found: Found,
+    threads: int,
+) -> gene_set.GenomeAnnotation:  # fmt: skip
+    """Make genes of the chains of all targets."""
+    laws = laws_of(genome.summary.composition, targets)
+    found = results_of(in_one_direction(found, laws, options.accepts), options.accepts)
+    hits = gene_set.hits_of([pair for pair in found if options.accepts(pair[1])], laws)
+    clusters, chimeras = gene_set.cluster_hits(hits)
+    explanation = Explanation(genome, targets)
+    choose = partial(gene_set.structures_of, isoforms=options.isoforms, gain=explanation.gain)
+    every = [(some.kind, sequence) for some in targets for sequence in some.sequences]
+    names = gene_set.TargetNames(
+        tuple(one.name for _, one in every), tuple(kind for kind, _ in every),
+        tuple(len(one) for _, one in every),
+    )  # fmt: skip
+    genes = gene_set.genes_of(clusters, names, genome.record_lengths, choose, threads)
+    return gene_set.GenomeAnnotation(
+        tuple(gene for gene, _ in genes), tuple(gene_set.target_results(found, hits, genes, names)),
+        genome.record_lengths, len(chimeras),
+    )  # fmt: skip
+
+
+# Search for hits, batch by batch of the targets.
+
+
+def laws_of(composition: Composition, targets: Sequence[TargetSet]) -> list[Gumbel]:
+    """Return the law of an unrelated target's best score in a genome, for each target."""
+    return [
+        law for some in targets
+        for law in some.null.laws(genome_circumstances(composition, some.sequences))
+    ]  # fmt: skip
+
+
+def numbered(targets: Sequence[TargetSet]) -> Iterator[tuple[int, TargetSet]]:
+    """Yield each set of targets, and the number of its first one among all."""
+    first = 0
+    for some in targets:
+        yield first, some
+        first += len(some.sequences)
+
+
+def found_in_batches(
+    search: HitSearch, windows: Windows, store: BatchStore, done: Callable[[int], None]
+) -> Iterator[tuple[int, object]]:
+    """Yield credible or best chains of the targets of a search, batch by batch."""
+    sequences, size = search.targets.sequences, search.options.batch_on(search.device)
+    for first in range(0, len(sequences), size):
+        batch = list(sequences[first : first + size])
+        part = search.of_part(first, first + size)
+        compute = partial(_batch, part, windows, batch)
+        for number, alignment in store.result(_key(part, batch), compute):
+            yield first + number, alignment
+        done(len(batch))
+
+
+def _batch(search: HitSearch, windows: Windows, batch: list[Nucleotides]) -> Found:
+    """Return the hits of a batch, and behind them those of its reverse complements."""
+    accepts, turned = search.options.accepts, search.targets.turned
+    found = credible_or_best(search.alignments(windows(batch)), accepts)
+    if turned is None:
+        return found
+    again = replace(search, targets=turned).alignments(windows([*turned.sequences]))
+    others = credible_or_best(again, accepts)
+    return found + [(number, one.with_target_reversed()) for number, one in others]
+
+
+def _key(search: HitSearch, batch: list[Nucleotides]) -> str:
+    laws = [list(law) for law in search.laws]
+    contents = [(target.name, target.letters()) for target in batch]
+    return key_of(
+        search.genome.summary.digest, search.targets.setting(), search.options.of_hits(), laws,
+        contents,
+    )  # fmt: skip
+
+
+def key_of_hits(
+    genome: GenomeSummary, targets: Sequence[TargetSet], options: AnnotationOptions
+) -> str:
+    """Return a text that differs where the hits of all targets in a genome may differ."""
+    contents = [
+        (some.setting(), [(target.name, target.letters()) for target in some.sequences])
+        for some in targets
+    ]
+    return key_of(genome.digest, options.of_hits(), contents)
+
+
+# Shares of the targets and of the tiles of a genome, each for a process.
 
 
 class Share(NamedTuple):
@@ -187,167 +350,3 @@ def read_hits(
     if missing:
         raise InputError(f"no hits of {min(missing)}", expected="each part once")
     return found
-
-
-# Runs of the search for hits: all targets, batch by batch, whose results may be kept.
-
-
-def laws_of(composition: Composition, targets: Sequence[TargetSet]) -> list[Gumbel]:
-    """Return the law of an unrelated target's best score in a genome, for each target."""
-    return [
-        law for some in targets
-        for law in some.null.laws(genome_circumstances(composition, some.sequences))
-    ]  # fmt: skip
-
-
-def numbered(targets: Sequence[TargetSet]) -> Iterator[tuple[int, TargetSet]]:
-    """Yield each set of targets, and the number of its first one among all."""
-    first = 0
-    for some in targets:
-        yield first, some
-        first += len(some.sequences)
-
-
-def found_in_batches(
-    search: HitSearch, windows: Windows, store: BatchStore, done: Callable[[int], None]
-) -> Iterator[tuple[int, object]]:
-    """Yield credible or best chains of the targets of a search, batch by batch."""
-    sequences, size = search.targets.sequences, search.options.batch_on(search.device)
-    for first in range(0, len(sequences), size):
-        batch = list(sequences[first : first + size])
-        part = search.of_part(first, first + size)
-        compute = partial(_batch, part, windows, batch)
-        for number, alignment in store.result(_key(part, batch), compute):
-            yield first + number, alignment
-        done(len(batch))
-
-
-def _batch(search: HitSearch, windows: Windows, batch: list[Nucleotides]) -> Found:
-    """Return the hits of a batch, and behind them those of its reverse complements."""
-    accepts, turned = search.options.accepts, search.targets.turned
-    found = credible_or_best(search.alignments(windows(batch)), accepts)
-    if turned is None:
-        return found
-    again = replace(search, targets=turned).alignments(windows([*turned.sequences]))
-    others = credible_or_best(again, accepts)
-    return found + [(number, one.with_target_reversed()) for number, one in others]
-
-
-def _key(search: HitSearch, batch: list[Nucleotides]) -> str:
-    laws = [list(law) for law in search.laws]
-    contents = [(target.name, target.letters()) for target in batch]
-    return key_of(
-        search.genome.summary.digest, search.targets.setting(), search.options.of_hits(), laws,
-        contents,
-    )  # fmt: skip
-
-
-def key_of_hits(
-    genome: GenomeSummary, targets: Sequence[TargetSet], options: AnnotationOptions
-) -> str:
-    """Return a text that differs where the hits of all targets in a genome may differ."""
-    contents = [
-        (some.setting(), [(target.name, target.letters()) for target in some.sequences])
-        for some in targets
-    ]
-    return key_of(genome.digest, options.of_hits(), contents)
-
-
-def annotate_genome(
-    genome: Iterable[Nucleotides] | GenomeRecords,
-    targets: Sequence[TargetSet],
-    options: AnnotationOptions | None = None,
-    *,
-    index: str | PathLike | None = None,
-    work: str | PathLike | None = None,
-    device: str = "auto",
-    threads: int | None = None,
-    progress: Callable[[int], None] | None = None,
-) -> GenomeAnnotation:
-    """Find genes in a genome by the proteins or cDNAs of related genes.
-
-    Each target is aligned, exactly, to windows of the genome. Hits are chains whose E-value, with
-    both strands of the whole genome as the search space, is small enough. Hits that share coding
-    nucleotides on one strand make a gene. Its structure is that of the best hit; structures that
-    explain their own targets clearly better are isoforms.
-
-    Parameters
-    ----------
-    genome : iterable of Sequence or GenomeRecords
-        The records, or loci of records that do not overlap.
-    targets : sequence of TargetSet
-        See `protein_targets` and `cdna_targets`; names of targets differ.
-    options : AnnotationOptions, optional
-        Search, limits of hits, isoforms.
-    index : path-like, optional
-        Folder that keeps the index of the seeded search.
-    work : path-like, optional
-        Folder that keeps the results of each batch of targets: a run with the same genome, targets
-        and options goes on where another one ended.
-    device : str
-        ``auto``, ``cpu``, ``cuda``, ``cuda:0`` or ``cuda:0,1``.
-    threads : int, optional
-        Threads of the CPU, by default all.
-    progress : callable, optional
-        Called with the number of targets that are done since its last call.
-
-    Returns
-    -------
-    GenomeAnnotation
-        The same for any device, number of threads and size of batches.
-
-    Raises
-    ------
-    InputError
-        If there is no record or no target, two targets have one name, or a target is empty.
-    ScoringError
-        If the law of E-values is not known for the scores.
-    """
-    options, threads = options or AnnotationOptions(), cpu_threads(threads)
-    genome = genome if isinstance(genome, GenomeRecords) else GenomeRecords(genome)
-    check_targets(targets)
-    laws = laws_of(genome.summary.composition, targets)
-    store, done = BatchStore(work), progress or (lambda number: None)
-    found: Found = []
-    for first, some in numbered(targets):
-        search = HitSearch(genome, some, laws[first:], options, device, threads)
-        windows = windows_by(genome, some, options, index, threads)
-        for number, alignment in found_in_batches(search, windows, store, done):
-            found.append((first + number, alignment))
-    return annotation_of(genome, targets, options, found, threads)
-
-
-def check_targets(targets: Sequence[TargetSet]) -> None:
-    """Refuse no target, and two of one name."""
-    seen: set[str] = set()
-    for sequence in (sequence for some in targets for sequence in some.sequences):
-        if sequence.name in seen:
-            raise InputError(
-                "two targets of one name", record=sequence.name, expected="names that differ"
-            )
-        seen.add(sequence.name)
-    if not seen:
-        raise InputError("no target", expected="at least one protein or cDNA")
-
-
-def annotation_of(
-    genome: GenomeRecords, targets: Sequence[TargetSet], options: AnnotationOptions, found: Found,
-    threads: int,
-) -> GenomeAnnotation:  # fmt: skip
-    """Make genes of the chains of all targets."""
-    laws = laws_of(genome.summary.composition, targets)
-    found = results_of(in_one_direction(found, laws, options.accepts), options.accepts)
-    hits = hits_of([pair for pair in found if options.accepts(pair[1])], laws)
-    clusters, chimeras = cluster_hits(hits)
-    explanation = Explanation(genome, targets)
-    choose = partial(structures_of, isoforms=options.isoforms, gain=explanation.gain)
-    every = [(some.kind, sequence) for some in targets for sequence in some.sequences]
-    names = TargetNames(
-        tuple(one.name for _, one in every), tuple(kind for kind, _ in every),
-        tuple(len(one) for _, one in every),
-    )  # fmt: skip
-    genes = gene_set(clusters, names, genome.record_lengths, choose, threads)
-    return GenomeAnnotation(
-        tuple(gene for gene, _ in genes), tuple(target_results(found, hits, genes, names)),
-        genome.record_lengths, len(chimeras),
-    )  # fmt: skip

@@ -1,4 +1,8 @@
-"""The result of an annotation: genes with transcripts, and what became of each target."""
+"""From hits to genes: clusters of hits, the structures that they support, and the gene set.
+
+Evidence is a hit's score above the score that unrelated targets reach, in scales of Gumbel's law:
+about the natural logarithm of 1 / E.
+"""
 
 from __future__ import annotations
 
@@ -13,82 +17,16 @@ from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.loci import interval_of
 from gpu_tools.model.significance import Gumbel
 
-# Structures of a gene: which one stands for it, and which others are isoforms.
-
-
-MOST_STRUCTURES = 40
-"""Different structures of a gene that may be isoforms: those of the best hits."""
-HOME = 0.9
-"""Evidence of a hit, as a share of its target's best one, that makes an isoform: other hits are of
-paralogues, whose exons may differ."""
-
-
-@dataclass(frozen=True)
-class Structure:
-    """A structure of a gene, and who supports it."""
-
-    hit: Hit  # the hit that it is
-    # numbers of the targets that have the same introns, the hit's own included
-    supporters: tuple[int, ...]
-    intron_support: tuple[int, ...]  # by intron, in transcript order: targets that have it
-
-
-def quality(hit: Hit, having: Counter[Interval], hits: Sequence[Hit]) -> float:
-    """Return how good a hit's structure is as that of a gene.
-
-    It is evidence times coverage times the mean, over introns, of the part of targets that agree:
-    those with the intron, of those whose exons reach across it. That part is halved towards 1.
-    """
-    own = hit.alignment.coverage * hit.evidence
-    agreement = [
-        having[intron] / max(sum(_reaches(other, intron) for other in hits), having[intron])
-        for intron in hit.introns
-    ]
-    return own * (1 + (sum(agreement) / len(agreement) if agreement else 1.0)) / 2
-
-
-def _reaches(hit: Hit, intron: Interval) -> bool:
-    exons = hit.exons
-    return exons[0][0] < intron[0] and exons[-1][1] > intron[1]
-
-
-def structures_of(
-    cluster: HitCluster, isoforms: bool, gain: Callable[[Hit, Hit], float]
-) -> list[Structure]:
-    """Return the structures of a gene."""
-    hits = cluster.hits
-    having = Counter(intron for hit in hits for intron in set(hit.introns))
-    ranked = sorted(hits, key=lambda hit: (-quality(hit, having, hits), hit.order))
-    chosen, seen = [ranked[0]], {ranked[0].introns}
-    candidates = [hit for hit in ranked if hit.share >= HOME] if isoforms else []
-    for hit in candidates:
-        if hit.introns in seen or len(seen) > MOST_STRUCTURES:
-            continue
-        seen.add(hit.introns)
-        if all(gain(hit, other) >= 1 for other in chosen):
-            chosen.append(hit)
-    return [_structure(hit, hits, having) for hit in chosen]
-
-
-def _structure(hit: Hit, hits: Sequence[Hit], having: Counter[Interval]) -> Structure:
-    supporters = sorted({other.target for other in hits if other.introns == hit.introns}
-                        | {hit.target})  # fmt: skip
-    support = [having[intron] for intron in hit.introns]
-    ordered = support if hit.alignment.strand == "+" else support[::-1]
-    return Structure(hit, tuple(supporters), tuple(ordered))
-
-
-# Genes: hits of many targets that share coding nucleotides, and the structures that they support.
-#
-# Evidence is a hit's score above the score that unrelated targets reach, in scales of Gumbel's law:
-# about the natural logarithm of 1 / E.
-
-
 Interval = tuple[int, int]
 SHARED = 0.1
 """Part of the shorter coding sequence that hits of one gene share at least."""
 COMPLETE = 0.9
 """Coverage of a cDNA, which has no start and stop codon, that counts as a complete gene."""
+MOST_STRUCTURES = 40
+"""Different structures of a gene that may be isoforms: those of the best hits."""
+LEAST_ISOFORM = 0.9
+"""Least evidence of an isoform, as a share of that of its target's best hit: hits with less are of
+paralogues, whose exons may differ."""
 
 
 @dataclass(frozen=True)
@@ -127,16 +65,13 @@ class Hit:
 
     @property
     def order(self) -> tuple:
-        """A key by which the hit of the most evidence comes first, whatever the hits' order."""
+        """Sort key: falling evidence, then a definite order."""
         own = self.alignment
         return -self.evidence, own.target, own.base, own.strand, own.chain
 
 
 def hits_of(found: Iterable[tuple[int, Alignment]], laws: Sequence[Gumbel]) -> list[Hit]:
-    """Return the hits that credible chains are, given with their targets' numbers.
-
-    `laws` are those of unrelated targets, by number.
-    """
+    """Return the hits of credible chains with their targets' numbers; `laws` are by number."""
     pairs = [
         (number, own, (own.score - laws[number].location) / laws[number].scale)
         for number, own in found
@@ -207,7 +142,7 @@ def _overlapping(hits: Iterable[Hit]) -> Iterator[list[Hit]]:
 
 
 def _clusters_of(hits: list[Hit]) -> tuple[list[HitCluster], list[Hit]]:
-    """Group hits of overlapping spans, given by falling evidence."""
+    """Group hits of overlapping spans, sorted by falling evidence."""
     genes: list[list[Hit]] = []
     chimeras = []
     for hit in hits:
@@ -244,6 +179,61 @@ def best_disjoint(parts: Iterable[tuple[int, int, float]]) -> float:
         best.append(max(best[-1], best[before] + weight))
         ends.append(end)
     return best[-1]
+
+
+@dataclass(frozen=True)
+class Structure:
+    """A structure of a gene, and the targets that support it."""
+
+    hit: Hit  # the hit that it is
+    # numbers of the targets that have the same introns, the hit's own included
+    supporters: tuple[int, ...]
+    intron_support: tuple[int, ...]  # by intron, in transcript order: targets that have it
+
+
+def quality(hit: Hit, having: Counter[Interval], hits: Sequence[Hit]) -> float:
+    """Return how good a hit's structure is as that of a gene: evidence * coverage * (1 + a) / 2.
+
+    a is the mean, over introns, of the share of targets with the intron among those whose exons
+    reach across it; 1 without introns.
+    """
+    own = hit.alignment.coverage * hit.evidence
+    agreement = [
+        having[intron] / max(sum(_reaches(other, intron) for other in hits), having[intron])
+        for intron in hit.introns
+    ]
+    return own * (1 + (sum(agreement) / len(agreement) if agreement else 1.0)) / 2
+
+
+def _reaches(hit: Hit, intron: Interval) -> bool:
+    exons = hit.exons
+    return exons[0][0] < intron[0] and exons[-1][1] > intron[1]
+
+
+def structures_of(
+    cluster: HitCluster, isoforms: bool, gain: Callable[[Hit, Hit], float]
+) -> list[Structure]:
+    """Return the structures of a gene."""
+    hits = cluster.hits
+    having = Counter(intron for hit in hits for intron in set(hit.introns))
+    ranked = sorted(hits, key=lambda hit: (-quality(hit, having, hits), hit.order))
+    chosen, seen = [ranked[0]], {ranked[0].introns}
+    candidates = [hit for hit in ranked if hit.share >= LEAST_ISOFORM] if isoforms else []
+    for hit in candidates:
+        if hit.introns in seen or len(seen) > MOST_STRUCTURES:
+            continue
+        seen.add(hit.introns)
+        if all(gain(hit, other) >= 1 for other in chosen):
+            chosen.append(hit)
+    return [_structure(hit, hits, having) for hit in chosen]
+
+
+def _structure(hit: Hit, hits: Sequence[Hit], having: Counter[Interval]) -> Structure:
+    supporters = sorted({other.target for other in hits if other.introns == hit.introns}
+                        | {hit.target})  # fmt: skip
+    support = [having[intron] for intron in hit.introns]
+    ordered = support if hit.alignment.strand == "+" else support[::-1]
+    return Structure(hit, tuple(supporters), tuple(ordered))
 
 
 @dataclass(frozen=True)
@@ -355,19 +345,18 @@ class TargetNames:
     lengths: tuple[int, ...]
 
 
-def gene_set(
+def genes_of(
     clusters: Sequence[HitCluster],
     targets: TargetNames,
     record_lengths: dict[str, int],
     choose: Callable[[HitCluster], list[Structure]],
     threads: int,
 ) -> list[tuple[AnnotatedGene, HitCluster]]:
-    """Return the genes of clusters in their order, named, with structures by `choose`."""
+    """Return the genes of clusters, named in the order of the genome, and their clusters."""
     order = {record: k for k, record in enumerate(record_lengths)}
     structures = map_on_threads(threads, choose, clusters)
-    found = sorted(
-        zip(clusters, structures, strict=True), key=lambda pair: _place(pair[1], order)
-    )  # fmt: skip
+    pairs = zip(clusters, structures, strict=True)
+    found = sorted(pairs, key=lambda pair: _position(pair[1], order))
     counts: Counter[str] = Counter()
     genes = []
     for cluster, several in found:
@@ -382,7 +371,7 @@ def _extent(structures: Sequence[Structure]) -> tuple[int, int]:
     return min(start for start, _ in spans), max(end for _, end in spans)
 
 
-def _place(structures: Sequence[Structure], order: dict[str, int]) -> tuple:
+def _position(structures: Sequence[Structure], order: dict[str, int]) -> tuple:
     hit = structures[0].hit
     return order[hit.alignment.base], *_extent(structures), hit.alignment.strand, hit.order
 

@@ -1,4 +1,8 @@
-"""Hits: the credible chains of each target in its windows, best ones first."""
+"""Hits: the credible chains of each target in its windows, best ones first.
+
+`HitSearch` aligns the windows of a batch of targets; `in_one_direction` and `results_of` choose
+among the chains of all; `Explanation` compares the structures of hits.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,6 @@ from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.options import Alignment, AnnotationOptions
 from gpu_tools.annotate.targets import TargetSet, widened
 from gpu_tools.hardware.compiled import njit
-from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.threads import map_on_threads, prefetch
 from gpu_tools.model.loci import interval_of
 from gpu_tools.model.locus import SearchWindow, SeedChain, SeedHit
@@ -27,161 +30,16 @@ from gpu_tools.model.significance import Gumbel
 from gpu_tools.sites.api import SiteCase
 from gpu_tools.splicing.chance import evalues_in_place, lengthened
 
-# Cores of windows: whether a weak chain of words lies in a gene, asked of few residues.
-#
-# A window that chance has made is as long as the target asks for, and most of the time of a search
-# goes to those of long targets. Around a gene's words the neighbouring residues align as well,
-# around those of chance they cost more than the words bring.
-
-
-WEAK = 0.5
-"""Score of a chain of words, as a share of the least score of a hit, below which its core is tried.
-"""
-SPARED = 3
-"""A window has so many times the cells of its core, at least, or the core is not tried."""
-LEAST = 0
-"""Least score of a core: hits at 30 to 50 % identity have 32 and more, 9 in 10 others less."""
-NO_CHAIN = 1 << 28
-"""A least score that no chain has, so that none is traced."""
-_NEIGHBOURS = 100
-_NUCLEOTIDES = 3 * _NEIGHBOURS + 1200
-
-
-class WindowCore(NamedTuple):
-    """A part of a window, and the residues of the target from `first` to before `last` for it."""
-
-    window: SearchWindow
-    first: int
-    last: int
-
-    def case(self, case: SiteCase) -> SiteCase:
-        """Return the question for the residues alone, given that for all of them."""
-        codes = case.target.codes[self.first : self.last]
-        return replace(case, target=replace(case.target, codes=codes))
-
-
-def cores_of(window: SearchWindow, residues: int, least: int) -> dict[SeedChain, WindowCore]:
-    """Return the cores of a window of weak chains, without chains that are tried as they are."""
-    if any(chain.score >= WEAK * least for chain in window.chains):
-        return {}
-    cores = {chain: _core(window, chain.seed, residues) for chain in window.chains}
-    return {chain: core for chain, core in cores.items() if core}
-
-
-def _core(window: SearchWindow, seed: SeedHit, residues: int) -> WindowCore | None:
-    """Return the core around a seed, None if little is spared or the seed is not all there."""
-    if seed.start < window.start or seed.end > window.end:
-        return None
-    low, high = seed.start - _NUCLEOTIDES, seed.end + _NUCLEOTIDES
-    part = window.part(max(low, window.start), min(high, window.end))
-    first, last = max(seed.first - _NEIGHBOURS, 0), min(seed.last + _NEIGHBOURS, residues)
-    core = WindowCore(part, first, last)
-    return core if len(window) * residues >= SPARED * len(part) * (last - first) else None
-
-
-# How well structures explain targets, by the scores of global alignments.
-
-
-_IMPOSSIBLE = -(1 << 30)
-
-
-class Explanation:
-    """Compares structures by how well they explain targets; each alignment is scored once.
-
-    Parameters
-    ----------
-    genome : GenomeRecords
-    targets : sequence of TargetSet
-        All targets, whose numbers hits have.
-    """
-
-    def __init__(self, genome: GenomeRecords, targets: Sequence[TargetSet]):
-        self._genome = genome
-        self._targets = [(some, sequence) for some in targets for sequence in some.sequences]
-        self._scores: dict[tuple, int] = {}
-
-    def gain(self, hit: Hit, other: Hit) -> float:
-        """Return how much better a hit's structure explains its target than another's does.
-
-        It is the difference of the scores of the target, as far as it is aligned, against what
-        either chain makes, in units of what is clearly better. A protein is compared with a
-        protein, a cDNA with a spliced sequence. Targets of two kinds are not compared.
-        """
-        own, _ = self._targets[hit.target]
-        if self._targets[other.target][0].kind != own.kind:
-            return 0.0
-        one, two = (self._product(own, each) for each in (hit, other))
-        if one.letters() == two.letters():
-            return 0.0
-        return (self._against(hit, one) - self._against(hit, two)) / own.clearly
-
-    def _product(self, own: TargetSet, hit: Hit) -> Nucleotides:
-        record, first = self._genome.sequence_at(hit.alignment.base, hit.exons[0][0])
-        return own.product(hit.alignment, record, first)
-
-    def _against(self, hit: Hit, product: Nucleotides) -> int:
-        """Return the score of a hit's target against a product."""
-        low, high = hit.alignment.target_start, hit.alignment.target_end
-        key = hit.target, low, high, product.letters()
-        if key not in self._scores:
-            own, target = self._targets[hit.target]
-            codes = target.codes
-            if getattr(hit.alignment, "target_reversed", False):
-                codes = reverse_complement(codes)
-            self._scores[key] = global_score(product.codes, codes[low:high], own.pairwise)
-        return self._scores[key]
-
-
-def global_score(
-    one: NDArray[np.uint8], two: NDArray[np.uint8], scoring: AffineScoring
-) -> int:  # fmt: skip
-    """Return the score of the best alignment of two whole sequences; the second is not empty."""
-    table = scoring.table().astype(np.int32)
-    return int(_global_score(one, two, table, scoring.gap_open, scoring.gap_extend))
-
-
-@njit(cache=True, nogil=True)
-def _global_score(one, two, table, gap_open, gap_extend):
-    """Compute row by row; cells are lifted by `gap_extend` a column.
-
-    So a gap in a row costs the same wherever it ends, and what it brings is a running maximum. The
-    first column is kept apart from the others.
-    """
-    lanes, opening = simd.VECTOR_BYTES // 4, gap_open - gap_extend
-    width = -(-len(two) // lanes) * lanes
-    profile = np.zeros((len(table), width), np.int32)
-    profile[:, : len(two)] = table[:, two] + gap_extend
-    row, gaps = np.full(width, -opening, np.int32), np.full(width, _IMPOSSIBLE, np.int32)
-    open, extend = simd.splat(np.int32(gap_open)), simd.splat(np.int32(gap_extend))
-    begins, corner = simd.splat(np.int32(opening)), np.int32(0)
-    for i in range(len(one)):
-        best, before, scores = np.int32(-gap_open - i * gap_extend), corner, one[i] * width
-        corner = best
-        for k in range(0, width, lanes):
-            above = simd.load(row, k)
-            gap = simd.maximum(
-                simd.subtract(simd.load(gaps, k), extend), simd.subtract(above, open)
-            )
-            simd.store(gaps, k, gap)
-            pair = simd.add(simd.shift_in(above, before), simd.load(profile, scores + k))
-            cell = simd.maximum(pair, gap)
-            running = simd.maximum(simd.prefix_maximum(cell), simd.splat(best))
-            left = simd.subtract(simd.shift_in(running, best), begins)
-            simd.store(row, k, simd.maximum(cell, left))
-            before, best = simd.last_lane(above), simd.last_lane(running)
-    return row[len(two) - 1] - len(two) * gap_extend
-
-
 LEAST_REST = 60
-"""Nucleotides beside a chain that are tried again, at least."""
+"""Fewest nucleotides beside a chain that are tried again."""
 LEAST_SHARE = 0.1
-"""Score of what the search found, as a share of the least score of a hit, that is tried."""
+"""A chain of words is tried from this share of the least score of a hit on."""
 NARROW = 2
-"""A window that is so many times as long as its near part is tried there first."""
+"""Ratio of a window's length to its near part's above which the near part is tried first."""
 LEAST_NEAR = -0.1
-"""Points a residue of a near part without a hit from which on all of the window is tried."""
+"""Points a residue from which on a near part without a hit is followed by all of its window."""
 _CHUNK, _LARGE_CHUNK = 4 << 20, 16 << 20
-"""Nucleotides of windows that are prepared at a time; a GPU that gets all waits between groups."""
+"""Nucleotides of windows that are prepared at a time; between groups a GPU waits."""
 
 
 @dataclass(frozen=True)
@@ -226,9 +84,9 @@ class HitSearch:
             waiting = remaining
 
     def _rests(self, window: SearchWindow, taken: tuple[int, int], cut: bool):
-        """Return what is to be tried again: beside a chain, or beside the middle of an intron.
+        """Return the parts of a window beside a chain, or beside the middle of an intron.
 
-        Beside a chain that is only where the search found something.
+        Beside a chain only parts count in which the search found something.
         """
         first = self.genome.loci[window.record].start
         left, right = (sum(taken) // 2,) * 2 if cut else taken
@@ -241,7 +99,7 @@ class HitSearch:
         return not window.chains or (bool(rest.chains) and self._is_tried(rest))
 
     def _is_tried(self, window: SearchWindow) -> bool:
-        """Return whether what the search found in a window may be a part of a hit."""
+        """Return whether the best chain of words in a window may be a part of a hit."""
         if not window.chains:
             return True
         best = max(chain.score for chain in window.chains)
@@ -249,11 +107,11 @@ class HitSearch:
 
     @property
     def _knows_words(self) -> bool:
-        """Whether windows are those of proteins that words have found."""
+        """Whether windows have chains of words with cores: proteins found by words."""
         return self.options.search == "seeded" and self.targets.finds_loose_ends
 
     def _promising(self, windows: Iterable[SearchWindow]) -> Iterable[SearchWindow]:
-        """Return windows without chains of words whose core shows that chance has made them."""
+        """Return windows without the chains of words that chance has made, by their cores."""
         if not self._knows_words:
             return windows
         length = [len(target) for target in self.targets.sequences]
@@ -316,7 +174,7 @@ class HitSearch:
         return alignment.score is None or alignment.score < LEAST_NEAR * residues
 
     def _beside(self, window: SearchWindow, alignment: Alignment) -> list[SearchWindow]:
-        """Return a window with what the search found beside its near part, if that has no hit."""
+        """Return a window with its chains beside its near part, if that has no hit."""
         if not self._is_hopeless(window, alignment):
             return []
         best, near = window.best, self._near(window)
@@ -358,7 +216,7 @@ class HitSearch:
         return found
 
     def _case_of(self, window: SearchWindow, alignment: Alignment):
-        """Return the question how well a target fits at the place of its chain."""
+        """Return the case of a target at the place of its chain."""
         place = window.part(*self._interval(window, alignment))
         base = self.genome.cut(place)
         if not self.laws[window.target].known:
@@ -367,18 +225,18 @@ class HitSearch:
         return self.targets.case(base, self.targets.sequences[window.target], tables)
 
     def _places(self, window: SearchWindow, case) -> float:
-        """Return how many places like that of a case there are, if no law has counted them."""
+        """Return the number of places like a case's in the genome; 1 if its law counts them."""
         if self.laws[window.target].known:
             return 1.0
         space = self.space or 2 * self.genome.summary.composition.length
         return max(space / len(case.base), 1.0)
 
     def _align_all(self, cases: list) -> list[Alignment]:
-        """Align cases, whatever their scores; they need no chains."""
+        """Return the best scores of cases, without chains."""
         return self.targets.align(cases, [NO_CHAIN] * len(cases), self.device, self.threads)
 
     def _supported(self, windows: list[SearchWindow], found: list[Alignment]) -> list[Alignment]:
-        """Return alignments; hits have no ends that are there only since all is aligned."""
+        """Return alignments; hits without ends that no similarity supports."""
         cut = [
             k for k, one in enumerate(found)
             if self.options.accepts(one) and self.targets.has_unsupported_end(one)
@@ -437,7 +295,7 @@ def _without(window: SearchWindow, number: int, refused: set) -> list[SearchWind
 
 
 def _rest(window: SearchWindow) -> SearchWindow:
-    """Return a part of a window with the chains of which it has enough."""
+    """Return a part of a window with the chains that lie in it for `LEAST_REST` nucleotides."""
     chains = tuple(
         chain for chain in window.chains
         if min(chain.end, window.end) - max(chain.start, window.start) >= LEAST_REST
@@ -469,6 +327,90 @@ def _long_intron(alignment: Alignment, longest: int) -> tuple[int, int] | None:
     introns = [(a[1], b[0]) for a, b in pairwise(sorted(alignment.chain))]
     worst = max(introns, key=lambda intron: intron[1] - intron[0], default=(0, 0))
     return worst if worst[1] - worst[0] > longest else None
+
+
+# Cores of windows: few residues show whether a weak chain of words lies in a gene.
+#
+# Windows of long targets are long, whether a gene or chance has made them, and take most of the
+# time of a search. Around a gene's words the neighbouring residues align as well; around words of
+# chance they cost more than the words bring.
+
+
+WEAK = 0.5
+"""A chain of words is weak, and its core tried, below this share of the least score of a hit."""
+SPARED = 3
+"""Least ratio of a window's cells to its core's for which the core is tried."""
+LEAST = 0
+"""Least score of a core: hits at 30 to 50 % identity have 32 and more, 9 in 10 others less."""
+NO_CHAIN = 1 << 28
+"""A least score that no chain has, so that none is traced."""
+_NEIGHBOURS = 100
+_NUCLEOTIDES = 3 * _NEIGHBOURS + 1200
+
+
+class WindowCore(NamedTuple):
+    """A part of a window, and the residues of the target from `first` to before `last` for it."""
+
+    window: SearchWindow
+    first: int
+    last: int
+
+    def case(self, case: SiteCase) -> SiteCase:
+        """Return the case of the core's residues alone."""
+        codes = case.target.codes[self.first : self.last]
+        return replace(case, target=replace(case.target, codes=codes))
+
+
+def cores_of(window: SearchWindow, residues: int, least: int) -> dict[SeedChain, WindowCore]:
+    """Return the cores of the chains of a window, of weak chains alone."""
+    if any(chain.score >= WEAK * least for chain in window.chains):
+        return {}
+    cores = {chain: _core(window, chain.seed, residues) for chain in window.chains}
+    return {chain: core for chain, core in cores.items() if core}
+
+
+def _core(window: SearchWindow, seed: SeedHit, residues: int) -> WindowCore | None:
+    """Return the core around a seed, None if it spares little or cuts the seed."""
+    if seed.start < window.start or seed.end > window.end:
+        return None
+    low, high = seed.start - _NUCLEOTIDES, seed.end + _NUCLEOTIDES
+    part = window.part(max(low, window.start), min(high, window.end))
+    first, last = max(seed.first - _NEIGHBOURS, 0), min(seed.last + _NEIGHBOURS, residues)
+    core = WindowCore(part, first, last)
+    return core if len(window) * residues >= SPARED * len(part) * (last - first) else None
+
+
+# Choice among the chains of all windows.
+
+
+def in_one_direction(
+    found: Iterable[tuple[int, Alignment]],
+    laws: Sequence[Gumbel],
+    accepts: Callable[[Alignment], bool],
+) -> list[tuple[int, Alignment]]:
+    """Return the chains of each cDNA in its better direction, all of proteins.
+
+    A cDNA is reversed if a hit of its reverse complement scores clearly more than all chains of the
+    cDNA itself.
+    """
+    found = list(found)
+    best: dict[tuple[int, bool], float] = {}
+    for target, alignment in found:
+        turned = _is_reversed(alignment)
+        if not turned or accepts(alignment):
+            best[target, turned] = max(best.get((target, turned), -math.inf), alignment.score)
+    turned = {
+        target for target, is_turned in best
+        if is_turned
+        and laws[target].is_clearly_above(
+            best[target, True], best.get((target, False), -math.inf)
+        )
+    }  # fmt: skip
+    return [pair for pair in found if _is_reversed(pair[1]) == (pair[0] in turned)]
+
+
+def _is_reversed(alignment: Alignment) -> bool:
+    return getattr(alignment, "target_reversed", False)
 
 
 def credible_or_best(
@@ -518,3 +460,78 @@ def apart(alignments: Iterable[Alignment]) -> list[Alignment]:
             others.append((start, end))
             chosen.append(alignment)
     return chosen
+
+
+# Explanation of targets by structures.
+
+_IMPOSSIBLE = -(1 << 30)
+
+
+class Explanation:
+    """Compares structures by how well they explain targets; each alignment is scored once.
+
+    Parameters
+    ----------
+    genome : GenomeRecords
+    targets : sequence of TargetSet
+        All targets, whose numbers hits have.
+    """
+
+    def __init__(self, genome: GenomeRecords, targets: Sequence[TargetSet]):
+        self._genome = genome
+        self._targets = [(some, sequence) for some in targets for sequence in some.sequences]
+        self._scores: dict[tuple, int] = {}
+
+    def gain(self, hit: Hit, other: Hit) -> float:
+        """Return how much better a hit's structure explains its target than another's does.
+
+        It is the difference of the scores of the target, as far as it is aligned, against what
+        either chain makes, in units of what is clearly better. A protein is compared with a
+        protein, a cDNA with a spliced sequence. Targets of two kinds are not compared.
+        """
+        own, _ = self._targets[hit.target]
+        if self._targets[other.target][0].kind != own.kind:
+            return 0.0
+        one, two = (self._product(own, each) for each in (hit, other))
+        if one.letters() == two.letters():
+            return 0.0
+        return (self._against(hit, one) - self._against(hit, two)) / own.clearly
+
+    def _product(self, own: TargetSet, hit: Hit) -> Nucleotides:
+        record, first = self._genome.sequence_at(hit.alignment.base, hit.exons[0][0])
+        return own.product(hit.alignment, record, first)
+
+    def _against(self, hit: Hit, product: Nucleotides) -> int:
+        """Return the score of a hit's target against a product."""
+        low, high = hit.alignment.target_start, hit.alignment.target_end
+        key = hit.target, low, high, product.letters()
+        if key not in self._scores:
+            own, target = self._targets[hit.target]
+            codes = target.codes
+            if getattr(hit.alignment, "target_reversed", False):
+                codes = reverse_complement(codes)
+            self._scores[key] = global_score(product.codes, codes[low:high], own.pairwise)
+        return self._scores[key]
+
+
+def global_score(one: NDArray[np.uint8], two: NDArray[np.uint8], scoring: AffineScoring) -> int:
+    """Return the score of the best alignment of two whole sequences; the second is not empty."""
+    table = scoring.table().astype(np.int32)
+    return int(_global_score(one, two, table, scoring.gap_open, scoring.gap_extend))
+
+
+@njit(cache=True, nogil=True)
+def _global_score(one, two, table, gap_open, gap_extend):
+    # H(i, j) = max(H(i-1, j-1) + table(one(i), two(j)), E(i, j), F(i, j))
+    # E(i, j) = max(H(i, j-1) - gap_open, E(i, j-1) - gap_extend); F(i, j) likewise, from above
+    profile, gaps = table[:, two], np.full(len(two) + 1, _IMPOSSIBLE, np.int32)
+    row = -gap_open - gap_extend * (np.arange(len(two) + 1, dtype=np.int32) - 1)
+    row[0] = 0
+    for i in range(len(one)):
+        scores, diagonal, gap = profile[one[i]], row[0], _IMPOSSIBLE
+        row[0] = -gap_open - gap_extend * i
+        for j in range(1, len(row)):
+            gaps[j] = max(row[j] - gap_open, gaps[j] - gap_extend)
+            gap = max(row[j - 1] - gap_open, gap - gap_extend)
+            diagonal, row[j] = row[j], max(diagonal + scores[j - 1], gaps[j], gap)
+    return row[-1]

@@ -1,4 +1,4 @@
-"""A gene set as tables, sequences and a summary."""
+"""A gene set as GFF3, GTF, tables, sequences and a summary."""
 
 from __future__ import annotations
 
@@ -17,11 +17,7 @@ from gpu_tools.annotate.gene_set import (
 from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.options import Alignment
 from gpu_tools.annotate.targets import spliced
-from gpu_tools.formats.alignments.gene_model import (
-    alignment_attributes,
-    part_lines,
-    target_attribute,
-)
+from gpu_tools.formats.alignments import gene_model
 from gpu_tools.formats.alignments.proteins import place_of, translated
 from gpu_tools.formats.exons.gff import escape_attribute, escape_seqid, feature_line, gff3_head
 from gpu_tools.formats.files import open_output
@@ -33,17 +29,14 @@ from gpu_tools.model.sequences import ProteinSequence, decode, reverse_complemen
 from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.translation import translate
 
-# A gene set as GFF3.
 
-
-def write_gene_set(path, annotation: GenomeAnnotation) -> None:
+def write_gff3(path, annotation: GenomeAnnotation) -> None:
     """Write ``gene``, ``mRNA`` and its parts of each gene.
 
     An ``mRNA`` has ``Target``, and as attributes identity, coverage and E-value of its alignment,
     ``target_reversed`` if that is of a cDNA's reverse complement, ``support``, the targets that
     have the same introns, and ``intron_support``, the targets that have each intron, in transcript
-    order. Parts are those of
-    `gpu_tools.formats.alignments.gene_model.write_gene_models`. IDs are those of the gene set, so
+    order. Parts are those of `gene_model.write_gene_models`; IDs are those of the gene set, so that
     they differ within a genome.
     """
     with open_output(path) as stream:
@@ -53,13 +46,13 @@ def write_gene_set(path, annotation: GenomeAnnotation) -> None:
 
 
 def _gene_lines(gene: AnnotatedGene) -> Iterator[str]:
-    name, best = _escaped(gene.name), gene.transcripts[0].alignment
+    name, best = escape_seqid(gene.name), gene.transcripts[0].alignment
     attributes = f"ID=gene:{name};Name={escape_attribute(best.target)};targets={len(gene.targets)}"
     seqid, interval = escape_seqid(gene.record), (gene.start, gene.end)
     yield feature_line(seqid, "gene", interval, attributes, gene.strand, best.score)
     for transcript in gene.transcripts:
         yield _transcript_line(transcript, seqid, f"gene:{name}")
-        parts = part_lines(transcript.alignment, _escaped(transcript.name))
+        parts = gene_model.part_lines(transcript.alignment, escape_seqid(transcript.name))
         yield from (f"{line}\n" for line in parts)
 
 
@@ -68,18 +61,26 @@ def _transcript_line(transcript: AnnotatedTranscript, seqid: str, gene: str) -> 
     target = escape_attribute(own.target)
     support = ",".join(map(str, transcript.intron_support))
     attributes = [
-        f"ID=mRNA:{_escaped(transcript.name)}", f"Parent={gene}", f"Name={target}",
-        target_attribute(own, own.target_start, own.target_end),
-        *alignment_attributes(own), f"support={len(transcript.targets)}",
+        f"ID=mRNA:{escape_seqid(transcript.name)}", f"Parent={gene}", f"Name={target}",
+        gene_model.target_attribute(own, own.target_start, own.target_end),
+        *gene_model.alignment_attributes(own), f"support={len(transcript.targets)}",
         *([f"intron_support={support}"] if support else []),
     ]  # fmt: skip
     text = ";".join(attributes)
     return feature_line(seqid, "mRNA", interval_of(own), text, own.strand, own.score)
 
 
-def _escaped(name: str) -> str:
-    """Return a name of the gene set, which begins with a record's, as IDs write it."""
-    return escape_seqid(name)
+def write_gtf(path, annotation: GenomeAnnotation) -> None:
+    """Write a ``transcript`` and its parts for each mRNA; those of one gene share ``gene_id``.
+
+    IDs are those of the gene set in GFF3, lines those of `gene_model.write_gtf`.
+    """
+    with open_output(path) as stream:
+        for gene in annotation.genes:
+            for transcript in gene.transcripts:
+                names = escape_seqid(gene.name), escape_seqid(transcript.name)
+                ids = 'gene_id "gene:{}"; transcript_id "mRNA:{}"; '.format(*names)
+                stream.writelines(gene_model.transcript_lines(transcript.alignment, ids))
 
 
 GENE_COLUMNS = (

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,11 +39,9 @@ from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.proteins.scored import aligned_codes, column_scores, sure_stretch
 
 if TYPE_CHECKING:
-    from gpu_tools.model.sequences import Sequence as Nucleotides
     from gpu_tools.search.api import GenomeIndex
 
-# The ends of an alignment: what exons outside of the window that it was made in could win.
-
+# Ends of an alignment: the points that exons outside of its window could win.
 
 _CODON = 3
 
@@ -76,10 +74,8 @@ def loose_ends(
     )  # fmt: skip
 
 
-def _loose(
-    scores: NDArray, expected: NDArray, left_out: int, mean: float, codon: int
-) -> LooseEnd:  # fmt: skip
-    """Return the end of columns that lacks most; outside of them so many residues are left out."""
+def _loose(scores: NDArray, expected: NDArray, left_out: int, mean: float, codon: int) -> LooseEnd:
+    """Return the end of columns that lacks most points; `left_out` residues lie outside of them."""
     _, columns = sure_stretch(scores)
     lacks = np.append(0, np.cumsum(expected - scores))[: columns + 1]
     most = int(lacks.argmax())
@@ -99,11 +95,8 @@ def widened(
     return window.part(start, end)
 
 
-# Hits of few amino acids: whether the target's order counts, or its composition alone.
-#
-# The law of a genome holds for loci of usual composition. A stretch of few amino acids scores high
-# with any target that is made of the same ones, in whatever order.
-
+# Hits of few amino acids: the law of a genome holds for loci of usual composition, but a stretch of
+# few amino acids scores high with any target that is made of the same ones, in whatever order.
 
 BIASED = -0.4
 """Mean score of random pairs of an alignment's residues from which on its composition is biased.
@@ -122,11 +115,10 @@ def is_biased(alignment: ProteinAlignment, scoring: ProteinScoring) -> bool:
 
 # Windows of a batch of targets, by either search.
 
-
 _log = logging.getLogger(__name__)
 BY_CHANCE = 10
-"""Windows of chance that a protein may have: their cores tell them from genes, and cost little."""
-Windows = Callable[[list["Nucleotides"]], Iterable[SearchWindow]]
+"""Windows a protein that chance makes, by which words are chosen: cores refuse them cheaply."""
+Windows = Callable[[list[Nucleotides]], Iterable[SearchWindow]]
 
 
 def windows_by(
@@ -136,7 +128,7 @@ def windows_by(
     index: str | Path | None,
     threads: int,
 ) -> Windows:
-    """Return the function that finds the windows of some targets, see `SearchWindow`."""
+    """Return a function from targets to their windows."""
     if options.search == "exhaustive":
         tiles = genome_tiles(genome.lengths, options.longest_gene)
         return lambda some: tile_windows(tiles, len(some))
@@ -200,57 +192,6 @@ def _place(window: SearchWindow) -> tuple[int, int, str]:
 PROTEIN, CDNA = "protein", "cDNA"
 
 
-class TargetSet(Protocol):
-    """Targets that are aligned in the same way."""
-
-    kind: str
-    sequences: Sequence[Nucleotides]
-    null: NullModel
-    clearly: int
-    genetic_code: int
-    finds_loose_ends: bool
-    shuffles_codons: bool
-
-    def setting(self) -> dict:
-        """Return all that alignments depend on besides base, target and device."""
-
-    def tables(self, base: Nucleotides, strand: str) -> dict[str, SiteTable]:
-        """Return the sites of one strand of a base."""
-
-    def case(self, base: Nucleotides, target: Nucleotides, tables) -> SiteCase:
-        """Return the question which chain on a base aligns best to a target."""
-
-    def align(
-        self, cases: list[SiteCase], least: list[int], device: str, threads: int | None
-    ) -> list[Alignment]:
-        """Answer questions; a result whose score is below a case's least has no chain."""
-
-    def loose_ends(self, alignment: Alignment) -> tuple[LooseEnd, LooseEnd]:
-        """Return what the ends of an alignment could win elsewhere, if `finds_loose_ends`."""
-
-    def has_unsupported_end(self, alignment: Alignment) -> bool:
-        """Return whether an end of an alignment is there only since all residues are aligned."""
-
-    def supported(
-        self, cases: list[SiteCase], found: list[Alignment], device: str, threads: int | None
-    ) -> list[Alignment | None]:
-        """Return alignments without their unsupported ends, on their cases' bases."""
-
-    @property
-    def turned(self) -> TargetSet | None:
-        """The targets' reverse complements if these are to be tried."""
-
-    def is_biased(self, alignment: Alignment) -> bool:
-        """Return whether an alignment may be credible by its composition alone."""
-
-    def product(self, alignment: Alignment, record: Nucleotides, first: int) -> Nucleotides:
-        """Return what a chain on a sequence makes; `first` is where that begins in its record."""
-
-    @property
-    def pairwise(self) -> AffineScoring:
-        """The scores of a target's symbols against those of a product."""
-
-
 @dataclass(frozen=True)
 class ProteinTargets:
     """Proteins and how they are aligned; see `protein_targets`."""
@@ -285,11 +226,11 @@ class ProteinTargets:
         return protein_tables_of(base, self.sites, self.scoring, strand, 1)
 
     def case(self, base: Nucleotides, target: ProteinSequence, tables) -> ProteinCase:
-        """Return the question which chain on a base aligns best to a protein."""
+        """Return the case of a base and a protein."""
         return ProteinCase(base, target, tables)
 
     def align(self, cases: list[ProteinCase], least: list[int], device: str, threads: int | None):
-        """Align proteins."""
+        """Align proteins; a result whose score is below its case's least has no chain."""
         return protein_align(cases, self.scoring, device=device, threads=threads, min_scores=least)
 
     def loose_ends(self, alignment: Alignment) -> tuple[LooseEnd, LooseEnd]:
@@ -299,7 +240,7 @@ class ProteinTargets:
         return loose_ends(alignment, self.scoring, codons)
 
     def has_unsupported_end(self, alignment: Alignment) -> bool:
-        """Return whether residues at an end have nothing that they are alike."""
+        """Return whether no similarity supports the residues at an end."""
         return not self.keeps_ends and any(unsupported_ends(alignment, self.scoring))
 
     def supported(
@@ -368,11 +309,11 @@ class CdnaTargets:
         return tables_of(base, self.sites, strand, self.scoring.ends, self.reading, 1)
 
     def case(self, base: Nucleotides, target: Nucleotides, tables) -> SiteCase:
-        """Return the question which chain on a base aligns best to a cDNA."""
+        """Return the case of a base and a cDNA."""
         return SiteCase(base, target, tables)
 
     def align(self, cases: list[SiteCase], least: list[int], device: str, threads: int | None):
-        """Align cDNAs."""
+        """Align cDNAs; a result whose score is below its case's least has no chain."""
         return site_align(cases, self.scoring, device=device, threads=threads, min_scores=least)
 
     def has_unsupported_end(self, alignment: Alignment) -> bool:
@@ -385,7 +326,7 @@ class CdnaTargets:
 
     @property
     def turned(self) -> CdnaTargets | None:
-        """The reverse complements, None if cDNAs are as they are given."""
+        """The reverse complements, None if all cDNAs are in reading direction."""
         if self.stranded:
             return None
         turned = (replace(one, codes=reverse_complement(one.codes)) for one in self.sequences)
@@ -404,6 +345,10 @@ class CdnaTargets:
         """The scores of nucleotides against nucleotides."""
         scoring = self.scoring
         return AffineScoring(scoring.match, scoring.mismatch, -scoring.gap, -scoring.gap)
+
+
+TargetSet = ProteinTargets | CdnaTargets
+"""Targets that are aligned in the same way."""
 
 
 def spliced(alignment: Alignment, record: Nucleotides, first: int = 0) -> Nucleotides:

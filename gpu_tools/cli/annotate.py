@@ -167,9 +167,9 @@ class GeneSetFiles:
 
     def write(self, found, genome) -> None:
         """Write a `GenomeAnnotation`, and note how many genes and targets it has."""
-        from gpu_tools.annotate import gtf, tables
+        from gpu_tools.annotate import tables
 
-        (gtf if self.is_gtf else tables).write_gene_set(self.output, found)
+        (tables.write_gtf if self.is_gtf else tables.write_gff3)(self.output, found)
         if self.table:
             tables.write_gene_table(self.table, found)
         if self.targets_table:

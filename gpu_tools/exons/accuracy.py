@@ -1,4 +1,4 @@
-"""Accuracy of predicted exons against annotated ones, after Burset and Guigo (1996)."""
+"""Accuracy of predicted exons, introns and intron chains, after Burset and Guigo (1996)."""
 
 from __future__ import annotations
 
@@ -107,9 +107,6 @@ def _exons(predicted: ExonSet, annotated: ExonSet) -> Accuracy:
         for side in (predicted, annotated)
     ]
     return Accuracy(len(sides[1]), len(sides[0]), len(sides[0] & sides[1]))
-
-
-# Accuracy of introns and of whole intron chains of transcripts.
 
 
 def compare_transcripts(

@@ -50,7 +50,7 @@ class Lattice(NamedTuple):
 
 
 class _Order(NamedTuple):
-    """Where each exon's right state is complete, and the exons in the order of both events."""
+    """Where the shortest rest behind each exon ends, and the exons in both orders."""
 
     ready: NDArray[np.int64]
     by_start: NDArray[np.int64]
@@ -99,7 +99,7 @@ def _added(one, other):
 
 @njit
 def _sum_over(level, stay, position, states_in):
-    """Sum the states of a set; a level is a state's weight less its costs up to a position."""
+    """Sum the states of a set at a position, see `_forward`."""
     total = -np.inf
     for state in range(N_STATES):
         if states_in >> state & 1:
@@ -110,6 +110,9 @@ def _sum_over(level, stay, position, states_in):
 @njit(cache=True)
 def _forward(lattice, states, order, n):
     """Return the weights of all paths to each exon's left edge, and of all parses."""
+    # reached(e) = sum over states s before e of level(s) + stay(s) * start(e), logarithms to base 2
+    # level(s) = sum over exons e with s behind them, ready at the position:
+    #            reached(e) + score(e) - stay(s) * end(e)
     starts, before = lattice.starts, lattice.before
     ready, by_start, by_ready = order
     stay = states.stay

@@ -1,4 +1,4 @@
-"""Providers of candidate exons: the built-in predictor, or a program that a user has."""
+"""Providers of candidate exons: the built-in predictor, GENSCAN or AUGUSTUS."""
 
 from __future__ import annotations
 
@@ -20,11 +20,8 @@ from gpu_tools.formats.sequences.fasta import write_fasta
 from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.sequences import Sequence as BaseSequence
 
-# Runs an external program on one sequence.
-
-
 NAME = "sequence"
-"""Name of the sequence in every input of a program: names of files may be anything."""
+"""Name of the sequence in every input of a program: not every program takes any name."""
 _SHOWN_LETTERS = 200
 _running: set[subprocess.Popen] = set()
 
@@ -70,21 +67,11 @@ def _output(command: Sequence[str]) -> str:
             "path, or the path of one"
         ) from None
     if done.returncode:
-        raise ProgramError(f"{command[0]} {_ending(done.returncode)}{_last_words(done)}")
+        code, lines = done.returncode, (done.stderr or done.stdout).strip().splitlines()
+        end = f"was killed by signal {-code}" if code < 0 else f"failed with status {code}"
+        reason = f": {lines[-1].strip()[:_SHOWN_LETTERS]}" if lines else ""
+        raise ProgramError(f"{command[0]} {end}{reason}")
     return done.stdout
-
-
-def _ending(code: int) -> str:
-    return f"was killed by signal {-code}" if code < 0 else f"failed with status {code}"
-
-
-def _last_words(done: subprocess.CompletedProcess) -> str:
-    """Return the last line that a program wrote, of its errors if there are any."""
-    lines = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
-    return f": {lines[-1][:_SHOWN_LETTERS]}" if lines else ""
-
-
-# Long sequences in overlapping windows, and the exons of windows joined again.
 
 
 def windows(length: int, size: int, overlap: int) -> list[tuple[int, int]]:
@@ -96,13 +83,15 @@ def windows(length: int, size: int, overlap: int) -> list[tuple[int, int]]:
 
 
 def join_windows(parts: Sequence[tuple[tuple[int, int], ExonSet]]) -> ExonSet:
-    """Return the exons of overlapping windows in the coordinates of the sequence."""
+    """Return the exons of overlapping windows in the coordinates of the sequence.
+
+    Of an exon in two windows the one counts that lies farther from the ends of its window.
+    """
     exons = ExonSet.concatenate(
         replace(found, starts=found.starts + window[0], ends=found.ends + window[0])
         for window, found in parts
     )
-    # an end of the sequence is no harm, but may count as an end of a window: of two windows with
-    # an exon, the one that reaches an end of the sequence retains it in either case
+    # an end of the sequence counts as one of a window, too: it changes no choice
     depths = [np.minimum(found.starts, b - a - found.ends) for (a, b), found in parts]
     depth = np.concatenate([np.zeros(0, dtype=np.int64), *depths])
     keys = np.stack([exons.reverse, exons.starts, exons.ends, exons.types]).astype(np.int64)
@@ -110,9 +99,6 @@ def join_windows(parts: Sequence[tuple[tuple[int, int], ExonSet]]) -> ExonSet:
     new = np.ones(len(order), dtype=bool)
     new[1:] = (np.diff(keys[:, order]) != 0).any(axis=0)
     return exons.take(order[new])
-
-
-# GENSCAN as a provider of candidate exons: the user's own binary and parameter matrix.
 
 
 @dataclass(frozen=True)
@@ -143,10 +129,7 @@ class Genscan:
         return parse_report(f"what {self.program} printed", lines, len(codes))
 
 
-# AUGUSTUS as a provider of candidate exons: gene structures that it samples.
-
-
-_OPTIONS = (
+_AUGUSTUS_OPTIONS = (
     # all structures that were sampled, however improbable, not a choice of them
     "--alternatives-from-sampling=true", "--minexonintronprob=0", "--minmeanexonintronprob=0",
     "--maxtracks=-1",
@@ -169,10 +152,10 @@ class Augustus:
     def exons(self, codes: NDArray[np.uint8]) -> ExonSet:
         """Return the candidate exons of a sequence, both strands."""
         choices = f"--species={self.species}", f"--sample={self.samples}"
-        lines = output_for(codes, lambda fasta: [self.program, *choices, *_OPTIONS, fasta])
+        lines = output_for(codes, lambda fasta: [self.program, *choices, *_AUGUSTUS_OPTIONS, fasta])
         found = parse_augustus(f"what {self.program} printed", lines)
-        retained = found.take(found.probabilities >= self.min_probability)
-        return replace(retained, scores=log_odds(retained.probabilities, self.samples))
+        chosen = found.take(found.probabilities >= self.min_probability)
+        return replace(chosen, scores=log_odds(chosen.probabilities, self.samples))
 
 
 def log_odds(probabilities: NDArray[np.float64], samples: int) -> NDArray[np.float64]:
@@ -183,9 +166,6 @@ def log_odds(probabilities: NDArray[np.float64], samples: int) -> NDArray[np.flo
     """
     counts = probabilities * samples
     return np.round(np.log2((counts + 0.5) / (samples - counts + 0.5)), 2)
-
-
-# The built-in predictor as a provider of candidate exons.
 
 
 @dataclass(frozen=True)

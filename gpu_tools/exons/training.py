@@ -20,9 +20,7 @@ from gpu_tools.model.sequences import Sequence, decode, encode, reverse_compleme
 from gpu_tools.model.translation import STOP_CODONS
 from gpu_tools.splicing.site_matrix import Window, dependent_matrix, rounded, site_matrix
 
-# The choices that training does not estimate.
-
-
+_log = logging.getLogger(__name__)
 ACCEPTOR, DONOR = Window(20, 3, ("AG",), -2), Window(3, 6, ("GT", "GC"), 0)
 START = Window(9, 6, ("ATG",), 0)
 
@@ -61,19 +59,64 @@ class Design:
     min_probability: float = 3e-5  # smallest posterior probability of a candidate
 
 
-# Whether annotated coding sequences read through.
+def train(
+    records: Collection[AnnotatedSequence],
+    name: str,
+    source: str,
+    design: Design | None = None,
+    usage: NDArray[np.float64] | None = None,
+) -> dict[str, Any]:
+    """Train an exon model; the result is the content of its JSON file."""
+    design = design or Design()
+    strands = checked_strands(records)
+    weights = design.site_weight, design.pair_weight, design.site_cutoff
+    return {
+        "format": EXON_FORMAT,
+        "version": EXON_VERSION,
+        "name": name,
+        "source": source,
+        "units": "bits",
+        "acceptor": dependent_matrix(strands, "acceptors", design.acceptor, *weights),
+        "donor": dependent_matrix(strands, "donors", design.donor, *weights),
+        "start": site_matrix(
+            strands, "starts", design.start, design.site_weight, design.site_cutoff
+        ),
+        "stops": list(STOP_CODONS),
+        "coding": coding_scores(strands, design, usage),
+        "length": exon_lengths(strands, design),
+        "min_length": design.min_length,
+        "max_length": design.max_length,
+        "gene": gene_states(strands, design),
+        "min_probability": design.min_probability,
+    }
 
 
-_log = logging.getLogger(__name__)
+def checked_strands(records: Collection[AnnotatedSequence]) -> list[ReadingStrand]:
+    """Return all strands; raise `InputError` if they lack what a part of a model needs."""
+    if not records:
+        raise InputError("no records to train on", expected="annotated sequences")
+    for record in records:
+        if not record.coding:
+            raise InputError("no coding sequence", record=record.sequence.name)
+    strands = [strand for record in records for strand in strands_of(record)]
+    for kind, expected in (
+        ("starts", "a coding sequence that begins with ATG"),
+        ("introns", "coding sequences of several segments"),
+    ):
+        if not any(len(getattr(strand, kind)) for strand in strands):
+            raise InputError(f"no {kind} to train on", expected=expected)
+    return strands
+
+
+# Coding sequences that can be learned from.
 
 
 def annotated_sequences(
     sequences: Iterable[Sequence], coding: Mapping[str, tuple[CodingSequence, ...]]
 ) -> list[AnnotatedSequence]:
-    """Join sequences with what of their coding sequences can be learned from.
+    """Join sequences with those of their coding sequences that read through.
 
-    Sequences without a coding sequence, and coding sequences that do not read through, are left
-    out, with a warning that counts them.
+    Others, and sequences without any, are left out with a warning that counts them.
     """
     by_name = {sequence.name: sequence for sequence in sequences}
     for name, several in coding.items():
@@ -82,16 +125,16 @@ def annotated_sequences(
                 "annotated, but not among the sequences", record=name, line=several[0].line
             )
     records = [_sound(sequence, coding.get(name, ())) for name, sequence in by_name.items()]
-    retained = [record for record in records if record.coding]
-    annotated, sound = (sum(map(len, c)) for c in (coding.values(), [r.coding for r in retained]))
-    if not retained:
+    trainable = [record for record in records if record.coding]
+    annotated, sound = sum(map(len, coding.values())), sum(len(r.coding) for r in trainable)
+    if not trainable:
         raise InputError(
             f"none of {annotated} coding sequences reads from ATG to a stop codon",
             expected="features CDS of these sequences, the stop codon included",
         )
-    _warn(len(by_name) - len(retained), "sequences have no coding sequence that reads through")
+    _warn(len(by_name) - len(trainable), "sequences have no coding sequence that reads through")
     _warn(annotated - sound, "coding sequences do not read from ATG to a stop codon")
-    return retained
+    return trainable
 
 
 def _warn(count: int, what: str) -> None:
@@ -115,7 +158,7 @@ def _sound(sequence: Sequence, coding: tuple[CodingSequence, ...]) -> AnnotatedS
 
 
 def reads_through(coding: CodingSequence, codes: NDArray[np.uint8]) -> bool:
-    """Whether a coding sequence is what an annotation says."""
+    """Return whether a coding sequence has its codons in order, and no stop codon inside."""
     parts = [codes[s.start : s.end] for s in coding.segments]
     if coding.strand == "-":
         parts = [reverse_complement(part) for part in parts]
@@ -130,7 +173,7 @@ def reads_through(coding: CodingSequence, codes: NDArray[np.uint8]) -> bool:
 
 
 def _in_order(coding: CodingSequence) -> bool:
-    """Whether phases follow from lengths and segments from each other."""
+    """Return whether phases follow from lengths, and segments lie one behind the other."""
     phase, edges = coding.segments[0].phase, []
     for segment in coding.segments:
         if segment.phase != phase:
@@ -143,8 +186,7 @@ def _in_order(coding: CodingSequence) -> bool:
     return edges == sorted(edges)
 
 
-# Estimation of the composition of coding and other sequence.
-
+# Composition of coding and other sequence.
 
 Frequencies = NDArray[np.float64]
 RARE = 1e-6
@@ -228,8 +270,7 @@ def _smoothed(counts: Frequencies, priors: Frequencies, weights: Frequencies) ->
     return ((by_context + weight * prior) / (totals + weight)).reshape(rows, words)
 
 
-# Estimation of a model of genes from annotated sequences: sites, lengths, states.
-
+# Lengths of exons, and the states between them.
 
 LENGTHS = (1, 3, 6, 10, 15, 20, 30, 40, 50, 60, 80, 100, 120, 150, 200, 250, 300, 400, 600, 1000,
            2000, 5000, 10_000)  # fmt: skip
@@ -308,55 +349,3 @@ def _intron_shares(strands: list[ReadingStrand]) -> NDArray[np.float64]:
             split = {(3,): 1, (3, 0): 1, (3, 2): 2}.get(tuple(left), 0)
             counts[FIRST_OF_PHASE[taken] + split] += 1
     return counts / counts.sum()
-
-
-# Trains exon models: checks the records and estimates all parts of a model from them.
-
-
-def train(
-    records: Collection[AnnotatedSequence],
-    name: str,
-    source: str,
-    design: Design | None = None,
-    usage: NDArray[np.float64] | None = None,
-) -> dict[str, Any]:
-    """Train an exon model."""
-    design = design or Design()
-    strands = checked_strands(records)
-    weights = design.site_weight, design.pair_weight, design.site_cutoff
-    return {
-        "format": EXON_FORMAT,
-        "version": EXON_VERSION,
-        "name": name,
-        "source": source,
-        "units": "bits",
-        "acceptor": dependent_matrix(strands, "acceptors", design.acceptor, *weights),
-        "donor": dependent_matrix(strands, "donors", design.donor, *weights),
-        "start": site_matrix(
-            strands, "starts", design.start, design.site_weight, design.site_cutoff
-        ),
-        "stops": list(STOP_CODONS),
-        "coding": coding_scores(strands, design, usage),
-        "length": exon_lengths(strands, design),
-        "min_length": design.min_length,
-        "max_length": design.max_length,
-        "gene": gene_states(strands, design),
-        "min_probability": design.min_probability,
-    }
-
-
-def checked_strands(records: Collection[AnnotatedSequence]) -> list[ReadingStrand]:
-    """Return all strands; raise `InputError` if they lack what a part of a model needs."""
-    if not records:
-        raise InputError("no records to train on", expected="annotated sequences")
-    for record in records:
-        if not record.coding:
-            raise InputError("no coding sequence", record=record.sequence.name)
-    strands = [strand for record in records for strand in strands_of(record)]
-    for kind, expected in (
-        ("starts", "a coding sequence that begins with ATG"),
-        ("introns", "coding sequences of several segments"),
-    ):
-        if not any(len(getattr(strand, kind)) for strand in strands):
-            raise InputError(f"no {kind} to train on", expected=expected)
-    return strands

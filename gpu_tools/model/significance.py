@@ -342,17 +342,18 @@ def null_model(
     if isinstance(scoring, SplicedScoring) and scoring.matrix is not None:
         return None
     setting = setting_of(scoring, reading, sites and sites.fingerprint)
-    return next((model for known, model in _shipped() if known == setting), None)
+    return next((model for known, model in shipped_models() if known == setting), None)
 
 
 def nearest_setting(setting: dict[str, Any]) -> dict[str, Any]:
     """Return the setting with a shipped model that differs from another one in the least values."""
-    alike = (known for known, _ in _shipped() if known.keys() == setting.keys())
+    alike = (known for known, _ in shipped_models() if known.keys() == setting.keys())
     return min(alike, key=lambda known: sum(known[name] != setting[name] for name in known))
 
 
 @cache
-def _shipped() -> tuple[tuple[dict[str, Any], NullModel], ...]:
+def shipped_models() -> tuple[tuple[dict[str, Any], NullModel], ...]:
+    """Return the settings and models of the shipped laws."""
     folder = resource_path("models", "significance")
     files = (json.loads(path.read_text("ascii")) for path in sorted(folder.glob("*.json")))
     return tuple(

@@ -11,8 +11,7 @@ import pytest
 from gpu_tools.errors import ScoringError
 from gpu_tools.exons import load_model, predict_exons
 from gpu_tools.exons.model import model_from_dict
-from gpu_tools.exons.parse import parse
-from gpu_tools.exons.predict import WindowSizes, best_parse, parsed_windows
+from gpu_tools.exons.predict import WindowSizes, best_parse, parse, parsed_windows
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.exon_set import EXON_TYPES
 from gpu_tools.model.resources import resource_path

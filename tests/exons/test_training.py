@@ -21,7 +21,7 @@ from benchmarks.exons.evaluation import (
 from gpu_tools.errors import InputError
 from gpu_tools.exons import load_model
 from gpu_tools.exons.model import model_from_dict
-from gpu_tools.exons.parse import parse
+from gpu_tools.exons.predict import parse
 from gpu_tools.exons.training import (
     Design,
     annotated_sequences,

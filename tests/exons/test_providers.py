@@ -23,7 +23,7 @@ from gpu_tools.model.sequences import Sequence, encode, reverse_complement
 from tests.cases import random_text
 from tests.programs import require
 
-GENSCAN = Path(__file__).parents[2] / "programs" / "genscan"
+GENSCAN = Path(__file__).parents[1] / "programs" / "genscan"
 
 
 def rows(exons):
