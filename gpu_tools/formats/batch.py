@@ -12,8 +12,9 @@ from typing import NamedTuple
 import pysam
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.alignments.gene_model import Transcript, extent, gene_lines, read_models
+from gpu_tools.formats.alignments.gene_model import Transcript, gene_lines, read_models
 from gpu_tools.formats.alignments.sam import header, write_indexed
+from gpu_tools.formats.alignments.walk import extent
 from gpu_tools.formats.exons.gff import features
 from gpu_tools.formats.exons.intervals import read_exons
 from gpu_tools.formats.files import open_output, quiet_htslib, read_lines

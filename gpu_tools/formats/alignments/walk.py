@@ -13,6 +13,8 @@ from gpu_tools.model.results import CigarOperation, SplicedAlignment, count_colu
 PAIRS = "=X"
 _ON_BASE = "=XD"
 CODON = 3
+UNKNOWN_QUALITY = 255
+"""Mapping quality in SAM and PAF where none is known."""
 _log = logging.getLogger(__name__)
 
 
@@ -75,11 +77,7 @@ def aligned_exons(alignment: SplicedAlignment) -> list[AlignedExon]:
 
 def _lengths_of(cigar: list[CigarOperation]) -> tuple[int, int]:
     """Return how many target symbols and how many nucleotides there are."""
-    sums = {"=": 0, "X": 0, "I": 0, "D": 0}
-    for operation, length in cigar:
-        sums[operation] += length
-    paired = sums["="] + sums["X"]
-    return paired + sums["I"], paired + sums["D"]
+    return count_columns(cigar, PAIRS + "I"), count_columns(cigar, _ON_BASE)
 
 
 def _check_introns(alignment: SplicedAlignment) -> None:
@@ -116,6 +114,11 @@ def _next(lengths: Iterator[int]) -> int:
     raise ValueError("the CIGAR goes on after the chain's last exon")
 
 
+def extent(intervals: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Return where the first of some intervals begins and where the last one ends."""
+    return min(start for start, _ in intervals), max(end for _, end in intervals)
+
+
 def outer_codons(alignment: SplicedAlignment) -> Iterator[tuple[str, tuple[int, int]]]:
     """Yield feature and interval of start and stop codon, which lie in one exon each, if any."""
     if alignment.start_codon:
@@ -141,7 +144,7 @@ def forward_alignment(alignment: SplicedAlignment) -> ForwardAlignment | None:
         return None
     head, tail = runs[: paired[0]], runs[paired[-1] + 1 :]
     middle = runs[paired[0] : paired[-1] + 1]
-    start = min(exon.interval[0] for exon in exons) + count_columns(head, "DN")
+    start = extent(alignment.chain)[0] + count_columns(head, "DN")
     end = start + count_columns(middle, _ON_BASE + "N")
     runs = [("I", count_columns(head, "I")), *middle, ("I", count_columns(tail, "I"))]
     return ForwardAlignment(start, end, tuple(merge_runs(runs)))

@@ -147,6 +147,11 @@ class Feature(NamedTuple):
         return bool(_IN_GFF3.match(self.attributes))
 
     @property
+    def record(self) -> str:
+        """The sequence's name, which GFF3 alone escapes."""
+        return unquote(self.seqid) if self.in_gff3 else self.seqid
+
+    @property
     def parents(self) -> list[str]:
         """Names of the transcripts that have it: GFF3's ``Parent``, GTF's ``transcript_id``.
 

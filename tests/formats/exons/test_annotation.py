@@ -3,7 +3,12 @@
 import pytest
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.exons.annotation import read_annotated_exons, read_coding_segments
+from gpu_tools.formats.exons.annotation import (
+    read_annotated_exons,
+    read_coding,
+    read_coding_segments,
+    read_transcripts,
+)
 
 
 def gff3(tmp_path, *features, version="##gff-version 3\n"):
@@ -112,3 +117,13 @@ def test_gff3_is_known_by_its_version_anywhere_above_by_its_name_or_by_its_attri
     ):  # fmt: skip
         (tmp_path / name).write_text(text)
         assert list(read_coding_segments(tmp_path / name)) == ["a b"], name
+
+
+@pytest.mark.parametrize(
+    ("attributes", "name"), [("ID=c;Parent=t", "a b"), ('transcript_id "t";', "a%20b")]
+)
+def test_gff3_alone_escapes_names(tmp_path, attributes, name):
+    path = tmp_path / "x"
+    path.write_text(f"a%20b\t.\tCDS\t1\t9\t.\t+\t0\t{attributes}\n")
+    assert list(read_coding_segments(path)) == list(read_coding(path)) == [name]
+    assert [transcript.record for transcript in read_transcripts(path)] == [name]
