@@ -50,8 +50,6 @@ def place_of(alignment: ProteinAlignment) -> str:
 
 
 LABELS = "protein", "", "translation", "genome"
-TEXT_COLUMN = 24
-"""Where the symbols begin in a line, behind label and number."""
 _SYMBOLS_PER_LINE = 84
 """Symbols of a line."""
 _SITE = 6
