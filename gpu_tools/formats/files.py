@@ -235,7 +235,7 @@ def read_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
                     raise problem from None
                 foreign.add(problem)
                 yield number, line.decode("latin-1").rstrip("\r\n")
-    foreign.tell()
+    foreign.warn()
 
 
 def compression_of(stream: BinaryIO) -> str:
@@ -434,9 +434,8 @@ def open_output(path: str | os.PathLike) -> Iterator[TextIO]:
         with _standard_output() as stream:
             yield stream
         return
-    with replaced_when_complete(path) as temporary:
-        with write_text(temporary, path) as stream:
-            yield stream
+    with replaced_when_complete(path) as temporary, write_text(temporary, path) as stream:
+        yield stream
 
 
 @contextmanager

@@ -36,17 +36,9 @@ Interval = tuple[int, int]
 
 
 class Transcript(NamedTuple):
-    """What an alignment is as a transcript of a gene.
+    """What an alignment is as a transcript of a gene; exons are 0-based half-open, in any order.
 
-    Attributes
-    ----------
-    name : str
-        ``TARGET@BASE:START-END:CHECKSUM``, as IDs write it.
-    base, strand, target : str
-        Names of base sequence and target as they are; the strand.
-    score : int
-    exons : tuple of (int, int)
-        0-based half-open, in any order.
+    `name` is ``TARGET@BASE:START-END:CHECKSUM``, escaped as in IDs; other names are as they are.
     """
 
     name: str
@@ -66,18 +58,10 @@ class Transcript(NamedTuple):
 
 
 class LocusGene(NamedTuple):
-    """Transcripts that count as isoforms of one gene.
+    """Transcripts that count as isoforms of one gene, in their order.
 
-    Attributes
-    ----------
-    name : str
-        As a transcript's, with the target of the best one and the interval of all.
-    best : Transcript
-        The one of the highest score, of equal ones the first by name.
-    interval : (int, int)
-        From the first to the last nucleotide of all exons, 0-based half-open.
-    isoforms : tuple of Transcript
-        In the order in which they were given.
+    `best` has the highest score, of equal ones the first name; `name` is as a transcript's, of the
+    best one's target and the interval from the first to the last nucleotide of all exons.
     """
 
     name: str

@@ -20,16 +20,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class AlignedExon:
-    """One exon of a chain with its part of the alignment.
+    """One exon of a chain with its part of the alignment; intervals are 0-based half-open.
 
-    Attributes
-    ----------
-    interval : (int, int)
-        On the forward strand of the base, 0-based half-open.
-    target : (int, int)
-        Part of the target, 0-based half-open; empty if the target skips the exon.
-    cigar : tuple of (str, int)
-        In transcript order, without N.
+    `interval` is on the base's forward strand, `target` the part of the target, empty if it skips
+    the exon; `cigar` is in transcript order, without N.
     """
 
     interval: tuple[int, int]
@@ -41,13 +35,9 @@ class AlignedExon:
 class ForwardAlignment:
     """An alignment along the forward strand of the base, from first to last aligned pair.
 
-    Attributes
-    ----------
-    start, end : int
-        On the base, 0-based half-open; both outermost symbols are aligned to a target symbol.
-    cigar : tuple of (str, int)
-        In the base's direction, N for introns, adjacent runs different. It neither begins nor
-        ends in D or N; target symbols before the first and after the last pair are I.
+    `start` and `end` are 0-based half-open on the base. `cigar` is in the base's direction, N for
+    introns, adjacent runs different. It neither begins nor ends in D or N; target symbols before
+    the first and after the last pair are I.
     """
 
     start: int

@@ -163,7 +163,7 @@ def read_coding(path: str | os.PathLike) -> dict[str, tuple[CodingSequence, ...]
             coding[record].append(sequence)
     if not coding:
         raise odd.first
-    odd.tell()
+    odd.warn()
     return {record: tuple(several) for record, several in coding.items()}
 
 
@@ -273,7 +273,7 @@ def read_transcripts(path: str | os.PathLike) -> list[TranscriptExons]:
     odd = OddItems("transcripts on both strands, left out")
     for error in unclear.values():
         odd.add(error)
-    odd.tell()
+    odd.warn()
     return [
         TranscriptExons(name[0], strands[name], tuple(merged(_exons_of(parts))))
         for name, parts in found.items()

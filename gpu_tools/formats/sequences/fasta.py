@@ -151,18 +151,10 @@ def _write_bgzip(path, sequences: Iterable[Sequence]) -> None:
 
 
 class RecordPart(NamedTuple):
-    """The next part of a record.
+    """The next part of a record; name and description are first word and rest of its header.
 
-    Attributes
-    ----------
-    name, description : str
-        First word and rest of the header.
-    header_line, line : int or None
-        1-based lines of the header and of the beginning of `text`; None in FASTQ.
-    text : bytes
-        Symbols, line ends and blanks.
-    last : bool
-        Whether the record ends with this part.
+    `header_line` and `line` are 1-based lines of the header and of the beginning of `text`, None in
+    FASTQ. `text` holds symbols, line ends and blanks; `last` says whether the record ends with it.
     """
 
     name: str
@@ -238,8 +230,8 @@ def record_parts(path: str | os.PathLike, size: int = PART_BYTES) -> Iterator[Re
         filled = filled and not part.last
     if not names:
         raise empty.first
-    empty.tell()
-    repeated.tell()
+    empty.warn()
+    repeated.warn()
 
 
 def _error(problem: str, path, part: RecordPart) -> InputError:
@@ -296,7 +288,7 @@ def _fasta_parts(path, stream: BinaryIO, size: int) -> Iterator[RecordPart]:
     if not header:
         raise InputError("no record", path=path, expected="FASTA with at least one record")
     yield RecordPart(*header, first, found, True)
-    foreign.tell()
+    foreign.warn()
 
 
 def _split(stream: BinaryIO, size: int) -> Iterator[tuple[bool, bytes]]:

@@ -236,14 +236,9 @@ class IndexEntry(NamedTuple):
 
 
 class IndexedFile(NamedTuple):
-    """A FASTA file with its index.
+    """A FASTA file with the entries of its index by name.
 
-    Attributes
-    ----------
-    entries : dict of str to IndexEntry
-        Where each record lies, by name.
-    read : callable
-        Returns bytes of the decompressed file: so many from an offset.
+    `read(offset, size)` returns bytes of the decompressed file.
     """
 
     entries: dict[str, IndexEntry]

@@ -257,31 +257,21 @@ class Pace:
     """
 
     def __init__(self, service: str, seconds: float):
-        self.name = f"gpu-tools-{os.getuid()}-{service}.pace"
-        self.seconds = seconds
+        self.path, self.seconds = private_folder() / f"{service}.pace", seconds
 
     def wait(self) -> None:
         """Return when the next request may begin."""
-        handle = _opened(self.name)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX)  # the others queue here while this one sleeps
-            state = os.fstat(handle)
-            passed = time.time() - state.st_mtime
-            if state.st_size and 0 <= passed < self.seconds:  # a new file is empty
-                time.sleep(self.seconds - passed)
-            os.pwrite(handle, b"\n", 0)
+            with open(self.path, "ab") as file:
+                fcntl.flock(file, fcntl.LOCK_EX)  # the others queue here while this one sleeps
+                state = os.fstat(file.fileno())
+                passed = time.time() - state.st_mtime
+                if state.st_size and 0 <= passed < self.seconds:  # a new file is empty
+                    time.sleep(self.seconds - passed)
+                file.truncate(0)
+                file.write(b"\n")
         except OSError as error:
-            raise FetchError(f"{self.name}: no pace can be kept ({error.strerror})") from None
-        finally:
-            os.close(handle)
-
-
-def _opened(name: str) -> int:
-    """Open a user's file for the pace, in the folder of the session or else in a private one."""
-    for folder in filter(None, (os.environ.get("XDG_RUNTIME_DIR"), private_folder())):
-        with suppress(OSError):
-            return open_own(Path(folder, name), os.O_RDWR | os.O_CREAT)
-    raise FetchError(f"{private_folder() / name}: no pace can be kept (it is not a file)")
+            raise FetchError(f"{self.path}: no pace can be kept ({error.strerror})") from None
 
 
 # A download that may have been cut: its beginning in a hidden file, and a note of what it is.
@@ -322,16 +312,8 @@ def partial_file(output: str | os.PathLike) -> Iterator[PartialFile]:
 class PartialFile:
     """What has been downloaded up to now, and a note that identifies the answer it begins.
 
-    Attributes
-    ----------
-    path : Path
-    stream : binary file
-        Open for reading and writing.
-    complete : bool
-        Whether the download is complete: then the file is not needed by a later run.
-    note : dict
-        ``address`` and ``validator`` of the answer, ``size`` and ``crc32`` of what there is of it;
-        empty if the file cannot be continued.
+    `note` has ``address`` and ``validator`` of the answer, ``size`` and ``crc32`` of what there is
+    of it; it is empty if the download cannot be continued. A `complete` file is removed at the end.
     """
 
     def __init__(self, path: Path, stream: BinaryIO):

@@ -45,7 +45,7 @@ EFETCH = "/efetch.fcgi"
 
 @pytest.fixture
 def server(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setattr(http, "private_folder", lambda: tmp_path.parent)
     monkeypatch.delenv("NCBI_API_KEY", raising=False)
     monkeypatch.setattr(time, "sleep", lambda seconds: None)
     with serving() as server:
@@ -322,7 +322,6 @@ def test_two_sources_are_never_joined(server, fetch, tmp_path, monkeypatch):
             os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
     monkeypatch.undo()
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     assert fetch(f"{server.url}/x.fa")[1]["sha256"] == hashlib.sha256(BODY).hexdigest()
 
 
@@ -574,39 +573,18 @@ def test_wrong_sources(text):
 
 
 def test_pace_holds_for_all_who_share_it(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     waits = []
     monkeypatch.setattr(time, "sleep", waits.append)
+    monkeypatch.setattr(http, "private_folder", lambda: tmp_path)
     for service in ("ncbi", "ensembl", "ncbi"):
         Pace(service, 60).wait()
     assert waits == [pytest.approx(60, abs=5)]
-    os.utime(tmp_path / Pace("ncbi", 60).name, (0, 0))
+    os.utime(tmp_path / "ncbi.pace", (0, 0))
     Pace("ncbi", 60).wait()
     assert len(waits) == 1
-
-
-@pytest.mark.parametrize("kind", [*PLANTED, "no folder"])
-def test_a_folder_of_the_session_that_cannot_hold_the_pace(monkeypatch, tmp_path, kind):
-    """Then the pace is held in the user's folder for temporary files."""
-    for name in ("other", "session", "private"):
-        (tmp_path / name).mkdir(mode=0o700)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "session"))
-    monkeypatch.setattr(
-        "gpu_tools.formats.sources.http.private_folder", lambda: tmp_path / "private"
-    )
-    name, other = Pace("ncbi", 0.5).name, tmp_path / "other" / "x"
-    other.write_text("dear")
-    if kind == "no folder":
-        (tmp_path / "session").rmdir()
-    else:
-        PLANTED[kind](tmp_path / "session" / name, other)
-    Pace("ncbi", 0.5).wait()
-    assert (tmp_path / "private" / name).is_file()
-    assert other.read_text() == "dear"
-    (tmp_path / "private" / name).unlink()
-    (tmp_path / "private" / name).mkdir()
+    (tmp_path / "x.pace").mkdir()
     with pytest.raises(FetchError, match="no pace can be kept"):
-        Pace("ncbi", 0.5).wait()
+        Pace("x", 60).wait()
 
 
 @pytest.mark.parametrize(("key", "seconds"), [(None, 1 / 3), ("k", 1 / 10)])
