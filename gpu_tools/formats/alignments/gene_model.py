@@ -172,8 +172,11 @@ class _Model:
     @classmethod
     def of(cls, alignment: SplicedAlignment) -> _Model:
         transcript = Transcript.of(alignment)
-        return cls(transcript, _mrna_line(alignment, transcript.name),
-                   tuple(part_lines(alignment, transcript.name)))  # fmt: skip
+        name, target = transcript.name, escape_attribute(alignment.target)
+        attributes = [f"ID=mRNA:{name}", f"Name={target}", *alignment_attributes(alignment)]
+        interval, score = extent(alignment.chain), str(alignment.score)
+        line = _line(alignment, "mRNA", interval, score, attributes)
+        return cls(transcript, line, tuple(part_lines(alignment, name)))
 
 
 def read_models(features: Iterable[Feature]) -> Iterator[_Model]:
@@ -211,24 +214,13 @@ def gene_lines(models: Iterable[_Model]) -> Iterator[str]:
     for model in models:
         distinct.setdefault(model.transcript.name, model)
     for gene in genes_of([model.transcript for model in distinct.values()]):
-        yield _gene_line(gene)
+        best, seqid = gene.best, escape_seqid(gene.best.base)
+        attributes = f"ID=gene:{gene.name};Name={escape_attribute(best.target)}"
+        yield feature_line(seqid, "gene", gene.interval, attributes, best.strand)
         for isoform in gene.isoforms:
             model = distinct[isoform.name]
             yield f"{model.line};Parent=gene:{gene.name}\n"
             yield from (f"{line}\n" for line in model.parts)
-
-
-def _gene_line(gene: LocusGene) -> str:
-    best = gene.best
-    attributes = f"ID=gene:{gene.name};Name={escape_attribute(best.target)}"
-    seqid = escape_seqid(best.base)
-    return feature_line(seqid, "gene", gene.interval, attributes, best.strand)
-
-
-def _mrna_line(alignment: SplicedAlignment, name: str) -> str:
-    target = escape_attribute(alignment.target)
-    attributes = [f"ID=mRNA:{name}", f"Name={target}", *alignment_attributes(alignment)]
-    return _line(alignment, "mRNA", extent(alignment.chain), str(alignment.score), attributes)
 
 
 def alignment_attributes(alignment: SplicedAlignment | ProteinAlignment) -> Iterator[str]:

@@ -54,20 +54,14 @@ def aligned_exons(alignment: SplicedAlignment) -> list[AlignedExon]:
     _check_introns(alignment)
     exons, start = [], alignment.target_start
     for interval, cigar in zip(alignment.chain, _by_exon(alignment), strict=True):
-        symbols, nucleotides = _lengths_of(cigar)
-        end = start + symbols
-        if nucleotides != interval[1] - interval[0]:
+        end = start + count_columns(cigar, PAIRS + "I")
+        if count_columns(cigar, _ON_BASE) != interval[1] - interval[0]:
             raise ValueError(f"CIGAR and exon {interval} have different lengths")
         exons.append(AlignedExon(interval, (start, end), tuple(cigar)))
         start = end
     if start != alignment.target_end:
         raise ValueError(f"CIGAR ends at {start} of the target, not at {alignment.target_end}")
     return exons
-
-
-def _lengths_of(cigar: list[CigarOperation]) -> tuple[int, int]:
-    """Return how many target symbols and how many nucleotides there are."""
-    return count_columns(cigar, PAIRS + "I"), count_columns(cigar, _ON_BASE)
 
 
 def _check_introns(alignment: SplicedAlignment) -> None:

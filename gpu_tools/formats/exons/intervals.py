@@ -140,22 +140,18 @@ def format_of(path: str | os.PathLike, head: list[tuple[int, str]]) -> str | Non
 def _parse_tsv(path, lines: Iterable[tuple[int, str]]) -> dict[str, ExonSet]:
     exons = ExonCollector()
     for number, row in parse_table(path, lines, _REQUIRED, _OPTIONAL):
-        location = Location(path, number)
+        location, kind = Location(path, number), row["exon_type"]
+        if kind not in (None, *EXON_TYPES[1:]):
+            raise location.error(f"unknown exon type {kind!r}", f"{', '.join(EXON_TYPES[1:])} or .")
         exons.add(
             row["base"],
             location.closed_interval(row["start"], row["end"]),
             location.strand(row["strand"]),
             location.score(row["score"]),
-            _exon_type(location, row["exon_type"]),
+            exon_type_code(kind),
             location.probability(row["probability"]),
         )
     return exons.sets()
-
-
-def _exon_type(location: Location, name: str | None) -> int:
-    if name not in (None, *EXON_TYPES[1:]):
-        raise location.error(f"unknown exon type {name!r}", f"{', '.join(EXON_TYPES[1:])} or .")
-    return exon_type_code(name)
 
 
 def _write_tsv(stream: TextIO, sets: Mapping[str, ExonSet], lengths=None) -> None:
@@ -196,7 +192,8 @@ def _blocks(
         return [interval]
     start, end = interval
     count = location.integer(fields[0], "block count")
-    sizes, offsets = (_integers(location, text) for text in fields[1:])
+    lists = (text.strip().rstrip(",").split(",") for text in fields[1:])
+    sizes, offsets = ([location.integer(w, "block value") for w in words] for words in lists)
     if not len(sizes) == len(offsets) == count > 0:
         raise location.error(f"{len(sizes)} block sizes and {len(offsets)} block starts",
                           f"{count} of each")  # fmt: skip
@@ -205,10 +202,6 @@ def _blocks(
         raise location.error("the blocks do not span the interval",
                           f"blocks from {start} to {end}")  # fmt: skip
     return blocks
-
-
-def _integers(location: Location, text: str) -> list[int]:
-    return [location.integer(word, "block value") for word in text.strip().rstrip(",").split(",")]
 
 
 def _write_bed(stream: TextIO, sets: Mapping[str, ExonSet], lengths=None) -> None:

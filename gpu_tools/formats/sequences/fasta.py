@@ -47,7 +47,7 @@ def read_fasta(path: str | os.PathLike, encode: Encode = encode) -> list[Sequenc
 
     A record's name is the first word of its header. Lower case and U are accepted; lines of FASTA
     may have any length and any line end, hold blanks, and begin with positions, as in GenBank.
-    Qualities of FASTQ are not looked at. Records without symbols, and repeated ones of equal name
+    Qualities of FASTQ are ignored. Records without symbols, and repeated ones of equal name
     and sequence, are left out with a warning. A plain file that is larger than the memory is an
     `InputError`.
     """
@@ -368,7 +368,7 @@ def _whole_reads(path, records: pysam.FastxFile) -> Iterator[pysam.libcfaidx.Fas
 
 @contextmanager
 def _named_file(path, stream: BinaryIO) -> Iterator[str]:
-    """Give a file that pysam can open by its name: what it cannot read is copied into one."""
+    """Yield the name of a file that pysam can read, a copy of the stream where it must be."""
     if str(path) != files.STANDARD_STREAM and Path(path).is_file():
         with open(path, "rb") as file:
             opens = files.compression_of(file) in ("none", "gzip", "bgzip")
