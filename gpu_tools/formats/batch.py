@@ -6,14 +6,14 @@ import os
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import NamedTuple
 
 import pysam
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.alignments.gene_model import Transcript, extent, gene_lines, read_models
+from gpu_tools.formats.alignments.gene_model import Transcript, gene_lines, read_models
 from gpu_tools.formats.alignments.sam import header, write_indexed
+from gpu_tools.formats.alignments.walk import extent
 from gpu_tools.formats.exons.gff import features
 from gpu_tools.formats.exons.intervals import read_exons
 from gpu_tools.formats.files import open_output, quiet_htslib, read_lines
@@ -111,8 +111,10 @@ def merge_methods(
         for tables, path in zip(batches, cases, strict=True):
             known = read_case_rows(path)
             rows = {method: _rows_of(table, known) for method, table in tables.items()}
-            for case, *side_by_side in zip(known, *rows.values(), strict=True):
-                stream.writelines(map(partial(_with_case, case), side_by_side, rows))
+            for case, *same in zip(known, *rows.values(), strict=True):
+                for method, row in zip(rows, same, strict=True):
+                    values = case.base, case.target, method, case.locus.name, row.split("\t", 2)[2]
+                    stream.write("\t".join(values) + "\n")
 
 
 def _rows_of(path: PathLike, cases: list[CaseRow]) -> list[str]:
@@ -128,11 +130,6 @@ def _rows_of(path: PathLike, cases: list[CaseRow]) -> list[str]:
         if row.count("\t") != header.count("\t"):
             raise InputError("too few or too many columns", path=path, line=number, expected=header)
     return rows
-
-
-def _with_case(case: CaseRow, row: str, method: str) -> str:
-    rest = row.split("\t", 2)[2]
-    return f"{case.base}\t{case.target}\t{method}\t{case.locus.name}\t{rest}\n"
 
 
 def merge_gff3(inputs: Sequence[PathLike], output: PathLike) -> None:

@@ -47,7 +47,7 @@ def tracks_of(path: str | os.PathLike) -> Iterator[tuple[str, int, BinaryIO]]:
 
 
 def read_track(length: int, stream: BinaryIO) -> NDArray[np.float32]:
-    """Return the values of one track from the stream that `tracks_of` gives with it."""
+    """Return the values of one track from the stream that `tracks_of` yields with it."""
     values = np.empty(length, np.float32)
     if stream.readinto(memoryview(values).cast("B")) != values.nbytes:
         raise BrokenTrackError("broken bigWig (it cannot be read)")
@@ -58,7 +58,7 @@ def read_track(length: int, stream: BinaryIO) -> NDArray[np.float32]:
 def _main(path: str) -> None:
     import pyBigWig
 
-    def tell(**head) -> None:
+    def write_head(**head) -> None:
         sys.stdout.buffer.write(json.dumps(head).encode("ascii") + b"\n")
 
     try:
@@ -66,10 +66,10 @@ def _main(path: str) -> None:
         if not file or not file.isBigWig():
             raise ValueError
     except (RuntimeError, ValueError):
-        tell(problem="not a bigWig file")
+        write_head(problem="not a bigWig file")
         return
     for name, length in file.chroms().items():
-        tell(name=name, length=length)
+        write_head(name=name, length=length)
         for first in range(0, length, _POSITIONS_AT_ONCE):
             last = min(first + _POSITIONS_AT_ONCE, length)
             values = np.asarray(file.values(name, first, last, numpy=True), np.float32)

@@ -35,7 +35,7 @@ _PLAIN_ONLY = (".bam", ".svg", ".png", ".xml")
 """Formats that are compressed already, or that their readers do not take compressed."""
 _BLOCK = 1 << 17
 _HARMLESS, _LARGEST_RATIO = 1 << 28, 200
-"""Bytes that any file may become; how many times as large as it is a larger one may become."""
+"""Decompressed bytes of any file that are read, and the highest ratio of what is larger."""
 _FIRST_SIZE = 18
 _FIRST_BYTES = {
     "gzip": b"\x1f\x8b", "bzip2": b"BZh", "xz": b"\xfd7zXZ\x00", "zstd": b"\x28\xb5\x2f\xfd",
@@ -52,8 +52,8 @@ _NAME_PART = 40
 _MARK = "gpu-tools"
 _PATTERN = re.compile(rf"\..*\.{_MARK}-([0-9a-f]{{8}})-[a-z0-9_]{{8}}(\..*)?")
 _DAY = 86400.0
-"""Seconds after which what another machine left counts as left: not every network of disks tells
-one machine of the locks of another."""
+"""Seconds after which another machine's unlocked file counts as left: not every network file system
+shows one machine the locks of another."""
 _ATTEMPTS = 100
 
 
@@ -110,14 +110,14 @@ def is_compressed_name(path: str | os.PathLike) -> bool:
 
 
 class _ReadOnce:
-    """The pipes and terminals that have been read, which have nothing for a second reader."""
+    """The pipes and terminals that have been read."""
 
     read: set[tuple[int, int]] | None = None
 
 
 @contextmanager
 def streams_read_once() -> Iterator[None]:
-    """Have inputs that cannot be read twice refused the second time, within the block."""
+    """Within the block, refuse to read an input again that can be read once, as a pipe can."""
     before, _ReadOnce.read = _ReadOnce.read, set()
     try:
         yield
@@ -153,9 +153,9 @@ def open_binary(path: str | os.PathLike) -> Iterator[BinaryIO]:
 
 @contextmanager
 def open_text(path: str | os.PathLike) -> Iterator[BinaryIO]:
-    """Open a text as `open_binary` does, without what programs put around its lines.
+    """Open a text as `open_binary` does, without a byte order mark, lines ending in line feeds.
 
-    A byte order mark is left out, and line ends of a carriage return alone become line feeds.
+    Lines that end in a carriage return alone end in a line feed instead.
     """
     with open_binary(path) as stream:
         if stream.peek(len(codecs.BOM_UTF8)).startswith(codecs.BOM_UTF8):
@@ -186,7 +186,8 @@ def open_raw(path: str | os.PathLike) -> AbstractContextManager[BinaryIO]:
         state = Path(path).stat()
         _check_first(path, state)
         stream = open(path, "rb")  # noqa: SIM115  (the caller closes it)
-        if _is_endless(state) and not stream.isatty():
+        is_device = stat.S_ISCHR(state.st_mode) or stat.S_ISBLK(state.st_mode)
+        if is_device and not _is_null(state) and not stream.isatty():
             stream.close()
             raise InputError("it is a device", path=path, expected="a file")
         return stream
@@ -206,11 +207,6 @@ def _check_first(path, state: os.stat_result) -> None:
     if known in _ReadOnce.read:
         raise InputError("it is needed twice, and can be read once", path=path, expected="a file")
     _ReadOnce.read.add(known)
-
-
-def _is_endless(state: os.stat_result) -> bool:
-    """Tell whether it is a device, such as one of zeros, though not the empty one."""
-    return (stat.S_ISCHR(state.st_mode) or stat.S_ISBLK(state.st_mode)) and not _is_null(state)
 
 
 def _is_null(state: os.stat_result) -> bool:
@@ -235,7 +231,7 @@ def read_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
                     raise problem from None
                 foreign.add(problem)
                 yield number, line.decode("latin-1").rstrip("\r\n")
-    foreign.tell()
+    foreign.warn()
 
 
 def compression_of(stream: BinaryIO) -> str:
@@ -263,7 +259,7 @@ def _check_bgzip_end(raw: BinaryIO) -> None:
 
 
 class _Counted:
-    """What is read of a stream, a pipe among them, counted."""
+    """A stream, perhaps a pipe, that counts the bytes read of it."""
 
     def __init__(self, raw: BinaryIO):
         self._raw, self.size = raw, 0
@@ -313,7 +309,8 @@ def check_writable(*paths: str | os.PathLike | None) -> None:
     Two results in one file are an error too: one would replace the other, or be mixed with it.
     """
     written = [path for path in paths if path is not None]
-    files = [_file_of(path) for path in written]
+    names = ("/dev/stdout" if str(path) == STANDARD_STREAM else path for path in written)
+    files = [os.path.realpath(name) for name in names]
     for k, path in enumerate(written):
         if files[k] in files[:k] and files[k] != os.devnull:
             raise OutputError(f"{path}: named for two outputs; expected a file for each")
@@ -334,15 +331,11 @@ def check_not_read(outputs: Iterable[str], inputs: Iterable[str]) -> None:
             )
 
 
-def _file_of(path: str | os.PathLike) -> str:
-    return os.path.realpath("/dev/stdout" if str(path) == STANDARD_STREAM else path)
-
-
 def _check_folder(path: Path) -> None:
     if path.is_dir():
         raise OutputError(f"{path}: cannot be written (it is a folder)")
     with suppress(FileNotFoundError):
-        path.parent.stat()  # a loop of links, say, is told as such
+        path.parent.stat()  # raises the error of a loop of links, say
     if not path.parent.is_dir():
         raise OutputError(f"{path}: cannot be written (there is no folder {path.parent})")
     if not os.access(path.parent, os.W_OK):
@@ -361,11 +354,11 @@ def check_disk(path: str | os.PathLike, size: int) -> None:
 
 @contextmanager
 def replaced_when_complete(path: str | os.PathLike) -> Iterator[Path]:
-    """Give a temporary path beside `path`; it is renamed to `path` when the block ends well.
+    """Yield a temporary path beside `path`; it is renamed to `path` when the block ends well.
 
     When the block raises, the temporary file is removed and `path` stays as it was. That of a
     process that is killed is removed by the next one that writes into the folder. A device or
-    a pipe cannot be replaced: its own path is given. A symbolic link stays one.
+    a pipe cannot be replaced, and is yielded itself. A symbolic link stays one.
     """
     if is_stream(path):
         with _written_errors(path):
@@ -379,7 +372,8 @@ def replaced_when_complete(path: str | os.PathLike) -> Iterator[Path]:
     try:
         with _written_errors(path):
             yield temporary
-            _rename(temporary, target)
+            temporary.chmod(_mode_of(target))
+            temporary.replace(target)
     finally:
         temporary.unlink(missing_ok=True)
         os.close(lock)
@@ -390,7 +384,7 @@ def _written_errors(path: str | os.PathLike) -> Iterator[None]:
     try:
         yield
     except BrokenPipeError:
-        raise  # the reader has had enough
+        raise  # the reader of the pipe has ended, which is no error
     except OSError as error:
         raise OutputError(f"{path}: cannot be written ({error.strerror or error})") from None
     except UnicodeEncodeError as error:
@@ -410,11 +404,6 @@ def is_stream(path: str | os.PathLike) -> bool:
     return path.exists() and not (path.is_file() or path.is_dir())
 
 
-def _rename(temporary: Path, path: Path) -> None:
-    temporary.chmod(_mode_of(path))
-    temporary.replace(path)
-
-
 def _mode_of(path: Path) -> int:
     """Return the permissions of a file, or those of any new one; mkstemp makes private files."""
     with suppress(OSError):
@@ -431,12 +420,14 @@ def open_output(path: str | os.PathLike) -> Iterator[TextIO]:
     One whose name ends in ``.gz`` or ``.bgz`` is compressed with bgzip.
     """
     if str(path) in _STANDARD_OUTPUT:
-        with _standard_output() as stream:
-            yield stream
+        if sys.stdout is None:
+            raise OutputError("standard output: cannot be written (it is closed)")
+        with _written_errors("standard output"):
+            yield sys.stdout
+            sys.stdout.flush()
         return
-    with replaced_when_complete(path) as temporary:
-        with write_text(temporary, path) as stream:
-            yield stream
+    with replaced_when_complete(path) as temporary, write_text(temporary, path) as stream:
+        yield stream
 
 
 @contextmanager
@@ -451,15 +442,6 @@ def write_text(path: Path, name: str | os.PathLike) -> Iterator[TextIO]:
     with quiet_htslib(), pysam.BGZFile(str(path), "wb") as raw:
         with io.TextIOWrapper(raw, encoding="utf-8", newline="\n") as stream:
             yield stream
-
-
-@contextmanager
-def _standard_output() -> Iterator[TextIO]:
-    if sys.stdout is None:
-        raise OutputError("standard output: cannot be written (it is closed)")
-    with _written_errors("standard output"):
-        yield sys.stdout
-        sys.stdout.flush()
 
 
 @contextmanager

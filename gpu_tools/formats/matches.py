@@ -12,9 +12,6 @@ from gpu_tools.formats.exons.gff import escape_seqid, feature_line, gff3_head
 from gpu_tools.formats.files import open_output
 from gpu_tools.formats.tables import bed_line, write_table
 
-# Segments of sequences as a table and, beside it, as BED and GFF3.
-
-
 COLUMNS = ("sequence", "rank", "start", "end", "score")
 REGION = "region"
 """The Sequence Ontology's term for any part of a sequence."""
@@ -33,16 +30,10 @@ class SegmentRow(NamedTuple):
 
 @dataclass(frozen=True)
 class Annotation:
-    """Formats of annotation to write beside the table.
+    """Files to write beside the table.
 
-    Parameters
-    ----------
-    bed, gff3 : str or PathLike, optional
-        Files; none is written without a name.
-    feature : str
-        Type of the features in GFF3, a term of the Sequence Ontology.
-    lengths : sequence of (str, int)
-        Names and lengths of all sequences, for the head of GFF3.
+    `feature` is the type of the features in GFF3, a term of the Sequence Ontology; `lengths` are
+    names and lengths of all sequences, for the head of GFF3.
     """
 
     bed: str | os.PathLike | None = None
@@ -73,14 +64,10 @@ def _written(rows, bed: TextIO | None, gff3: TextIO | None, feature, width) -> I
             name = f"segment{row.rank}"
             bed.write(bed_line(row.sequence, row.start, row.end, name, row.score))
         if gff3:
-            gff3.write(_feature(row, feature))
+            attributes = f"rank={row.rank}" + (f";evalue={row.evalue}" if row.evalue else "")
+            name, interval = escape_seqid(row.sequence), (row.start, row.end)
+            gff3.write(feature_line(name, feature, interval, attributes, score=row.score))
         yield (row.sequence, row.rank, row.start + 1, row.end, row.score, row.evalue)[:width]
-
-
-def _feature(row: SegmentRow, feature: str) -> str:
-    attributes = f"rank={row.rank}" + (f";evalue={row.evalue}" if row.evalue else "")
-    interval = row.start, row.end
-    return feature_line(escape_seqid(row.sequence), feature, interval, attributes, score=row.score)
 
 
 class MatchRow(NamedTuple):

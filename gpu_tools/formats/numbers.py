@@ -16,9 +16,6 @@ from gpu_tools.formats.files import read_lines, without_compression
 from gpu_tools.formats.tables import Location, bed_fields, fields_of
 from gpu_tools.hardware.own_files import check_memory
 
-# Numbers from files: sequences of values and matrices, in .npy or in tables without a header.
-
-
 BINARY_SUFFIX = ".npy"
 
 

@@ -11,8 +11,8 @@ from gpu_tools.errors import InputError
 _log = logging.getLogger(__name__)
 
 
-class _Told:
-    """What holds for all readers, those of other threads too: a command's choice."""
+class _Settings:
+    """A command's choice, which holds for all readers, those of other threads too."""
 
     strict: bool = False
     warnings: set[str] | None = None
@@ -20,22 +20,19 @@ class _Told:
 
 @contextmanager
 def odd_items(strict: bool) -> Iterator[None]:
-    """Have each warning about odd items told once within the block, or make them errors."""
-    before = _Told.strict, _Told.warnings
-    _Told.strict, _Told.warnings = strict, set()
+    """Within the block, log each warning about odd items once, or raise them as errors."""
+    before = _Settings.strict, _Settings.warnings
+    _Settings.strict, _Settings.warnings = strict, set()
     try:
         yield
     finally:
-        _Told.strict, _Told.warnings = before
+        _Settings.strict, _Settings.warnings = before
 
 
 class OddItems:
     """Items of a kind in one file that are left out, or read otherwise, and counted.
 
-    Parameters
-    ----------
-    what : str
-        What they are and what is done with them, such as ``records without symbols, left out``.
+    `what` says what they are and what is done with them: ``records without symbols, left out``.
     """
 
     def __init__(self, what: str):
@@ -44,17 +41,17 @@ class OddItems:
 
     def add(self, problem: InputError) -> None:
         """Count an item; if inputs have to be sound, raise what is wrong with it."""
-        if _Told.strict:
+        if _Settings.strict:
             raise problem
         self._count += 1
         self.first = self.first or problem
 
-    def tell(self) -> None:
+    def warn(self) -> None:
         """Warn of the items, if there are any."""
         if self.first is None:
             return
         text = f"{self._what}: {self._count}; the first: {self.first}"
-        if _Told.warnings is None or text not in _Told.warnings:
+        if _Settings.warnings is None or text not in _Settings.warnings:
             _log.warning("%s", text)
-        if _Told.warnings is not None:
-            _Told.warnings.add(text)
+        if _Settings.warnings is not None:
+            _Settings.warnings.add(text)

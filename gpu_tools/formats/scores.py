@@ -16,15 +16,10 @@ _NEEDED = {"base", "target", "strand", "score", "base_length", "target_length", 
 
 
 class ScoredRow(NamedTuple):
-    """A row of the table.
+    """A row of the table: its texts by column, and its alignment without CIGAR.
 
-    Attributes
-    ----------
-    fields : dict of str to str
-        Texts by column.
-    alignment : SplicedAlignment
-        Names, lengths, strand, score, chain and E-value of it; no CIGAR. Its base is the record
-        that positions are of, which a sheet of cases may call by another name.
+    The alignment's base is the record that positions are of, which a sheet of cases may call by
+    another name.
     """
 
     fields: dict[str, str]

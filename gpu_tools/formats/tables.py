@@ -12,9 +12,6 @@ from dataclasses import dataclass
 from gpu_tools.errors import InputError, OutputError
 from gpu_tools.formats.files import open_output, read_lines
 
-# Fields of one line of text, turned into values or into errors that name the line.
-
-
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _INT64_DIGITS = 19  # of the largest integer of 64 bits

@@ -6,7 +6,14 @@ import pytest
 
 from gpu_tools.errors import InputError, OutputError
 from gpu_tools.formats.exons.intervals import read_exons
-from gpu_tools.formats.tables import read_table, write_table
+from gpu_tools.formats.matches import (
+    Annotation,
+    MatchRow,
+    SegmentRow,
+    write_matches,
+    write_segments,
+)
+from gpu_tools.formats.tables import bed_line, read_table, write_table
 
 
 def written(tmp_path, text):
@@ -138,3 +145,25 @@ def test_latin_1_in_a_remark_is_read_with_a_warning(tmp_path, caplog):
         path.write_bytes(head + wrong)
         with pytest.raises(InputError, match="line 2: not UTF-8 text"):
             read_exons(path)
+
+
+@pytest.mark.parametrize("name", ["#x", "track", "browser", "track x", "a\tb", "a\nb", ""])
+def test_names_that_bed_cannot_hold(name):
+    with pytest.raises(OutputError, match="cannot stand in BED"):
+        bed_line(name, 0, 1)
+
+
+@pytest.mark.parametrize("name", ["x#", "tracks", "trackx", "browser1", "a b", "chr1"])
+def test_names_that_bed_can_hold(name):
+    assert bed_line(name, 0, 1) == f"{name}\t0\t1\n"
+
+
+@pytest.mark.parametrize("name", ["#x", "track"])
+def test_a_bed_file_that_would_lose_lines_is_not_written(tmp_path, name):
+    row = SegmentRow(name, 1, 0, 4, "1")
+    with pytest.raises(OutputError, match=f"the name {name!r} cannot stand in BED"):
+        write_segments(tmp_path / "o", [row], Annotation(tmp_path / "b"))
+    match = MatchRow("p", name, 0, 4, "+")
+    with pytest.raises(OutputError, match=f"the name {name!r} cannot stand in BED"):
+        write_matches(tmp_path / "o", tuple("abcde"), [match], tmp_path / "b")
+    assert list(tmp_path.iterdir()) == []

@@ -16,8 +16,7 @@ from gpu_tools.formats.exons.annotation import (
     read_coding,
     read_coding_segments,
 )
-from gpu_tools.formats.exons.bed import read_intervals
-from gpu_tools.formats.exons.intervals import FORMATS, read_exons
+from gpu_tools.formats.exons.intervals import FORMATS, read_exons, read_intervals
 from gpu_tools.formats.exons.predictors import parse_augustus, parse_report
 from gpu_tools.formats.files import read_lines
 from gpu_tools.formats.numbers import read_matrix, read_tracks, read_values

@@ -17,8 +17,7 @@ def record(path, name, header=None):
 
 
 @pytest.fixture
-def server(monkeypatch, tmp_path_factory):
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path_factory.mktemp("pace")))
+def server(monkeypatch):
     with serving() as server:
         monkeypatch.setenv("GPU_TOOLS_NCBI_URL", server.url)
         monkeypatch.setenv("GPU_TOOLS_ENSEMBL_URL", server.url)

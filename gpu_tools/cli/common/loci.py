@@ -11,7 +11,7 @@ import click
 import numpy as np
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.exons.bed import read_intervals
+from gpu_tools.formats.exons.intervals import read_intervals
 from gpu_tools.formats.matches import MatchRow
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.formats.sequences.locus import cut_regions

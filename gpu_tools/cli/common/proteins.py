@@ -164,7 +164,7 @@ def read_proteins(path: str, nucleotides: str = "--targets") -> dict[str, Protei
         found[record.name] = ProteinSequence(record.name, residues, record.description)
     if not found:
         raise odd.first
-    odd.tell()
+    odd.warn()
     return found
 
 

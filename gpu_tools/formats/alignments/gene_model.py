@@ -1,4 +1,4 @@
-"""Spliced alignments as gene models in GFF3."""
+"""Spliced alignments as gene models: genes and their isoforms, in GFF3, GTF and BED12."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from urllib.parse import unquote
 from zlib import crc32
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.alignments.proteins import exon_targets, model_attributes
 from gpu_tools.formats.alignments.walk import (
     CODON,
     AlignedExon,
     aligned_exons,
+    extent,
     first_nucleotides,
     outer_codons,
 )
@@ -32,24 +32,13 @@ from gpu_tools.formats.files import open_output
 from gpu_tools.formats.tables import bed_line
 from gpu_tools.model.results import ProteinAlignment, SplicedAlignment, cigar_text
 
-# Names of gene models, and which transcripts are isoforms of one gene.
-
-
 Interval = tuple[int, int]
 
 
 class Transcript(NamedTuple):
-    """What an alignment is as a transcript of a gene.
+    """What an alignment is as a transcript of a gene; exons are 0-based half-open, in any order.
 
-    Attributes
-    ----------
-    name : str
-        ``TARGET@BASE:START-END:CHECKSUM``, as IDs write it.
-    base, strand, target : str
-        Names of base sequence and target as they are; the strand.
-    score : int
-    exons : tuple of (int, int)
-        0-based half-open, in any order.
+    `name` is ``TARGET@BASE:START-END:CHECKSUM``, escaped as in IDs; other names are as they are.
     """
 
     name: str
@@ -69,18 +58,10 @@ class Transcript(NamedTuple):
 
 
 class LocusGene(NamedTuple):
-    """Transcripts that count as isoforms of one gene.
+    """Transcripts that count as isoforms of one gene, in their order.
 
-    Attributes
-    ----------
-    name : str
-        As a transcript's, with the target of the best one and the interval of all.
-    best : Transcript
-        The one of the highest score, of equal ones the first by name.
-    interval : (int, int)
-        From the first to the last nucleotide of all exons, 0-based half-open.
-    isoforms : tuple of Transcript
-        In the order in which they were given.
+    `best` has the highest score, of equal ones the first name; `name` is as a transcript's, of the
+    best one's target and the interval from the first to the last nucleotide of all exons.
     """
 
     name: str
@@ -140,11 +121,6 @@ def _sharing(transcripts: Sequence[Transcript]) -> Iterator[tuple[int, int]]:
             furthest, longest = end, number
 
 
-def extent(intervals: Sequence[Interval]) -> Interval:
-    """Return where the first of some intervals begins and where the last one ends."""
-    return min(start for start, _ in intervals), max(end for _, end in intervals)
-
-
 def _name(target: str, base: str, interval: Interval, content: str) -> str:
     start, end = interval
     names = f"{escape_seqid(target).replace('@', '%40')}@{escape_seqid(base)}"
@@ -163,95 +139,7 @@ def _content(alignment: SplicedAlignment) -> str:
     ))  # fmt: skip
 
 
-# Spliced alignments as transcripts in GTF.
-
-
-def write_gtf(path, alignments, bases, targets) -> None:
-    """Write a ``transcript`` for each alignment, with ``exon`` parts in transcript order.
-
-    ``gene_id`` and ``transcript_id`` are the IDs of ``gene`` and ``mRNA`` in GFF3; isoforms share
-    the first. A chain that translates also has ``CDS`` parts with frame, without the stop codon as
-    GTF wants it, and ``start_codon`` and ``stop_codon`` where it has them.
-    """
-    with open_output(path) as stream:
-        stream.writelines(_transcripts(alignments))
-
-
-def check_gtf_name(target: str) -> None:
-    """Raise `InputError` for a target's name that cannot stand in GTF."""
-    if '"' in target:
-        raise InputError(
-            "the name cannot stand in GTF", record=target,
-            expected="a name without a quotation mark",
-        )  # fmt: skip
-
-
-def _transcripts(alignments: Iterable[SplicedAlignment]) -> Iterator[str]:
-    distinct: dict[Transcript, SplicedAlignment] = {}
-    for alignment in alignments:
-        distinct.setdefault(Transcript.of(alignment), alignment)
-    for gene in genes_of(list(distinct)):
-        for isoform in gene.isoforms:
-            ids = f'gene_id "gene:{gene.name}"; transcript_id "mRNA:{isoform.name}"; '
-            yield from transcript_lines(distinct[isoform], ids)
-
-
-def transcript_lines(alignment: SplicedAlignment | ProteinAlignment, ids: str) -> Iterator[str]:
-    """Yield the lines of a transcript; `ids` are the attributes of all of them."""
-    check_gtf_name(alignment.target)
-    target = f'target_id "{alignment.target}"; '
-    lowest, highest = min(s for s, _ in alignment.chain), max(e for _, e in alignment.chain)
-    score = str(alignment.score)
-    yield _gtf_line(alignment, "transcript", (lowest, highest), score, ".", ids + target)
-    for k, exon in enumerate(alignment.chain, start=1):
-        yield _gtf_line(alignment, "exon", exon, ".", ".", f'{ids}exon_number "{k}"; ')
-    for feature, interval, frame in _coding(alignment):
-        yield _gtf_line(alignment, feature, interval, ".", frame, ids)
-
-
-def _coding(alignment: SplicedAlignment) -> Iterator[tuple[str, tuple[int, int], int]]:
-    """Yield features of a chain that translates."""
-    if not alignment.phases:
-        return
-    codons = [(feature, interval, 0) for feature, interval in outer_codons(alignment)]
-    yield from codons[: alignment.start_codon]
-    *inner, (exon, phase) = zip(alignment.chain, alignment.phases, strict=True)
-    yield from (("CDS", *part) for part in inner)
-    coding = exon[1] - exon[0] - CODON * alignment.stop_codon
-    if coding:
-        yield "CDS", first_nucleotides(exon, alignment.strand, coding), phase
-    yield from codons[alignment.start_codon :]
-
-
-def _gtf_line(alignment: SplicedAlignment, feature, interval, score, frame, attributes: str) -> str:
-    return feature_line(
-        alignment.base, feature, interval, attributes.rstrip(), alignment.strand, score, frame
-    )
-
-
-# Spliced alignments in BED12.
-
-
-_HIGHEST_SCORE = 1000
-
-
-def write_bed12(path, alignments, bases, targets) -> None:
-    """Write a line for each alignment, its exons as blocks; scores are clipped to 0..1000."""
-    with open_output(path) as stream:
-        stream.writelines(_bed_line(alignment) for alignment in alignments)
-
-
-def _bed_line(alignment: SplicedAlignment) -> str:
-    blocks = sorted(alignment.chain)
-    start, end = blocks[0][0], blocks[-1][1]
-    columns = (
-        alignment.base, start, end, alignment.target,
-        min(max(alignment.score, 0), _HIGHEST_SCORE), alignment.strand,
-        start, end if alignment.phases else start,  # thick is what is known to be coding
-        0, len(blocks), ",".join(str(b - a) for a, b in blocks),
-        ",".join(str(a - start) for a, _ in blocks),
-    )  # fmt: skip
-    return bed_line(*columns)
+# GFF3.
 
 
 _SCORE = re.compile(r"-?\d+")
@@ -265,8 +153,8 @@ def write_gene_models(path, alignments, bases, targets) -> None:
     the target has no symbol carries no ``Target``. A chain that translates also has ``CDS`` parts
     with phase, the stop codon included, and its ``start_codon`` and ``stop_codon``. IDs are made of
     the names of target and base, the interval, and a checksum of the alignment, so that they also
-    differ between files. Equal alignments are written once. A protein's model also has the
-    attributes of `gpu_tools.formats.alignments.proteins.model_attributes`.
+    differ between files. Equal alignments are written once. `alignment_attributes` has the
+    attributes of an mRNA.
     """
     with open_output(path) as stream:
         stream.writelines(gff3_head(bases))
@@ -284,8 +172,11 @@ class _Model:
     @classmethod
     def of(cls, alignment: SplicedAlignment) -> _Model:
         transcript = Transcript.of(alignment)
-        return cls(transcript, _mrna_line(alignment, transcript.name),
-                   tuple(part_lines(alignment, transcript.name)))  # fmt: skip
+        name, target = transcript.name, escape_attribute(alignment.target)
+        attributes = [f"ID=mRNA:{name}", f"Name={target}", *alignment_attributes(alignment)]
+        interval, score = extent(alignment.chain), str(alignment.score)
+        line = _line(alignment, "mRNA", interval, score, attributes)
+        return cls(transcript, line, tuple(part_lines(alignment, name)))
 
 
 def read_models(features: Iterable[Feature]) -> Iterator[_Model]:
@@ -323,36 +214,26 @@ def gene_lines(models: Iterable[_Model]) -> Iterator[str]:
     for model in models:
         distinct.setdefault(model.transcript.name, model)
     for gene in genes_of([model.transcript for model in distinct.values()]):
-        yield _gene_line(gene)
+        best, seqid = gene.best, escape_seqid(gene.best.base)
+        attributes = f"ID=gene:{gene.name};Name={escape_attribute(best.target)}"
+        yield feature_line(seqid, "gene", gene.interval, attributes, best.strand)
         for isoform in gene.isoforms:
             model = distinct[isoform.name]
             yield f"{model.line};Parent=gene:{gene.name}\n"
             yield from (f"{line}\n" for line in model.parts)
 
 
-def _gene_line(gene: LocusGene) -> str:
-    best = gene.best
-    attributes = f"ID=gene:{gene.name};Name={escape_attribute(best.target)}"
-    seqid = escape_seqid(best.base)
-    return feature_line(seqid, "gene", gene.interval, attributes, best.strand)
-
-
-def _mrna_line(alignment: SplicedAlignment, name: str) -> str:
-    target = escape_attribute(alignment.target)
-    attributes = [f"ID=mRNA:{name}", f"Name={target}", *alignment_attributes(alignment)]
-    interval = min(s for s, _ in alignment.chain), max(e for _, e in alignment.chain)
-    return _line(alignment, "mRNA", interval, str(alignment.score), attributes)
-
-
 def alignment_attributes(alignment: SplicedAlignment | ProteinAlignment) -> Iterator[str]:
     """Yield what the attributes of an mRNA say of its alignment."""
+    yield f"identity={alignment.identity:.4f}"
     if isinstance(alignment, ProteinAlignment):
-        yield from model_attributes(alignment)
-    else:
-        yield f"identity={alignment.identity:.4f}"
-        yield f"coverage={alignment.coverage:.4f}"
-        if alignment.target_reversed:
-            yield "target_reversed=true"
+        yield f"positive={alignment.positives / max(alignment.columns, 1):.4f}"
+    yield f"coverage={alignment.coverage:.4f}"
+    if isinstance(alignment, ProteinAlignment):
+        counts = {"frameshift": alignment.frameshifts, "in_frame_stop": alignment.inner_stops}
+        yield from (f"{name}={count}" for name, count in counts.items() if count)
+    elif alignment.target_reversed:
+        yield "target_reversed=true"
     if alignment.evalue is not None:
         yield f"evalue={alignment.evalue:.1e}"
 
@@ -383,9 +264,27 @@ def part_lines(alignment: SplicedAlignment | ProteinAlignment, name: str) -> lis
 
 def _exons_of(alignment: SplicedAlignment | ProteinAlignment) -> list[AlignedExon]:
     if isinstance(alignment, ProteinAlignment):
-        parts = zip(alignment.chain, exon_targets(alignment), strict=True)
+        parts = zip(alignment.chain, _exon_residues(alignment), strict=True)
         return [AlignedExon(interval, residues, ()) for interval, residues in parts]
     return aligned_exons(alignment)
+
+
+def _exon_residues(alignment: ProteinAlignment) -> list[tuple[int, int]]:
+    """Return the residues aligned in each exon, 0-based half-open, in transcript order.
+
+    The residue of a codon that an intron splits belongs to the exon behind it.
+    """
+    parts, at = [], alignment.target_start
+    start = at
+    for letter, length in alignment.cigar:
+        if letter in "NUV":
+            parts.append((start, at))
+            start, at = at, at + (letter != "N")
+        elif letter in "MI":
+            at += length
+        elif letter == "G":
+            at += 1
+    return [*parts, (start, at)]
 
 
 def _exon_line(alignment: SplicedAlignment, exon: AlignedExon, k: int, name: str) -> str:
@@ -408,3 +307,93 @@ def _line(alignment, feature, interval, score, attributes, phase=".") -> str:
     return feature_line(
         seqid, feature, interval, ";".join(attributes), alignment.strand, score, phase
     ).rstrip("\n")
+
+
+# GTF.
+
+
+def write_gtf(path, alignments, bases, targets) -> None:
+    """Write a ``transcript`` for each alignment, with ``exon`` parts in transcript order.
+
+    ``gene_id`` and ``transcript_id`` are the IDs of ``gene`` and ``mRNA`` in GFF3; isoforms share
+    the first. A chain that translates also has ``CDS`` parts with frame, without the stop codon as
+    GTF wants it, and ``start_codon`` and ``stop_codon`` where it has them.
+    """
+    with open_output(path) as stream:
+        stream.writelines(_transcripts(alignments))
+
+
+def check_gtf_name(target: str) -> None:
+    """Raise `InputError` for a target's name that cannot stand in GTF."""
+    if '"' in target:
+        raise InputError(
+            "the name cannot stand in GTF", record=target,
+            expected="a name without a quotation mark",
+        )  # fmt: skip
+
+
+def _transcripts(alignments: Iterable[SplicedAlignment]) -> Iterator[str]:
+    distinct: dict[Transcript, SplicedAlignment] = {}
+    for alignment in alignments:
+        distinct.setdefault(Transcript.of(alignment), alignment)
+    for gene in genes_of(list(distinct)):
+        for isoform in gene.isoforms:
+            ids = f'gene_id "gene:{gene.name}"; transcript_id "mRNA:{isoform.name}"; '
+            yield from transcript_lines(distinct[isoform], ids)
+
+
+def transcript_lines(alignment: SplicedAlignment | ProteinAlignment, ids: str) -> Iterator[str]:
+    """Yield the lines of a transcript; `ids` are the attributes of all of them."""
+    check_gtf_name(alignment.target)
+    target = f'target_id "{alignment.target}"; '
+    interval, score = extent(alignment.chain), str(alignment.score)
+    yield _gtf_line(alignment, "transcript", interval, score, ".", ids + target)
+    for k, exon in enumerate(alignment.chain, start=1):
+        yield _gtf_line(alignment, "exon", exon, ".", ".", f'{ids}exon_number "{k}"; ')
+    for feature, interval, frame in _coding(alignment):
+        yield _gtf_line(alignment, feature, interval, ".", frame, ids)
+
+
+def _coding(alignment: SplicedAlignment) -> Iterator[tuple[str, tuple[int, int], int]]:
+    """Yield features of a chain that translates."""
+    if not alignment.phases:
+        return
+    codons = [(feature, interval, 0) for feature, interval in outer_codons(alignment)]
+    yield from codons[: alignment.start_codon]
+    *inner, (exon, phase) = zip(alignment.chain, alignment.phases, strict=True)
+    yield from (("CDS", *part) for part in inner)
+    coding = exon[1] - exon[0] - CODON * alignment.stop_codon
+    if coding:
+        yield "CDS", first_nucleotides(exon, alignment.strand, coding), phase
+    yield from codons[alignment.start_codon :]
+
+
+def _gtf_line(alignment: SplicedAlignment, feature, interval, score, frame, attributes: str) -> str:
+    return feature_line(
+        alignment.base, feature, interval, attributes.rstrip(), alignment.strand, score, frame
+    )
+
+
+# BED12.
+
+
+_HIGHEST_SCORE = 1000
+
+
+def write_bed12(path, alignments, bases, targets) -> None:
+    """Write a line for each alignment, its exons as blocks; scores are clipped to 0..1000."""
+    with open_output(path) as stream:
+        stream.writelines(_bed_line(alignment) for alignment in alignments)
+
+
+def _bed_line(alignment: SplicedAlignment) -> str:
+    blocks = sorted(alignment.chain)
+    start, end = blocks[0][0], blocks[-1][1]
+    columns = (
+        alignment.base, start, end, alignment.target,
+        min(max(alignment.score, 0), _HIGHEST_SCORE), alignment.strand,
+        start, end if alignment.phases else start,  # thick is what is known to be coding
+        0, len(blocks), ",".join(str(b - a) for a, b in blocks),
+        ",".join(str(a - start) for a, _ in blocks),
+    )  # fmt: skip
+    return bed_line(*columns)

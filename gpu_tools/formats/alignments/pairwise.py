@@ -9,12 +9,12 @@ import pysam
 
 from gpu_tools.errors import InputError
 from gpu_tools.formats.alignments.sam import (
-    UNKNOWN_QUALITY,
     header,
     make_record,
     sorted_records,
     write_text,
 )
+from gpu_tools.formats.alignments.walk import UNKNOWN_QUALITY
 from gpu_tools.formats.files import open_output, suffix_of
 from gpu_tools.model.results import PairLoci, PairwiseAlignment, cigar_text
 from gpu_tools.model.sequences import (

@@ -1,4 +1,4 @@
-"""What files show of a protein's alignment: PAF, parts of gene models, sequences, text."""
+"""A protein's alignment as sequences, and as a readable text."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpu_tools.formats.alignments.walk import CODON, extent
 from gpu_tools.formats.files import open_output
-from gpu_tools.model.results import ProteinAlignment, cigar_text
+from gpu_tools.model.results import ProteinAlignment
 from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.model.sequences import (
     ProteinSequence,
@@ -19,62 +20,6 @@ from gpu_tools.model.sequences import (
     reverse_complement,
 )
 from gpu_tools.model.sequences import Sequence as Nucleotides
-
-UNKNOWN_QUALITY = 255
-_CODON = 3
-
-
-def exon_targets(alignment: ProteinAlignment) -> list[tuple[int, int]]:
-    """Return the residues aligned in each exon, 0-based half-open, in transcript order.
-
-    The residue of a codon that an intron splits belongs to the exon behind it.
-    """
-    parts, at = [], alignment.target_start
-    start = at
-    for letter, length in alignment.cigar:
-        if letter in "NUV":
-            parts.append((start, at))
-            start, at = at, at + (letter != "N")
-        elif letter in "MI":
-            at += length
-        elif letter == "G":
-            at += 1
-    return [*parts, (start, at)]
-
-
-def model_attributes(alignment: ProteinAlignment) -> list[str]:
-    """Return the attributes of a gene model that only a protein's has."""
-    found = [
-        f"identity={alignment.identity:.4f}",
-        f"positive={alignment.positives / max(alignment.columns, 1):.4f}",
-        f"coverage={alignment.coverage:.4f}",
-    ]
-    counts = {"frameshift": alignment.frameshifts, "in_frame_stop": alignment.inner_stops}
-    return found + [f"{name}={count}" for name, count in counts.items() if count]
-
-
-def protein_paf_line(alignment: ProteinAlignment) -> str:
-    """Return a line of PAF, the protein as the query.
-
-    Columns 10 and 11 count nucleotides, as miniprot does: three for each equal residue, and three
-    for each column of the alignment. ``cg`` is the protein's CIGAR, ``np`` the number of pairs that
-    score above 0, ``fs`` that of frameshifts, and ``st`` that of stop codons inside.
-    """
-    start = min(s for s, _ in alignment.chain)
-    end = max(e for _, e in alignment.chain)
-    # the stop codon behind the alignment is not part of it
-    if alignment.stop_codon:
-        start += _CODON * (alignment.strand == "-")
-        end -= _CODON * (alignment.strand == "+")
-    columns = (
-        alignment.target, alignment.target_length, alignment.target_start, alignment.target_end,
-        alignment.strand, alignment.base, alignment.base_length, start, end,
-        _CODON * alignment.matches, _CODON * alignment.columns, UNKNOWN_QUALITY,
-        f"AS:i:{alignment.score}", f"np:i:{alignment.positives}",
-        f"fs:i:{alignment.frameshifts}", f"st:i:{alignment.inner_stops}",
-        f"cg:Z:{cigar_text(alignment.cigar)}",
-    )  # fmt: skip
-    return "\t".join(map(str, columns)) + "\n"
 
 
 def translated(alignment: ProteinAlignment) -> ProteinSequence:
@@ -105,8 +50,6 @@ def place_of(alignment: ProteinAlignment) -> str:
 
 
 LABELS = "protein", "", "translation", "genome"
-TEXT_COLUMN = 24
-"""Where the symbols begin in a line, behind label and number."""
 _SYMBOLS_PER_LINE = 84
 """Symbols of a line."""
 _SITE = 6
@@ -143,7 +86,7 @@ def shown_lines(
     own: ProteinAlignment, moved: ProteinAlignment, base: Nucleotides, scoring: ProteinScoring
 ) -> Iterator[str]:
     """Yield the lines of an alignment behind its head, an empty one before each four."""
-    low, high = min(s for s, _ in own.chain), max(e for _, e in own.chain)
+    low, high = extent(own.chain)
     codes = base.codes[low:high]
     text = decode(codes if own.strand == "+" else reverse_complement(codes))
     shift = moved.chain[0][0] - own.chain[0][0]
@@ -153,13 +96,10 @@ def shown_lines(
         rows = ["".join(parts) for parts in zip(*(piece[:4] for piece in line), strict=True)]
         nucleotides, residues = (sum(piece[k] for piece in line) for k in (4, 5))
         following = position + direction * nucleotides
+        of_protein = (residue, residue + residues - 1) if residues else None
+        of_genome = (position, following - direction) if nucleotides else None
         yield ""
-        outer = (residue, residue + residues - 1) if residues else None
-        yield _numbered(LABELS[0], rows[0], outer)
-        yield _numbered(LABELS[1], rows[1])
-        yield _numbered(LABELS[2], rows[2])
-        outer = (position, following - direction) if nucleotides else None
-        yield _numbered(LABELS[3], rows[3], outer)
+        yield from map(_numbered, LABELS, rows, (of_protein, None, None, of_genome))
         position, residue = following, residue + residues
 
 
@@ -175,7 +115,7 @@ def _head(alignment: ProteinAlignment) -> str:
     )
 
 
-def _numbered(label: str, symbols: str, outer: tuple[int, int] | None = None) -> str:
+def _numbered(label: str, symbols: str, outer: tuple[int, int] | None) -> str:
     """Return a line of text with the numbers of its outer symbols."""
     before, behind = (f"{outer[0]}", f"  {outer[1]}") if outer else ("", "")
     return f"{label:<11}{before:>11}  {symbols}{behind}".rstrip()
@@ -203,14 +143,14 @@ def _pieces(alignment: ProteinAlignment, text: str, scoring: ProteinScoring) -> 
         elif letter in _INTRONS:
             phase = _INTRONS.index(letter)
             yield from _around_intron(alignment, text, at, length, phase, k, scoring)
-            at, k = at + length + _CODON * (phase > 0), k + (phase > 0)
+            at, k = at + length + CODON * (phase > 0), k + (phase > 0)
         else:
             for _ in range(1 if letter == "G" else length):
-                size = {"M": _CODON, "D": _CODON, "I": 0, "G": length}[letter]
+                size = {"M": CODON, "D": CODON, "I": 0, "G": length}[letter]
                 yield _column(alignment, k, text[at : at + size], scoring)
                 at, k = at + size, k + 1
     if alignment.stop_codon:
-        yield Piece("   ", "   ", " * ", text[at : at + _CODON], _CODON)
+        yield Piece("   ", "   ", " * ", text[at : at + CODON], CODON)
 
 
 def _column(alignment: ProteinAlignment, k: int, nucleotides: str, scoring) -> Piece:
@@ -237,7 +177,7 @@ def _around_intron(
 ) -> Iterator[Piece]:  # fmt: skip
     """Yield an intron, and the parts of the codon that it splits."""
     end = at + phase + length
-    rest = text[end : end + (_CODON - phase) % _CODON]
+    rest = text[end : end + (CODON - phase) % CODON]
     whole = _column(alignment, k, text[at : at + phase] + rest, scoring) if phase else None
     if whole:
         yield _part(whole, 0, phase)
@@ -246,7 +186,7 @@ def _around_intron(
     shown = f" {donor.lower()} <{length} nt, phase {phase}> {acceptor.lower()} "
     yield Piece(*[" " * len(shown)] * 3, shown, length)
     if whole:
-        yield _part(whole, phase, _CODON)
+        yield _part(whole, phase, CODON)
 
 
 def _part(piece: Piece, first: int, past: int) -> Piece:

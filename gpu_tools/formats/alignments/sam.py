@@ -1,4 +1,4 @@
-"""Spliced alignments in SAM and BAM."""
+"""Spliced alignments in SAM, BAM and PAF."""
 
 from __future__ import annotations
 
@@ -8,8 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import pysam
 
 from gpu_tools.errors import InputError, OutputError
-from gpu_tools.formats.alignments.proteins import protein_paf_line
-from gpu_tools.formats.alignments.walk import ForwardAlignment, forward_alignment
+from gpu_tools.formats.alignments.walk import (
+    CODON,
+    UNKNOWN_QUALITY,
+    ForwardAlignment,
+    extent,
+    forward_alignment,
+)
 from gpu_tools.formats.files import is_stream, open_output, replaced_when_complete
 from gpu_tools.model.resources import installed_version
 from gpu_tools.model.results import (
@@ -22,7 +27,6 @@ from gpu_tools.model.results import (
 from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.sequences import decode, reverse_complement
 
-UNKNOWN_QUALITY = 255
 _LONGEST_FOR_BAI = 2**29
 _OPERATIONS = {"I": pysam.CINS, "D": pysam.CDEL, "N": pysam.CREF_SKIP, "=": pysam.CEQUAL,
               "X": pysam.CDIFF, "S": pysam.CSOFT_CLIP}  # fmt: skip
@@ -174,12 +178,12 @@ def write_paf(path, alignments, bases, targets) -> None:
     """Write a line for each alignment, the target sequence as PAF's query, the base as its target.
 
     Column 11 counts alignment columns without introns; ``cg`` has N for introns. For proteins see
-    `gpu_tools.formats.alignments.proteins.protein_paf_line`.
+    `_protein_line`.
     """
     with open_output(path) as stream:
         for alignment in alignments:
             if isinstance(alignment, ProteinAlignment):
-                stream.write(protein_paf_line(alignment))
+                stream.write(_protein_line(alignment))
                 continue
             forward = forward_alignment(alignment)
             if forward:
@@ -193,5 +197,28 @@ def _line(alignment: SplicedAlignment, forward: ForwardAlignment) -> str:
         count_columns(forward.cigar, "="), count_columns(forward.cigar, "=XID"), UNKNOWN_QUALITY,
         f"NM:i:{count_columns(forward.cigar, 'XID')}", f"AS:i:{alignment.score}", "ts:A:+",
         f"cg:Z:{cigar_text(forward.cigar)}",
+    )  # fmt: skip
+    return "\t".join(map(str, columns)) + "\n"
+
+
+def _protein_line(alignment: ProteinAlignment) -> str:
+    """Return a line of PAF, the protein as the query.
+
+    Columns 10 and 11 count nucleotides, as miniprot does: three for each equal residue, and three
+    for each column of the alignment. ``cg`` is the protein's CIGAR, ``np`` the number of pairs that
+    score above 0, ``fs`` that of frameshifts, and ``st`` that of stop codons inside.
+    """
+    start, end = extent(alignment.chain)
+    # the stop codon behind the alignment is not part of it
+    if alignment.stop_codon:
+        start += CODON * (alignment.strand == "-")
+        end -= CODON * (alignment.strand == "+")
+    columns = (
+        alignment.target, alignment.target_length, alignment.target_start, alignment.target_end,
+        alignment.strand, alignment.base, alignment.base_length, start, end,
+        CODON * alignment.matches, CODON * alignment.columns, UNKNOWN_QUALITY,
+        f"AS:i:{alignment.score}", f"np:i:{alignment.positives}",
+        f"fs:i:{alignment.frameshifts}", f"st:i:{alignment.inner_stops}",
+        f"cg:Z:{cigar_text(alignment.cigar)}",
     )  # fmt: skip
     return "\t".join(map(str, columns)) + "\n"

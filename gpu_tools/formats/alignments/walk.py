@@ -13,21 +13,17 @@ from gpu_tools.model.results import CigarOperation, SplicedAlignment, count_colu
 PAIRS = "=X"
 _ON_BASE = "=XD"
 CODON = 3
+UNKNOWN_QUALITY = 255
+"""Mapping quality in SAM and PAF where none is known."""
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class AlignedExon:
-    """One exon of a chain with its part of the alignment.
+    """One exon of a chain with its part of the alignment; intervals are 0-based half-open.
 
-    Attributes
-    ----------
-    interval : (int, int)
-        On the forward strand of the base, 0-based half-open.
-    target : (int, int)
-        Part of the target, 0-based half-open; empty if the target skips the exon.
-    cigar : tuple of (str, int)
-        In transcript order, without N.
+    `interval` is on the base's forward strand, `target` the part of the target, empty if it skips
+    the exon; `cigar` is in transcript order, without N.
     """
 
     interval: tuple[int, int]
@@ -39,13 +35,9 @@ class AlignedExon:
 class ForwardAlignment:
     """An alignment along the forward strand of the base, from first to last aligned pair.
 
-    Attributes
-    ----------
-    start, end : int
-        On the base, 0-based half-open; both outermost symbols are aligned to a target symbol.
-    cigar : tuple of (str, int)
-        In the base's direction, N for introns, adjacent runs different. It neither begins nor
-        ends in D or N; target symbols before the first and after the last pair are I.
+    `start` and `end` are 0-based half-open on the base. `cigar` is in the base's direction, N for
+    introns, adjacent runs different. It neither begins nor ends in D or N; target symbols before
+    the first and after the last pair are I.
     """
 
     start: int
@@ -62,24 +54,14 @@ def aligned_exons(alignment: SplicedAlignment) -> list[AlignedExon]:
     _check_introns(alignment)
     exons, start = [], alignment.target_start
     for interval, cigar in zip(alignment.chain, _by_exon(alignment), strict=True):
-        symbols, nucleotides = _lengths_of(cigar)
-        end = start + symbols
-        if nucleotides != interval[1] - interval[0]:
+        end = start + count_columns(cigar, PAIRS + "I")
+        if count_columns(cigar, _ON_BASE) != interval[1] - interval[0]:
             raise ValueError(f"CIGAR and exon {interval} have different lengths")
         exons.append(AlignedExon(interval, (start, end), tuple(cigar)))
         start = end
     if start != alignment.target_end:
         raise ValueError(f"CIGAR ends at {start} of the target, not at {alignment.target_end}")
     return exons
-
-
-def _lengths_of(cigar: list[CigarOperation]) -> tuple[int, int]:
-    """Return how many target symbols and how many nucleotides there are."""
-    sums = {"=": 0, "X": 0, "I": 0, "D": 0}
-    for operation, length in cigar:
-        sums[operation] += length
-    paired = sums["="] + sums["X"]
-    return paired + sums["I"], paired + sums["D"]
 
 
 def _check_introns(alignment: SplicedAlignment) -> None:
@@ -116,6 +98,11 @@ def _next(lengths: Iterator[int]) -> int:
     raise ValueError("the CIGAR goes on after the chain's last exon")
 
 
+def extent(intervals: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Return where the first of some intervals begins and where the last one ends."""
+    return min(start for start, _ in intervals), max(end for _, end in intervals)
+
+
 def outer_codons(alignment: SplicedAlignment) -> Iterator[tuple[str, tuple[int, int]]]:
     """Yield feature and interval of start and stop codon, which lie in one exon each, if any."""
     if alignment.start_codon:
@@ -141,7 +128,7 @@ def forward_alignment(alignment: SplicedAlignment) -> ForwardAlignment | None:
         return None
     head, tail = runs[: paired[0]], runs[paired[-1] + 1 :]
     middle = runs[paired[0] : paired[-1] + 1]
-    start = min(exon.interval[0] for exon in exons) + count_columns(head, "DN")
+    start = extent(alignment.chain)[0] + count_columns(head, "DN")
     end = start + count_columns(middle, _ON_BASE + "N")
     runs = [("I", count_columns(head, "I")), *middle, ("I", count_columns(tail, "I"))]
     return ForwardAlignment(start, end, tuple(merge_runs(runs)))

@@ -1,4 +1,4 @@
-"""Coding segments of an annotation in GFF3 or GTF."""
+"""Annotations in GFF3 or GTF: coding segments, coding sequences and exons of transcripts."""
 
 from __future__ import annotations
 
@@ -60,12 +60,10 @@ def read_coding_segments(path: str | os.PathLike) -> dict[str, ExonSet]:
 def _segments(path, lines: list[tuple[int, str]], kind: str) -> dict[str, ExonSet]:
     """Return features of a kind by sequence, joined within each transcript."""
     gff3 = is_gff3(path, lines)
-    parts, seen = defaultdict(lambda: {kind: [], STOP: []}), {}
-    for number, feature in enumerate(features(path, lines)):
-        seen[feature.type] = None
+    kinds = (CODING, STOP) if kind == CODING and not gff3 else (kind,)
+    parts = defaultdict(lambda: {kind: [], STOP: []})
+    for number, feature in enumerate(_features_of(path, lines, kinds)):
         in_gff3 = gff3 or feature.in_gff3
-        if feature.kind not in (kind, STOP) or (feature.kind == STOP and in_gff3 | (kind == EXON)):
-            continue
         if not (in_gff3 or kind == EXON or feature.parents):
             raise feature.location.error(
                 f"a {feature.type} without transcript_id", 'transcript_id "NAME"'
@@ -74,13 +72,31 @@ def _segments(path, lines: list[tuple[int, str]], kind: str) -> dict[str, ExonSe
         reverse = feature.location.strand(feature.strand)
         for parent in feature.parents or [number]:  # one of no transcript stands alone
             parts[name, reverse, parent][feature.kind].append(feature.interval)
-    if not parts:
-        raise lacking(kind, path, seen, f"an annotation with features {kind}")
     exons = ExonCollector()
     for (name, reverse, _), intervals in parts.items():
         for interval in merged(with_stop_codons(intervals[kind], intervals[STOP])):
             exons.add(name, interval, reverse)
     return exons.sets()
+
+
+def _features_of(
+    path, lines: Iterable[tuple[int, str]], kinds: tuple[str, ...]
+) -> Iterator[Feature]:
+    """Yield the features of some kinds; an annotation that has none of them is an error.
+
+    In GFF3 the stop codon belongs to CDS, so that its own feature is left out.
+    """
+    seen, found = {}, False
+    for feature in features(path, lines):
+        seen[feature.type] = None
+        if feature.kind in kinds and not (feature.kind == STOP and feature.in_gff3):
+            found = found or feature.kind != STOP
+            yield feature
+    if not found:
+        what, expected = kinds[0], f"an annotation with features {kinds[0]}"
+        if EXON in kinds and CODING in kinds:
+            what, expected = "exon of a transcript", "GFF3 or GTF with exons"
+        raise lacking(what, path, seen, expected)
 
 
 def with_stop_codons(segments: list[Interval], stops: list[Interval]) -> Iterator[Interval]:
@@ -130,16 +146,12 @@ def read_coding(path: str | os.PathLike) -> dict[str, tuple[CodingSequence, ...]
     """
     parts: dict[tuple[str, str], list[_CodingLine]] = defaultdict(list)
     stops: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
-    seen = {}
-    for feature in features(path, read_lines(path)):
-        seen[feature.type] = None
+    for feature in _features_of(path, read_lines(path), (CODING, STOP)):
         if feature.kind == CODING:
             _add(parts, feature)
-        elif feature.kind == STOP and not feature.in_gff3:  # in GFF3 the CDS has it
+        else:
             for name in feature.parents:
-                stops[unquote(feature.seqid), name].append(feature.interval)
-    if not parts:
-        raise lacking("CDS", path, seen, "an annotation with features CDS")
+                stops[feature.record, name].append(feature.interval)
     coding: dict[str, list[CodingSequence]] = defaultdict(list)
     odd = OddItems("coding sequences without one strand or a first phase, left out")
     for (record, name), lines in parts.items():
@@ -151,7 +163,7 @@ def read_coding(path: str | os.PathLike) -> dict[str, tuple[CodingSequence, ...]
             coding[record].append(sequence)
     if not coding:
         raise odd.first
-    odd.tell()
+    odd.warn()
     return {record: tuple(several) for record, several in coding.items()}
 
 
@@ -161,7 +173,7 @@ def _add(parts, feature: Feature) -> None:
             "a coding segment without transcript", "the attribute Parent, ID or transcript_id"
         )
     for name in feature.parents:
-        parts[unquote(feature.seqid), name].append(_part(feature))
+        parts[feature.record, name].append(_part(feature))
 
 
 def _part(feature: Feature) -> _CodingLine:
@@ -245,37 +257,28 @@ def read_transcripts(path: str | os.PathLike) -> list[TranscriptExons]:
     transcript that abut are one, and repeated ones count once. A transcript on both strands, as of
     trans-spliced genes, is left out with a warning.
     """
-    found, seen = defaultdict(lambda: {EXON: [], CODING: [], STOP: []}), {}
-    strands, odd = {}, {}
-    for feature in features(path, read_lines(path)):
-        seen[feature.type] = None
-        if feature.kind not in (EXON, CODING) and (feature.kind != STOP or feature.in_gff3):
-            continue
+    found = defaultdict(lambda: {EXON: [], CODING: [], STOP: []})
+    strands, unclear = {}, {}
+    for feature in _features_of(path, read_lines(path), (EXON, CODING, STOP)):
         if not feature.parents:
             raise feature.location.error(
                 f"a feature {feature.type} of no transcript", "Parent or transcript_id"
             )
         strand = feature.location.strand(feature.strand)
         for parent in feature.parents:
-            name = unquote(feature.seqid), parent
+            name = feature.record, parent
             found[name][feature.kind].append(feature.interval)
             if strands.setdefault(name, strand) != strand:
-                odd.setdefault(name, feature.location.error(f"{parent!r} is on both strands"))
-    if not found:
-        raise lacking("exon of a transcript", path, seen, "GFF3 or GTF with exons")
-    _tell(odd.values())
+                unclear.setdefault(name, feature.location.error(f"{parent!r} is on both strands"))
+    odd = OddItems("transcripts on both strands, left out")
+    for error in unclear.values():
+        odd.add(error)
+    odd.warn()
     return [
         TranscriptExons(name[0], strands[name], tuple(merged(_exons_of(parts))))
         for name, parts in found.items()
-        if name not in odd
+        if name not in unclear
     ]
-
-
-def _tell(errors: Iterable[InputError]) -> None:
-    odd = OddItems("transcripts on both strands, left out")
-    for error in errors:
-        odd.add(error)
-    odd.tell()
 
 
 def _exons_of(parts: dict[str, list[tuple[int, int]]]) -> Iterable[tuple[int, int]]:

@@ -21,9 +21,6 @@ from gpu_tools.formats.files import without_compression
 from gpu_tools.formats.tables import Location, fields_of
 from gpu_tools.model.exon_set import ANY_PHASE, EXON_TYPES, ExonSet
 
-# Collects candidate exons line by line into one set a sequence.
-
-
 _DTYPES = (np.int64, np.int64, np.bool_, np.float64, np.uint8, np.float64, np.int8)
 
 
@@ -76,14 +73,11 @@ class ExonCollector:
         """Return one set a sequence, or an empty dict if there is no exon at all."""
         if not any(self._rows.values()):
             return {}
-        return {name: _to_set(rows) for name, rows in self._rows.items()}
-
-
-def _to_set(rows: list[tuple]) -> ExonSet:
-    columns = zip(*rows, strict=True) if rows else [()] * len(_DTYPES)
-    return ExonSet(
-        *(np.array(column, dtype) for column, dtype in zip(columns, _DTYPES, strict=True))
-    )
+        empty = [()] * len(_DTYPES)
+        return {
+            name: ExonSet(*map(np.array, zip(*rows, strict=True) if rows else empty, _DTYPES))
+            for name, rows in self._rows.items()
+        }
 
 
 SOURCE = "gpu-tools"
@@ -98,11 +92,11 @@ _IN_GFF3 = re.compile(r"\s*[^\s=;\"]+=")
 _COLUMNS, _TYPES_SHOWN = 9, 8
 _VERSION = re.compile(r"##gff-version\s+3")
 LINES_TO_RECOGNISE = 100
-"""Lines at a file's beginning that tell its format."""
+"""Lines at a file's beginning that show its format."""
 _SAFE_IN_SEQID = ".:^*$@!+_?-|"
 _SAFE_IN_ATTRIBUTE = _SAFE_IN_SEQID + "/#()[]{}<>~'\"\\`"
 _NAMES = 1024
-"""Names that are not escaped again: most lines have the same few."""
+"""Escaped names in the cache: most lines have the same few."""
 
 
 @lru_cache(_NAMES)
@@ -145,6 +139,11 @@ class Feature(NamedTuple):
     def in_gff3(self) -> bool:
         """Whether the attributes are those of GFF3."""
         return bool(_IN_GFF3.match(self.attributes))
+
+    @property
+    def record(self) -> str:
+        """The sequence's name, which GFF3 alone escapes."""
+        return unquote(self.seqid) if self.in_gff3 else self.seqid
 
     @property
     def parents(self) -> list[str]:
@@ -246,6 +245,7 @@ def parse_features(
     for feature in features(path, lines):
         seen[feature.type] = None
         if feature.kind in (CODING, EXON):
+            has_phase = feature.kind == CODING and feature.phase in ("0", "1", "2")
             exons.add(
                 unescape(feature.seqid),
                 feature.interval,
@@ -253,7 +253,7 @@ def parse_features(
                 feature.location.score(feature.score),
                 exon_type_code(feature.attribute("exon_type")),
                 feature.location.probability(feature.attribute("probability")),
-                _phase_of(feature),
+                int(feature.phase) if has_phase else ANY_PHASE,
             )
     sets = exons.sets()
     if seen and not sets:
@@ -282,12 +282,6 @@ def merged(intervals: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         else:
             joined.append((start, end))
     return joined
-
-
-def _phase_of(feature: Feature) -> int:
-    """Return the phase of a coding feature; other features, and those without it, have none."""
-    known = feature.kind == CODING and feature.phase in ("0", "1", "2")
-    return int(feature.phase) if known else ANY_PHASE
 
 
 def write_gff3(

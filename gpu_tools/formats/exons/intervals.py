@@ -12,7 +12,6 @@ from pathlib import PurePath
 from typing import TextIO
 
 from gpu_tools.errors import InputError, OutputError
-from gpu_tools.formats.exons.bed import parse_bed, write_bed
 from gpu_tools.formats.exons.gff import (
     LINES_TO_RECOGNISE,
     ExonCollector,
@@ -24,7 +23,14 @@ from gpu_tools.formats.exons.gff import (
 )
 from gpu_tools.formats.exons.predictors import parse_genscan, write_genscan
 from gpu_tools.formats.files import open_output, read_lines, without_compression
-from gpu_tools.formats.tables import MISSING, Location, fields_of, parse_table
+from gpu_tools.formats.tables import (
+    MISSING,
+    Location,
+    bed_fields,
+    bed_line,
+    fields_of,
+    parse_table,
+)
 from gpu_tools.model.exon_set import EXON_TYPES, ExonSet
 
 AUTO = "auto"
@@ -45,6 +51,8 @@ _NAMES = {
     "gff3": re.compile(r"(?s:.+)"), "bed": re.compile(r"(?!#|(track|browser)$)\S+"),
     "tsv": re.compile(r"(?!#)\S([^\t\r\n]*\S)?"), "genscan": re.compile(r"\S+"),
 }  # fmt: skip
+_MIN_COLUMNS, _MAX_COLUMNS = 3, 12
+"""Columns of BED."""
 _log = logging.getLogger(__name__)
 
 
@@ -82,6 +90,17 @@ def parse_exons(
     return exons
 
 
+def read_intervals(path: str | os.PathLike) -> list[tuple[str, int, int]]:
+    """Read the name, start and end (0-based half-open) of each line of a BED file."""
+    intervals = []
+    for location, fields in bed_fields(path, read_lines(path)):
+        _check_columns(location, fields)
+        intervals.append((fields[0], *location.half_open_interval(fields[1], fields[2])))
+    if not intervals:
+        raise InputError("no interval", path=path, expected="BED: name, start and end")
+    return intervals
+
+
 def write_exons(
     path: str | os.PathLike,
     sets: Mapping[str, ExonSet],
@@ -109,10 +128,6 @@ def format_of(path: str | os.PathLike, head: list[tuple[int, str]]) -> str | Non
     first = next((line for _, line in head if line.strip() and line[0] != "#"), "")
     if set(_REQUIRED) <= set(fields_of(first)):
         return "tsv"
-    return _format_of_suffix(path)
-
-
-def _format_of_suffix(path) -> str:
     suffix = PurePath(without_compression(path)).suffix
     if suffix not in _SUFFIXES:
         raise InputError(
@@ -125,22 +140,18 @@ def _format_of_suffix(path) -> str:
 def _parse_tsv(path, lines: Iterable[tuple[int, str]]) -> dict[str, ExonSet]:
     exons = ExonCollector()
     for number, row in parse_table(path, lines, _REQUIRED, _OPTIONAL):
-        location = Location(path, number)
+        location, kind = Location(path, number), row["exon_type"]
+        if kind not in (None, *EXON_TYPES[1:]):
+            raise location.error(f"unknown exon type {kind!r}", f"{', '.join(EXON_TYPES[1:])} or .")
         exons.add(
             row["base"],
             location.closed_interval(row["start"], row["end"]),
             location.strand(row["strand"]),
             location.score(row["score"]),
-            _exon_type(location, row["exon_type"]),
+            exon_type_code(kind),
             location.probability(row["probability"]),
         )
     return exons.sets()
-
-
-def _exon_type(location: Location, name: str | None) -> int:
-    if name not in (None, *EXON_TYPES[1:]):
-        raise location.error(f"unknown exon type {name!r}", f"{', '.join(EXON_TYPES[1:])} or .")
-    return exon_type_code(name)
 
 
 def _write_tsv(stream: TextIO, sets: Mapping[str, ExonSet], lengths=None) -> None:
@@ -151,10 +162,59 @@ def _write_tsv(stream: TextIO, sets: Mapping[str, ExonSet], lengths=None) -> Non
             stream.write("\t".join(map(str, (name, *values))) + "\n")
 
 
+def _parse_bed(path, lines: Iterable[tuple[int, str]]) -> dict[str, ExonSet]:
+    """Return the intervals of BED lines by sequence; of 12 columns, the blocks.
+
+    A name (column 4) that is an exon type, as `_write_bed` writes it, is read as the type.
+    """
+    exons = ExonCollector()
+    for location, fields in bed_fields(path, lines):
+        _check_columns(location, fields)
+        interval = location.half_open_interval(fields[1], fields[2])
+        name, score, strand = (fields[3:6] + [None] * 3)[:3]
+        values = (location.strand(strand), location.score(score), exon_type_code(name))
+        for block in _blocks(location, interval, fields[9:]):
+            exons.add(fields[0], block, *values)
+    return exons.sets()
+
+
+def _check_columns(location: Location, fields: list[str]) -> None:
+    if not _MIN_COLUMNS <= len(fields) <= _MAX_COLUMNS:
+        raise location.error(f"{len(fields)} columns", f"{_MIN_COLUMNS} to {_MAX_COLUMNS} columns")
+    if not fields[0].strip():
+        raise location.error("the sequence's name is empty")
+
+
+def _blocks(
+    location: Location, interval: tuple[int, int], fields: list[str]
+) -> list[tuple[int, int]]:
+    if len(fields) < 3:
+        return [interval]
+    start, end = interval
+    count = location.integer(fields[0], "block count")
+    lists = (text.strip().rstrip(",").split(",") for text in fields[1:])
+    sizes, offsets = ([location.integer(w, "block value") for w in words] for words in lists)
+    if not len(sizes) == len(offsets) == count > 0:
+        raise location.error(f"{len(sizes)} block sizes and {len(offsets)} block starts",
+                          f"{count} of each")  # fmt: skip
+    blocks = [(start + o, start + o + n) for o, n in zip(offsets, sizes, strict=True)]
+    if min(sizes) < 1 or min(offsets) != 0 or max(b for _, b in blocks) != end:
+        raise location.error("the blocks do not span the interval",
+                          f"blocks from {start} to {end}")  # fmt: skip
+    return blocks
+
+
+def _write_bed(stream: TextIO, sets: Mapping[str, ExonSet], lengths=None) -> None:
+    """Write BED of 6 columns; scores are not fitted to 0..1000, so that they read back."""
+    for name, exons in sets.items():
+        for start, end, strand, score, kind, _ in exon_rows(exons):
+            stream.write(bed_line(name, start, end, kind or ".", score, strand))
+
+
 _PARSERS = {
-    "genscan": parse_genscan, "gff3": parse_features, "bed": parse_bed, "tsv": _parse_tsv,
+    "genscan": parse_genscan, "gff3": parse_features, "bed": _parse_bed, "tsv": _parse_tsv,
     "gtf": partial(parse_features, unescape=str),
 }  # fmt: skip
 _WRITERS = {
-    "gff3": write_gff3, "bed": write_bed, "tsv": _write_tsv, "genscan": write_genscan,
+    "gff3": write_gff3, "bed": _write_bed, "tsv": _write_tsv, "genscan": write_genscan,
 }  # fmt: skip

@@ -47,7 +47,7 @@ def read_fasta(path: str | os.PathLike, encode: Encode = encode) -> list[Sequenc
 
     A record's name is the first word of its header. Lower case and U are accepted; lines of FASTA
     may have any length and any line end, hold blanks, and begin with positions, as in GenBank.
-    Qualities of FASTQ are not looked at. Records without symbols, and repeated ones of equal name
+    Qualities of FASTQ are ignored. Records without symbols, and repeated ones of equal name
     and sequence, are left out with a warning. A plain file that is larger than the memory is an
     `InputError`.
     """
@@ -151,18 +151,10 @@ def _write_bgzip(path, sequences: Iterable[Sequence]) -> None:
 
 
 class RecordPart(NamedTuple):
-    """The next part of a record.
+    """The next part of a record; name and description are first word and rest of its header.
 
-    Attributes
-    ----------
-    name, description : str
-        First word and rest of the header.
-    header_line, line : int or None
-        1-based lines of the header and of the beginning of `text`; None in FASTQ.
-    text : bytes
-        Symbols, line ends and blanks.
-    last : bool
-        Whether the record ends with this part.
+    `header_line` and `line` are 1-based lines of the header and of the beginning of `text`, None in
+    FASTQ. `text` holds symbols, line ends and blanks; `last` says whether the record ends with it.
     """
 
     name: str
@@ -238,8 +230,8 @@ def record_parts(path: str | os.PathLike, size: int = PART_BYTES) -> Iterator[Re
         filled = filled and not part.last
     if not names:
         raise empty.first
-    empty.tell()
-    repeated.tell()
+    empty.warn()
+    repeated.warn()
 
 
 def _error(problem: str, path, part: RecordPart) -> InputError:
@@ -296,7 +288,7 @@ def _fasta_parts(path, stream: BinaryIO, size: int) -> Iterator[RecordPart]:
     if not header:
         raise InputError("no record", path=path, expected="FASTA with at least one record")
     yield RecordPart(*header, first, found, True)
-    foreign.tell()
+    foreign.warn()
 
 
 def _split(stream: BinaryIO, size: int) -> Iterator[tuple[bool, bytes]]:
@@ -376,7 +368,7 @@ def _whole_reads(path, records: pysam.FastxFile) -> Iterator[pysam.libcfaidx.Fas
 
 @contextmanager
 def _named_file(path, stream: BinaryIO) -> Iterator[str]:
-    """Give a file that pysam can open by its name: what it cannot read is copied into one."""
+    """Yield the name of a file that pysam can read, a copy of the stream where it must be."""
     if str(path) != files.STANDARD_STREAM and Path(path).is_file():
         with open(path, "rb") as file:
             opens = files.compression_of(file) in ("none", "gzip", "bgzip")

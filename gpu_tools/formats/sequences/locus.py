@@ -236,14 +236,9 @@ class IndexEntry(NamedTuple):
 
 
 class IndexedFile(NamedTuple):
-    """A FASTA file with its index.
+    """A FASTA file with the entries of its index by name.
 
-    Attributes
-    ----------
-    entries : dict of str to IndexEntry
-        Where each record lies, by name.
-    read : callable
-        Returns bytes of the decompressed file: so many from an offset.
+    `read(offset, size)` returns bytes of the decompressed file.
     """
 
     entries: dict[str, IndexEntry]
@@ -288,10 +283,7 @@ class IndexedFile(NamedTuple):
 
 
 def indexed_files(path: str | os.PathLike, make: bool = True) -> Iterator[IndexedFile]:
-    """Yield a file with the index beside it, then with a new one, as far as they can be had.
-
-    Without `make` no new one is made.
-    """
+    """Yield a file with the index beside it, then, if `make`, with a new one that fits."""
     if str(path) == STANDARD_STREAM or not Path(path).is_file():
         return
     with suppress(*_UNFIT_INDEX), open(path, "rb") as stream:
@@ -307,7 +299,7 @@ def indexed_files(path: str | os.PathLike, make: bool = True) -> Iterator[Indexe
 
 @contextmanager
 def _index_files(path, suffixes: tuple[str, ...], new: bool) -> Iterator[list[str]]:
-    """Give the names of the indexes beside a file, or of new ones.
+    """Yield the names of the indexes beside a file, or of new ones.
 
     New ones are written into a folder of their own. They are then copied beside the file, so that
     no other process sees half an index; a folder that cannot be written stays without.

@@ -193,7 +193,9 @@ def _check_record(path: Path, source: Source) -> None:
 def _written(source: Source, text: str, address: str, path: Path, output) -> Provenance:
     now = datetime.now(UTC).isoformat(timespec="seconds")
     sha256 = _digest(path, "sha256")
-    _check_sum(source, address, path)
+    method, expected = source.checksum or (None, None)
+    if method and (found := _digest(path, method)) != expected:
+        raise FetchError(f"{address}: {method} is {found}; expected {expected}")
     lengths: list[int] = []
 
     def counted() -> Iterator[Sequence]:
@@ -208,12 +210,6 @@ def _written(source: Source, text: str, address: str, path: Path, output) -> Pro
         raise error.located(path=address) from None
     size = path.stat().st_size
     return Provenance(text, address, now, size, sha256, len(lengths), sum(lengths))
-
-
-def _check_sum(source: Source, address: str, path: Path) -> None:
-    method, expected = source.checksum or (None, None)
-    if method and (found := _digest(path, method)) != expected:
-        raise FetchError(f"{address}: {method} is {found}; expected {expected}")
 
 
 def _digest(path: Path, method: str) -> str:
@@ -266,10 +262,6 @@ def _gene(source: Source, settings: Settings, client: http.Client) -> http.Reque
     )  # fmt: skip
 
 
-def _cdna(source: Source, settings: Settings, client: http.Client) -> http.Request:
-    return _cdna_of(source.fields["id"], settings, client)
-
-
 def _homologue(source: Source, settings: Settings, client: http.Client) -> http.Request:
     """Ask for the orthologue's canonical cDNA: of several, of the one most like the gene."""
     gene, species = source.fields["id"], source.fields["species"]
@@ -315,5 +307,6 @@ def _ensembl(
 
 _REQUESTS = {
     "url": lambda source, *_: http.Request(source.fields["url"]), "ncbi": _ncbi, "region": _region,
-    "gene": _gene, "cdna": _cdna, "homologue": _homologue,
+    "gene": _gene, "cdna": lambda source, *rest: _cdna_of(source.fields["id"], *rest),
+    "homologue": _homologue,
 }  # fmt: skip

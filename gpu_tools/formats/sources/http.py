@@ -96,7 +96,7 @@ class Client:
         self.patience = patience
         self.pace = pace
         self.session = requests.Session()
-        # an answer as it lies there: its length is the one announced, and parts of it can be had
+        # without compression, so that lengths and parts are those of the file
         self.session.headers.update({"User-Agent": "gpu-tools", "Accept-Encoding": "identity"})
 
     def json(self, request: Request):
@@ -209,7 +209,7 @@ class Client:
         except requests.exceptions.ChunkedEncodingError:
             raise TemporaryError("the connection was cut before the answer was complete") from None
         except requests.ConnectionError as error:
-            if "timed out" in str(error):  # within an answer, requests calls it this way
+            if "timed out" in str(error):  # requests raises this within an answer
                 raise TemporaryError(f"no answer within {self.patience.timeout:g} s") from None
             raise TemporaryError("no connection, or it broke") from None
         except UnicodeDecodeError:
@@ -247,9 +247,6 @@ def shown(text: bytes) -> str:
     return repr(line[:_SHOWN_CHARACTERS] + ("..." if len(line) > _SHOWN_CHARACTERS else ""))
 
 
-# The requests a second to one service, over all processes of a user.
-
-
 class Pace:
     """Leaves at least `seconds` between the beginnings of two requests to one service.
 
@@ -257,37 +254,27 @@ class Pace:
     """
 
     def __init__(self, service: str, seconds: float):
-        self.name = f"gpu-tools-{os.getuid()}-{service}.pace"
-        self.seconds = seconds
+        self.path, self.seconds = private_folder() / f"{service}.pace", seconds
 
     def wait(self) -> None:
         """Return when the next request may begin."""
-        handle = _opened(self.name)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX)  # the others queue here while this one sleeps
-            state = os.fstat(handle)
-            passed = time.time() - state.st_mtime
-            if state.st_size and 0 <= passed < self.seconds:  # a new file is empty
-                time.sleep(self.seconds - passed)
-            os.pwrite(handle, b"\n", 0)
+            with open(self.path, "ab") as file:
+                fcntl.flock(file, fcntl.LOCK_EX)  # the others queue here while this one sleeps
+                state = os.fstat(file.fileno())
+                passed = time.time() - state.st_mtime
+                if state.st_size and 0 <= passed < self.seconds:  # a new file is empty
+                    time.sleep(self.seconds - passed)
+                file.truncate(0)
+                file.write(b"\n")
         except OSError as error:
-            raise FetchError(f"{self.name}: no pace can be kept ({error.strerror})") from None
-        finally:
-            os.close(handle)
-
-
-def _opened(name: str) -> int:
-    """Open a user's file for the pace, in the folder of the session or else in a private one."""
-    for folder in filter(None, (os.environ.get("XDG_RUNTIME_DIR"), private_folder())):
-        with suppress(OSError):
-            return open_own(Path(folder, name), os.O_RDWR | os.O_CREAT)
-    raise FetchError(f"{private_folder() / name}: no pace can be kept (it is not a file)")
+            raise FetchError(f"{self.path}: no pace can be kept ({error.strerror})") from None
 
 
 # A download that may have been cut: its beginning in a hidden file, and a note of what it is.
 #
-# The note has the size and a checksum of what a later run goes on with. A process that is killed
-# may leave more bytes, which are dropped; what was changed since then is downloaded anew.
+# The note holds size and checksum of what a later run continues. A process that is killed may leave
+# more bytes, which are cut off; a file that was changed is downloaded anew.
 
 
 _NOTED_EVERY = 1 << 24
@@ -297,11 +284,11 @@ _CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
 
 @contextmanager
 def partial_file(output: str | os.PathLike) -> Iterator[PartialFile]:
-    """Give the hidden file that a download for `output` goes into.
+    """Yield the hidden file for the download of `output`.
 
-    It lies beside the output under a name that the next run knows, which goes on with it. A name
-    that another process downloads into, or that is not a file of this user alone, is left as it
-    is: then the file has a name of its own, which no other run goes on with.
+    It lies beside the output under a fixed name, so that the next run continues it. If another
+    process downloads into a file of this name, or it is not a file of this user alone, the download
+    gets a file of another name, which no later run continues.
     """
     target = Path(output).absolute()
     shared = None if is_stream(output) else _open_shared(target.with_name(f".{target.name}.part"))
@@ -322,16 +309,8 @@ def partial_file(output: str | os.PathLike) -> Iterator[PartialFile]:
 class PartialFile:
     """What has been downloaded up to now, and a note that identifies the answer it begins.
 
-    Attributes
-    ----------
-    path : Path
-    stream : binary file
-        Open for reading and writing.
-    complete : bool
-        Whether the download is complete: then the file is not needed by a later run.
-    note : dict
-        ``address`` and ``validator`` of the answer, ``size`` and ``crc32`` of what there is of it;
-        empty if the file cannot be continued.
+    `note` has ``address`` and ``validator`` of the answer, ``size`` and ``crc32`` of what there is
+    of it; it is empty if the download cannot be continued. A `complete` file is removed at the end.
     """
 
     def __init__(self, path: Path, stream: BinaryIO):

@@ -25,6 +25,7 @@ from tests.formats.alignments.cases import (
     sequences,
     write_one,
 )
+from tests.formats.common import error_of
 from tests.programs import require
 
 
@@ -314,9 +315,7 @@ def test_without_aligned_pair_nothing_is_written_with_a_warning(tmp_path, caplog
 
 @pytest.mark.parametrize("name", ["x.txt", "x", "x.bam.gz"])
 def test_unknown_suffix(tmp_path, name):
-    with pytest.raises(InputError) as caught:
-        write_alignments(tmp_path / name, [], {}, {})
-    assert str(caught.value) == (
+    assert error_of(write_alignments, tmp_path / name, [], {}, {}) == (
         f"{tmp_path / name}: the suffix is that of no alignment format; expected a name that "
         "ends in one of .gff3, .gtf, .bed, .paf, .sam, .bam"
     )

@@ -11,16 +11,11 @@ from hypothesis import strategies as st
 from gpu_tools.errors import InputError, OutputError
 from gpu_tools.formats.exons.intervals import WRITTEN_FORMATS, read_exons, write_exons
 from gpu_tools.model.exon_set import ExonSet
+from tests.formats.common import error_of, saved
 from tests.programs import require
 
 COLUMNS = ("starts", "ends", "reverse", "scores", "types", "probabilities")
 REFSEQ = Path("../shared/data/real/augustus_cgp_ENm008/refseq.hg38.gtf")
-
-
-def written(tmp_path, text, name):
-    path = tmp_path / name
-    path.write_text(text)
-    return path
 
 
 def rows(exons):
@@ -41,7 +36,7 @@ GFF3 = (
 
 
 def test_gff3(tmp_path):
-    sets = read_exons(written(tmp_path, GFF3, "x"))
+    sets = read_exons(saved(tmp_path, GFF3, "x"))
     assert list(sets) == ["chr 1", "b"]
     assert rows(sets["chr 1"]) == [(10, 20, "-", 3.5, 1, 0.25), (30, 31, "+", 0.0, 0, None)]
     assert rows(sets["b"]) == [(0, 2, "+", -1000.0, 0, None)]
@@ -54,7 +49,7 @@ def test_gtf(tmp_path):
         "c%20\tx\tCDS\t14\t20\t.\t-\t0\tg1.t1\n"
     )
     for name in ("x.gtf", "x.GTF", "x.gff"):
-        sets = read_exons(written(tmp_path, text, name))
+        sets = read_exons(saved(tmp_path, text, name))
         assert rows(sets["c%20"]) == [(10, 20, "-", 0.5, 3, 1.0), (13, 20, "-", 0.0, 0, None)]
 
 
@@ -65,7 +60,7 @@ def test_bed_of_three_six_and_twelve_columns(tmp_path):
         "track1\t5\t9\tSngl\t2.5\t-\n"
         "c\t100\t200\tname\t0\t-\t100\t100\t0\t2\t10,20,\t0,80\n"
     )
-    sets = read_exons(written(tmp_path, text, "x.bed"))
+    sets = read_exons(saved(tmp_path, text, "x.bed"))
     assert rows(sets["c"]) == [(0, 5, "+", 0.0, 0, None), (100, 110, "-", 0.0, 0, None),
                                (180, 200, "-", 0.0, 0, None)]  # fmt: skip
     assert rows(sets["track1"]) == [(5, 9, "-", 2.5, 4, None)]
@@ -73,9 +68,9 @@ def test_bed_of_three_six_and_twelve_columns(tmp_path):
 
 def test_tsv(tmp_path):
     text = "# candidates\nend\tstart\tbase\tnote\n10\t1\tc\tx\n"
-    assert rows(read_exons(written(tmp_path, text, "x"))["c"]) == [(0, 10, "+", 0.0, 0, None)]
+    assert rows(read_exons(saved(tmp_path, text, "x"))["c"]) == [(0, 10, "+", 0.0, 0, None)]
     text = "base\tstart\tend\tstrand\tscore\nc\t1\t10\t-\t-0.5\nc\t1\t10\t.\t.\n"
-    assert rows(read_exons(written(tmp_path, text, "x"))["c"]) == [
+    assert rows(read_exons(saved(tmp_path, text, "x"))["c"]) == [
         (0, 10, "-", -0.5, 0, None), (0, 10, "+", 0.0, 0, None),
     ]  # fmt: skip
 
@@ -90,14 +85,12 @@ def test_suffix_before_gz_and_in_capitals(tmp_path, name):
 
 
 def test_content_goes_before_suffix(tmp_path):
-    assert list(read_exons(written(tmp_path, GFF3, "x.bed"))) == ["chr 1", "b"]
+    assert list(read_exons(saved(tmp_path, GFF3, "x.bed"))) == ["chr 1", "b"]
 
 
 def test_format_that_cannot_be_told(tmp_path):
-    path = written(tmp_path, "c\t0\t5\n", "x.txt")
-    with pytest.raises(InputError) as caught:
-        read_exons(path)
-    assert str(caught.value) == (
+    path = saved(tmp_path, "c\t0\t5\n", "x.txt")
+    assert error_of(read_exons, path) == (
         f"{path}: the format cannot be recognised by content or suffix; expected --exons-format "
         "(in exons convert: --from) genscan|gff3|gtf|bed|tsv"
     )
@@ -115,7 +108,7 @@ def test_format_that_cannot_be_told(tmp_path):
     ],
 )
 def test_no_exon_is_a_warning(tmp_path, caplog, name, text):
-    path = written(tmp_path, text, name)
+    path = saved(tmp_path, text, name)
     with caplog.at_level(logging.WARNING, logger="gpu_tools"):
         assert read_exons(path) == {}
     assert caplog.messages == [f"{path} holds no exon"]
@@ -167,10 +160,8 @@ TSV = "base\tstart\tend\tstrand\tscore\n"
     ],
 )  # fmt: skip
 def test_errors_name_the_line(tmp_path, name, text, message):
-    path = written(tmp_path, text, name)
-    with pytest.raises(InputError) as caught:
-        read_exons(path)
-    assert str(caught.value) == f"{path}, line {message}"
+    path = saved(tmp_path, text, name)
+    assert error_of(read_exons, path) == f"{path}, line {message}"
 
 
 def test_truncated_and_binary_files(tmp_path):
@@ -228,9 +219,12 @@ def test_no_exon_is_written_and_read(tmp_path, form):
 )  # fmt: skip
 def test_names_that_would_not_read_back_are_refused(tmp_path, form, name):
     path = tmp_path / f"x.{form}"
-    with pytest.raises(OutputError) as caught:
-        write_exons(path, {name: ExonSet.from_intervals([(0, 5)])}, form)
-    assert str(caught.value) == f"{path}: the name {name!r} cannot stand in {form}"
+    assert (
+        error_of(
+            write_exons, path, {name: ExonSet.from_intervals([(0, 5)])}, form, kind=OutputError
+        )
+        == f"{path}: the name {name!r} cannot stand in {form}"
+    )
     assert not path.exists()
 
 

@@ -12,14 +12,10 @@ from hypothesis import strategies as st
 
 from gpu_tools.errors import InputError, OutputError
 from gpu_tools.formats.odd import odd_items
-from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
+from gpu_tools.formats.sequences.fasta import read_fasta, stream_bytes, stream_fasta, write_fasta
+from gpu_tools.matching import ALPHABETS
 from gpu_tools.model.sequences import Sequence, decode
-
-
-def saved(tmp_path, data, name="x.fa"):
-    path = tmp_path / name
-    path.write_bytes(data)
-    return path
+from tests.formats.common import error_of, saved
 
 
 def random_sequence(name="chr", length=1000, seed=0):
@@ -103,9 +99,7 @@ def test_plain_gzip_and_standard_input(tmp_path, monkeypatch):
 )  # fmt: skip
 def test_errors_name_line_record_and_position(tmp_path, data, message):
     path = saved(tmp_path, data)
-    with pytest.raises(InputError) as caught:
-        read_fasta(path)
-    assert str(caught.value) == f"{path}{message}"
+    assert error_of(read_fasta, path) == f"{path}{message}"
 
 
 FASTQ = b"@a first read\nACgu\n+\nIIII\n@b\nTN\n+b\n@>\n"
@@ -133,9 +127,7 @@ def test_fastq_is_read_without_its_qualities(tmp_path, monkeypatch, pack):
 )
 def test_errors_of_fastq(tmp_path, data, message):
     path = saved(tmp_path, data)
-    with pytest.raises(InputError) as caught:
-        read_fasta(path)
-    assert str(caught.value).startswith(f"{path}{message}")
+    assert error_of(read_fasta, path).startswith(f"{path}{message}")
 
 
 def test_cut_off_fastq(tmp_path):
@@ -225,3 +217,84 @@ def test_a_bgzip_that_cannot_be_written_leaves_nothing(tmp_path):
     with pytest.raises(OutputError, match=r"x\.fa\.gz: cannot be indexed"):
         write_fasta(tmp_path / "x.fa.gz", [])
     assert not list(tmp_path.iterdir())
+
+
+TABLE = ALPHABETS["dna"].text_table
+TEXT = """\ufeff>t one
+ACGTAC
+GT RN\t
+
+>none
+
+>u\r\nttacgaa\r
+>numbers
+  1 acgtacgtac gtacgtacgt
+ 21 acg
+>u
+TTAC
+
+GAA
+>v
+ACG"""
+SYMBOLS = {"t": "ACGTACGTNN", "u": "TTACGAA", "numbers": "ACGT" * 5 + "ACG", "v": "ACG"}
+BAD = [
+    ("ACG\n>x\nA\n", "line 1: text before the first record"),
+    (">x\nAC\nA!T\n", "line 3, record x, position 4: illegal symbol '!'"),
+    (">x\n \n>y\n", "line 1, record x: no symbols"),
+    (">x\nA\n>x\nC\n", "line 3, record x: duplicate name, with another sequence"),
+    ("> x\nA\n", "line 1: record without a name"),
+    ("\n\n", "no record"),
+    ("", "no record"),
+]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+def test_chunks_join_to_the_records(size, tmp_path):
+    path = tmp_path / "text.fa.gz"
+    path.write_bytes(gzip.compress(TEXT.encode()))
+    joined, ended = {}, []
+    for chunk in stream_fasta(path, TABLE, "letters", size):
+        joined.setdefault(chunk.name, []).append(chunk.codes)
+        ended += [chunk.name] if chunk.last else []
+    records = read_fasta(path)
+    assert {record.name: decode(record.codes) for record in records} == SYMBOLS
+    assert list(joined) == ended == [record.name for record in records]
+    for record in records:
+        assert (np.concatenate(joined[record.name]) == record.codes).all()
+
+
+@pytest.mark.parametrize("size", [1, 3, 1000])
+@pytest.mark.parametrize(("text", "message"), BAD)
+def test_bad_fasta_is_refused_as_when_read_whole(text, message, size, tmp_path):
+    path = tmp_path / "bad.fa"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message) as streamed:
+        list(stream_fasta(path, TABLE, "IUPAC nucleotide letters", size))
+    with pytest.raises(InputError) as whole:
+        read_fasta(path)
+    assert str(streamed.value) == str(whole.value)
+
+
+def test_bytes_are_one_text(tmp_path):
+    path = tmp_path / "any.bin"
+    path.write_bytes(bytes(range(8)))
+    found = list(stream_bytes(path, size=3))
+    assert {chunk.name for chunk in found} == {"any.bin"}
+    assert np.concatenate([chunk.codes for chunk in found]).tolist() == list(range(8))
+
+
+def test_chunks_of_fastq_are_its_records(tmp_path):
+    path = tmp_path / "reads.fastq"
+    path.write_text("@r\nACGN\n+\nIIII\n@s\nTT\n+\nII\n")
+    found = [(c.name, c.codes.tolist(), c.last) for c in stream_fasta(path, TABLE, "letters")]
+    assert found == [("r", [0, 1, 2, 4], True), ("s", [3, 3], True)]
+
+
+def test_parts_are_of_the_size_that_is_asked_for(tmp_path):
+    """A part ends behind symbols, so that no position of a numbered line is cut; not much later."""
+    path = tmp_path / "x.fa"
+    path.write_text(">a\n" + "ACGTACGTA\n" * 400 + f">{'b' * 300}\n" + "ACGTACGTA\n" * 400)
+    chunks = list(stream_fasta(path, TABLE, "letters", 200))
+    assert {chunk.name for chunk in chunks} == {"a", "b" * 300}
+    assert len(chunks) >= 36
+    assert max(len(chunk.codes) for chunk in chunks) <= 290

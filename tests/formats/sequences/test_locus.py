@@ -5,12 +5,20 @@ import numpy as np
 import pysam
 import pytest
 
+from gpu_tools import Sequence
 from gpu_tools.errors import InputError
 from gpu_tools.formats.sequences.fasta import write_fasta
-from gpu_tools.formats.sequences.locus import cut_loci, cut_locus, names_by_index, record_lengths
+from gpu_tools.formats.sequences.locus import (
+    cut_loci,
+    cut_locus,
+    indexed_files,
+    names_by_index,
+    record_lengths,
+)
 from gpu_tools.model.locus import Locus
 from gpu_tools.model.sequences import decode
-from tests.formats.sequences.test_fasta import random_sequence, saved
+from tests.formats.common import error_of, saved
+from tests.formats.sequences.test_fasta import random_sequence
 
 LAYOUTS = ["plain", "plain with index", "bgzip", "gzip", "CR LF with index", "stale index"]
 
@@ -75,9 +83,7 @@ def test_several_loci_come_in_their_order(tmp_path, layout):
 )  # fmt: skip
 def test_a_locus_that_is_not_there(tmp_path, layout, record, start, end, message):
     path = laid_out(tmp_path, layout, [random_sequence()])
-    with pytest.raises(InputError) as caught:
-        cut_locus(path, record, start, end, 10)
-    assert str(caught.value) == f"{path}{message}"
+    assert error_of(cut_locus, path, record, start, end, 10) == f"{path}{message}"
 
 
 def test_the_index_is_used(tmp_path):
@@ -224,9 +230,7 @@ def test_files_that_cannot_be_indexed_are_bad_as_when_read(tmp_path, data, messa
     if kind == "bgzip":
         bgzip(path, data, 6)
     for _ in range(2):
-        with pytest.raises(InputError) as caught:
-            cut_locus(path, "a", 1, 3)
-        assert str(caught.value) == f"{path}{message}"
+        assert error_of(cut_locus, path, "a", 1, 3) == f"{path}{message}"
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -252,3 +256,19 @@ def test_names_come_from_an_index_only_if_it_fits(tmp_path):
     assert names_by_index(path) == ["a", "b"]
     index.write_text(index.read_text().replace("b", "c"))
     assert names_by_index(path) is None
+
+
+SECOND = 1_000_000_000
+
+
+@pytest.mark.parametrize(("seconds", "kept"), [(0, True), (1, True), (3, False)])
+def test_an_index_that_is_little_older_than_its_file_is_read(tmp_path, seconds, kept):
+    path = tmp_path / "x.fa.gz"
+    write_fasta(path, [Sequence.from_text("x", "ACGT" * 40)])
+    time = path.stat().st_mtime_ns - seconds * SECOND
+    indexes = [path.with_suffix(f".gz{suffix}") for suffix in (".fai", ".gzi")]
+    for index in indexes:
+        os.utime(index, ns=(time, time))
+    file = next(indexed_files(path))
+    assert file.lengths == {"x": 160}
+    assert all((index.stat().st_mtime_ns == time) is kept for index in indexes)

@@ -45,7 +45,7 @@ EFETCH = "/efetch.fcgi"
 
 @pytest.fixture
 def server(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setattr(http, "private_folder", lambda: tmp_path.parent)
     monkeypatch.delenv("NCBI_API_KEY", raising=False)
     monkeypatch.setattr(time, "sleep", lambda seconds: None)
     with serving() as server:
@@ -197,12 +197,16 @@ BODY = b">chr\n" + b"ACGTTGCAAC" * 6 + b"\n" + b"GGCC" * 15 + b"\n"
 
 def test_cut_download_goes_on_where_it_stopped(server, fetch):
     body = BODY + b"ACGT" * 50_000 + b"\n"
-    server.play("/x.fa", cut(body[:150_000], len(body)), ranges(body))
-    _, row = fetch(f"{server.url}/x.fa")
-    assert row["sha256"] == hashlib.sha256(body).hexdigest()
+    download(server, fetch, cut(body[:150_000], len(body)), ranges(body), body=body)
     first, second = (headers.get("Range") for _, _, headers in server.seen)
     assert first is None
     assert 50_000 < int(second.removeprefix("bytes=").removesuffix("-")) <= 150_000
+
+
+def download(server, fetch, *answers, body=BODY):
+    """Fetch an address that plays some answers, and check what has come."""
+    server.play("/x.fa", *answers)
+    assert fetch(f"{server.url}/x.fa")[1]["sha256"] == hashlib.sha256(body).hexdigest()
 
 
 def leave_part(server, folder, size, **note):
@@ -217,9 +221,7 @@ def leave_part(server, folder, size, **note):
 @pytest.mark.parametrize("size", [1, 50, len(BODY) - 1, len(BODY)])
 def test_killed_download_goes_on_in_the_next_run(server, fetch, tmp_path, size):
     leave_part(server, tmp_path, size)
-    server.play("/x.fa", ranges(BODY))
-    _, row = fetch(f"{server.url}/x.fa")
-    assert row["sha256"] == hashlib.sha256(BODY).hexdigest()
+    download(server, fetch, ranges(BODY))
     headers = server.seen[0][2]
     assert (headers["Range"], headers["If-Range"]) == (f"bytes={size}-", '"1"')
 
@@ -229,8 +231,7 @@ def test_bytes_behind_what_was_noted_are_dropped(server, fetch, tmp_path):
     leave_part(server, tmp_path, 50)
     with (tmp_path / ".out.fa.gz.part").open("ab") as stream:
         stream.write(b"TTT")
-    server.play("/x.fa", ranges(BODY))
-    assert fetch(f"{server.url}/x.fa")[1]["sha256"] == hashlib.sha256(BODY).hexdigest()
+    download(server, fetch, ranges(BODY))
     assert server.seen[0][2]["Range"] == "bytes=50-"
 
 
@@ -240,8 +241,7 @@ def test_a_part_that_was_changed_is_downloaded_anew(server, fetch, tmp_path, mon
     (tmp_path / ".out.fa.gz.part").write_bytes({"byte": b"x" * 50, "cut": BODY[:40]}[change])
     told = []
     monkeypatch.setattr(http._log, "warning", lambda text, *values: told.append(text % values))
-    server.play("/x.fa", ok(BODY, ETag='"1"'))
-    assert fetch(f"{server.url}/x.fa")[1]["sha256"] == hashlib.sha256(BODY).hexdigest()
+    download(server, fetch, ok(BODY, ETag='"1"'))
     assert "Range" not in server.seen[0][2]
     assert told == [f"{tmp_path / '.out.fa.gz.part'}: damaged; the download begins anew"]
 
@@ -276,23 +276,14 @@ def test_part_of_something_else_is_not_used(server, fetch, tmp_path, change):
     note, answer = CHANGED[change]
     leave_part(server, tmp_path, 50, **note)
     (tmp_path / ".out.fa.gz.part").write_bytes(b"x" * 50)
-    server.play("/x.fa", answer)
-    assert fetch(f"{server.url}/x.fa")[1]["sha256"] == hashlib.sha256(BODY).hexdigest()
-
-
-def test_another_part_than_asked_for_is_not_appended(server, fetch, tmp_path):
-    leave_part(server, tmp_path, 50)
-    wrong = status(206, BODY[9:], Content_Range=f"bytes 9-{len(BODY) - 1}/{len(BODY)}")
-    server.play("/x.fa", wrong, ranges(BODY))
-    assert fetch(f"{server.url}/x.fa")[1]["sha256"] == hashlib.sha256(BODY).hexdigest()
+    download(server, fetch, answer)
 
 
 def test_part_of_a_part_is_not_complete(server, fetch, tmp_path):
     """Of what is asked for a server may send less: the rest is asked for again."""
     leave_part(server, tmp_path, 20)
     some = status(206, BODY[20:50], ETag='"1"', Content_Range=f"bytes 20-49/{len(BODY)}")
-    server.play("/x.fa", some, ranges(BODY))
-    assert fetch(f"{server.url}/x.fa")[1]["sha256"] == hashlib.sha256(BODY).hexdigest()
+    download(server, fetch, some, ranges(BODY))
     assert [headers["Range"] for _, _, headers in server.seen] == ["bytes=20-", "bytes=50-"]
 
 
@@ -301,14 +292,14 @@ WRONG_PARTS = {
     "of unknown length": {"Content_Range": f"bytes 20-{len(BODY) - 1}/*"},
     "of a length of many digits": {"Content_Range": "bytes 20-30/" + "9" * 5000},
     "without a range": {},
+    "of an earlier beginning": {"Content_Range": f"bytes 9-{len(BODY) - 1}/{len(BODY)}"},
 }
 
 
 @pytest.mark.parametrize("fault", WRONG_PARTS)
 def test_part_that_may_not_fit_is_not_appended(server, fetch, tmp_path, fault):
     leave_part(server, tmp_path, 20)
-    server.play("/x.fa", status(206, BODY[20:], **WRONG_PARTS[fault]), ok(BODY))
-    assert fetch(f"{server.url}/x.fa")[1]["sha256"] == hashlib.sha256(BODY).hexdigest()
+    download(server, fetch, status(206, BODY[20:], **WRONG_PARTS[fault]), ok(BODY))
 
 
 def test_part_that_was_not_asked_for_is_refused(server, fetch):
@@ -331,7 +322,6 @@ def test_two_sources_are_never_joined(server, fetch, tmp_path, monkeypatch):
             os._exit(0)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
     monkeypatch.undo()
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     assert fetch(f"{server.url}/x.fa")[1]["sha256"] == hashlib.sha256(BODY).hexdigest()
 
 
@@ -349,8 +339,7 @@ def test_what_others_put_in_the_way_is_left_alone(server, fetch, tmp_path, kind,
     other = tmp_path / "other"
     other.write_text("dear")
     PLANTED[kind](tmp_path / name, other)
-    server.play("/x.fa", cut(BODY[:50], len(BODY)), ranges(BODY))
-    assert fetch(f"{server.url}/x.fa")[1]["sha256"] == hashlib.sha256(BODY).hexdigest()
+    download(server, fetch, cut(BODY[:50], len(BODY)), ranges(BODY))
     assert other.read_text() == "dear"
 
 
@@ -584,39 +573,18 @@ def test_wrong_sources(text):
 
 
 def test_pace_holds_for_all_who_share_it(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     waits = []
     monkeypatch.setattr(time, "sleep", waits.append)
+    monkeypatch.setattr(http, "private_folder", lambda: tmp_path)
     for service in ("ncbi", "ensembl", "ncbi"):
         Pace(service, 60).wait()
     assert waits == [pytest.approx(60, abs=5)]
-    os.utime(tmp_path / Pace("ncbi", 60).name, (0, 0))
+    os.utime(tmp_path / "ncbi.pace", (0, 0))
     Pace("ncbi", 60).wait()
     assert len(waits) == 1
-
-
-@pytest.mark.parametrize("kind", [*PLANTED, "no folder"])
-def test_a_folder_of_the_session_that_cannot_hold_the_pace(monkeypatch, tmp_path, kind):
-    """Then the pace is held in the user's folder for temporary files."""
-    for name in ("other", "session", "private"):
-        (tmp_path / name).mkdir(mode=0o700)
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "session"))
-    monkeypatch.setattr(
-        "gpu_tools.formats.sources.http.private_folder", lambda: tmp_path / "private"
-    )
-    name, other = Pace("ncbi", 0.5).name, tmp_path / "other" / "x"
-    other.write_text("dear")
-    if kind == "no folder":
-        (tmp_path / "session").rmdir()
-    else:
-        PLANTED[kind](tmp_path / "session" / name, other)
-    Pace("ncbi", 0.5).wait()
-    assert (tmp_path / "private" / name).is_file()
-    assert other.read_text() == "dear"
-    (tmp_path / "private" / name).unlink()
-    (tmp_path / "private" / name).mkdir()
+    (tmp_path / "x.pace").mkdir()
     with pytest.raises(FetchError, match="no pace can be kept"):
-        Pace("ncbi", 0.5).wait()
+        Pace("x", 60).wait()
 
 
 @pytest.mark.parametrize(("key", "seconds"), [(None, 1 / 3), ("k", 1 / 10)])

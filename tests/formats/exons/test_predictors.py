@@ -7,7 +7,9 @@ import pytest
 
 from gpu_tools.errors import InputError
 from gpu_tools.formats.exons.intervals import read_exons, write_exons
+from gpu_tools.formats.exons.predictors import parse_genscan
 from gpu_tools.model.exon_set import ExonSet
+from tests.formats.common import error_of, saved
 
 REAL = Path("../shared/data/genscan")
 needs_real = pytest.mark.skipif(not REAL.exists(), reason="the real reports are not here")
@@ -61,10 +63,8 @@ EXONS = [
 ]
 
 
-def written(tmp_path, text, name="report"):
-    path = tmp_path / name
-    path.write_text(text)
-    return path
+def written(tmp_path, text):
+    return saved(tmp_path, text, "report")
 
 
 def rows(e):
@@ -155,12 +155,10 @@ def changed(old, new):
 )  # fmt: skip
 def test_errors_name_the_line(tmp_path, text, message):
     path = written(tmp_path, text)
-    with pytest.raises(InputError) as caught:
-        read_exons(path)
-    assert str(caught.value) == f"{path}, line {message}"
+    assert error_of(read_exons, path) == f"{path}, line {message}"
 
 
-def test_a_report_that_is_cut_anywhere_is_an_error(tmp_path):
+def test_a_report_that_is_cut_anywhere_is_an_error():
     """Two reports: a file that ends too early is refused, or has lost nothing but peptides."""
     text, heading = REPORT + REPORT.replace("locus1", "locus2"), "Predicted peptide sequence(s)"
     complete = text.rindex(heading) + len(heading)
@@ -168,12 +166,12 @@ def test_a_report_that_is_cut_anywhere_is_an_error(tmp_path):
     # anybody can tell
     one = range(text.index(heading) + len(heading), len(REPORT) + len("GENSCAN 1"))
     for end in range(2, len(text)):
-        path = written(tmp_path, text[:end])
+        lines = enumerate(text[:end].splitlines(), 1)
         if end >= complete:
-            assert [rows(exons) for exons in read_exons(path).values()] == [EXONS, EXONS]
+            assert [rows(exons) for exons in parse_genscan("x", lines).values()] == [EXONS, EXONS]
         elif end not in one:
             with pytest.raises(InputError):
-                read_exons(path)
+                parse_genscan("x", lines)
 
 
 LONG = """ 9.01 Init + 248000001 248012000 12000  1  0   84  105    30 0.585   4.46
@@ -201,9 +199,7 @@ def test_a_gene_without_its_first_and_last_exon(tmp_path):
 
 def test_something_else_called_a_report(tmp_path):
     path = written(tmp_path, "c\t1\t5\n")
-    with pytest.raises(InputError) as caught:
-        read_exons(path, "genscan")
-    assert str(caught.value) == (
+    assert error_of(read_exons, path, "genscan") == (
         f"{path}, line 1: no GENSCAN report; expected a line 'Sequence NAME : N bp'"
     )
 
@@ -274,3 +270,12 @@ def test_real_reports(report, name, count):
 @needs_real
 def test_real_report_without_genes():
     assert read_exons(REAL / "bioperl/no-genes.genscan") == {}
+
+
+def test_reports_whose_lines_are_long():
+    """A pattern that tries each blank together with each other takes minutes here."""
+    lines = REPORT.splitlines()
+    blanks = " " * 200_000
+    lines.insert(2, f"Sequence{blanks}locus1{blanks}x")
+    lines[3] = lines[3].replace("locus1 :", f"locus1{blanks}:{blanks}")
+    assert rows(parse_genscan("report.txt", enumerate(lines, 1))["locus1"]) == EXONS

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gpu_tools import Sequence
-from gpu_tools.formats.alignments.proteins import LABELS, TEXT_COLUMN, coding_sequence, write_shown
+from gpu_tools.formats.alignments.proteins import LABELS, coding_sequence, write_shown
 from gpu_tools.model.sequences import decode
 from tests import cases
 from tests.sites.proteins.test_api import (
@@ -20,6 +20,9 @@ from tests.sites.proteins.test_api import (
 )
 from tests.spliced.proteins.test_api import SCORING, listed
 from tests.spliced.proteins.test_api import align as align_listed
+
+TEXT_COLUMN = 24
+"""Where the symbols begin in a line, behind label and number."""
 
 
 def read_back(text):
