@@ -7,6 +7,8 @@ from gpu_tools.report.findings import Bar, read_findings
 from gpu_tools.report.tables import parallelism_table, times
 from tests.report.results import GENES, TARGETS
 
+TIMES = {"job_times", "case_times", "cells", "histograms"}
+
 
 def test_cases_histograms_and_jobs_are_those_of_the_tables(findings):
     found = findings.parallelism
@@ -30,7 +32,7 @@ def test_without_estimates_there_is_no_section(results, tmp_path):
     for path in folder.glob("batches/*/estimate*.tsv"):
         path.unlink()
     findings = read_findings(folder)
-    assert charts_of(findings) == {}
+    assert not TIMES & set(charts_of(findings))
     assert times(findings) == ""
     assert parallelism_table(findings.parallelism).rows == []
 
@@ -41,4 +43,4 @@ def test_tables_beside_the_scores_count_too(results, tmp_path):
     shutil.copy(batch / "estimate.tsv", tmp_path)
     findings = read_findings(tmp_path)
     assert len(findings.parallelism.cases) == 6
-    assert set(charts_of(findings)) == {"case_times", "cells"}
+    assert TIMES & set(charts_of(findings)) == {"case_times", "cells"}
