@@ -1,11 +1,11 @@
 """Batches: what a changed sheet leaves alone, and how many jobs a plan has."""
 
 import random
-import re
 
 import pytest
 
 from tests.workflow.folders import BASES, HEADER, LOCI, MRNAS, TARGETS, write_sheet
+from tests.workflow.rules import BATCHES, read_rules
 
 JOBS_OF_A_BATCH, OTHER_JOBS = 4, 8
 SIZE = 20
@@ -27,14 +27,14 @@ def write_fasta_of(rows, folder):
 
 
 @pytest.fixture
-def names(folder):
+def names(folder, monkeypatch):
     """Return a function that gives the names of the batches of a sheet."""
+    monkeypatch.chdir(folder.path)
     write_fasta_of(sheet(40, 10), folder.path)
 
     def names_of(rows, header=HEADER):
         write_sheet(folder.path / "config" / "cases.tsv", rows, header)
-        plan = folder.run("--dry-run", "--config", f"batch_size={SIZE}")
-        return set(re.findall("results/batches/([0-9a-f]{12})/pairs.tsv", plan))
+        return set(read_rules({"batch_size": SIZE}, BATCHES)["BATCHES"])
 
     return names_of
 
@@ -110,7 +110,7 @@ def test_only_the_batch_of_a_changed_row_runs_again(folder):
     """Two batches, of a base each; then the second base has another target."""
     rows = [(base, LOCI, target, MRNAS) for base in BASES for target in TARGETS]
     path = folder.path / "config" / "cases.tsv"
-    settings = ("--config", "batch_size=2", "mode=sites")
+    settings = ("--config", "batch_size=2", "mode=sites", "--", "results/scores.tsv")
     write_sheet(path, rows)
     folder.run(*settings)
     assert len(folder.batches("site_scores.tsv")) == 2

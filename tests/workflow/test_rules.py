@@ -16,6 +16,7 @@ from gpu_tools.estimate.model import site_features
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.scoring import GENE_SCORING
 from tests.workflow.folders import BASES, ENVIRONMENT, LOCI, MRNAS, ROOT, TARGETS
+from tests.workflow.rules import read_rules
 
 
 class Named(dict):
@@ -65,13 +66,8 @@ def test_alignment_asks_for_a_gpu_unless_told_not_to(folder, device, gpus):
 def limits():
     """What rules/times.smk and rules/limits.smk define for a batch of ten pairs."""
     parts = SimpleNamespace(bases=range(2), targets=range(5))
-    rules = ROOT / "workflow" / "rules"
-    source = SimpleNamespace(source_path=rules.joinpath)
-    names = {"parts_of": lambda batch: parts, "pairs_of": lambda batch: range(10)}
-    names["workflow"] = source
-    for name in ("times", "limits"):
-        exec((rules / f"{name}.smk").read_text(), names)
-    return names
+    batch = {"parts_of": lambda batch: parts, "pairs_of": lambda batch: range(10)}
+    return read_rules({}, ("times", "limits"), **batch)
 
 
 def test_a_case_takes_what_the_time_model_says(limits):
