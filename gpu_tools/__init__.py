@@ -103,9 +103,9 @@ _PUBLIC = {
     "gpu_tools.sites.proteins.api": (
         "ProteinCase",
         "protein_align",
+        "protein_sites",
         "protein_tables_of",
     ),
-    "gpu_tools.sites.proteins.sites": ("protein_sites",),
     "gpu_tools.splicing.shuffles": ("shuffled_laws",),
     "gpu_tools.spliced.proteins.api": (
         "ListedProteinCase",

@@ -47,8 +47,12 @@ from gpu_tools.formats.files import read_lines
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.scoring import CANDIDATE_WEIGHTS, ENDS, ProteinScoring
 from gpu_tools.model.sequences import ProteinSequence
-from gpu_tools.sites.proteins.api import ProteinCase, protein_align, protein_tables_of
-from gpu_tools.sites.proteins.sites import protein_sites
+from gpu_tools.sites.proteins.api import (
+    ProteinCase,
+    protein_align,
+    protein_sites,
+    protein_tables_of,
+)
 from gpu_tools.spliced.proteins.api import ListedProteinCase, protein_spliced_align
 from gpu_tools.splicing.shuffles import shuffled
 

@@ -40,8 +40,12 @@ from gpu_tools.formats.scales import load_matrix
 from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.model.sequences import ProteinSequence
 from gpu_tools.sites.model import GeneSites
-from gpu_tools.sites.proteins.api import ProteinCase, protein_align, protein_tables_of
-from gpu_tools.sites.proteins.sites import protein_sites
+from gpu_tools.sites.proteins.api import (
+    ProteinCase,
+    protein_align,
+    protein_sites,
+    protein_tables_of,
+)
 
 IDENTITIES = (100, 80, 60, 40, 30)
 FLANK = 3_000

@@ -34,8 +34,12 @@ from gpu_tools.model.sequences import ProteinSequence
 from gpu_tools.model.significance import null_laws, null_model
 from gpu_tools.search.api import GenomeIndex, SearchOptions, build_index, find_windows
 from gpu_tools.sites import load_sites
-from gpu_tools.sites.proteins.api import ProteinCase, protein_align, protein_tables_of
-from gpu_tools.sites.proteins.sites import protein_sites
+from gpu_tools.sites.proteins.api import (
+    ProteinCase,
+    protein_align,
+    protein_sites,
+    protein_tables_of,
+)
 
 IDENTITIES = {"protein": (100, 80, 60, 40), "cdna": (100, 90, 80, 70)}
 DATA = "fly2L", "at"

@@ -18,8 +18,12 @@ from gpu_tools import Sequence, load_sites
 from gpu_tools.formats.scales import load_matrix
 from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.model.sequences import ProteinSequence
-from gpu_tools.sites.proteins.api import ProteinCase, protein_align, protein_tables_of
-from gpu_tools.sites.proteins.sites import protein_sites
+from gpu_tools.sites.proteins.api import (
+    ProteinCase,
+    protein_align,
+    protein_sites,
+    protein_tables_of,
+)
 
 SEED = 2031
 SCORING = ProteinScoring(load_matrix("BLOSUM62"))

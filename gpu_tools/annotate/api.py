@@ -68,12 +68,7 @@ class Share(NamedTuple):
 
 
 class AnnotationPart(NamedTuple):
-    """A share of the targets in a share of the genome's tiles.
-
-    Attributes
-    ----------
-    targets, tiles : Share
-    """
+    """A share of the targets in a share of the genome's tiles."""
 
     targets: Share = Share()
     tiles: Share = Share()
@@ -83,19 +78,10 @@ class AnnotationPart(NamedTuple):
 
 
 class PartOfGenome(NamedTuple):
-    """What a process searches of a genome, and what it must know of all of it.
+    """What a process searches of a genome, and what it must know of all of it."""
 
-    Attributes
-    ----------
-    genome : GenomeRecords
-        At least the nucleotides of the tiles.
-    tiles : list of GenomeTile or None
-        In `genome`; None for all of it.
-    whole : GenomeSummary
-    """
-
-    genome: GenomeRecords
-    tiles: list[GenomeTile] | None
+    genome: GenomeRecords  # at least the nucleotides of the tiles
+    tiles: list[GenomeTile] | None  # in `genome`; None for all of it
     whole: GenomeSummary
 
 

@@ -25,21 +25,12 @@ paralogues, whose exons may differ."""
 
 @dataclass(frozen=True)
 class Structure:
-    """A structure of a gene, and who supports it.
+    """A structure of a gene, and who supports it."""
 
-    Parameters
-    ----------
-    hit : Hit
-        The hit that it is.
-    supporters : tuple of int
-        Numbers of the targets that have the same introns, the hit's own included.
-    intron_support : tuple of int
-        By intron, in transcript order: targets that have it.
-    """
-
-    hit: Hit
+    hit: Hit  # the hit that it is
+    # numbers of the targets that have the same introns, the hit's own included
     supporters: tuple[int, ...]
-    intron_support: tuple[int, ...]
+    intron_support: tuple[int, ...]  # by intron, in transcript order: targets that have it
 
 
 def quality(hit: Hit, having: Counter[Interval], hits: Sequence[Hit]) -> float:
@@ -102,23 +93,13 @@ COMPLETE = 0.9
 
 @dataclass(frozen=True)
 class Hit:
-    """A chain of a target that is credible.
+    """A chain of a target that is credible."""
 
-    Parameters
-    ----------
-    target : int
-        Number of the target among all.
-    alignment : SplicedAlignment or ProteinAlignment
-        In its record's coordinates.
-    evidence : float
-        Scales by which the score is above the location of unrelated targets' law.
-    share : float
-        Evidence as a share of that of the target's best hit in the genome.
-    """
-
-    target: int
-    alignment: Alignment
+    target: int  # number of the target among all
+    alignment: Alignment  # in its record's coordinates
+    # scales by which the score is above the location of unrelated targets' law
     evidence: float = field(compare=False)
+    # evidence as a share of that of the target's best hit in the genome
     share: float = field(default=1.0, compare=False)
 
     @property

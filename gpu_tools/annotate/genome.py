@@ -14,20 +14,11 @@ from gpu_tools.model.significance import Composition
 
 
 class GenomeSummary(NamedTuple):
-    """What hits depend on besides the nucleotides around them.
+    """What hits depend on besides the nucleotides around them."""
 
-    Attributes
-    ----------
-    loci : tuple of Locus
-        What each sequence is of which record.
-    composition : Composition
-    digest : str
-        A text that differs for other sequences or names.
-    """
-
-    loci: tuple[Locus, ...]
+    loci: tuple[Locus, ...]  # what each sequence is of which record
     composition: Composition
-    digest: str
+    digest: str  # a text that differs for other sequences or names
 
 
 def summarized(records: Iterable[Nucleotides]) -> GenomeSummary:

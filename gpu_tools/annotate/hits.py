@@ -186,27 +186,15 @@ _CHUNK, _LARGE_CHUNK = 4 << 20, 16 << 20
 
 @dataclass(frozen=True)
 class HitSearch:
-    """What the hits of targets depend on.
-
-    Parameters
-    ----------
-    genome : GenomeRecords
-    targets : TargetSet
-    laws : sequence of Gumbel
-        Of the best score in the genome if a target is unrelated, by target.
-    options : AnnotationOptions
-    device : str
-    threads : int
-    space : int, optional
-        Nucleotides of both strands of the whole genome, of which `genome` may be a part.
-    """
+    """What the hits of targets depend on."""
 
     genome: GenomeRecords
     targets: TargetSet
-    laws: Sequence[Gumbel]
+    laws: Sequence[Gumbel]  # of the best score in the genome if a target is unrelated, by target
     options: AnnotationOptions
     device: str
     threads: int
+    # nucleotides of both strands of the whole genome, of which `genome` may be a part
     space: int | None = None
 
     def of_part(self, first: int, last: int) -> HitSearch:

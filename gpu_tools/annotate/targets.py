@@ -27,10 +27,14 @@ from gpu_tools.model.translation import STANDARD
 from gpu_tools.search.windows import CONTEXT, USUAL, longest_intron
 from gpu_tools.sites.api import SiteCase, site_align, tables_of
 from gpu_tools.sites.model import GeneSites
-from gpu_tools.sites.proteins.api import ProteinCase, protein_align, protein_tables_of
+from gpu_tools.sites.proteins.api import (
+    ProteinCase,
+    protein_align,
+    protein_sites,
+    protein_tables_of,
+)
 from gpu_tools.sites.proteins.ends import unsupported_ends, with_supported_ends
-from gpu_tools.sites.proteins.sites import protein_sites
-from gpu_tools.sites.stand_ins import null_model_or_stand_in
+from gpu_tools.sites.suitability import null_model_or_stand_in
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.proteins.scored import aligned_codes, column_scores, sure_stretch
 
@@ -45,15 +49,9 @@ _CODON = 3
 
 
 class LooseEnd(NamedTuple):
-    """An end of a target, up to the first stretch that chance does not align.
+    """An end of a target, up to the first stretch that chance does not align."""
 
-    Attributes
-    ----------
-    points : float
-        By how much its score is below what the rest of the target has for as many residues.
-    residues : int
-    """
-
+    # by how much its score is below what the rest of the target has for as many residues
     points: float
     residues: int
 

@@ -22,8 +22,7 @@ from gpu_tools.cli.common.options import progress
 from gpu_tools.cli.common.proteins import ProteinOptions, protein_scores, read_proteins
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.formats.alignments.gene_model import check_gtf_name
-from gpu_tools.formats.files import check_writable
-from gpu_tools.formats.names import format_of, uncompressed_name
+from gpu_tools.formats.files import check_writable, format_of, uncompressed_name
 from gpu_tools.formats.sequences.fasta import read_fasta
 
 # What commands of an annotation share: options of the search, targets, and files of a gene set.

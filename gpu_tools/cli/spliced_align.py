@@ -318,7 +318,7 @@ def _with_sites(files: CaseFiles, site_model: str, sites: dict, scores: dict) ->
 
 def _null_model(*setting, **more) -> NullModel:
     """Return the model of unrelated targets' scores that is shipped, or stands in."""
-    from gpu_tools.sites.stand_ins import null_model_or_stand_in
+    from gpu_tools.sites.suitability import null_model_or_stand_in
 
     return null_model_or_stand_in(*setting, **more)
 
@@ -338,8 +338,7 @@ def _with_proteins(
 ) -> _Work:
     """Return the work on proteins and all exons that a model admits."""
     from gpu_tools.sites.model import load_sites
-    from gpu_tools.sites.proteins.api import protein_align
-    from gpu_tools.sites.proteins.sites import protein_sites
+    from gpu_tools.sites.proteins.api import protein_align, protein_sites
     from gpu_tools.sites.suitability import many_shortest_introns
 
     weighted = protein_sites(load_sites(site_model))

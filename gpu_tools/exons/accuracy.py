@@ -20,15 +20,9 @@ STRANDS = ("+", "-")
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Counts at one level, nucleotides or exons.
+    """Counts at one level, nucleotides or exons."""
 
-    Attributes
-    ----------
-    annotated, predicted, true : int
-        Items of the annotation, of the prediction, and of both.
-    """
-
-    annotated: int
+    annotated: int  # items of the annotation, of the prediction, and of both
     predicted: int
     true: int
 

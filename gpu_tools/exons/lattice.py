@@ -24,43 +24,29 @@ FIRST_OF_PHASE = (0, 1, 3, 6)
 
 
 class States(NamedTuple):
-    """What resting in a state costs.
+    """What resting in a state costs."""
 
-    Attributes
-    ----------
-    stay : ndarray of float64, shape (N_STATES,)
-        Bits added for each nucleotide in the state, at most 0.
-    shortest : ndarray of int64, shape (N_STATES,)
-        Fewest nucleotides, at least 1, of a rest between two exons; the sequence's ends may cut it.
-    begin, end : ndarray of float64, shape (N_STATES,)
-        Bits added where a parse begins or ends in the state.
-    """
-
+    # shape (N_STATES,): bits added for each nucleotide in the state, at most 0
     stay: NDArray[np.float64]
+    # shape (N_STATES,): fewest nucleotides, at least 1, of a rest between two exons; the
+    # sequence's ends may cut it
     shortest: NDArray[np.int64]
+    # shape (N_STATES,): bits added where a parse begins or ends in the state
     begin: NDArray[np.float64]
     end: NDArray[np.float64]
 
 
 class Lattice(NamedTuple):
-    """The exons that a parse may use, as parallel arrays.
+    """The exons that a parse may use, as parallel arrays."""
 
-    Attributes
-    ----------
-    starts, ends : ndarray of int64, shape (B,)
-        0-based half-open intervals, none empty, all within the sequence.
-    before, after : ndarray of int64, shape (B,)
-        Sets of states, bit s for state s, that may lie left and right of the exon. A parse counts
-        once for each pair of states it can take.
-    scores : ndarray of float64, shape (B,)
-        Bits that the exon adds to a parse.
-    """
-
+    # shape (B,): 0-based half-open intervals, none empty, all within the sequence
     starts: NDArray[np.int64]
     ends: NDArray[np.int64]
+    # shape (B,): sets of states, bit s for state s, that may lie left and right of the exon.
+    # A parse counts once for each pair of states it can take.
     before: NDArray[np.int64]
     after: NDArray[np.int64]
-    scores: NDArray[np.float64]
+    scores: NDArray[np.float64]  # shape (B,): bits that the exon adds to a parse
 
 
 class _Order(NamedTuple):

@@ -32,48 +32,26 @@ GC_CLASSES = np.arange(0.25, 0.76, 0.025)
 
 @dataclass(frozen=True)
 class CodingModel:
-    """Coding against other sequence, by the share of G and C around.
+    """Coding against other sequence, by the share of G and C around."""
 
-    Attributes
-    ----------
-    order : int
-        Number of preceding nucleotides that a nucleotide's score depends on.
-    window : int
-        Nucleotides, around a nucleotide, whose G and C count.
-    scores : ndarray of int64, shape (classes, 3, 4 ** (order + 1))
-        Hundredths of a bit by class of G+C (`GC_CLASSES`), position in the codon, and the word
-        that ends with the nucleotide, words in base 4, first nucleotide most significant.
-    """
-
-    order: int
-    window: int
+    order: int  # number of preceding nucleotides that a nucleotide's score depends on
+    window: int  # nucleotides, around a nucleotide, whose G and C count
+    # shape (classes, 3, 4 ** (order + 1)): hundredths of a bit by class of G+C
+    # (`GC_CLASSES`), position in the codon, and the word that ends with the nucleotide, words
+    # in base 4, first nucleotide most significant
     scores: NDArray[np.int64] = field(repr=False)
 
 
 @dataclass(frozen=True)
 class GeneModel:
-    """How genes are built.
+    """How genes are built."""
 
-    Attributes
-    ----------
-    between, intron : float
-        Mean number of nucleotides between two genes, and in an intron.
-    shortest_intron : int
-        Fewest nucleotides of an intron.
-    single : float
-        Share of the genes that have one coding exon.
-    last : float
-        Chance that the exon after an intron is the gene's last.
-    introns : tuple of float
-        Shares of the intron states, see `gpu_tools.exons.lattice`.
-    """
-
-    between: float
+    between: float  # mean number of nucleotides between two genes, and in an intron
     intron: float
-    shortest_intron: int
-    single: float
-    last: float
-    introns: tuple[float, ...]
+    shortest_intron: int  # fewest nucleotides of an intron
+    single: float  # share of the genes that have one coding exon
+    last: float  # chance that the exon after an intron is the gene's last
+    introns: tuple[float, ...]  # shares of the intron states, see `gpu_tools.exons.lattice`
 
 
 @dataclass(frozen=True)

@@ -40,45 +40,29 @@ class SiteScores(NamedTuple):
 
 
 class StrandScores(NamedTuple):
-    """One strand in reading direction.
+    """One strand in reading direction."""
 
-    Attributes
-    ----------
-    codes : ndarray of uint8, shape (n,)
-        Encoded sequence.
-    stops : ndarray of int64, shape (n + 3,)
-        First stop codon at or after each position, in its frame; n if there is none.
-    coding : ndarray of int64, shape (3, n + 1)
-        Running sums of the coding scores when codons begin at positions 0, 1, 2 modulo 3.
-    acceptors, donors, starts : SiteScores
-        Scores over their cut-offs.
-    """
-
-    codes: NDArray[np.uint8]
+    codes: NDArray[np.uint8]  # shape (n,): encoded sequence
+    # shape (n + 3,): first stop codon at or after each position, in its frame; n if there is
+    # none
     stops: NDArray[np.int64]
+    # shape (3, n + 1): running sums of the coding scores when codons begin at positions 0, 1,
+    # 2 modulo 3
     coding: NDArray[np.int64]
-    acceptors: SiteScores
+    acceptors: SiteScores  # scores over their cut-offs
     donors: SiteScores
     starts: SiteScores
 
 
 class Rules(NamedTuple):
-    """What an exon must fulfil.
+    """What an exon must fulfil."""
 
-    Attributes
-    ----------
-    shortest, longest : int
-        Least length, at least 3, and greatest.
-    skipped : int
-        Nucleotides at an exon's start, whose context lies outside, that do not count as coding.
-    split_stops : ndarray of bool, shape (6, 5, 5)
-        Whether what an intron state has of a codon and the codes of the next two nucleotides make a
-        stop codon.
-    """
-
-    shortest: int
+    shortest: int  # least length, at least 3, and greatest
     longest: int
+    # nucleotides at an exon's start, whose context lies outside, that do not count as coding
     skipped: int
+    # shape (6, 5, 5): whether what an intron state has of a codon and the codes of the next
+    # two nucleotides make a stop codon
     split_stops: NDArray[np.bool_]
 
 
@@ -170,25 +154,14 @@ SITE_BITS = (4.0, 4.0, 6.0)
 
 @dataclass(frozen=True)
 class Parsed:
-    """The exons of a sequence and what its parses make of them.
+    """The exons of a sequence and what its parses make of them."""
 
-    Attributes
-    ----------
-    exons : ExonSet
-        Every exon that sites and frames allow, sorted by strand (+ first), start, end and type,
-        with score and posterior probability.
-    logarithms : ndarray of float64, shape (B,)
-        Logarithms to base 2 of the probabilities.
-    chosen : ndarray of bool, shape (B,)
-        Whether the exon is in the best parse.
-    total, best : float
-        Logarithms to base 2 of the weights of all parses together and of the best one.
-    """
-
+    # every exon that sites and frames allow, sorted by strand (+ first), start, end and type,
+    # with score and posterior probability
     exons: ExonSet
-    logarithms: NDArray[np.float64]
-    chosen: NDArray[np.bool_]
-    total: float
+    logarithms: NDArray[np.float64]  # shape (B,): logarithms to base 2 of the probabilities
+    chosen: NDArray[np.bool_]  # shape (B,): whether the exon is in the best parse
+    total: float  # logarithms to base 2 of the weights of all parses together and of the best one
     best: float
 
 

@@ -17,24 +17,14 @@ from gpu_tools.model.exon_set import ExonSet
 
 
 class WindowSizes(NamedTuple):
-    """How a long sequence is split: longer ones take more time, not more memory.
+    """How a long sequence is split: longer ones take more time, not more memory."""
 
-    Attributes
-    ----------
-    window : int
-        Nucleotides that are parsed at once.
-    margin : int
-        Nucleotides, at most, that are parsed on either side of a window, as its surroundings.
-    most_exons : int
-        Exons of a strand in memory at once. A window with more, say a tandem repeat, is halved.
-    smallest : int
-        Nucleotides of a window that is not halved.
-    """
-
-    window: int = 2_000_000
+    window: int = 2_000_000  # nucleotides that are parsed at once
+    # nucleotides, at most, that are parsed on either side of a window, as its surroundings
     margin: int = 100_000
+    # exons of a strand in memory at once. A window with more, say a tandem repeat, is halved.
     most_exons: int = 5_000_000
-    smallest: int = 20_000
+    smallest: int = 20_000  # nucleotides of a window that is not halved
 
 
 SIZES = WindowSizes()

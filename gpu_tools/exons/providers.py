@@ -117,25 +117,15 @@ def join_windows(parts: Sequence[tuple[tuple[int, int], ExonSet]]) -> ExonSet:
 
 @dataclass(frozen=True)
 class Genscan:
-    """GENSCAN 1.0, run as ``genscan MATRIX SEQUENCE -subopt CUTOFF``.
+    """GENSCAN 1.0, run as ``genscan MATRIX SEQUENCE -subopt CUTOFF``."""
 
-    Attributes
-    ----------
-    matrix : str
-        Path of the parameter matrix, such as HumanIso.smat.
-    program : str
-        Name or path of the binary.
-    min_probability : float
-        Smallest probability of a suboptimal exon; GENSCAN takes 0.01 and more. The exons of its
-        best parse are candidates whatever their probability.
-    window, overlap : int
-        A sequence longer than `window` is split into windows of that size that overlap by at
-        least `overlap` nucleotides; see `gpu_tools.exons.providers.join_windows`.
-    """
-
-    matrix: str
-    program: str = "genscan"
+    matrix: str  # path of the parameter matrix, such as HumanIso.smat
+    program: str = "genscan"  # name or path of the binary
+    # smallest probability of a suboptimal exon; GENSCAN takes 0.01 and more. The exons of its
+    # best parse are candidates whatever their probability.
     min_probability: float = 0.01
+    # a sequence longer than `window` is split into windows of that size that overlap by at
+    # least `overlap` nucleotides; see `gpu_tools.exons.providers.join_windows`
     window: int = 1_000_000
     overlap: int = 100_000
 
@@ -168,24 +158,13 @@ _OPTIONS = (
 
 @dataclass(frozen=True)
 class Augustus:
-    """AUGUSTUS 3, sampling gene structures from their posterior distribution.
+    """AUGUSTUS 3, sampling gene structures from their posterior distribution."""
 
-    Attributes
-    ----------
-    program : str
-        Name or path of the program.
-    species : str
-        Name of its model, as ``augustus --species=help`` lists them.
-    samples : int
-        Gene structures to sample; an exon's probability is the share of them that has it.
-    min_probability : float
-        Smallest probability of a candidate.
-    """
-
-    program: str = "augustus"
-    species: str = "human"
+    program: str = "augustus"  # name or path of the program
+    species: str = "human"  # name of its model, as ``augustus --species=help`` lists them
+    # gene structures to sample; an exon's probability is the share of them that has it
     samples: int = 100
-    min_probability: float = 0.0
+    min_probability: float = 0.0  # smallest probability of a candidate
 
     def exons(self, codes: NDArray[np.uint8]) -> ExonSet:
         """Return the candidate exons of a sequence, both strands."""
@@ -211,20 +190,11 @@ def log_odds(probabilities: NDArray[np.float64], samples: int) -> NDArray[np.flo
 
 @dataclass(frozen=True)
 class Builtin:
-    """The predictor of this package.
+    """The predictor of this package."""
 
-    Attributes
-    ----------
-    model : str
-        Name of a shipped model, or a file.
-    min_score : float, optional
-        Smallest score of a candidate, in bits; none by default.
-    min_probability : float, optional
-        Smallest posterior probability of a candidate; the model's own by default.
-    """
-
-    model: str = "vertebrate"
-    min_score: float | None = None
+    model: str = "vertebrate"  # name of a shipped model, or a file
+    min_score: float | None = None  # smallest score of a candidate, in bits; none by default
+    # smallest posterior probability of a candidate; the model's own by default
     min_probability: float | None = None
 
     @cached_property

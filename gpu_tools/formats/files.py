@@ -1,10 +1,13 @@
-"""Opening inputs of any compression and writing outputs that are complete or absent."""
+"""Files: names that choose formats, inputs of any compression, outputs complete or absent."""
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import fcntl
+import gzip
 import io
+import lzma
 import os
 import re
 import socket
@@ -20,23 +23,30 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from gpu_tools.errors import InputError, OutputError
-from gpu_tools.formats.compression import (
-    BROKEN,
-    KNOWN,
-    check_bgzip_end,
-    compression_of,
-    decompressed,
-)
-from gpu_tools.formats.names import is_gzip_name
 from gpu_tools.formats.odd import OddItems
 from gpu_tools.hardware.own_files import free_disk
 
-# Files that are not complete yet: hidden ones beside their outputs, and those of dead processes.
-#
-# Each is locked as long as its process lives. What is not locked was left by a process that was
-# killed, and is removed when this user next writes into its folder.
-
-
+STANDARD_STREAM = "-"
+_STANDARD_OUTPUT = (STANDARD_STREAM, "/dev/stdout")
+_OPEN_STREAMS = ("/dev/stdout", "/dev/stderr", "/dev/fd/")
+_GZIP_SUFFIXES = (".gz", ".bgz")
+_OTHER_NAMES = {".gff": ".gff3"}
+_PLAIN_ONLY = (".bam", ".svg", ".png", ".xml")
+"""Formats that are compressed already, or that their readers do not take compressed."""
+_BLOCK = 1 << 17
+_HARMLESS, _LARGEST_RATIO = 1 << 28, 200
+"""Bytes that any file may become; how many times as large as it is a larger one may become."""
+_FIRST_SIZE = 18
+_FIRST_BYTES = {
+    "gzip": b"\x1f\x8b", "bzip2": b"BZh", "xz": b"\xfd7zXZ\x00", "zstd": b"\x28\xb5\x2f\xfd",
+    "zip": b"PK\x03\x04",
+}  # fmt: skip
+_BZIP2 = re.compile(rb"BZh[1-9](1AY&SY|\x17\x72\x45\x38\x50\x90)")
+_BGZIP_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
+_SUFFIX = re.compile(r"\.(gz|bgz|bz2|xz)$")
+_BROKEN = EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError
+"""What broken compression raises; bzip2 raises an OSError, which `_Decompressed` turns into one."""
+_KNOWN = "plain, gzip, bgzip, bzip2 or xz"
 _NAME_PART = 40
 """Symbols of an output's name in that of its temporary file, which must not become too long."""
 _MARK = "gpu-tools"
@@ -47,58 +57,56 @@ one machine of the locks of another."""
 _ATTEMPTS = 100
 
 
-def new_file(target: Path, suffix: str | None = None) -> tuple[int, Path]:
-    """Make a hidden file beside an output, which no other process takes for its own."""
-    clear_leftovers(target.parent)
-    prefix = f".{target.name[:_NAME_PART]}.{_MARK}-{_machine()}-"
-    for _ in range(_ATTEMPTS):
-        handle, name = tempfile.mkstemp(
-            prefix=prefix, suffix=target.suffix if suffix is None else suffix, dir=target.parent
-        )
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            if os.path.samestat(os.fstat(handle), os.lstat(name)):
-                break
-        except (BlockingIOError, FileNotFoundError):  # it was just taken for a leftover
-            pass
-        except OSError:  # there are no locks, so that nobody takes it for one
-            break
-        os.close(handle)
-    return handle, Path(name)
+# Names of files, which choose formats.
 
 
-@cache
-def clear_leftovers(folder: Path) -> None:
-    """Remove what processes of this user that are dead left in a folder; look once a process."""
-    with suppress(OSError):
-        with os.scandir(folder) as entries:
-            found = [(e.path, match[1]) for e in entries if (match := _PATTERN.fullmatch(e.name))]
-        for path, machine in found:
-            _remove_if_left(path, machine == _machine())
+def is_gzip_name(path: str | os.PathLike) -> bool:
+    """Tell whether the name of a file says that it is compressed."""
+    return str(path).lower().endswith(_GZIP_SUFFIXES)
 
 
-def _remove_if_left(path: str, is_of_here: bool) -> None:
-    with suppress(OSError):
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        try:
-            state = os.fstat(handle)
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            old = time.time() - state.st_mtime > _DAY
-            if state.st_uid == os.geteuid() and (is_of_here or old):
-                os.unlink(path)  # noqa: PTH108
-        finally:
-            os.close(handle)
+def uncompressed_name(path: str | os.PathLike) -> str:
+    """Return the name of a file in small letters, without the suffix of compression."""
+    name = str(path).lower()
+    return name.rpartition(".")[0] if is_gzip_name(name) else name
 
 
-@cache
-def _machine() -> str:
-    return f"{zlib.crc32(socket.gethostname().encode()):08x}"
+def format_of(path: str | os.PathLike, suffixes: tuple[str, ...]) -> str | None:
+    """Return which of the suffixes a name has, perhaps before ``.gz``; None if it has none."""
+    suffix = Path(uncompressed_name(path)).suffix
+    suffix = _OTHER_NAMES.get(suffix, suffix)
+    fits = suffix in suffixes and not (suffix in _PLAIN_ONLY and is_gzip_name(path))
+    return suffix if fits else None
 
 
-STANDARD_STREAM = "-"
-_STANDARD_OUTPUT = (STANDARD_STREAM, "/dev/stdout")
-_OPEN_STREAMS = ("/dev/stdout", "/dev/stderr", "/dev/fd/")
-_BLOCK = 1 << 17
+def suffix_of(
+    path: str | os.PathLike, suffixes: tuple[str, ...], kind: str, otherwise: str | None = None
+) -> str:
+    """Return the suffix of `path` that chooses a format of a kind.
+
+    `otherwise` is the format, without a dot, of a name that chooses none; without it such a name
+    raises `InputError`.
+    """
+    suffix = format_of(path, suffixes) or (f".{otherwise}" if otherwise else None)
+    if suffix not in suffixes:
+        raise InputError(
+            f"the suffix is that of no {kind} format", path=path,
+            expected=f"a name that ends in one of {', '.join(suffixes)}",
+        )  # fmt: skip
+    return suffix
+
+
+def without_compression(path: str | os.PathLike) -> str:
+    """Return a path in small letters, without the suffix of a compression."""
+    return _SUFFIX.sub("", str(path).lower())
+
+
+def is_compressed_name(path: str | os.PathLike) -> bool:
+    """Tell whether a path has the suffix of a compression."""
+    return without_compression(Path(path)) != str(Path(path)).lower()
+
+
+# Inputs.
 
 
 class _ReadOnce:
@@ -127,15 +135,15 @@ def open_binary(path: str | os.PathLike) -> Iterator[BinaryIO]:
         with open_raw(path) as raw:
             compression = compression_of(raw)
             if compression in ("zstd", "zip"):
-                raise InputError(f"it is compressed by {compression}", path=path, expected=KNOWN)
+                raise InputError(f"it is compressed by {compression}", path=path, expected=_KNOWN)
             if compression == "bgzip" and raw.seekable():
-                check_bgzip_end(raw)
+                _check_bgzip_end(raw)
             if compression == "none":
                 yield raw
                 return
-            with decompressed(raw, compression) as stream:
+            with io.BufferedReader(_Decompressed(raw, compression), _BLOCK) as stream:
                 yield stream
-    except BROKEN as error:
+    except _BROKEN as error:
         raise InputError(
             f"broken compression ({error})", path=path, expected="a complete compressed file"
         ) from None
@@ -228,6 +236,75 @@ def read_lines(path: str | os.PathLike) -> Iterator[tuple[int, str]]:
                 foreign.add(problem)
                 yield number, line.decode("latin-1").rstrip("\r\n")
     foreign.tell()
+
+
+def compression_of(stream: BinaryIO) -> str:
+    """Return a compression by the first bytes of a stream, which stay to be read.
+
+    That is none, gzip, bgzip, bzip2, xz, or zstd and zip, which are not read.
+    """
+    head = stream.peek(_FIRST_SIZE)[:_FIRST_SIZE]
+    for name, first in _FIRST_BYTES.items():
+        if head.startswith(first):
+            if name == "gzip" and len(head) == _FIRST_SIZE and head[3] & 4 and head[12:14] == b"BC":
+                return "bgzip"
+            if name != "bzip2" or _BZIP2.match(head):
+                return name
+    return "none"
+
+
+def _check_bgzip_end(raw: BinaryIO) -> None:
+    """Raise EOFError for bgzip cut between two blocks, which is no error to the module gzip."""
+    raw.seek(-len(_BGZIP_END), os.SEEK_END)
+    end = raw.read()
+    raw.seek(0)
+    if end != _BGZIP_END:
+        raise EOFError("bgzip's end-of-file block is missing")
+
+
+class _Counted:
+    """What is read of a stream, a pipe among them, counted."""
+
+    def __init__(self, raw: BinaryIO):
+        self._raw, self.size = raw, 0
+
+    def read(self, size: int = -1) -> bytes:
+        text = self._raw.read(size)
+        self.size += len(text)
+        return text
+
+
+class _Decompressed(io.RawIOBase):
+    """The bytes of a compressed file; one that explodes is a `gzip.BadGzipFile`."""
+
+    def __init__(self, raw: BinaryIO, compression: str):
+        self._raw, self._size, self._is_bzip2 = _Counted(raw), 0, compression == "bzip2"
+        if compression in ("gzip", "bgzip"):
+            self._stream = gzip.GzipFile(fileobj=self._raw)
+        else:
+            self._stream = (bz2.BZ2File if self._is_bzip2 else lzma.LZMAFile)(self._raw)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int:
+        try:
+            size = self._stream.readinto(buffer)
+        except OSError as error:
+            if self._is_bzip2 and error.errno is None:
+                raise EOFError(str(error)) from None
+            raise
+        self._size += size
+        if self._size > _HARMLESS and self._size > _LARGEST_RATIO * self._raw.size:
+            raise gzip.BadGzipFile(f"it becomes more than {_LARGEST_RATIO} times as large")
+        return size
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
+
+
+# Outputs.
 
 
 def check_writable(*paths: str | os.PathLike | None) -> None:
@@ -395,3 +472,57 @@ def quiet_htslib() -> Iterator[None]:
         yield
     finally:
         pysam.set_verbosity(verbosity)
+
+
+# Files that are not complete yet: hidden ones beside their outputs, and those of dead processes.
+#
+# Each is locked as long as its process lives. What is not locked was left by a process that was
+# killed, and is removed when this user next writes into its folder.
+
+
+def new_file(target: Path, suffix: str | None = None) -> tuple[int, Path]:
+    """Make a hidden file beside an output, which no other process takes for its own."""
+    clear_leftovers(target.parent)
+    prefix = f".{target.name[:_NAME_PART]}.{_MARK}-{_machine()}-"
+    for _ in range(_ATTEMPTS):
+        handle, name = tempfile.mkstemp(
+            prefix=prefix, suffix=target.suffix if suffix is None else suffix, dir=target.parent
+        )
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(handle), os.lstat(name)):
+                break
+        except (BlockingIOError, FileNotFoundError):  # it was just taken for a leftover
+            pass
+        except OSError:  # there are no locks, so that nobody takes it for one
+            break
+        os.close(handle)
+    return handle, Path(name)
+
+
+@cache
+def clear_leftovers(folder: Path) -> None:
+    """Remove what processes of this user that are dead left in a folder; look once a process."""
+    with suppress(OSError):
+        with os.scandir(folder) as entries:
+            found = [(e.path, match[1]) for e in entries if (match := _PATTERN.fullmatch(e.name))]
+        for path, machine in found:
+            _remove_if_left(path, machine == _machine())
+
+
+def _remove_if_left(path: str, is_of_here: bool) -> None:
+    with suppress(OSError):
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            state = os.fstat(handle)
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            old = time.time() - state.st_mtime > _DAY
+            if state.st_uid == os.geteuid() and (is_of_here or old):
+                os.unlink(path)  # noqa: PTH108
+        finally:
+            os.close(handle)
+
+
+@cache
+def _machine() -> str:
+    return f"{zlib.crc32(socket.gethostname().encode()):08x}"

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
 from gpu_tools.formats.bigwig import BrokenTrackError, read_track, tracks_of
-from gpu_tools.formats.compression import without_compression
-from gpu_tools.formats.files import read_lines
+from gpu_tools.formats.files import read_lines, without_compression
 from gpu_tools.formats.tables import Location, bed_fields, fields_of
 from gpu_tools.hardware.own_files import check_memory
 

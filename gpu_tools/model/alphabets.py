@@ -22,29 +22,20 @@ _AMINO_CLASSES = {"B": "DN", "J": "IL", "Z": "EQ", "X": _SINGLE_AMINO_ACIDS}
 
 @dataclass(frozen=True)
 class Alphabet:
-    """Symbols of texts and patterns.
+    """Symbols of texts and patterns."""
 
-    Attributes
-    ----------
-    name : {"dna", "protein", "bytes"}
-        As on the command line.
-    matches : ndarray of bool, shape (S, C)
-        Whether pattern symbol s matches text code c. dna: s is a set of nucleotides, A 1, C 2, G 4,
-        T 8, and c is 0 to 3 for A, C, G, T and 4 for every other letter.
-    text_table, pattern_table : ndarray of uint8, shape (256,)
-        Code and pattern symbol of each byte; 255 for an illegal one, except in ``bytes``.
-    complement : ndarray of uint8, shape (S,), or None
-        Complement of each pattern symbol, where there is a reverse strand.
-    expected : str
-        The symbols in words.
-    """
-
-    name: str
+    name: str  # {"dna", "protein", "bytes"}: as on the command line
+    # shape (S, C): whether pattern symbol s matches text code c. dna: s is a set of
+    # nucleotides, A 1, C 2, G 4, T 8, and c is 0 to 3 for A, C, G, T and 4 for every other
+    # letter.
     matches: NDArray[np.bool_] = field(repr=False)
+    # shape (256,): code and pattern symbol of each byte; 255 for an illegal one, except in
+    # ``bytes``
     text_table: NDArray[np.uint8] = field(repr=False)
     pattern_table: NDArray[np.uint8] = field(repr=False)
+    # shape (S,): complement of each pattern symbol, where there is a reverse strand
     complement: NDArray[np.uint8] | None = field(repr=False, default=None)
-    expected: str = "any bytes"
+    expected: str = "any bytes"  # the symbols in words
 
     @property
     def n_codes(self) -> int:

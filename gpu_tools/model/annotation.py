@@ -1,4 +1,4 @@
-"""Annotated coding sequences, the truth that models are trained on."""
+"""Annotated coding sequences, and strands in reading direction that models are trained on."""
 
 from __future__ import annotations
 
@@ -15,43 +15,24 @@ from gpu_tools.model.sequences import Sequence, decode, reverse_complement
 
 @dataclass(frozen=True)
 class CodingSegment:
-    """One segment of a coding sequence.
+    """One segment of a coding sequence."""
 
-    Attributes
-    ----------
-    start, end : int
-        0-based half-open interval on the forward strand.
-    phase : int
-        Bases to skip, in reading direction, to the first whole codon: 0, 1 or 2.
-    partial : bool
-        Whether the annotation cuts the segment short, so that its outer edge is no exon's end.
-    """
-
-    start: int
+    start: int  # 0-based half-open interval on the forward strand
     end: int
-    phase: int
+    phase: int  # nucleotides to skip, in reading direction, to the first whole codon: 0, 1 or 2
+    # whether the annotation cuts the segment short, so that its outer edge is no exon's end
     partial: bool = False
 
 
 @dataclass(frozen=True)
 class CodingSequence:
-    """The coding segments of one transcript, in reading order.
+    """The coding segments of one transcript, in reading order."""
 
-    Attributes
-    ----------
-    name : str
-        Identifier of the transcript or of its coding sequence.
-    strand : {"+", "-"}
-        Strand of all segments.
-    segments : tuple of CodingSegment
-        Rising positions on ``+``, falling on ``-``; the last segment includes the stop codon.
-    line : int, optional
-        1-based line of the annotation's file that names it first; equality ignores it.
-    """
-
-    name: str
-    strand: str
+    name: str  # identifier of the transcript or of its coding sequence
+    strand: str  # {"+", "-"}: strand of all segments
+    # rising positions on ``+``, falling on ``-``; the last segment includes the stop codon
     segments: tuple[CodingSegment, ...]
+    # 1-based line of the annotation's file that names it first; equality ignores it
     line: int | None = field(default=None, compare=False, repr=False)
 
 
@@ -63,33 +44,19 @@ class AnnotatedSequence:
     coding: tuple[CodingSequence, ...]
 
 
-# Annotated strands in reading direction, as models are estimated from them.
-
-
 @dataclass(frozen=True)
 class ReadingStrand:
-    """One strand in reading direction, what transcripts share counted once.
+    """One strand in reading direction, what transcripts share counted once."""
 
-    Attributes
-    ----------
-    codes : ndarray of uint8, shape (n,)
-        Encoded sequence.
-    acceptors, donors, starts : ndarray of int64
-        Edges at sites.
-    readings : tuple of (int, int, int)
-        Start, end without a stop codon, and phase of the coding segments.
-    exons : tuple of (int, int, int)
-        Start, end and type (index into `EXON_TYPES`) of the complete segments.
-    introns : tuple of (int, int, int)
-        Start and end of the introns, and the phase of the segment behind.
-    """
-
-    codes: NDArray[np.uint8]
-    acceptors: NDArray[np.int64]
+    codes: NDArray[np.uint8]  # shape (n,): encoded sequence
+    acceptors: NDArray[np.int64]  # edges at sites
     donors: NDArray[np.int64]
     starts: NDArray[np.int64]
+    # start, end without a stop codon, and phase of the coding segments
     readings: tuple[tuple[int, int, int], ...]
+    # start, end and type (index into `EXON_TYPES`) of the complete segments
     exons: tuple[tuple[int, int, int], ...]
+    # start and end of the introns, and the phase of the segment behind
     introns: tuple[tuple[int, int, int], ...]
 
     @property

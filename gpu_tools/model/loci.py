@@ -11,18 +11,11 @@ from gpu_tools.model.results import SplicedAlignment
 
 
 class SharedLocus(NamedTuple):
-    """A place on one strand of a base sequence, and the chains there.
+    """A place on one strand of a base sequence, and the chains there."""
 
-    Attributes
-    ----------
-    best : SplicedAlignment
-        The chain of the highest score; the locus reaches from its first to its last nucleotide.
-    others : tuple of SplicedAlignment
-        Chains that overlap it, by falling score.
-    """
-
+    # the chain of the highest score; the locus reaches from its first to its last nucleotide
     best: SplicedAlignment
-    others: tuple[SplicedAlignment, ...]
+    others: tuple[SplicedAlignment, ...]  # chains that overlap it, by falling score
 
     @property
     def interval(self) -> tuple[int, int]:

@@ -1,6 +1,7 @@
-"""Loci: parts of records, and the way between their coordinates and the record's.
+"""Loci: parts of records, and windows of a genome in which a target may have a gene.
 
-This module alone knows how a sequence says which part of a record it is, and moves positions.
+This module alone knows how a header names the part of a record that a sequence is, and moves
+positions between the coordinates of a locus and of its record.
 """
 
 from __future__ import annotations
@@ -29,22 +30,12 @@ _log = logging.getLogger(__name__)
 
 
 class Locus(NamedTuple):
-    """A part of a record, or all of it, on the forward strand.
+    """A part of a record, or all of it, on the forward strand."""
 
-    Attributes
-    ----------
-    record : str
-        Name of the record.
-    start, end : int
-        0-based half-open interval in the record.
-    record_length : int or None
-        Symbols of the record, None if that is not known.
-    """
-
-    record: str
-    start: int
+    record: str  # name of the record
+    start: int  # 0-based half-open interval in the record
     end: int
-    record_length: int | None = None
+    record_length: int | None = None  # symbols of the record, None if that is not known
 
     @classmethod
     def whole(cls, name: str, length: int) -> Locus:
@@ -67,7 +58,7 @@ class Locus(NamedTuple):
 
     @classmethod
     def of(cls, sequence: Sequence) -> Locus:
-        """Return which part of which record a sequence is, see `of_header`."""
+        """Return the part of a record that a sequence is, see `of_header`."""
         return cls.of_header(sequence.name, sequence.description, len(sequence))
 
     @classmethod
@@ -154,21 +145,12 @@ class Locus(NamedTuple):
 
 
 class RecordRegion(NamedTuple):
-    """What is wanted of a record, before the record is known.
+    """What is wanted of a record, before the record is known."""
 
-    Attributes
-    ----------
-    record : str
-        Name of the record.
-    start, end : int or None
-        0-based half-open interval; without an end it goes to the record's.
-    text : str or None
-        The whole text, which may be a name: a record of this name counts first.
-    """
-
-    record: str
-    start: int = 0
+    record: str  # name of the record
+    start: int = 0  # 0-based half-open interval; without an end it goes to the record's
     end: int | None = None
+    # the whole text, which may be a name: a record of this name counts first
     text: str | None = None
 
     @classmethod
@@ -277,46 +259,24 @@ def _record_length(record: str, known: set[int], last_end: int) -> int:
     return known.pop() if known else last_end
 
 
-# Windows of a genome in which a target may have a gene.
-
-
 class SeedHit(NamedTuple):
-    """A stretch of a genome that resembles one of a target, without a gap.
+    """A stretch of a genome that resembles one of a target, without a gap."""
 
-    Attributes
-    ----------
-    start, end : int
-        Nucleotides on the record's forward strand.
-    first, last : int
-        From its first symbol of the target to behind its last one.
-    """
-
-    start: int
+    start: int  # nucleotides on the record's forward strand
     end: int
-    first: int
+    first: int  # from its first symbol of the target to behind its last one
     last: int
 
 
 class SeedChain(NamedTuple):
-    """Words that a target and a genome share one behind the other: what a search found in a window.
+    """Words that a target and a genome share one behind the other, as a search found them."""
 
-    Attributes
-    ----------
-    start, end : int
-        From its first nucleotide to behind its last one, on the record's forward strand.
-    score : int
-    low, high : int
-        The window that it would have if no long intron lay at either end of the gene.
-    seed : SeedHit, optional
-        Its best stretch without a gap.
-    """
-
-    start: int
+    start: int  # its first nucleotide on the record's forward strand
     end: int
     score: int
-    low: int
+    low: int  # the window that it would have if no long intron lay at either end of the gene
     high: int
-    seed: SeedHit | None = None
+    seed: SeedHit | None = None  # its best stretch without a gap
 
 
 @dataclass(frozen=True, order=True)

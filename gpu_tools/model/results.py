@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,21 +52,52 @@ class _ColumnCounts:
         return counts["="] + counts["X"] + counts["I"] + counts["D"]
 
 
+class _ExonChain:
+    """What alignments of cDNAs and of proteins to a chain of exons share."""
+
+    chain: tuple[tuple[int, int], ...]
+
+    @property
+    def n_chain(self) -> int:
+        """Number of exons in the chain."""
+        return len(self.chain)
+
+    @property
+    def identity(self) -> float | None:
+        """Matches / alignment columns, or None if there is no column."""
+        columns = self.columns
+        return self.matches / columns if columns else None
+
+    def moved(self, base: Locus) -> Self:
+        """Return the alignment in the coordinates of the record that the base is a locus of.
+
+        The record's name and length, which must be known, replace the base's.
+        """
+        if (base.record, base.start, base.record_length) == (self.base, 0, self.base_length):
+            return self
+        chain = tuple(map(base.to_record, self.chain))
+        return self.changed(base=base.record, base_length=base.record_length, chain=chain)
+
+    def with_evalue(self, evalue: float | None) -> Self:
+        """Return the alignment with an E-value."""
+        return self.changed(evalue=evalue)
+
+    def changed(self, **fields: Any) -> Self:
+        """Return a copy with other values; `dataclasses.replace` takes ten times as long.
+
+        Of a CIGAR that is not made yet its runs and counts go along.
+        """
+        other = object.__new__(type(self))
+        vars(other).update(vars(self), **fields)
+        return other
+
+
 class Runs(NamedTuple):
-    """The runs of a CIGAR before they are objects: there may be thousands of alignments.
+    """The runs of a CIGAR before they are objects: there may be thousands of alignments."""
 
-    Attributes
-    ----------
-    letters : str
-        The operation of each run.
-    lengths : ndarray of int64, shape (n,)
-    columns : dict of str to int
-        The sum of each operation's lengths.
-    """
-
-    letters: str
-    lengths: NDArray[np.int64]
-    columns: Mapping[str, int]
+    letters: str  # the operation of each run
+    lengths: NDArray[np.int64]  # shape (n,)
+    columns: Mapping[str, int]  # the sum of each operation's lengths
 
     @property
     def cigar(self) -> tuple[CigarOperation, ...]:
@@ -85,7 +116,7 @@ class _CigarOfRuns:
 
 
 @dataclass(frozen=True)
-class SplicedAlignment(_ColumnCounts):
+class SplicedAlignment(_ExonChain, _ColumnCounts):
     """The best chain of candidate exons for one case.
 
     Parameters
@@ -146,45 +177,14 @@ class SplicedAlignment(_ColumnCounts):
     evalue: float | None = None
     target_reversed: bool = False
 
-    @property
-    def n_chain(self) -> int:
-        """Number of exons in the chain."""
-        return len(self.chain)
-
-    @property
-    def identity(self) -> float | None:
-        """Matches / alignment columns, or None if there is no column."""
-        columns = self.columns
-        return self.matches / columns if columns else None
-
-    def moved(self, base: Locus) -> SplicedAlignment:
-        """Return the alignment in the coordinates of the record that the base is a locus of.
-
-        The record's name and length, which must be known, replace the base's.
-        """
-        if (base.record, base.start, base.record_length) == (self.base, 0, self.base_length):
-            return self
-        chain = tuple(map(base.to_record, self.chain))
-        return self._changed(base=base.record, base_length=base.record_length, chain=chain)
-
-    def with_evalue(self, evalue: float | None) -> SplicedAlignment:
-        """Return the alignment with an E-value."""
-        return self._changed(evalue=evalue)
-
     def with_target_reversed(self) -> SplicedAlignment:
         """Return the alignment as that of the target's reverse complement."""
-        return self._changed(target_reversed=True)
+        return self.changed(target_reversed=True)
 
     def with_runs(self, runs: Runs) -> SplicedAlignment:
         """Return the alignment with the CIGAR that some runs come to."""
-        other = self._changed(_runs=runs, _counts=runs.columns)
+        other = self.changed(_runs=runs, _counts=runs.columns)
         del vars(other)["cigar"]
-        return other
-
-    def _changed(self, **fields: Any) -> SplicedAlignment:
-        """Return a copy with other values, but for the CIGAR: runs and counts go along."""
-        other = object.__new__(type(self))
-        vars(other).update(vars(self), **fields)
         return other
 
     @property
@@ -192,6 +192,107 @@ class SplicedAlignment(_ColumnCounts):
         """Target symbols paired with a base symbol / target length, or None without a chain."""
         aligned = self._counts["="] + self._counts["X"]
         return aligned / self.target_length if self.chain else None
+
+
+@dataclass(frozen=True)
+class ProteinAlignment(_ExonChain):
+    """The best chain of exons for a genomic sequence and a protein.
+
+    Parameters
+    ----------
+    base, target : str
+        Names of the genomic sequence and of the protein.
+    base_length, target_length : int
+        Nucleotides and residues.
+    strand : {"+", "-"} or None
+        Strand of the chain; None if there is no chain, or in site mode none that scores more than
+        a chain without nucleotides, all residues left out.
+    score : int or None
+        Score of the best chain.
+    cells : int
+        Nucleotides times residues for each strand tried; those of candidates if they are listed.
+    chain : tuple of (int, int)
+        The chain's exons in transcript order, each 0-based half-open on the forward strand. The
+        last one ends with the stop codon, if the chain ends in front of one.
+    target_start, target_end : int
+        Aligned residues, 0-based half-open; all if ends are global.
+    cigar : tuple of (str, int)
+        The alignment in transcript order, with the letters of miniprot's PAF: ``M`` codons with
+        residues, ``I`` residues left out, ``D`` codons left out, ``F`` nucleotides of a frameshift,
+        ``G`` nucleotides of a frameshift with a residue, ``N``, ``U`` and ``V`` nucleotides of an
+        intron before a codon, behind its first and behind its second nucleotide. With ``U`` and
+        ``V`` goes the residue of the split codon. The stop codon at the end is not part of it.
+    translation : str
+        The aligned pairs, residue by residue: amino acid of the codon, ``*`` for a stop codon,
+        ``U`` for TGA, a stop codon, aligned to U, ``-`` for a residue left out, ``!`` for one with
+        a frameshift; codons left out in lower case.
+    residues : str
+        The protein's residues in the same columns, ``-`` for codons left out.
+    positives : int
+        Pairs whose score is above 0.
+    phases : tuple of int
+        By exon: nucleotides before the first whole codon, as in GFF3.
+    start_codon, stop_codon : bool
+        Whether the chain's first codon is ATG, and whether a stop codon ends it. The first codon
+        is the first three nucleotides of the chain, in one exon and without a frameshift, whether a
+        residue is aligned to it or not.
+    evalue : float or None
+        See `gpu_tools.SplicedAlignment`.
+    n_exons : int or None
+        Listed candidates of the strand of the chain, equal intervals counted once, whatever their
+        phases; None in site mode, and without a chain.
+    exon_scores : tuple of float
+        The scores of the listed candidates, in the order of `chain`; empty in site mode.
+    """
+
+    base: str
+    target: str
+    base_length: int
+    target_length: int
+    strand: str | None = None
+    score: int | None = None
+    cells: int = 0
+    chain: tuple[tuple[int, int], ...] = ()
+    target_start: int = 0
+    target_end: int = 0
+    cigar: tuple[CigarOperation, ...] = ()
+    translation: str = ""
+    residues: str = ""
+    positives: int = 0
+    phases: tuple[int, ...] = ()
+    start_codon: bool = False
+    stop_codon: bool = False
+    evalue: float | None = None
+    n_exons: int | None = None
+    exon_scores: tuple[float, ...] = ()
+
+    @property
+    def matches(self) -> int:
+        """Codons whose amino acid is the residue aligned to them; a stop codon has none."""
+        pairs = zip(self.translation, self.residues, strict=True)
+        return sum(a == b != "*" for a, b in pairs)
+
+    @property
+    def columns(self) -> int:
+        """Columns of the alignment."""
+        return len(self.residues)
+
+    @property
+    def coverage(self) -> float | None:
+        """Residues aligned to a codon / protein length, or None without a chain."""
+        pairs = zip(self.translation, self.residues, strict=True)
+        paired = sum(a != "-" != b for a, b in pairs)
+        return paired / self.target_length if self.chain else None
+
+    @property
+    def frameshifts(self) -> int:
+        """Number of frameshifts."""
+        return sum(letter in "FG" for letter, _ in self.cigar)
+
+    @property
+    def inner_stops(self) -> int:
+        """Number of stop codons inside the chain, those that stand for U not among them."""
+        return self.translation.count("*")
 
 
 @dataclass(frozen=True)
@@ -396,133 +497,3 @@ class PairLoci(NamedTuple):
     def moved(self, alignment: PairwiseAlignment) -> PairwiseAlignment:
         """Return an alignment in the coordinates of the records."""
         return alignment.moved(self.queries[alignment.query], self.subjects[alignment.subject])
-
-
-# The result of aligning a protein to the best chain of exons.
-
-
-@dataclass(frozen=True)
-class ProteinAlignment:
-    """The best chain of exons for a genomic sequence and a protein.
-
-    Parameters
-    ----------
-    base, target : str
-        Names of the genomic sequence and of the protein.
-    base_length, target_length : int
-        Nucleotides and residues.
-    strand : {"+", "-"} or None
-        Strand of the chain; None if there is no chain, or in site mode none that scores more than
-        a chain without nucleotides, all residues left out.
-    score : int or None
-        Score of the best chain.
-    cells : int
-        Nucleotides times residues for each strand tried; those of candidates if they are listed.
-    chain : tuple of (int, int)
-        The chain's exons in transcript order, each 0-based half-open on the forward strand. The
-        last one ends with the stop codon, if the chain ends in front of one.
-    target_start, target_end : int
-        Aligned residues, 0-based half-open; all if ends are global.
-    cigar : tuple of (str, int)
-        The alignment in transcript order, with the letters of miniprot's PAF: ``M`` codons with
-        residues, ``I`` residues left out, ``D`` codons left out, ``F`` nucleotides of a frameshift,
-        ``G`` nucleotides of a frameshift with a residue, ``N``, ``U`` and ``V`` nucleotides of an
-        intron before a codon, behind its first and behind its second nucleotide. With ``U`` and
-        ``V`` goes the residue of the split codon. The stop codon at the end is not part of it.
-    translation : str
-        The aligned pairs, residue by residue: amino acid of the codon, ``*`` for a stop codon,
-        ``U`` for TGA, a stop codon, aligned to U, ``-`` for a residue left out, ``!`` for one with
-        a frameshift; codons left out in lower case.
-    residues : str
-        The protein's residues in the same columns, ``-`` for codons left out.
-    positives : int
-        Pairs whose score is above 0.
-    phases : tuple of int
-        By exon: nucleotides before the first whole codon, as in GFF3.
-    start_codon, stop_codon : bool
-        Whether the chain's first codon is ATG, and whether a stop codon ends it. The first codon
-        is the first three nucleotides of the chain, in one exon and without a frameshift, whether a
-        residue is aligned to it or not.
-    evalue : float or None
-        See `gpu_tools.SplicedAlignment`.
-    n_exons : int or None
-        Listed candidates of the strand of the chain, equal intervals counted once, whatever their
-        phases; None in site mode, and without a chain.
-    exon_scores : tuple of float
-        The scores of the listed candidates, in the order of `chain`; empty in site mode.
-    """
-
-    base: str
-    target: str
-    base_length: int
-    target_length: int
-    strand: str | None = None
-    score: int | None = None
-    cells: int = 0
-    chain: tuple[tuple[int, int], ...] = ()
-    target_start: int = 0
-    target_end: int = 0
-    cigar: tuple[CigarOperation, ...] = ()
-    translation: str = ""
-    residues: str = ""
-    positives: int = 0
-    phases: tuple[int, ...] = ()
-    start_codon: bool = False
-    stop_codon: bool = False
-    evalue: float | None = None
-    n_exons: int | None = None
-    exon_scores: tuple[float, ...] = ()
-
-    @property
-    def n_chain(self) -> int:
-        """Number of exons in the chain."""
-        return len(self.chain)
-
-    @property
-    def matches(self) -> int:
-        """Codons whose amino acid is the residue aligned to them; a stop codon has none."""
-        pairs = zip(self.translation, self.residues, strict=True)
-        return sum(a == b != "*" for a, b in pairs)
-
-    @property
-    def columns(self) -> int:
-        """Columns of the alignment."""
-        return len(self.residues)
-
-    @property
-    def identity(self) -> float | None:
-        """Matches / alignment columns, or None if there is no column."""
-        return self.matches / self.columns if self.columns else None
-
-    @property
-    def coverage(self) -> float | None:
-        """Residues aligned to a codon / protein length, or None without a chain."""
-        paired = sum(
-            a != "-" and b != "-" for a, b in zip(self.translation, self.residues, strict=True)
-        )
-        return paired / self.target_length if self.chain else None
-
-    @property
-    def frameshifts(self) -> int:
-        """Number of frameshifts."""
-        return sum(letter in "FG" for letter, _ in self.cigar)
-
-    @property
-    def inner_stops(self) -> int:
-        """Number of stop codons inside the chain, those that stand for U not among them."""
-        return self.translation.count("*")
-
-    def with_evalue(self, evalue: float | None) -> ProteinAlignment:
-        """Return the alignment with an E-value."""
-        return self.changed(evalue=evalue)
-
-    def moved(self, base: Locus) -> ProteinAlignment:
-        """Return the alignment in the coordinates of the record that the base is a locus of."""
-        chain = tuple(map(base.to_record, self.chain))
-        return self.changed(base=base.record, base_length=base.record_length, chain=chain)
-
-    def changed(self, **fields: Any) -> ProteinAlignment:
-        """Return a copy with other values; `dataclasses.replace` takes ten times as long."""
-        other = object.__new__(type(self))
-        vars(other).update(vars(self), **fields)
-        return other

@@ -31,18 +31,11 @@ def scale_number(text: str) -> Decimal | None:
 
 @dataclass(frozen=True)
 class Scale:
-    """Scores of symbols, held as whole numbers so that sums of decimals are exact.
+    """Scores of symbols, held as whole numbers so that sums of decimals are exact."""
 
-    Parameters
-    ----------
-    name : str
-        For messages.
-    scores : mapping of str to Decimal
-        By symbol or by pair of symbols, upper case; ASCII, all keys of one length. A pair's score
-        stands at its second symbol; a sequence's first symbol then scores 0.
-    """
-
-    name: str
+    name: str  # for messages
+    # by symbol or by pair of symbols, upper case; ASCII, all keys of one length. A pair's
+    # score stands at its second symbol; a sequence's first symbol then scores 0.
     scores: Mapping[str, Decimal]
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Scoring of alignments: substitution scores, gaps, and proofs of integer width."""
+"""Scoring of alignments of cDNAs, patterns, pairs of sequences and proteins."""
 
 from __future__ import annotations
 
@@ -276,9 +276,6 @@ class AffineScoring:
             raise ScoringError(
                 f"scores up to {highest} could arise for these lengths; expected less than 2^30"
             )
-
-
-# Scoring of the alignment of a protein with the codons of a chain of exons.
 
 
 _STOP, _U, _C = encode_protein(b"*UC")

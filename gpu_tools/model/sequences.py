@@ -73,15 +73,6 @@ def encode_symbols(
     return codes
 
 
-def _looked_up(symbols: NDArray[np.uint8], table: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Return what a table has for each symbol; in parts, for little memory beside the result."""
-    found, looked_up = np.empty(len(symbols), dtype=np.uint8), table.tobytes().ljust(256)
-    for low in range(0, len(symbols), _PART):
-        part = symbols[low : low + _PART].tobytes().translate(looked_up)
-        found[low : low + _PART] = np.frombuffer(part, dtype=np.uint8)
-    return found
-
-
 def shown_symbol(byte: int) -> str:
     """Return a symbol as messages show it: in quotes, or in hexadecimal if it cannot be printed."""
     return repr(chr(byte)) if 32 <= byte < 127 else f"0x{byte:02x}"
@@ -99,7 +90,11 @@ def decode_protein(codes: NDArray[np.uint8]) -> str:
 
 def reverse_complement(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Return the reverse complement of encoded nucleotides as a new array."""
-    return _looked_up(codes[::-1], COMPLEMENT)
+    turned = np.empty(len(codes), dtype=np.uint8)
+    for low in range(0, len(codes), _PART):  # numpy makes eight bytes of each code of a part
+        part = codes[::-1][low : low + _PART]
+        np.take(COMPLEMENT, part, mode="clip", out=turned[low : low + _PART])
+    return turned
 
 
 @dataclass(frozen=True)

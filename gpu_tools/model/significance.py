@@ -1,6 +1,7 @@
-"""Laws of the best scores of unrelated sequences: Gumbel's, and its parameters by lengths.
+"""How good the best scores of unrelated sequences are: Gumbel's law and E-values.
 
-All numbers here are plain; nothing knows where scores come from.
+First the law and its fit to simulated scores, as plain numbers; then the shipped parameters by
+scoring, the lengths and compositions of cases that the law depends on, and E-values of alignments.
 """
 
 from __future__ import annotations
@@ -124,30 +125,20 @@ def _law(mean: float, deviation: float, margin: float = 1.0) -> Gumbel:
 
 
 class Circumstances(NamedTuple):
-    """What the law of a case's best score depends on.
+    """What the law of a case's best score depends on."""
 
-    Attributes
-    ----------
-    lengths : ndarray of float64, shape (n,)
-        Symbols of the target.
-    spaces : ndarray of float64, shape (n,)
-        Size of what is searched: in site mode nucleotides of the strands tried, in list mode
-        distinct candidates of both strands.
-    agreements : ndarray of float64, shape (n,)
-        Chance that a nucleotide of the target equals one of the base, or a residue the amino acid
-        of three of them, by their frequencies.
-    repetitions : ndarray of float64, shape (n,), optional
-        Chance that two codons of the target have equal nucleotides at the same place; 1/4 for
-        random ones. Models with a `RepetitionShift` need them.
-    copies : ndarray of float64, shape (n,), optional
-        Logarithms of the number of copies of the whole target that chance makes in the base, by
-        the frequencies of its symbols; residues of proteins may be similar ones.
-    """
-
-    lengths: NDArray[np.float64]
+    lengths: NDArray[np.float64]  # shape (n,): symbols of the target
+    # shape (n,): size of what is searched: in site mode nucleotides of the strands tried, in
+    # list mode distinct candidates of both strands
     spaces: NDArray[np.float64]
+    # shape (n,): chance that a nucleotide of the target equals one of the base, or a residue
+    # the amino acid of three of them, by their frequencies
     agreements: NDArray[np.float64]
+    # shape (n,): chance that two codons of the target have equal nucleotides at the same
+    # place; 1/4 for random ones. Models with a `RepetitionShift` need them.
     repetitions: NDArray[np.float64] | None = None
+    # shape (n,): logarithms of the number of copies of the whole target that chance makes in
+    # the base, by the frequencies of its symbols; residues of proteins may be similar ones
     copies: NDArray[np.float64] | None = None
 
     def least_evalues(self) -> list[float]:
@@ -158,21 +149,11 @@ class Circumstances(NamedTuple):
 
 
 class RepetitionShift(NamedTuple):
-    """How locations depend on the repetition of the target's codons, in scales.
+    """How locations depend on the repetition of the target's codons, in scales."""
 
-    Parameters
-    ----------
-    usual : float
-        The repetition that shifts nothing.
-    slope : float
-        Scales for a repetition that is higher by 1.
-    least : float
-        The smallest shift, a negative number of scales.
-    """
-
-    usual: float
-    slope: float
-    least: float
+    usual: float  # the repetition that shifts nothing
+    slope: float  # scales for a repetition that is higher by 1
+    least: float  # the smallest shift, a negative number of scales
 
     def of(self, repetitions: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the shifts of locations, in scales."""
@@ -238,22 +219,17 @@ class NullModel:
 
     def _plain_laws(self, circumstances: Circumstances) -> list[Gumbel]:
         """Return the laws at the spaces alone, as they were fitted."""
-        means, variances = terms_of(self._limited(circumstances), self.usual_space)
-        deviations = np.exp(variances @ np.array(self.variance) / 2)
-        means = means @ np.array(self.mean)
-        pairs = zip(means.tolist(), deviations.tolist(), strict=True)
-        laws = [_law(mean, deviation, self.margin) for mean, deviation in pairs]
-        return self._shifted(laws, circumstances) if self.shift else laws
-
-    def _limited(self, circumstances: Circumstances) -> Circumstances:
-        return circumstances._replace(
+        limited = circumstances._replace(
             spaces=np.maximum(circumstances.spaces, self.least_space),
             agreements=np.maximum(circumstances.agreements, self.least_agreement),
         )
-
-    def _shifted(self, laws: list[Gumbel], circumstances: Circumstances) -> list[Gumbel]:
-        shifts = self.shift.of(circumstances.repetitions).tolist()
-        pairs = zip(laws, shifts, strict=True)
+        means, variances = terms_of(limited, self.usual_space)
+        deviations = np.exp(variances @ np.array(self.variance) / 2).tolist()
+        pairs = zip((means @ np.array(self.mean)).tolist(), deviations, strict=True)
+        laws = [_law(mean, deviation, self.margin) for mean, deviation in pairs]
+        if self.shift is None:
+            return laws
+        pairs = zip(laws, self.shift.of(circumstances.repetitions).tolist(), strict=True)
         return [Gumbel(law.location + shift * law.scale, law.scale) for law, shift in pairs]
 
 
@@ -307,8 +283,7 @@ def _gamma_regression(terms: NDArray[np.float64], squares: NDArray[np.float64]):
     return factors
 
 
-# Which law the best scores of unrelated targets follow: shipped parameters by scoring.
-
+# Shipped parameters by scoring.
 
 SIGNIFICANCE_FORMAT = "gpu-tools significance"
 _CODON = 3
@@ -320,17 +295,6 @@ _RANDOM = 1 / _N_NUCLEOTIDES
 """Chance that two random nucleotides are equal."""
 _NUCLEOTIDES_AT_ONCE = 1 << 20
 """Nucleotides that are counted together: numpy makes eight bytes of each."""
-
-
-class Question(Protocol):
-    """A case of list mode or of site mode."""
-
-    base: Nucleotides
-    target: Nucleotides
-
-    @property
-    def space(self) -> int:
-        """Size of what is searched for the target."""
 
 
 def setting_of(
@@ -404,7 +368,18 @@ def _null_model_of(law: dict[str, Any]) -> NullModel:
     return NullModel(*terms, *limits, largest, margin, RepetitionShift(**shift) if shift else None)
 
 
-def null_laws(model: NullModel, cases: Iterable[Question]) -> list[Gumbel]:
+# Lengths and compositions of cases.
+
+
+class AlignmentCase(Protocol):
+    """A case of list mode or of site mode."""
+
+    base: Nucleotides
+    target: Nucleotides
+    space: int  # size of what is searched for the target
+
+
+def null_laws(model: NullModel, cases: Iterable[AlignmentCase]) -> list[Gumbel]:
     """Return the law of the best score of an unrelated target, for each case.
 
     Parameters
@@ -422,23 +397,24 @@ def null_laws(model: NullModel, cases: Iterable[Question]) -> list[Gumbel]:
     return model.laws(circumstances_of(cases))
 
 
-def circumstances_of(cases: Iterable[Question]) -> Circumstances:
+def circumstances_of(cases: Iterable[AlignmentCase]) -> Circumstances:
     """Return lengths, spaces, agreements and repetitions of cases."""
     # what cases share is counted once
-    own: dict[int, _Own] = {}
+    compositions: dict[int, _TargetComposition] = {}
     expected: dict[tuple[int, type], NDArray[np.float64]] = {}
     rows = []
     for case in cases:
         base, target, key = case.base, case.target, (id(case.base), type(case.target))
-        if id(target) not in own:
-            own[id(target)] = _own(target)
+        if id(target) not in compositions:
+            compositions[id(target)] = _composition_of(target)
         if key not in expected:
-            expected[key] = _expected(_frequencies(base), target)
-        rows.append(_row(expected[key], target, own[id(target)], case.space, len(base)))
+            expected[key] = _expected(_shares(_symbols(base)), target)
+        own = compositions[id(target)]
+        rows.append(_row(expected[key], target, own, case.space, len(base)))
     return _columns(rows)
 
 
-def least_evalues(cases: Iterable[Question]) -> list[float]:
+def least_evalues(cases: Iterable[AlignmentCase]) -> list[float]:
     """Return the least E-value of each case: the chance of a copy of its whole target.
 
     A short target's copy lies in a long base by chance. So no chain of it is credible, whatever
@@ -448,13 +424,7 @@ def least_evalues(cases: Iterable[Question]) -> list[float]:
 
 
 class Composition(NamedTuple):
-    """How long a genome is, and how many A, C, G and T it has; those of parts add up.
-
-    Attributes
-    ----------
-    length : int
-    counts : tuple of int
-    """
+    """How long a genome is, and how many A, C, G and T it has; those of parts add up."""
 
     length: int = 0
     counts: tuple[int, ...] = (0,) * _N_NUCLEOTIDES
@@ -467,11 +437,9 @@ class Composition(NamedTuple):
 
 def genome_circumstances(genome: Composition, targets: Iterable[Nucleotides]) -> Circumstances:
     """Return lengths, space and agreements of targets, both strands of a genome being searched."""
-    counts = np.array(genome.counts)
-    base = counts / max(counts.sum(), 1)
-    space = 2 * genome.length
+    base, space = _shares(np.array(genome.counts)), _STRANDS * genome.length
     return _columns([
-        _row(_expected(base, target), target, _own(target), space, genome.length)
+        _row(_expected(base, target), target, _composition_of(target), space, genome.length)
         for target in targets
     ])  # fmt: skip
 
@@ -481,26 +449,34 @@ def _expected(base: NDArray[np.float64], target: Nucleotides) -> NDArray[np.floa
     return _acids_of(base) if isinstance(target, ProteinSequence) else (base + base[::-1]) / 2
 
 
-class _Own(NamedTuple):
-    """What of a target's composition counts, whatever it is aligned to."""
-
+class _TargetComposition(NamedTuple):
     counts: NDArray[np.int64]
     repetition: float
 
 
-def _own(target: Nucleotides) -> _Own:
+def _composition_of(target: Nucleotides) -> _TargetComposition:
     repetition = _RANDOM if isinstance(target, ProteinSequence) else repetition_of(target)
-    return _Own(_symbols(target), repetition)
+    return _TargetComposition(_symbols(target), repetition)
 
 
-def _row(expected: NDArray[np.float64], target: Nucleotides, own: _Own, space: int, length: int):
-    """Return length, space, agreement, repetition and chance copies of a target."""
+def _row(expected, target: Nucleotides, own: _TargetComposition, space: int, length: int) -> tuple:
+    """Return a target's length, space, agreement, repetition and copies by chance."""
     agreement = float(_shares(own.counts) @ expected)
-    similar = _SIMILAR if isinstance(target, ProteinSequence) else 1
-    # a symbol whose frequency is not known, such as X, may be any
-    chances = np.log(np.where(expected > 0, np.minimum(similar * expected, 1), 1))
-    copies = math.log(max(_STRANDS * length, 1)) + float(own.counts @ chances)
+    there = own.counts > 0
+    with np.errstate(divide="ignore"):  # of a symbol that the base lacks there is no copy
+        logarithms = np.log(_chances(expected, target)[there])
+    copies = math.log(max(_STRANDS * length, 1)) + float(own.counts[there] @ logarithms)
     return max(len(target), 1), max(space, 1), agreement, own.repetition, copies
+
+
+def _chances(expected: NDArray[np.float64], target: Nucleotides) -> NDArray[np.float64]:
+    """Return the chance that a place of a base is like each symbol; 1 where it is not known."""
+    if not expected.any():  # the base is N alone
+        return np.ones(len(expected))
+    if not isinstance(target, ProteinSequence):
+        return expected
+    made = _acids_of(np.ones(_N_NUCLEOTIDES)) > 0  # X and other letters stand for any residue
+    return np.where(made, np.minimum(_SIMILAR * expected, 1), 1)
 
 
 def _columns(rows: list[tuple]) -> Circumstances:
@@ -518,13 +494,8 @@ def _equal_pairs(counts: NDArray[np.int64]) -> float:
     return float(counts @ (counts - 1)) / (n * (n - 1)) if n > 1 else _RANDOM
 
 
-def _frequencies(sequence: Nucleotides) -> NDArray[np.float64]:
-    """Return the frequencies of amino acids, or of A, C, G and T, complements opposite."""
-    return _shares(_symbols(sequence))
-
-
 def _symbols(sequence: Nucleotides) -> NDArray[np.int64]:
-    """Return how many there are of each amino acid, or of A, C, G and T."""
+    """Count the amino acids, or A, C, G and T, complements opposite."""
     if isinstance(sequence, ProteinSequence):
         return np.bincount(sequence.codes, minlength=len(AMINO_ACIDS))
     return _counts(sequence.codes)
@@ -535,7 +506,7 @@ def _shares(counts: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def _counts(codes: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """Return how many A, C, G and T there are."""
+    """Count A, C, G and T."""
     counts = np.zeros(OTHER + 1, dtype=np.int64)
     for first in range(0, len(codes), _NUCLEOTIDES_AT_ONCE):
         part = codes[first : first + _NUCLEOTIDES_AT_ONCE]

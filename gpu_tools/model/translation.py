@@ -1,4 +1,4 @@
-"""Proteins of cDNAs: the longest open reading frame, translated by the standard code."""
+"""Translation: the genetic codes, and the longest open reading frame of a cDNA."""
 
 from __future__ import annotations
 
@@ -17,7 +17,72 @@ _CODE = encode_protein(_GENETIC_CODE)
 STANDARD_CODE = _CODE[:64]
 """Amino acids of the codons AAA, AAC, AAG, AAT, ACA ... in the standard code, encoded."""
 _UNKNOWN_CODON = 64
-_STOP, _START = encode_protein(b"*M")
+_STOP, _START, _X = encode_protein(b"*MX")
+STOP_CODONS = ("TAA", "TAG", "TGA")
+"""Of the standard code."""
+STANDARD = 1
+"""NCBI's number of the standard code."""
+_DIFFERENCES = {
+    1: "",
+    2: "AGA* AGG* ATAM TGAW",
+    3: "ATAM CTAT CTCT CTGT CTTT TGAW",
+    4: "TGAW",
+    5: "AGAS AGGS ATAM TGAW",
+    6: "TAAQ TAGQ",
+    9: "AAAN AGAS AGGS TGAW",
+    10: "TGAC",
+    11: "",
+    12: "CTGS",
+    13: "AGAG AGGG ATAM TGAW",
+    14: "AAAN AGAS AGGS TAAY TGAW",
+    15: "TAGQ",
+    16: "TAGL",
+    21: "AAAN AGAS AGGS ATAM TGAW",
+    22: "TCA* TAGL",
+    23: "TTA*",
+    24: "AGAS AGGK TGAW",
+    25: "TGAG",
+    26: "CTGA",
+    29: "TAAY TAGY",
+    30: "TAAE TAGE",
+    33: "AGAS AGGK TAAY TGAW",
+}
+"""What differs from the standard code: codon and amino acid, ``*`` for a stop.
+
+Codes 27, 28 and 31, in which a codon is both a stop and an amino acid, are left out. Source:
+A. Elzanowski, J. Ostell, "The genetic codes", NCBI.
+"""
+GENETIC_CODES = tuple(_DIFFERENCES)
+
+
+@cache
+def amino_acids(code: int = STANDARD) -> NDArray[np.uint8]:
+    """Return the amino acid of each word of three nucleotide codes."""
+    if code not in _DIFFERENCES:
+        raise ScoringError(f"genetic code {code}; expected one of {GENETIC_CODES}")
+    table = np.full((OTHER + 1,) * 3, _X, dtype=np.uint8)
+    table[:OTHER, :OTHER, :OTHER] = STANDARD_CODE.reshape(OTHER, OTHER, OTHER)
+    for difference in _DIFFERENCES[code].split():
+        table[tuple(encode(difference[:3]))] = encode_protein(difference[3])[0]
+    for word in product(range(OTHER + 1), repeat=3):
+        if OTHER in word:
+            table[word] = _common(table, word)
+    table.flags.writeable = False
+    return table
+
+
+def _common(table: NDArray[np.uint8], word: tuple[int, ...]) -> int:
+    """Return the amino acid of all codons that a word with ambiguity codes may be."""
+    choices = [range(OTHER) if symbol == OTHER else (symbol,) for symbol in word]
+    found = {int(table[codon]) for codon in product(*choices)}
+    return found.pop() if len(found) == 1 else int(_X)
+
+
+@cache
+def stop_codons(code: int = STANDARD) -> tuple[str, ...]:
+    """Return the stop codons of a genetic code."""
+    table, words = amino_acids(code), map("".join, product("ACGT", repeat=3))
+    return tuple(word for word in words if table[tuple(encode(word))] == _STOP)
 
 
 def translate(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -59,75 +124,3 @@ def _open_frames(acids: NDArray[np.uint8]) -> list[tuple[int, int]]:
     ends = stops[np.searchsorted(stops, starts)]
     _, first = np.unique(ends, return_index=True)
     return list(zip(starts[first].tolist(), ends[first].tolist(), strict=True))
-
-
-STOP_CODONS = ("TAA", "TAG", "TGA")
-
-
-# Genetic codes by their numbers at NCBI: the amino acid of each codon.
-
-
-STANDARD = 1
-_DIFFERENCES = {
-    1: "",
-    2: "AGA* AGG* ATAM TGAW",
-    3: "ATAM CTAT CTCT CTGT CTTT TGAW",
-    4: "TGAW",
-    5: "AGAS AGGS ATAM TGAW",
-    6: "TAAQ TAGQ",
-    9: "AAAN AGAS AGGS TGAW",
-    10: "TGAC",
-    11: "",
-    12: "CTGS",
-    13: "AGAG AGGG ATAM TGAW",
-    14: "AAAN AGAS AGGS TAAY TGAW",
-    15: "TAGQ",
-    16: "TAGL",
-    21: "AAAN AGAS AGGS ATAM TGAW",
-    22: "TCA* TAGL",
-    23: "TTA*",
-    24: "AGAS AGGK TGAW",
-    25: "TGAG",
-    26: "CTGA",
-    29: "TAAY TAGY",
-    30: "TAAE TAGE",
-    33: "AGAS AGGK TAAY TGAW",
-}
-"""What differs from the standard code: codon and amino acid, ``*`` for a stop.
-
-Codes 27, 28 and 31, in which a codon is both a stop and an amino acid, are left out. Source:
-A. Elzanowski, J. Ostell, "The genetic codes", NCBI.
-"""
-GENETIC_CODES = tuple(_DIFFERENCES)
-_X = encode_protein(b"X")[0]
-
-
-@cache
-def amino_acids(code: int = STANDARD) -> NDArray[np.uint8]:
-    """Return the amino acid of each word of three nucleotide codes."""
-    if code not in _DIFFERENCES:
-        raise ScoringError(f"genetic code {code}; expected one of {GENETIC_CODES}")
-    table = np.full((OTHER + 1,) * 3, _X, dtype=np.uint8)
-    table[:OTHER, :OTHER, :OTHER] = STANDARD_CODE.reshape(OTHER, OTHER, OTHER)
-    for difference in _DIFFERENCES[code].split():
-        table[tuple(encode(difference[:3]))] = encode_protein(difference[3])[0]
-    for word in product(range(OTHER + 1), repeat=3):
-        if OTHER in word:
-            table[word] = _common(table, word)
-    table.flags.writeable = False
-    return table
-
-
-def _common(table: NDArray[np.uint8], word: tuple[int, ...]) -> int:
-    """Return the amino acid of all codons that a word with ambiguity codes may be."""
-    choices = [range(OTHER) if symbol == OTHER else (symbol,) for symbol in word]
-    found = {int(table[codon]) for codon in product(*choices)}
-    return found.pop() if len(found) == 1 else int(_X)
-
-
-@cache
-def stop_codons(code: int = STANDARD) -> tuple[str, ...]:
-    """Return the stop codons of a genetic code."""
-    table, stop = amino_acids(code), encode_protein(b"*")[0]
-    words = product("ACGT", repeat=3)
-    return tuple("".join(word) for word in words if table[tuple(encode("".join(word)))] == stop)

@@ -19,8 +19,7 @@ from gpu_tools.formats.batch import CaseRow, exons_of_batches, read_case_rows
 from gpu_tools.formats.exons.annotation import read_annotated_exons
 from gpu_tools.formats.exons.gff import features
 from gpu_tools.formats.exons.intervals import read_exons
-from gpu_tools.formats.files import read_lines
-from gpu_tools.formats.names import format_of
+from gpu_tools.formats.files import format_of, read_lines
 from gpu_tools.formats.scores import ScoredRow, read_scores
 from gpu_tools.formats.sequences.locus import cut_loci
 from gpu_tools.formats.tables import MISSING, Location, read_table

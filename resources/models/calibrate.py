@@ -35,8 +35,12 @@ from gpu_tools.model.significance import (
 )
 from gpu_tools.model.translation import STOP_CODONS, amino_acids
 from gpu_tools.sites import GeneSites, SiteCase, load_sites, site_align, tables_of
-from gpu_tools.sites.proteins.api import ProteinCase, protein_align, protein_tables_of
-from gpu_tools.sites.proteins.sites import protein_sites
+from gpu_tools.sites.proteins.api import (
+    ProteinCase,
+    protein_align,
+    protein_sites,
+    protein_tables_of,
+)
 from gpu_tools.spliced import Case, spliced_align
 from gpu_tools.spliced.proteins.api import ListedProteinCase, protein_spliced_align
 

@@ -73,6 +73,16 @@ def test_modules_and_folders_that_pages_name_exist(page):
     assert not {name for name in named if not any((root / name).exists() for root in roots)}
 
 
+def test_files_and_constants_that_contributing_names_exist():
+    text = text_of(ROOT / "CONTRIBUTING.md")
+    folders = ("gpu_tools", "workflow", "tests", "benchmarks", "docs", "resources", "config")
+    files = [file for name in folders for file in (ROOT / name).rglob("*.*")]
+    assert set(re.findall(r"`(\w+\.(?:py|smk|html|js))`", text)) <= {file.name for file in files}
+    code = "".join(text_of(file) for file in files if file.suffix in (".py", ".smk"))
+    names = set(re.findall(r"`(_?[A-Z][A-Z_]{3,}|[A-Z][a-z]+[A-Z]\w+)`", text))
+    assert not {name for name in names if not re.search(rf"^(class )?{name}\b", code, re.M)}
+
+
 PYTHON = [page for page in PAGES if blocks(page, "python")]
 
 

@@ -5,7 +5,7 @@ import pysam
 import pytest
 
 from gpu_tools.errors import InputError, OutputError
-from gpu_tools.formats import compression, files
+from gpu_tools.formats import files
 from gpu_tools.formats.files import open_binary, open_output
 
 
@@ -36,7 +36,7 @@ def test_an_output_whose_name_says_so_is_bgzipped(tmp_path, name):
         stream.write(text)
         assert not path.exists()
     with path.open("rb") as stream:
-        assert compression.compression_of(stream) == "bgzip"
+        assert files.compression_of(stream) == "bgzip"
     assert gzip.decompress(path.read_bytes()).decode() == text
     assert "".join(f"{line}\n" for _, line in files.read_lines(path)) == text  # has its end block
 
@@ -74,7 +74,7 @@ def test_a_file_that_explodes(tmp_path, monkeypatch):
     path.write_bytes(gzip.compress(b"A" * 4_000_000))
     with open_binary(path) as stream:
         assert len(stream.read()) == 4_000_000
-    monkeypatch.setattr(compression, "_HARMLESS", 1_000_000)
+    monkeypatch.setattr(files, "_HARMLESS", 1_000_000)
     with pytest.raises(InputError, match=r"x.gz: broken compression \(it becomes more than 200 ti"):
         with open_binary(path) as stream:
             while stream.read(1 << 16):

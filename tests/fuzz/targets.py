@@ -23,7 +23,7 @@ from gpu_tools.formats.files import read_lines
 from gpu_tools.formats.numbers import read_matrix, read_tracks, read_values
 from gpu_tools.formats.scales import load_matrix, load_scale, read_codon_usage, read_scale
 from gpu_tools.formats.scores import read_scores
-from gpu_tools.formats.sequences.fasta import iterate_fasta, read_fasta, read_one
+from gpu_tools.formats.sequences.fasta import iterate_fasta, read_fasta, read_one, record_parts
 from gpu_tools.formats.sequences.locus import (
     cut_loci,
     cut_locus,
@@ -31,8 +31,7 @@ from gpu_tools.formats.sequences.locus import (
     read_records,
     record_lengths,
 )
-from gpu_tools.formats.sequences.parts import record_parts
-from gpu_tools.formats.sources.source import parse_source
+from gpu_tools.formats.sources.fetch import parse_source
 from gpu_tools.formats.tables import read_table
 from gpu_tools.model.json_model import parse_json
 from gpu_tools.model.locus import Loci, Locus

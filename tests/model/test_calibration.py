@@ -34,8 +34,12 @@ from gpu_tools.model.significance import (
     setting_of,
 )
 from gpu_tools.sites.model import shipped_sites
-from gpu_tools.sites.proteins.api import ProteinCase, protein_align, protein_tables_of
-from gpu_tools.sites.proteins.sites import protein_sites
+from gpu_tools.sites.proteins.api import (
+    ProteinCase,
+    protein_align,
+    protein_sites,
+    protein_tables_of,
+)
 from tests.oracles.credibility import agreement, coverage, repetition
 
 
@@ -168,6 +172,19 @@ def test_copies_that_chance_makes_of_a_target(letters, kind):
     longer = kind.from_text("t", letters + "NX"[kind is ProteinSequence])
     (with_unknown,) = genome_circumstances(Composition(1000, (250,) * 4), [longer]).copies
     assert np.exp(with_unknown) == pytest.approx(2000 * chance)
+
+
+@pytest.mark.parametrize(
+    ("kind", "letters", "base", "least"),
+    [
+        (Sequence, "ACCA", "AATT" * 250, 0.0),  # the base has no C
+        (ProteinSequence, "MG", "AATT" * 250, 0.0),  # nor a codon of G
+        (Sequence, "ACCA", "N" * 1000, 1.0),  # or it is not known what it has
+    ],
+)
+def test_a_base_without_a_symbol_has_no_copy_of_it(kind, letters, base, least):
+    case = Case(Sequence.from_text("b", base), kind.from_text("t", letters), ExonSet.empty())
+    assert circumstances_of([case]).least_evalues() == [pytest.approx(least)]
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -8,8 +8,8 @@ from gpu_tools import SplicedScoring, load_sites, null_model
 from gpu_tools.errors import ScoringError
 from gpu_tools.formats.scales import load_matrix
 from gpu_tools.model.scoring import CANDIDATE_WEIGHTS, ProteinScoring
-from gpu_tools.sites.proteins.sites import protein_sites
-from gpu_tools.sites.stand_ins import null_model_or_stand_in
+from gpu_tools.sites.proteins.api import protein_sites
+from gpu_tools.sites.suitability import null_model_or_stand_in
 
 FLY, VERTEBRATE = load_sites("fly"), load_sites("vertebrate")
 OWN = replace(FLY, name="mine", begin=FLY.begin - 1)

@@ -5,7 +5,7 @@ import click
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.rule import run_rule
 from gpu_tools.formats.batch import concatenate, merge_bam, merge_gff3
-from gpu_tools.formats.names import format_of
+from gpu_tools.formats.files import format_of
 
 FILES = {"multiple": True, "metavar": "FILE"}
 MERGE = {".gff3": merge_gff3, ".bed": concatenate, ".bam": merge_bam, ".txt": concatenate}

@@ -11,11 +11,9 @@ import click
 from gpu_tools.cli.common import loci
 from gpu_tools.cli.common.options import added, counted, note
 from gpu_tools.errors import InputError
-from gpu_tools.formats.compression import is_compressed_name
-from gpu_tools.formats.files import open_binary
+from gpu_tools.formats.files import is_compressed_name, open_binary
 from gpu_tools.formats.matches import MatchRow, write_matches
-from gpu_tools.formats.sequences.fasta import read_fasta
-from gpu_tools.formats.sequences.parts import stream_bytes, stream_fasta
+from gpu_tools.formats.sequences.fasta import read_fasta, stream_bytes, stream_fasta
 from gpu_tools.matching import ALPHABETS, Pattern, PatternSet
 from gpu_tools.model.sequences import SequenceChunk
 

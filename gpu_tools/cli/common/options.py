@@ -16,8 +16,7 @@ import click
 from gpu_tools.cli.common.warming import compiling_told
 from gpu_tools.errors import DeviceError, printable
 from gpu_tools.formats.exons import intervals
-from gpu_tools.formats.files import check_not_read, check_writable
-from gpu_tools.formats.names import format_of
+from gpu_tools.formats.files import check_not_read, check_writable, format_of
 from gpu_tools.formats.odd import odd_items
 from gpu_tools.hardware.device import cpu_threads, is_specification, list_gpus, resolve, was_small
 from gpu_tools.hardware.gpu_faults import has_given_way

@@ -18,7 +18,7 @@ from gpu_tools.formats.alignments.sam import (
     write_paf,
     write_sam,
 )
-from gpu_tools.formats.names import suffix_of
+from gpu_tools.formats.files import suffix_of
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.sequences import Sequence as Nucleotides
 

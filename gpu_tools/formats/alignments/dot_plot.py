@@ -8,8 +8,7 @@ from collections.abc import Iterable
 from pathlib import PurePath
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.files import replaced_when_complete
-from gpu_tools.formats.names import suffix_of
+from gpu_tools.formats.files import replaced_when_complete, suffix_of
 from gpu_tools.model.results import PairLoci, PairwiseAlignment
 
 _log = logging.getLogger(__name__)

@@ -15,8 +15,7 @@ from gpu_tools.formats.alignments.sam import (
     sorted_records,
     write_text,
 )
-from gpu_tools.formats.files import open_output
-from gpu_tools.formats.names import suffix_of
+from gpu_tools.formats.files import open_output, suffix_of
 from gpu_tools.model.results import PairLoci, PairwiseAlignment, cigar_text
 from gpu_tools.model.sequences import (
     ProteinSequence,

@@ -17,7 +17,7 @@ from urllib.parse import quote, unquote
 import numpy as np
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.compression import without_compression
+from gpu_tools.formats.files import without_compression
 from gpu_tools.formats.tables import Location, fields_of
 from gpu_tools.model.exon_set import ANY_PHASE, EXON_TYPES, ExonSet
 

@@ -12,7 +12,6 @@ from pathlib import PurePath
 from typing import TextIO
 
 from gpu_tools.errors import InputError, OutputError
-from gpu_tools.formats.compression import without_compression
 from gpu_tools.formats.exons.bed import parse_bed, write_bed
 from gpu_tools.formats.exons.gff import (
     LINES_TO_RECOGNISE,
@@ -24,7 +23,7 @@ from gpu_tools.formats.exons.gff import (
     write_gff3,
 )
 from gpu_tools.formats.exons.predictors import parse_genscan, write_genscan
-from gpu_tools.formats.files import open_output, read_lines
+from gpu_tools.formats.files import open_output, read_lines, without_compression
 from gpu_tools.formats.tables import MISSING, Location, fields_of, parse_table
 from gpu_tools.model.exon_set import EXON_TYPES, ExonSet
 

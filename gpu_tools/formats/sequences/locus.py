@@ -1,4 +1,11 @@
-"""Loci cut out of FASTA files, by an index where the file can have one."""
+"""Parts of FASTA files: loci, regions and single records, by an index where the file can have one.
+
+pysam makes the index (``.fai``, for bgzip also ``.gzi``); files whose lines end in CR LF have none.
+pysam does not read the symbols, because it trusts an index: one that lay beside another file, or
+that is of lines with blanks, gives other symbols without an error. Here the record's header, its
+end and the lines that are read are compared with the index. One that is older than its file, or
+does not fit it, is made anew; a file that cannot have an index is read through.
+"""
 
 from __future__ import annotations
 
@@ -17,38 +24,196 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-import numpy as np
-import pyfaidx
 import pysam
 from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError, OutputError, did_you_mean
-from gpu_tools.formats.compression import compression_of, is_compressed_name
-from gpu_tools.formats.files import STANDARD_STREAM, quiet_htslib, replaced_when_complete
-from gpu_tools.formats.sequences.fasta import encoded, whole_records
+from gpu_tools.formats.files import (
+    STANDARD_STREAM,
+    compression_of,
+    open_binary,
+    quiet_htslib,
+    replaced_when_complete,
+)
+from gpu_tools.formats.sequences.fasta import Encode, encoded, whole_records
 from gpu_tools.model.locus import Locus, RecordRegion
 from gpu_tools.model.sequences import Sequence, encode
 
-# FASTA files with an index: parts of their records, read where the index says.
-#
-# pyfaidx makes the index of plain files, pysam that of bgzip files, for which pyfaidx needs
-# Biopython. An index that is older than its file is made anew, and so is one that does not fit its
-# file: the record's header, its end and the lines of what is read are compared with it.
+_log = logging.getLogger(__name__)
+Bounds = Callable[[RecordRegion, int], tuple[int, int]]
+"""Returns what to cut for a region of a record of so many symbols."""
 
+
+def cut_locus(
+    path: str | os.PathLike, record: str, start: int, end: int, flank: int = 0
+) -> Sequence:
+    """Cut a locus with its flanks out of one record of a FASTA file.
+
+    The index beside a plain or bgzip file is used. A missing or unfit one is made first, and stays
+    beside the file if the folder can be written. A file that cannot have an index is read through,
+    one record at a time.
+    """
+    return cut_loci(path, [Locus(record, start, end)], flank)[0]
+
+
+def cut_loci(
+    path: str | os.PathLike,
+    loci: Iterable[Locus],
+    flank: int = 0,
+    encode: Encode = encode,
+) -> list[Sequence]:
+    """Cut several loci out of a FASTA file as `cut_locus` does one."""
+    wanted = [RecordRegion(*locus[:3]) for locus in loci]
+    return _cut(path, wanted, partial(_bounds, path, flank=flank), encode)
+
+
+def cut_regions(
+    path: str | os.PathLike,
+    regions: Iterable[RecordRegion],
+    encode: Encode = encode,
+) -> list[Sequence]:
+    """Cut regions out of a FASTA file as `cut_loci` cuts loci.
+
+    A region that ends behind its record is clipped, with a warning.
+    """
+    return _cut(path, list(regions), partial(_clipped, path), encode)
+
+
+def _cut(path, regions: list[RecordRegion], bounds: Bounds, encode: Encode) -> list[Sequence]:
+    with closing(indexed_files(path)) as files:
+        for file in files:
+            named = [region.within(file.lengths) for region in regions]
+            if not all(region and file.lengths[region.record] for region in named):
+                break
+            with suppress(*_UNFIT_INDEX):
+                return [_cut_by_index(path, file, region, bounds, encode) for region in named]
+    return _cut_while_reading(path, regions, bounds, encode)
+
+
+def _cut_by_index(path, file: IndexedFile, region: RecordRegion, bounds, encode) -> Sequence:
+    file.check(region.record)
+    length = file.lengths[region.record]
+    first, last = bounds(region, length)
+    try:
+        codes = encode(file.fetch(region.record, first, last))
+    except InputError as error:
+        error.position += first
+        raise error.located(path=path, record=region.record) from None
+    return _named(region.record, length, first, codes)
+
+
+def _cut_while_reading(path, regions: list[RecordRegion], bounds, encode) -> list[Sequence]:
+    found: dict[tuple[int, str], Sequence] = {}
+    names = []
+    for record in whole_records(path):  # to the end: a name may stand twice
+        names.append(record.name)
+        wanted = {k: region.within({record.name}) for k, region in enumerate(regions)}
+        wanted = {k: region for k, region in wanted.items() if region}
+        codes = encoded(path, record, encode).codes if wanted else []
+        for k, region in wanted.items():
+            first, last = bounds(region, len(codes))
+            found[k, record.name] = _named(record.name, len(codes), first, codes[first:last].copy())
+    for region in regions:
+        if not region.within(names):
+            raise _no_record(path, region.record, names)
+    return [found[k, region.within(names).record] for k, region in enumerate(regions)]
+
+
+def _named(record: str, length: int, first: int, codes: NDArray) -> Sequence:
+    """Return a part of a record, which may itself be named as a locus, with a locus's header."""
+    locus = Locus.of_header(record, "", length).part(first, first + len(codes))
+    return Sequence(locus.name, codes, locus.header(locus.name))
+
+
+def read_record(path: str | os.PathLike, name: str) -> Sequence:
+    """Read one record of a FASTA or FASTQ file as `read_records` does."""
+    return read_records(path, [name])[0]
+
+
+def read_records(path: str | os.PathLike, names: Iterable[str]) -> list[Sequence]:
+    """Read some records of a FASTA or FASTQ file, which is read to its end once."""
+    names = list(names)
+    wanted, found, known = set(names), {}, []
+    for record in whole_records(path):  # to the end: a name may stand twice
+        known.append(record.name)
+        if record.name in wanted:
+            found[record.name] = encoded(path, record)
+    for name in names:
+        if name not in found:
+            raise _no_record(path, name, known)
+    return [found[name] for name in names]
+
+
+def _no_record(path: str | os.PathLike, name: str, known: Iterable[str]) -> InputError:
+    return InputError(f"no record named {name!r}{did_you_mean(name, known)}", path=path)
+
+
+def record_lengths(path: str | os.PathLike) -> dict[str, int]:
+    """Return the number of symbols of each record by name, in the order of the file.
+
+    An index is used and made as by `cut_locus`; the symbols need not be legal.
+    """
+    with closing(indexed_files(path)) as files:
+        for file in files:
+            with suppress(*_UNFIT_INDEX):
+                for name in file.lengths:
+                    file.check(name)
+                return file.lengths
+    return {record.name: len(record.symbols) for record in whole_records(path)}
+
+
+def names_by_index(path: str | os.PathLike) -> list[str] | None:
+    """Return the names of a file's records by the index beside it, None without one that fits."""
+    with closing(indexed_files(path, make=False)) as files:
+        for file in files:
+            with suppress(*_UNFIT_INDEX):
+                for name in file.lengths:
+                    file.check(name)
+                return list(file.lengths)
+    return None
+
+
+def _bounds(path, region: RecordRegion, length: int, flank: int) -> tuple[int, int]:
+    start, end = region.start, region.end
+    if not 0 <= start < end <= length:
+        raise _outside(path, region, length)
+    return max(start - flank, 0), min(end + flank, length)
+
+
+def _clipped(path, region: RecordRegion, length: int) -> tuple[int, int]:
+    end = length if region.end is None else region.end
+    if not 0 <= region.start < min(end, length):
+        raise _outside(path, region, length)
+    if end > length:
+        _log.warning(
+            "%s: region %s:%d-%d ends behind its record, which has %d symbols", path,
+            region.record, region.start + 1, end, length,
+        )  # fmt: skip
+    return region.start, min(end, length)
+
+
+def _outside(path, region: RecordRegion, length: int) -> InputError:
+    end = "" if region.end is None else region.end
+    return InputError(
+        f"locus {region.start + 1}-{end} does not lie within the sequence", path=path,
+        record=region.record, expected=f"positions 1 to {length}, start not after end",
+    )  # fmt: skip
+
+
+# Indexes of FASTA files, and reading by them.
 
 _LONGEST_HEADER = 1 << 12
-_LOOKED_AT = 64
+_BYTES_BEHIND = 64
 """Bytes behind a record in which line ends and the next header are looked for."""
-_SLACK = 2_000_000_000
+_TOLERANCE = 2_000_000_000
 """Nanoseconds by which an index may seem older than its file: Snakemake touches the files of a job
 one after the other, and some file systems count in steps of two seconds."""
-UNFIT_INDEX = (
-    pyfaidx.FastaIndexingError, pyfaidx.IndexNotFoundError, pysam.SamtoolsError, OSError, EOFError,
-    RuntimeError, ValueError, LookupError, ArithmeticError, zlib.error, struct.error,
+_UNFIT_INDEX = (
+    pysam.SamtoolsError, OSError, EOFError, RuntimeError, ValueError, LookupError, ArithmeticError,
+    zlib.error, struct.error,
 )  # fmt: skip
 """What an index that does not fit its file can raise."""
-
-
+_BLOCK = 1 << 20
 _NO_SYMBOL = re.compile(rb"[\s0-9]")
 
 
@@ -90,7 +255,7 @@ class IndexedFile(NamedTuple):
         return {name: entry.length for name, entry in self.entries.items()}
 
     def check(self, name: str) -> None:
-        """Raise ValueError unless a record's header stands before its symbols, nothing behind."""
+        """Raise ValueError unless a record's header stands before it, and no symbol behind it."""
         entry = self.entries[name]
         header_start = max(entry.offset - _LONGEST_HEADER, 0)
         before = self.read(header_start, entry.offset - header_start)
@@ -98,13 +263,8 @@ class IndexedFile(NamedTuple):
         words = header[1:].split() if header.startswith(b">") and before.endswith(b"\n") else []
         if words[:1] != [name.encode("utf-8")]:
             raise ValueError("the record does not begin where the index says")
-        self.check_end(name)
-
-    def check_end(self, name: str) -> None:
-        """Raise ValueError unless line ends and the next header stand behind a record."""
-        entry = self.entries[name]
         end = entry.offset_of(entry.length - 1) + 1 if entry.length else entry.offset
-        behind = self.read(end - 1, _LOOKED_AT)
+        behind = self.read(end - 1, _BYTES_BEHIND)
         line_end = behind[1:2] in (b"", b"\r", b"\n")
         if not behind or not line_end or behind[1:].lstrip(b"\r\n")[:1] not in (b"", b">"):
             raise ValueError("the record does not end where the index says")
@@ -134,50 +294,50 @@ def indexed_files(path: str | os.PathLike, make: bool = True) -> Iterator[Indexe
     """
     if str(path) == STANDARD_STREAM or not Path(path).is_file():
         return
-    with suppress(*UNFIT_INDEX), open(path, "rb") as stream:
-        named = is_compressed_name(path)  # pyfaidx goes by the name
-        opens = {"bgzip": _bgzip, "none": None if named else _plain}.get(compression_of(stream))
-        if opens is None:
+    with suppress(*_UNFIT_INDEX), open(path, "rb") as stream:
+        compression = compression_of(stream)
+        if compression == "none" and b"\r\n" in stream.peek():
             return
+        suffixes = {"none": (".fai",), "bgzip": (".fai", ".gzi")}[compression]
         for new in (False, True)[: 1 + make]:
-            with suppress(*UNFIT_INDEX), opens(path, stream, new) as file:
-                yield file
+            with suppress(*_UNFIT_INDEX), _index_files(path, suffixes, new) as (fai, *gzi):
+                read = _reader_of_blocks(stream, *gzi) if gzi else _reader_of(stream)
+                yield IndexedFile(_entries(fai), read)
 
 
 @contextmanager
-def _plain(path, stream: BinaryIO, new: bool) -> Iterator[IndexedFile]:
-    def read(offset: int, size: int) -> bytes:
-        stream.seek(offset)
-        return stream.read(size)
+def _index_files(path, suffixes: tuple[str, ...], new: bool) -> Iterator[list[str]]:
+    """Give the names of the indexes beside a file, or of new ones.
 
-    with _index_files(path, (".fai",), _make_plain if new else None) as (fai,):
-        file = IndexedFile(_entries(fai), read)
-        if new:
-            for name in file.entries:  # lines with different line ends lead pyfaidx astray
-                file.check_end(name)
-        yield file
-
-
-def _make_plain(path, fai: str) -> None:
-    with open(path, "rb") as stream:  # pyfaidx counts blanks as symbols
-        if any((b" " in line or b"\t" in line) and line[:1] != b">" for line in stream):
-            raise ValueError("lines with blanks")
-    pyfaidx.Faidx(str(path), indexname=fai, rebuild=False).close()
-
-
-@contextmanager
-def _bgzip(path, stream: BinaryIO, new: bool) -> Iterator[IndexedFile]:
-    with _index_files(path, (".fai", ".gzi"), _make_bgzip if new else None) as (fai, gzi):
-        entries = _entries(fai)
-        # htslib does not count blanks in lines; a line end of one byte leaves no space for any
-        if any(entry.line_size - entry.line_length != 1 for entry in entries.values()):
-            raise ValueError("lines that htslib may cut at wrong positions")
-        yield IndexedFile(entries, _reader_of_blocks(stream, gzi))
+    New ones are written into a folder of their own. They are then copied beside the file, so that
+    no other process sees half an index; a folder that cannot be written stays without.
+    """
+    beside = [f"{path}{suffix}" for suffix in suffixes]
+    if not new:
+        oldest = min(Path(index).stat().st_mtime_ns for index in beside)
+        if oldest + _TOLERANCE < Path(path).stat().st_mtime_ns:
+            raise ValueError("the index is older than the file")
+        yield beside
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        made = [f"{folder}/index{suffix}" for suffix in suffixes]
+        _make_index(path, *made)
+        for source, target in zip(made, beside, strict=True):
+            with suppress(OutputError), replaced_when_complete(target) as temporary:
+                shutil.copyfile(source, temporary)
+        yield made
 
 
-def _make_bgzip(path, fai: str, gzi: str) -> None:
+def _make_index(path, fai: str, *gzi: str) -> None:
     with quiet_htslib():
-        pysam.faidx(str(path), "--fai-idx", fai, "--gzi-idx", gzi)
+        pysam.faidx(str(path), "--fai-idx", fai, *(["--gzi-idx", *gzi] if gzi else []))
+    n_headers, last = 0, b"\n"
+    with open_binary(path) as stream:
+        while block := stream.read(_BLOCK):
+            n_headers += (last + block).count(b"\n>")
+            last = block[-1:]
+    if n_headers != len(Path(fai).read_text("utf-8").splitlines()):
+        raise ValueError("htslib leaves out the later ones of records of one name")
 
 
 def _entries(fai: str) -> dict[str, IndexEntry]:
@@ -187,8 +347,21 @@ def _entries(fai: str) -> dict[str, IndexEntry]:
         entry = IndexEntry(int(length), int(offset), int(line_length), int(line_size))
         if name in entries or min(entry) < 0:
             raise ValueError("a name occurs twice, or a number is negative")
+        # htslib counts the bytes of a line alone; a line end of one byte leaves no space for blanks
+        if entry.length and entry.line_size - entry.line_length != 1:
+            raise ValueError("lines that end in more than a line feed")
         entries[name] = entry
     return entries
+
+
+def _reader_of(stream: BinaryIO) -> Callable[[int, int], bytes]:
+    """Return a function that reads so many bytes from an offset on."""
+
+    def read(offset: int, size: int) -> bytes:
+        stream.seek(offset)
+        return stream.read(size)
+
+    return read
 
 
 def _reader_of_blocks(stream: BinaryIO, gzi: str) -> Callable[[int, int], bytes]:
@@ -206,191 +379,3 @@ def _reader_of_blocks(stream: BinaryIO, gzi: str) -> Callable[[int, int], bytes]
             return text.read(size)
 
     return read
-
-
-@contextmanager
-def _index_files(
-    path, suffixes: tuple[str, ...], make: Callable[..., None] | None
-) -> Iterator[list[str]]:
-    """Give the names of the indexes beside a file, or of new ones.
-
-    `make` writes new ones into a folder of their own. They are then copied beside the file, so that
-    no other process sees half an index; a folder that cannot be written stays without.
-    """
-    beside = [f"{path}{suffix}" for suffix in suffixes]
-    if make is None:
-        oldest = min(Path(index).stat().st_mtime_ns for index in beside)
-        if oldest + _SLACK < Path(path).stat().st_mtime_ns:
-            raise ValueError("the index is older than the file")
-        yield beside
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        made = [f"{folder}/index{suffix}" for suffix in suffixes]
-        make(path, *made)
-        for source, target in zip(made, beside, strict=True):
-            with suppress(OutputError), replaced_when_complete(target) as temporary:
-                shutil.copyfile(source, temporary)
-        yield made
-
-
-_log = logging.getLogger(__name__)
-
-
-def cut_locus(
-    path: str | os.PathLike, record: str, start: int, end: int, flank: int = 0
-) -> Sequence:
-    """Cut a locus with its flanks out of one record of a FASTA file.
-
-    The index beside a plain or bgzip file (``.fai``, for bgzip also ``.gzi``) is used. A missing
-    or unfit one is made first, and stays beside the file if the folder can be written. A file that
-    cannot have an index is read through, one record at a time.
-    """
-    return cut_loci(path, [Locus(record, start, end)], flank)[0]
-
-
-def cut_loci(
-    path: str | os.PathLike,
-    loci: Iterable[Locus],
-    flank: int = 0,
-    encode: Callable[[bytes], NDArray[np.uint8]] = encode,
-) -> list[Sequence]:
-    """Cut several loci out of a FASTA file as `cut_locus` does one."""
-    wanted = [RecordRegion(*locus[:3]) for locus in loci]
-    return _cut(path, wanted, partial(_bounds, path, flank=flank), encode)
-
-
-def cut_regions(
-    path: str | os.PathLike,
-    regions: Iterable[RecordRegion],
-    encode: Callable[[bytes], NDArray[np.uint8]] = encode,
-) -> list[Sequence]:
-    """Cut regions out of a FASTA file as `cut_loci` cuts loci.
-
-    A region that ends behind its record is clipped, with a warning.
-    """
-    return _cut(path, list(regions), partial(_clipped, path), encode)
-
-
-Bounds = Callable[[RecordRegion, int], tuple[int, int]]
-"""Returns what to cut for a region of a record of so many symbols."""
-
-
-def _cut(path, regions: list[RecordRegion], bounds: Bounds, encode) -> list[Sequence]:
-    with closing(indexed_files(path)) as files:
-        for file in files:
-            named = [region.within(file.lengths) for region in regions]
-            if not all(region and file.lengths[region.record] for region in named):
-                break
-            with suppress(*UNFIT_INDEX):
-                return [_cut_by_index(path, file, region, bounds, encode) for region in named]
-    return _cut_while_reading(path, regions, bounds, encode)
-
-
-def _cut_by_index(path, file: IndexedFile, region: RecordRegion, bounds, encode) -> Sequence:
-    file.check(region.record)
-    length = file.lengths[region.record]
-    first, last = bounds(region, length)
-    try:
-        codes = encode(file.fetch(region.record, first, last))
-    except InputError as error:
-        error.position += first
-        raise error.located(path=path, record=region.record) from None
-    return _named(region.record, length, first, codes)
-
-
-def _cut_while_reading(path, regions: list[RecordRegion], bounds, encode) -> list[Sequence]:
-    found: dict[tuple[int, str], Sequence] = {}
-    names = []
-    for record in whole_records(path):  # to the end: a name may stand twice
-        names.append(record.name)
-        wanted = {k: region.within({record.name}) for k, region in enumerate(regions)}
-        wanted = {k: region for k, region in wanted.items() if region}
-        codes = encoded(path, record, encode).codes if wanted else []
-        for k, region in wanted.items():
-            first, last = bounds(region, len(codes))
-            found[k, record.name] = _named(record.name, len(codes), first, codes[first:last].copy())
-    for region in regions:
-        if not region.within(names):
-            raise _no_record(path, region.record, names)
-    return [found[k, region.within(names).record] for k, region in enumerate(regions)]
-
-
-def _named(record: str, length: int, first: int, codes: NDArray[np.uint8]) -> Sequence:
-    """Return a part of a record, which may itself be named as a locus, with a locus's header."""
-    locus = Locus.of_header(record, "", length).part(first, first + len(codes))
-    return Sequence(locus.name, codes, locus.header(locus.name))
-
-
-def read_record(path: str | os.PathLike, name: str) -> Sequence:
-    """Read one record of a FASTA or FASTQ file as `read_records` does."""
-    return read_records(path, [name])[0]
-
-
-def read_records(path: str | os.PathLike, names: Iterable[str]) -> list[Sequence]:
-    """Read some records of a FASTA or FASTQ file, which is read to its end once."""
-    names = list(names)
-    wanted, found, known = set(names), {}, []
-    for record in whole_records(path):  # to the end: a name may stand twice
-        known.append(record.name)
-        if record.name in wanted:
-            found[record.name] = encoded(path, record)
-    for name in names:
-        if name not in found:
-            raise _no_record(path, name, known)
-    return [found[name] for name in names]
-
-
-def _no_record(path: str | os.PathLike, name: str, known: Iterable[str]) -> InputError:
-    return InputError(f"no record named {name!r}{did_you_mean(name, known)}", path=path)
-
-
-def record_lengths(path: str | os.PathLike) -> dict[str, int]:
-    """Return the number of symbols of each record by name, in the order of the file.
-
-    An index is used and made as by `cut_locus`; the symbols need not be legal.
-    """
-    with closing(indexed_files(path)) as files:
-        for file in files:
-            with suppress(*UNFIT_INDEX):
-                for name in file.lengths:
-                    file.check(name)
-                return file.lengths
-    return {record.name: len(record.symbols) for record in whole_records(path)}
-
-
-def names_by_index(path: str | os.PathLike) -> list[str] | None:
-    """Return the names of a file's records by the index beside it, None without one that fits."""
-    with closing(indexed_files(path, make=False)) as files:
-        for file in files:
-            with suppress(*UNFIT_INDEX):
-                for name in file.lengths:
-                    file.check(name)
-                return list(file.lengths)
-    return None
-
-
-def _bounds(path, region: RecordRegion, length: int, flank: int) -> tuple[int, int]:
-    start, end = region.start, region.end
-    if not 0 <= start < end <= length:
-        raise _outside(path, region, length)
-    return max(start - flank, 0), min(end + flank, length)
-
-
-def _clipped(path, region: RecordRegion, length: int) -> tuple[int, int]:
-    end = length if region.end is None else region.end
-    if not 0 <= region.start < min(end, length):
-        raise _outside(path, region, length)
-    if end > length:
-        _log.warning(
-            "%s: region %s:%d-%d ends behind its record, which has %d symbols", path,
-            region.record, region.start + 1, end, length,
-        )  # fmt: skip
-    return region.start, min(end, length)
-
-
-def _outside(path, region: RecordRegion, length: int) -> InputError:
-    end = "" if region.end is None else region.end
-    return InputError(
-        f"locus {region.start + 1}-{end} does not lie within the sequence", path=path,
-        record=region.record, expected=f"positions 1 to {length}, start not after end",
-    )  # fmt: skip

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import json
 import logging
@@ -20,247 +19,24 @@ from urllib.parse import quote_plus
 from zlib import crc32
 
 import requests
-import tenacity
 
 from gpu_tools.errors import FetchError, InputError, OutputError
 from gpu_tools.formats.files import check_disk, is_stream, new_file
-from gpu_tools.formats.sources.source import without_login
 from gpu_tools.hardware.own_files import checksum_of, open_own, private_folder
 from gpu_tools.model.json_model import parse_json
 
-# Limits the requests a second to one service, over all processes of a user.
-
-
-_LONGEST_TIME = 64
-"""Bytes of the file that are read."""
-
-
-class Pace:
-    """Leaves at least `seconds` between two requests to one service.
-
-    Parameters
-    ----------
-    service : str
-        Name of the service; processes of one user on one machine share its pace.
-    seconds : float
-        Time between the beginnings of two requests.
-    """
-
-    def __init__(self, service: str, seconds: float):
-        self.name = f"gpu-tools-{os.getuid()}-{service}.pace"
-        self.seconds = seconds
-
-    def wait(self) -> None:
-        """Return when the next request may begin."""
-        handle = _opened(self.name)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX)  # the others queue here while this one sleeps
-            passed = -1.0
-            with suppress(ValueError):  # the file is new, or cut short
-                passed = time.time() - float(os.pread(handle, _LONGEST_TIME, 0))
-            if 0 <= passed < self.seconds:
-                time.sleep(self.seconds - passed)
-            os.ftruncate(handle, 0)
-            os.pwrite(handle, repr(time.time()).encode("ascii"), 0)
-        except OSError as error:
-            raise FetchError(f"{self.name}: no pace can be kept ({error.strerror})") from None
-        finally:
-            os.close(handle)
-
-
-def _opened(name: str) -> int:
-    """Open a user's file for the pace, in the folder of the session or else in a private one."""
-    for folder in filter(None, (os.environ.get("XDG_RUNTIME_DIR"), private_folder())):
-        with suppress(OSError):
-            return open_own(Path(folder, name), os.O_RDWR | os.O_CREAT)
-    raise FetchError(f"{private_folder() / name}: no pace can be kept (it is not a file)")
-
-
-# A download that may have been cut: its beginning in a hidden file, and a note of what it is.
-#
-# The note has the size and a checksum of what a later run goes on with. A process that is killed
-# may leave more bytes, which are dropped; what was changed since then is downloaded anew.
-
-
 _log = logging.getLogger(__name__)
-_NOTED_EVERY = 1 << 24
-"""So many bytes may come before the note is written again."""
-_CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
-
-
-@contextmanager
-def partial_file(output: str | os.PathLike) -> Iterator[PartialFile]:
-    """Give the hidden file that a download for `output` goes into.
-
-    It lies beside the output under a name that the next run knows, which goes on with it. A name
-    that another process downloads into, or that is not a file of this user alone, is left as it
-    is: then the file has a name of its own, which no other run goes on with.
-    """
-    target = Path(output).absolute()
-    shared = None if is_stream(output) else _open_shared(target.with_name(f".{target.name}.part"))
-    try:
-        part = shared or _private(target, is_stream(output))
-    except OSError as error:
-        raise OutputError(f"{output}: cannot be written ({error.strerror})") from None
-    with part.stream:
-        try:
-            yield part
-        finally:
-            if part.complete or not part.note:
-                part.remove()
-
-
-class PartialFile:
-    """What has been downloaded up to now, and a note that identifies the answer it begins.
-
-    Attributes
-    ----------
-    path : Path
-    stream : binary file
-        Open for reading and writing.
-    complete : bool
-        Whether the download is complete: then the file is not needed by a later run.
-    note : dict
-        ``address`` and ``validator`` of the answer, ``size`` and ``crc32`` of what there is of it;
-        empty if the file cannot be continued.
-    """
-
-    def __init__(self, path: Path, stream: BinaryIO):
-        self.path, self.stream, self.complete = path, stream, False
-        self._note_path = Path(f"{path}.json")
-        self.note = _read_note(self._note_path)
-        if self.note and not self._is_as_noted():
-            _log.warning("%s: damaged; the download begins anew", path)
-            self.note = {}
-
-    def _is_as_noted(self) -> bool:
-        """Drop what is not noted, and tell whether the rest is what was downloaded."""
-        size, checksum = self.note["size"], self.note["crc32"]
-        if not 0 <= size <= self.size:
-            return False
-        self.stream.truncate(size)
-        return checksum_of(self.path) == [size, checksum]
-
-    @property
-    def size(self) -> int:
-        """Bytes of the file."""
-        return os.fstat(self.stream.fileno()).st_size
-
-    def headers(self, address: str) -> dict[str, str]:
-        """Return the headers that ask for the rest only, none if that is not possible."""
-        if self.note.get("address") != address or not self.size:
-            return {}
-        return {"Range": f"bytes={self.size}-", "If-Range": self.note["validator"]}
-
-    def rest(self, headers: Mapping[str, str]) -> int | None:
-        """Return how long the whole is by an answer 206; None if that does not begin here."""
-        match = _CONTENT_RANGE.fullmatch(headers.get("Content-Range", ""))
-        same = _validator(headers) in (None, self.note.get("validator"))
-        if not match or not same or int(match[1]) != self.size or not self.note:
-            return None
-        return int(match[3])
-
-    def begin(self, address: str, headers: Mapping[str, str]) -> None:
-        """Empty the file for a new answer, then note what identifies this version of it."""
-        self.restart()
-        if validator := _validator(headers):
-            self.note = {"address": address, "validator": validator, "size": 0, "crc32": 0}
-            self._write_note()
-
-    def restart(self) -> None:
-        """Drop the note, then what is in the file."""
-        self._drop_note()
-        self.stream.seek(0)
-        self.stream.truncate()
-
-    def append(self, chunks: Iterator[bytes]) -> None:
-        """Write to the file's end, so that it can be read by its name."""
-        self.stream.seek(0, os.SEEK_END)
-        not_noted = 0
-        try:
-            for chunk in chunks:
-                self.stream.write(chunk)
-                not_noted += len(chunk)
-                if self.note:
-                    self.note["size"] += len(chunk)
-                    self.note["crc32"] = crc32(chunk, self.note["crc32"])
-                if not_noted >= _NOTED_EVERY:
-                    self.stream.flush()
-                    self._write_note()
-                    not_noted = 0
-        finally:
-            self.stream.flush()
-            self._write_note()
-
-    def remove(self) -> None:
-        """Remove the file and its note."""
-        self._drop_note()
-        self.path.unlink(missing_ok=True)
-
-    def _drop_note(self) -> None:
-        self.note = {}
-        with suppress(OSError):  # what is not a file of this user alone is no note
-            self._note_path.unlink()
-
-    def _write_note(self) -> None:
-        if not self.note:
-            return
-        with suppress(OSError):  # without a note the next run begins anew
-            self._note_path.unlink(missing_ok=True)
-            with open(_new_file(self._note_path), "w", encoding="utf-8") as stream:
-                json.dump(self.note, stream)
-
-
-def _new_file(path: Path) -> int:
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-
-
-def _open_shared(path: Path) -> PartialFile | None:
-    """Open and lock a file that is this user's alone; None if it is in use or is not."""
-    try:
-        stream = os.fdopen(open_own(path, os.O_RDWR | os.O_CREAT), "r+b")
-    except OSError:
-        return None
-    try:
-        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.path.samestat(os.fstat(stream.fileno()), os.lstat(path)):
-            return PartialFile(path, stream)
-    except OSError:
-        pass
-    stream.close()
-    return None
-
-
-def _private(target: Path, anywhere: bool) -> PartialFile:
-    beside = Path(tempfile.gettempdir(), target.name) if anywhere else target
-    handle, path = new_file(beside, ".part")
-    return PartialFile(path, open(handle, "r+b"))
-
-
-def _read_note(path: Path) -> dict:
-    try:
-        with open(open_own(path, os.O_RDONLY), encoding="utf-8") as stream:
-            note = parse_json(stream.read())
-    except (OSError, InputError, UnicodeDecodeError):
-        return {}
-    kinds = {"address": str, "validator": str, "size": int, "crc32": int}
-    whole = isinstance(note, dict) and all(type(note.get(k)) is kind for k, kind in kinds.items())
-    return note if whole else {}
-
-
-def _validator(headers: Mapping[str, str]) -> str | None:
-    """Return what identifies a version of an answer, None if nothing does."""
-    tag = headers.get("ETag")
-    if not tag or tag.startswith("W/"):  # a weak tag does not promise equal bytes
-        return headers.get("Last-Modified")
-    return tag
-
-
+_LOGIN = re.compile(r"(?<=://)[^/?#\s]*@")
 _CHUNK = 1 << 16
 _BUSY = (408, 425, 429, 500, 502, 503, 504)
 _SHOWN_CHARACTERS = 120
 _LARGEST_JSON = 1 << 24
 _HIDDEN = "***"
+
+
+def without_login(text: str) -> str:
+    """Return a text with its addresses, but without the user and the password in them."""
+    return _LOGIN.sub("", text)
 
 
 class TemporaryError(FetchError):
@@ -303,7 +79,7 @@ class Patience:
 
     `timeout` is for a connection and for each further part of an answer; `first_wait` doubles
     with each retry, up to `longest_wait`. After a server that demands more than
-    `longest_wait` there is no further attempt. A download has at most so many bytes.
+    `longest_wait` there is no further attempt. `most_bytes` limits a download.
     """
 
     attempts: int = 5
@@ -359,34 +135,23 @@ class Client:
         part.complete = True
 
     def _patiently(self, request: Request, attempt: Callable):
-        patience = self.patience
-        exponential = tenacity.wait_exponential(patience.first_wait, patience.longest_wait)
+        """Return what an attempt returns; one that fails for now is repeated after a wait.
 
-        def is_temporary(error: BaseException) -> bool:
-            return isinstance(error, TemporaryError) and (
-                (error.retry_after or 0) <= patience.longest_wait
-            )
-
-        def seconds_to_wait(state: tenacity.RetryCallState) -> float:
-            demanded = state.outcome.exception().retry_after
-            return exponential(state) if demanded is None else demanded
-
-        def log(state: tenacity.RetryCallState) -> None:
-            problem, seconds = state.outcome.exception(), state.next_action.sleep
-            _log.warning("%s: %s; trying again in %.1f s", request.address, problem, seconds)
-
-        attempts = tenacity.Retrying(
-            retry=tenacity.retry_if_exception(is_temporary),
-            stop=tenacity.stop_after_attempt(patience.attempts),
-            wait=seconds_to_wait,
-            before_sleep=log,
-            sleep=time.sleep,
-            reraise=True,
-        )
-        try:
-            return attempts(attempt)
-        except FetchError as error:
-            raise FetchError(f"{request.address}: {error}") from None
+        urllib3's Retry repeats requests alone; here the checks of an answer belong to an attempt.
+        """
+        patience, following = self.patience, self.patience.first_wait
+        for number in range(1, max(patience.attempts, 1) + 1):
+            try:
+                return attempt()
+            except FetchError as error:
+                wait = getattr(error, "retry_after", None)
+                wait = min(following, patience.longest_wait) if wait is None else wait
+                last = number >= patience.attempts or not wait <= patience.longest_wait  # NaN
+                if last or not isinstance(error, TemporaryError):
+                    raise FetchError(f"{request.address}: {error}") from None
+                _log.warning("%s: %s; trying again in %.1f s", request.address, error, wait)
+            time.sleep(wait)
+            following = min(2 * following, patience.longest_wait)
 
     def _receive(self, request: Request, part: PartialFile) -> None:
         headers = part.headers(request.address)
@@ -422,7 +187,7 @@ class Client:
                 raise FetchError(f"more than {self.patience.most_bytes:,} bytes")
             yield chunk
 
-    @contextlib.contextmanager
+    @contextmanager
     def _answer(self, request: Request, headers: dict[str, str]) -> Iterator[requests.Response]:
         if self.pace:
             self.pace.wait()
@@ -434,7 +199,8 @@ class Client:
                 timeout=self.patience.timeout,
                 stream=True,
             ) as response:
-                _check_encryption(request, response)
+                if request.url.lower().startswith("https:") and response.url[:6] != "https:":
+                    raise FetchError("the server redirects to an address without encryption")
                 _check_status(request, response)
                 yield response
         # the texts of the errors of requests may hold the secrets
@@ -450,11 +216,6 @@ class Client:
             raise FetchError("the server redirects to an address that is no text") from None
         except requests.RequestException as error:
             raise FetchError(f"cannot be requested ({type(error).__name__})") from None
-
-
-def _check_encryption(request: Request, response: requests.Response) -> None:
-    if request.url.lower().startswith("https:") and not response.url.startswith("https:"):
-        raise FetchError("the server redirects to an address without encryption")
 
 
 def _check_status(request: Request, response: requests.Response) -> None:
@@ -473,9 +234,9 @@ def _check_status(request: Request, response: requests.Response) -> None:
 
 def _retry_after(response: requests.Response) -> float | None:
     text = response.headers.get("Retry-After", "")
-    with contextlib.suppress(ValueError):
+    with suppress(ValueError):
         return max(float(text), 0.0)
-    with contextlib.suppress(ValueError, OverflowError):
+    with suppress(ValueError, OverflowError):
         return max(parsedate_to_datetime(text).timestamp() - time.time(), 0.0)
     return None
 
@@ -484,3 +245,215 @@ def shown(text: bytes) -> str:
     """Return the beginning of a text in one line and in quotes."""
     line = " ".join(text[: 4 * _SHOWN_CHARACTERS].decode("utf-8", "replace").split())
     return repr(line[:_SHOWN_CHARACTERS] + ("..." if len(line) > _SHOWN_CHARACTERS else ""))
+
+
+# The requests a second to one service, over all processes of a user.
+
+
+class Pace:
+    """Leaves at least `seconds` between the beginnings of two requests to one service.
+
+    The processes of one user on one machine share a service's pace by the time of a file.
+    """
+
+    def __init__(self, service: str, seconds: float):
+        self.name = f"gpu-tools-{os.getuid()}-{service}.pace"
+        self.seconds = seconds
+
+    def wait(self) -> None:
+        """Return when the next request may begin."""
+        handle = _opened(self.name)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)  # the others queue here while this one sleeps
+            state = os.fstat(handle)
+            passed = time.time() - state.st_mtime
+            if state.st_size and 0 <= passed < self.seconds:  # a new file is empty
+                time.sleep(self.seconds - passed)
+            os.pwrite(handle, b"\n", 0)
+        except OSError as error:
+            raise FetchError(f"{self.name}: no pace can be kept ({error.strerror})") from None
+        finally:
+            os.close(handle)
+
+
+def _opened(name: str) -> int:
+    """Open a user's file for the pace, in the folder of the session or else in a private one."""
+    for folder in filter(None, (os.environ.get("XDG_RUNTIME_DIR"), private_folder())):
+        with suppress(OSError):
+            return open_own(Path(folder, name), os.O_RDWR | os.O_CREAT)
+    raise FetchError(f"{private_folder() / name}: no pace can be kept (it is not a file)")
+
+
+# A download that may have been cut: its beginning in a hidden file, and a note of what it is.
+#
+# The note has the size and a checksum of what a later run goes on with. A process that is killed
+# may leave more bytes, which are dropped; what was changed since then is downloaded anew.
+
+
+_NOTED_EVERY = 1 << 24
+"""Bytes of a download between two writings of the note."""
+_CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
+
+
+@contextmanager
+def partial_file(output: str | os.PathLike) -> Iterator[PartialFile]:
+    """Give the hidden file that a download for `output` goes into.
+
+    It lies beside the output under a name that the next run knows, which goes on with it. A name
+    that another process downloads into, or that is not a file of this user alone, is left as it
+    is: then the file has a name of its own, which no other run goes on with.
+    """
+    target = Path(output).absolute()
+    shared = None if is_stream(output) else _open_shared(target.with_name(f".{target.name}.part"))
+    beside = Path(tempfile.gettempdir(), target.name) if is_stream(output) else target
+    try:
+        handle, path = (None, None) if shared else new_file(beside, ".part")
+    except OSError as error:
+        raise OutputError(f"{output}: cannot be written ({error.strerror})") from None
+    part = shared or PartialFile(path, os.fdopen(handle, "r+b"))
+    with part.stream:
+        try:
+            yield part
+        finally:
+            if part.complete or not part.note:
+                part.remove()
+
+
+class PartialFile:
+    """What has been downloaded up to now, and a note that identifies the answer it begins.
+
+    Attributes
+    ----------
+    path : Path
+    stream : binary file
+        Open for reading and writing.
+    complete : bool
+        Whether the download is complete: then the file is not needed by a later run.
+    note : dict
+        ``address`` and ``validator`` of the answer, ``size`` and ``crc32`` of what there is of it;
+        empty if the file cannot be continued.
+    """
+
+    def __init__(self, path: Path, stream: BinaryIO):
+        self.path, self.stream, self.complete = path, stream, False
+        self._note_path = Path(f"{path}.json")
+        self.note = _read_note(self._note_path)
+        if self.note and not self._is_as_noted():
+            _log.warning("%s: damaged; the download begins anew", path)
+            self.note = {}
+
+    def _is_as_noted(self) -> bool:
+        """Cut off what is not noted; return whether the rest is what was downloaded."""
+        size, checksum = self.note["size"], self.note["crc32"]
+        if not 0 <= size <= self.size:
+            return False
+        self.stream.truncate(size)
+        return checksum_of(self.path) == [size, checksum]
+
+    @property
+    def size(self) -> int:
+        """Bytes of the file."""
+        return os.fstat(self.stream.fileno()).st_size
+
+    def headers(self, address: str) -> dict[str, str]:
+        """Return the headers that ask for the rest only, none if that is not possible."""
+        if self.note.get("address") != address or not self.size:
+            return {}
+        return {"Range": f"bytes={self.size}-", "If-Range": self.note["validator"]}
+
+    def rest(self, headers: Mapping[str, str]) -> int | None:
+        """Return how long the whole is by an answer 206; None if that does not begin here."""
+        match = _CONTENT_RANGE.fullmatch(headers.get("Content-Range", ""))
+        same = _validator(headers) in (None, self.note.get("validator"))
+        if not match or not same or int(match[1]) != self.size or not self.note:
+            return None
+        return int(match[3])
+
+    def begin(self, address: str, headers: Mapping[str, str]) -> None:
+        """Empty the file for a new answer, then note what identifies this version of it."""
+        self.restart()
+        if validator := _validator(headers):
+            self.note = {"address": address, "validator": validator, "size": 0, "crc32": 0}
+            self._write_note()
+
+    def restart(self) -> None:
+        """Remove the note, then what is in the file."""
+        self._drop_note()
+        self.stream.seek(0)
+        self.stream.truncate()
+
+    def append(self, chunks: Iterator[bytes]) -> None:
+        """Write to the file's end, so that it can be read by its name."""
+        self.stream.seek(0, os.SEEK_END)
+        not_noted = 0
+        try:
+            for chunk in chunks:
+                self.stream.write(chunk)
+                not_noted += len(chunk)
+                if self.note:
+                    self.note["size"] += len(chunk)
+                    self.note["crc32"] = crc32(chunk, self.note["crc32"])
+                if not_noted >= _NOTED_EVERY:
+                    self.stream.flush()
+                    self._write_note()
+                    not_noted = 0
+        finally:
+            self.stream.flush()
+            self._write_note()
+
+    def remove(self) -> None:
+        """Remove the file and its note."""
+        self._drop_note()
+        self.path.unlink(missing_ok=True)
+
+    def _drop_note(self) -> None:
+        self.note = {}
+        with suppress(OSError):  # what is not a file of this user alone is no note
+            self._note_path.unlink()
+
+    def _write_note(self) -> None:
+        if not self.note:
+            return
+        with suppress(OSError):  # without a note the next run begins anew
+            self._note_path.unlink(missing_ok=True)
+            with open(self._note_path, "x", encoding="utf-8", opener=_private) as stream:
+                json.dump(self.note, stream)
+
+
+def _open_shared(path: Path) -> PartialFile | None:
+    """Open and lock a file that is this user's alone; None if it is in use or is not."""
+    try:
+        stream = os.fdopen(open_own(path, os.O_RDWR | os.O_CREAT), "r+b")
+    except OSError:
+        return None
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(stream.fileno()), os.lstat(path)):
+            return PartialFile(path, stream)
+    except OSError:
+        pass
+    stream.close()
+    return None
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
+
+
+def _read_note(path: Path) -> dict:
+    try:
+        with open(open_own(path, os.O_RDONLY), encoding="utf-8") as stream:
+            note = parse_json(stream.read())
+    except (OSError, InputError, UnicodeDecodeError):
+        return {}
+    kinds = {"address": str, "validator": str, "size": int, "crc32": int}
+    whole = isinstance(note, dict) and all(type(note.get(k)) is kind for k, kind in kinds.items())
+    return note if whole else {}
+
+
+def _validator(headers: Mapping[str, str]) -> str | None:
+    """Return what identifies a version of an answer, None if nothing does."""
+    tag = headers.get("ETag")
+    if not tag or tag.startswith("W/"):  # a weak tag does not promise equal bytes
+        return headers.get("Last-Modified")
+    return tag

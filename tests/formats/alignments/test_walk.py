@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gpu_tools.errors import InputError
 from gpu_tools.formats.alignments import SUFFIXES, write_alignments
-from gpu_tools.formats.names import suffix_of
+from gpu_tools.formats.files import suffix_of
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.sequences import Sequence, decode, reverse_complement
 from tests.formats.alignments.cases import (

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.sequences.fasta import read_fasta
-from gpu_tools.formats.sequences.parts import stream_bytes, stream_fasta
+from gpu_tools.formats.sequences.fasta import read_fasta, stream_bytes, stream_fasta
 from gpu_tools.matching import ALPHABETS
 from gpu_tools.model.sequences import decode
 

@@ -14,9 +14,13 @@ from gpu_tools.model.scoring import ProteinScoring, SubstitutionMatrix
 from gpu_tools.model.sequences import ProteinSequence, decode, decode_protein, reverse_complement
 from gpu_tools.model.translation import amino_acids
 from gpu_tools.sites.model import load_sites
-from gpu_tools.sites.proteins.api import ProteinCase, protein_align, protein_tables_of
+from gpu_tools.sites.proteins.api import (
+    ProteinCase,
+    protein_align,
+    protein_sites,
+    protein_tables_of,
+)
 from gpu_tools.sites.proteins.cpu import sweep as cpu
-from gpu_tools.sites.proteins.sites import protein_sites
 from gpu_tools.sites.table import CLOSED, BoundaryScores, IntronClass, SiteTable
 from tests import cases
 from tests.oracles import proteins as oracle

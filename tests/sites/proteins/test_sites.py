@@ -8,7 +8,7 @@ from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.model.sequences import encode
 from gpu_tools.model.translation import stop_codons
 from gpu_tools.sites.model import load_sites, shipped_sites
-from gpu_tools.sites.proteins.sites import BEGIN, END, START, STOP, protein_sites, protein_table
+from gpu_tools.sites.proteins.api import BEGIN, END, START, STOP, protein_sites, protein_table
 from tests import cases
 from tests.oracles import proteins as oracle
 

@@ -10,8 +10,7 @@ from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.model.sequences import Sequence, decode_protein
 from gpu_tools.model.translation import amino_acids
 from gpu_tools.sites.model import load_sites
-from gpu_tools.sites.proteins.api import protein_tables_of
-from gpu_tools.sites.proteins.sites import BEGIN, START, protein_sites
+from gpu_tools.sites.proteins.api import BEGIN, START, protein_sites, protein_tables_of
 from gpu_tools.sites.table import BoundaryScores, SiteTable
 from tests.oracles import proteins as oracle
 from tests.programs import require

@@ -89,7 +89,7 @@ def rescored(base, target, result, exons, scoring):
     """Recount the score of a result from its chain and its CIGAR."""
     m, strand = len(base), result.strand
     chain = [(s, e) if strand == "+" else (m - e, m - s) for s, e in result.chain]
-    bonuses = {c[:3]: c[3] for c in candidates(exons, sweep, m, scoring)}
+    bonuses = {c[:3]: c[3] for c in candidates(exons, strand, m, scoring)}
     found = [
         max(bonuses[*exon, p] for p in (None, phase) if (*exon, p) in bonuses)
         for exon, phase in zip(chain, result.phases, strict=True)
@@ -97,7 +97,7 @@ def rescored(base, target, result, exons, scoring):
     chain[-1] = chain[-1][0], chain[-1][1] - 3 * result.stop_codon
     aligned = target[result.target_start : result.target_end]
     known = terms(scoring) | {"penalty": scoring.intron_penalty}
-    return oracle.rescore(of_strand(base, sweep), aligned, chain, result.cigar, found, known)
+    return oracle.rescore(of_strand(base, strand), aligned, chain, result.cigar, found, known)
 
 
 def edge_question(seed):
@@ -119,7 +119,7 @@ def test_score_is_that_of_the_definition(question, seed):
     known = terms(scoring) | {"penalty": scoring.intron_penalty}
     scores = {
         strand: oracle.best_score(
-            of_strand(base, sweep), target, candidates(exons, sweep, len(base), scoring), known
+            of_strand(base, strand), target, candidates(exons, strand, len(base), scoring), known
         )
         for strand in "+-"
     }
@@ -161,14 +161,14 @@ def listed(*, stop=True, phases=(0, 2), strand="+"):
     if strand == "-":
         text = of_strand(text, "-")
         intervals = [(len(text) - e, len(text) - s) for s, e in intervals]
-    exons = ExonSet.from_intervals(intervals, sweep)
+    exons = ExonSet.from_intervals(intervals, strand)
     return text, replace(exons, phases=np.array(phases, np.int8)), intervals
 
 
 @pytest.mark.parametrize("strand", ["+", "-"])
 @pytest.mark.parametrize("stop", [True, False])
 def test_a_protein_of_the_genome_is_found_in_full(strand, stop):
-    text, exons, intervals = listed(stop=stop, strand=sweep)
+    text, exons, intervals = listed(stop=stop, strand=strand)
     result = align(text, PROTEIN, exons, SCORING)
     assert list(result.chain) == intervals
     assert (result.identity, result.coverage, result.n_exons) == (1.0, 1.0, 2)
@@ -186,7 +186,7 @@ def test_a_first_candidate_that_spells_a_start_codon_with_its_intron_has_none(st
     if strand == "-":
         text = of_strand(text, "-")
         intervals = [(len(text) - e, len(text) - s) for s, e in intervals]
-    exons = ExonSet.from_intervals(intervals, sweep)
+    exons = ExonSet.from_intervals(intervals, strand)
     result = align(text, "I" + PROTEIN[1:15], exons, SCORING)
     assert list(result.chain) == intervals
     assert (result.translation[0], result.start_codon) == ("I", False)

@@ -10,8 +10,13 @@ from gpu_tools.hardware.device import simulated
 from gpu_tools.model.scoring import ProteinScoring, SubstitutionMatrix
 from gpu_tools.model.sequences import ProteinSequence
 from gpu_tools.sites.model import load_sites
-from gpu_tools.sites.proteins.api import ProteinCase, _result, protein_align, protein_tables_of
-from gpu_tools.sites.proteins.sites import protein_sites
+from gpu_tools.sites.proteins.api import (
+    ProteinCase,
+    _result,
+    protein_align,
+    protein_sites,
+    protein_tables_of,
+)
 from tests import cases
 from tests.sites.proteins.test_api import (
     BLOSUM62,
