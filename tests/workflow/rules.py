@@ -27,7 +27,7 @@ def read_rules(config, names, **others):
     workflow = SimpleNamespace(
         source_path=RULES.joinpath, is_main_process=True, current_basedir=LocalSourceFile(RULES),
         modifier=SimpleNamespace(skip_validation=False),
-        sourcecache=SimpleNamespace(open=lambda file: open(file.get_path_or_uri(True))),
+        sourcecache=SimpleNamespace(open=lambda file: file.get_path_or_uri(secret_free=True)),
     )  # fmt: skip
     found = {"__name__": "rules", "workflow": workflow, "config": config, "expand": expand} | others
     for name in names:

@@ -157,6 +157,15 @@ def test_a_batch_is_cut_by_hand(tmp_path):
     assert "file 3 for x; expected a number from 1 to 2" in wrong.stderr
 
 
+def test_a_broken_line_of_segments_is_named(tmp_path):
+    for name, text in (("a.gff3", "##gff-version 3\nc\tx\tregion\t5\n"), ("a.fa", ">c\nACGT\n")):
+        (tmp_path / name).write_text(text)
+    words = ["--gff3", tmp_path / "a.gff3", "--sequence", tmp_path / "a.fa", "--output", "x.svg"]
+    done = by_hand("segments_plot", words)
+    assert done.returncode == 1
+    assert "a.gff3, line 2: 4 columns; expected 9 tab-separated columns" in done.stderr
+
+
 def by_hand(script, words):
     return subprocess.run(
         [sys.executable, ROOT / "workflow" / "scripts" / f"{script}.py", *map(str, words)],
