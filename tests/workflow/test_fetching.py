@@ -97,11 +97,11 @@ def test_cache_between_workflows(server, folder, tmp_path_factory, monkeypatch):
     )
     target = "results/sequences/loci.fa.gz"
     folder.run("--cache", "--", target)
-    kept = (folder.path / target).read_bytes()
+    first = (folder.path / target).read_bytes()
     for path in (folder.path / "results" / "sequences").rglob("*.*"):
         path.unlink()
     folder.run("--cache", "--", target)
-    assert (folder.path / target).read_bytes() == kept
+    assert (folder.path / target).read_bytes() == first
     assert len(server.seen) == 1
 
 

@@ -195,8 +195,8 @@ def test_snakemake_makes_its_report_as_a_folder_of_pages(done, tmp_path):
         assert opened.run("document.querySelectorAll('#overview svg').length") > 0
         # Snakemake's own page warns about the style sheets that it is made with
         assert [error for error in opened.errors if "tailwindcss" not in str(error)] == []
-        asked = ("about:blank", tmp_path.as_uri(), "blob:", "data:")
-        assert [url for url in opened.requests if not url.startswith(asked)] == []
+        allowed = ("about:blank", tmp_path.as_uri(), "blob:", "data:")
+        assert [url for url in opened.requests if not url.startswith(allowed)] == []
 
 
 def test_every_alignment_job_is_measured(done):
