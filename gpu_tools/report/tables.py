@@ -7,6 +7,7 @@ from statistics import median
 from typing import NamedTuple
 
 from gpu_tools.formats.scores import ScoredRow
+from gpu_tools.formats.tables import MISSING
 from gpu_tools.model.loci import interval_of
 from gpu_tools.report.findings import (
     SECONDS,
@@ -239,7 +240,8 @@ def _accuracy(findings: Findings) -> list[Card]:
 
 
 def _time(findings: Findings) -> list[Card]:
-    cells = sum(int(row.fields.get("cells", 0)) for row in findings.rows)
+    texts = (row.fields.get("cells", MISSING) for row in findings.rows)
+    cells = sum(int(text) for text in texts if text != MISSING)
     seconds = sum(job.seconds for job in findings.jobs)
     note = f"in {seconds:,.0f} s of alignment jobs" if seconds else "of the matrices"
     return [Card(_large(cells), "cells", note)] if cells else []

@@ -145,6 +145,12 @@ def test_a_wrong_conserved_set(copy, text, line):
     refused(path, line)
 
 
+def test_cells_may_be_missing(copy, tmp_path):
+    path = copy("scores.tsv")
+    changed(path, "cells", ".")
+    assert main(["report", str(path.parent), "--output", str(tmp_path / "page.html")]) == 0
+
+
 @pytest.mark.parametrize("name", ["scores.tsv", "targets.tsv"])
 def test_the_command_says_it_in_one_line(copy, tmp_path, capsys, name):
     path = copy(name)

@@ -57,9 +57,8 @@ def test_proteins_are_a_further_method(folder):
 
 
 @pytest.mark.parametrize(("device", "gpus"), [("cpu", 0), ("auto", 1), ("cuda:0,1", 2)])
-def test_alignment_asks_for_a_gpu_unless_told_not_to(folder, device, gpus):
-    plan = folder.run("--dry-run", "--resources", "gpu=8", "--config", f"device={device}")
-    assert f"gpu={gpus}" in plan
+def test_an_alignment_job_holds_the_gpus_of_its_device(device, gpus):
+    assert read_rules({"device": device}, ["configuration"])["n_gpus"]() == gpus
 
 
 @pytest.fixture(scope="module")
