@@ -1,5 +1,6 @@
-"""The report: a page of figures and tables of what spliced alignment found.
+"""The report: a page of figures and tables of what spliced alignment, or annotation, found.
 
 `findings` reads results, `loci` groups chains, `models` and `charts` draw, `tables` lists, `page`
-puts all into one HTML file, `figures` writes SVG and PNG, `igv` a session of IGV.
+puts all into one HTML file, `files` writes figures and sessions of IGV; `gene_set` is the report
+of a gene set.
 """

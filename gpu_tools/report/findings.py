@@ -1,4 +1,8 @@
-"""What a report is made of: the table of scores, and the files that lie beside it."""
+"""What a report is made of: the table of scores, and the files that lie beside it.
+
+`read_findings` reads them all. Every table is checked: numbers are numbers and rows differ, or an
+error names the line.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
-from itertools import starmap
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -25,12 +27,36 @@ from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.locus import Locus
 from gpu_tools.model.sequences import decode, reverse_complement
 
-# The nucleotides at the ends of introns.
-
-
+PathLike = str | os.PathLike
 Interval = tuple[int, int]
+Check = Callable[[Location, str, str], object]
+
+SCORES = "scores.tsv"
+ALONE = "chain"
+"""Name of the method in a table without a column ``method``."""
+JOBS = {
+    "spliced_align": "scores.tsv",
+    "site_align": "site_scores.tsv",
+    "protein_align": "protein_scores.tsv",
+}
+"""Rules that align, and each one's table of scores in the folder of a batch."""
+METHODS = {"spliced_align": "candidates", "site_align": "sites", "protein_align": "proteins"}
+"""What these rules' results are called in tables."""
+_MODES = {"spliced_align": "list", "site_align": "site"}
+"""What the time model calls them; it has none of proteins."""
+ESTIMATE, HISTOGRAMS, CALLS = "estimate.tsv", "estimate_histograms.tsv", "estimate_calls.tsv"
+"""Tables of spliced-estimate in the folder of the results, or of a batch."""
+COUNTS = (
+    "n_exons", "cells", "computed_cells", "groups", "largest_group", "longest_chain", "site_cells",
+)  # fmt: skip
+SECONDS = ("list_cpu_seconds", "list_gpu_seconds", "site_cpu_seconds", "site_gpu_seconds")
+MEASURED = ("measured_seconds", "relative_error")
 CANONICAL = ("GT-AG", "GC-AG", "AT-AC")
 """Donor and acceptor of the introns that spliceosomes remove."""
+_UNKNOWN = ("-", "NA", None)
+_DEVICE = re.compile(r"^done: .*; device ([^;]+);", re.M)
+_ACCURACY = ("level", "annotated", "predicted", "true")
+_RATIOS = ("base", "method", "exons", "sensitivity", "precision", "f1")
 
 
 class SequenceFile(NamedTuple):
@@ -39,39 +65,6 @@ class SequenceFile(NamedTuple):
     path: Path
     record: str
     start: int
-
-
-def splice_sites(
-    file: SequenceFile, introns: Iterable[tuple[Interval, str]]
-) -> dict[tuple[Interval, str], str]:
-    """Return donor and acceptor of introns."""
-    wanted = [(i, s) for i, s in dict.fromkeys(introns) if i[1] - i[0] >= 4]
-    loci = [
-        Locus(file.record, a - file.start, b - file.start)
-        for (start, end), _ in wanted
-        for a, b in ((start, start + 2), (end - 2, end))
-    ]
-    cut = iter(cut_loci(file.path, loci) if loci else [])
-    pairs = zip(wanted, zip(cut, cut, strict=True), strict=True)
-    return {key: _named(first.codes, last.codes, key[1]) for key, (first, last) in pairs}
-
-
-def _named(first, last, strand: str) -> str:
-    if strand == "-":
-        first, last = reverse_complement(last), reverse_complement(first)
-    return f"{decode(first)}-{decode(last)}"
-
-
-# Parallelism and estimated times of cases: tables of spliced-estimate beside the results.
-
-
-ESTIMATE, HISTOGRAMS, CALLS = "estimate.tsv", "estimate_histograms.tsv", "estimate_calls.tsv"
-"""Tables of spliced-estimate in the folder of the results, or of a batch."""
-COUNTS = (
-    "n_exons", "cells", "computed_cells", "groups", "largest_group", "longest_chain", "site_cells",
-)  # fmt: skip
-SECONDS = ("list_cpu_seconds", "list_gpu_seconds", "site_cpu_seconds", "site_gpu_seconds")
-MEASURED = ("measured_seconds", "relative_error")
 
 
 class CaseParallelism(NamedTuple):
@@ -93,146 +86,13 @@ class Bar(NamedTuple):
 
 
 class Parallelism(NamedTuple):
-    """What spliced-estimate told of the cases.
+    """Cases that spliced-estimate counted, and histograms such as ``exon_length``.
 
-    Attributes
-    ----------
-    cases : list of CaseParallelism
-    histograms : dict of str to list of Bar
-        By name, ``exon_length`` and others; bases of several batches count in each.
+    Bases of several batches count in each.
     """
 
     cases: list[CaseParallelism]
     histograms: dict[str, list[Bar]]
-
-
-def read_parallelism(folders: Iterable[Path]) -> Parallelism:
-    """Read the tables of spliced-estimate that lie in some folders."""
-    folders = list(folders)
-    cases = [case for folder in folders for case in _read_cases(folder / ESTIMATE)]
-    return Parallelism(cases, _read_histograms(folder / HISTOGRAMS for folder in folders))
-
-
-def _read_cases(path: Path) -> list[CaseParallelism]:
-    if not path.exists():
-        return []
-    columns = ("base", "target", *COUNTS, *SECONDS)
-    checks = dict.fromkeys(COUNTS, count)
-    rows = read_checked(path, columns, MEASURED, checks, ("base", "target"))
-    return [_case(place, row) for place, row in rows]
-
-
-def _case(place: Location, row: dict) -> CaseParallelism:
-    numbers = {name: place.number(row[name], name) for name in (*COUNTS, *SECONDS)}
-    if None in (row[name] for name in MEASURED):
-        return CaseParallelism(row["base"], row["target"], numbers, None, None)
-    measured, error = (place.number(row[name], name) for name in MEASURED)
-    return CaseParallelism(row["base"], row["target"], numbers, measured, measured * (1 + error))
-
-
-def _read_histograms(paths: Iterable[Path]) -> dict[str, list[Bar]]:
-    columns, counted = ("histogram", "from", "to", "count"), Counter()
-    for path in filter(Path.exists, paths):
-        checks = dict.fromkeys(columns[1:], count)
-        for _, row in read_checked(path, columns, (), checks, columns[:3]):
-            first, last, occurrences = (int(row[name]) for name in columns[1:])
-            counted[row["histogram"], first, last] += occurrences
-    found: dict[str, list[Bar]] = {}
-    for (name, first, last), occurrences in sorted(counted.items()):
-        found.setdefault(name, []).append(Bar(first, last, occurrences))
-    return found
-
-
-def read_calls(path: Path) -> dict[tuple[str, str], float]:
-    """Return the seconds of one call with all cases by mode and kind of device, if known."""
-    if not path.exists():
-        return {}
-    rows = read_checked(path, ("mode", "kind", "seconds"), key=("mode", "kind"))
-    return {
-        (row["mode"], row["kind"]): place.number(row["seconds"], "seconds") for place, row in rows
-    }
-
-
-# Tables of results, checked: numbers are numbers and rows differ, or an error names the line.
-
-
-Check = Callable[[Location, str, str], object]
-
-
-def count(place: Location, text: str, what: str) -> int:
-    """Return an integer that is not negative."""
-    number = place.integer(text, what)
-    if number < 0:
-        raise place.error(f"{what} {number} is negative")
-    return number
-
-
-def fraction(place: Location, text: str, what: str) -> float:
-    """Return a number from 0 to 1."""
-    number = place.number(text, what)
-    if not 0 <= number <= 1:
-        raise place.error(f"{what} {text} is out of range", "0 to 1")
-    return number
-
-
-def one_of(*words: str) -> Check:
-    """Return the check of a column that holds one of some words."""
-
-    def check(place: Location, text: str, what: str) -> str:
-        if text not in words:
-            raise place.error(f"{what} {text!r} is unknown", " or ".join(words))
-        return text
-
-    return check
-
-
-def unique(places: Mapping[tuple, int], key: tuple, place: Location) -> None:
-    """Note the key of a row; the key of an earlier row is an error."""
-    first = places.setdefault(key, place.line)
-    if first != place.line:
-        raise place.error(f"the row of line {first} again", "a row for each")
-
-
-def read_checked(
-    path: Path,
-    required: Sequence[str],
-    optional: Sequence[str] = (),
-    checks: Mapping[str, Check] | None = None,
-    key: Sequence[str] = (),
-) -> list[tuple[Location, dict]]:
-    """Return the rows of a table and their places."""
-    found, places = [], {}
-    for line, row in read_table(path, required, optional, comments=False):
-        place = Location(path, line)
-        for name, check in (checks or {}).items():
-            if row[name] is not None:
-                check(place, row[name], name)
-        if key:
-            unique(places, tuple(row[name] for name in key), place)
-        found.append((place, row))
-    return found
-
-
-SCORES = "scores.tsv"
-ALONE = "chain"
-"""Name of the method in a table without a column ``method``."""
-JOBS = {
-    "spliced_align": "scores.tsv",
-    "site_align": "site_scores.tsv",
-    "protein_align": "protein_scores.tsv",
-}
-"""Rules that align, and each one's table of scores in the folder of a batch."""
-METHODS = {"spliced_align": "candidates", "site_align": "sites", "protein_align": "proteins"}
-"""What these rules' results are called in tables."""
-_MODES = {"spliced_align": "list", "site_align": "site"}
-"""What the time model calls them; it has none of proteins."""
-_CANDIDATES = ("predicted.gff3", "given.gff3")
-_UNKNOWN = ("-", "NA")
-_DEVICE = re.compile(r"^done: .*; device ([^;]+);", re.M)
-_ACCURACY = ("level", "annotated", "predicted", "true")
-_RATIOS = ("base", "method", "exons", "sensitivity", "precision", "f1")
-
-PathLike = str | os.PathLike
 
 
 class Job(NamedTuple):
@@ -264,25 +124,9 @@ class Job(NamedTuple):
 class Findings(NamedTuple):
     """What a report shows.
 
-    Attributes
-    ----------
-    folder : Path
-        Where the table of scores lies.
-    columns : list of str
-        Columns of the table of scores.
-    rows : list of ScoredRow
-        Its rows, in the file's order.
-    candidates, annotation : dict of str to ExonSet
-        Candidate and annotated exons by record, in its coordinates.
-    sequences : dict of str to SequenceFile
-        By base: where its nucleotides are.
-    phases : dict of (str, int, int) to str
-        Of exons that translate: phase by target, start and end.
-    accuracy : list of dict
-        Rows of the workflow's table of accuracy.
-    jobs : list of Job
-    parallelism : Parallelism
-        What spliced-estimate told.
+    Rows and columns are those of the table of scores, which lies in `folder`. Candidate and
+    annotated exons are by record and in its coordinates, sequences by base. Exons that translate
+    have a phase, by target, start and end. `accuracy` are rows of the workflow's table.
     """
 
     folder: Path
@@ -329,6 +173,12 @@ def is_accepted(row: ScoredRow) -> bool:
     return row.fields["accepted"] == "yes" and bool(row.alignment.chain)
 
 
+def ratio_of(row: ScoredRow, column: str) -> float | None:
+    """Return the identity or coverage of a row, None for a missing one."""
+    text = row.fields.get(column, MISSING)
+    return None if text == MISSING else float(text)
+
+
 def read_findings(results: PathLike, extra: Extra = NO_FILES) -> Findings:
     """Read the results of the workflow, or of single commands."""
     scores = _scores_of(Path(results))
@@ -337,18 +187,17 @@ def read_findings(results: PathLike, extra: Extra = NO_FILES) -> Findings:
     folder = scores.parent
     batches = _batches(folder / "batches", rows)
     records = {row.fields["base"]: row.alignment.base for row in rows}
-    listed = [(_first_of(batch, _CANDIDATES), batch) for batch in batches]
-    known = [(_first_of(batch, ("annotation.gff3",)), batch) for batch in batches]
+    candidates = _of_batches(batches, ("predicted.gff3", "given.gff3"), read_exons)
+    annotation = _of_batches(batches, ("annotation.gff3",), read_annotated_exons)
     return Findings(
         folder, columns, rows,
-        _joined(records, _of_batches(listed, read_exons), map(read_exons, extra.candidates)),
-        _joined(records, _of_batches(known, read_annotated_exons),
-                map(read_annotated_exons, extra.annotation)),
+        _joined(records, candidates, map(read_exons, extra.candidates)),
+        _joined(records, annotation, map(read_annotated_exons, extra.annotation)),
         _sequences(rows, batches, extra.genome),
         _read_phases(_gene_models(folder, extra.alignments)),
         _read_accuracy(folder / "accuracy.tsv"),
-        _read_jobs(folder, batches),
-        read_parallelism([folder, *batches]),
+        [job for rule in JOBS for batch in batches.items() if (job := _job(folder, rule, *batch))],
+        _read_parallelism([folder, *batches]),
     )  # fmt: skip
 
 
@@ -372,6 +221,18 @@ def _scores_of(path: Path) -> Path:
     return scores
 
 
+def _check_numbers(path: Path, rows: Iterable[ScoredRow]) -> None:
+    """Raise `InputError` for wrong numbers of a row, or a row twice; a header line comes first."""
+    checks, places = dict.fromkeys(("identity", "coverage"), fraction), {}
+    checks |= {"cells": count, "evalue": Location.number}
+    for line, row in enumerate(rows, start=2):
+        place = Location(path, line)
+        unique(places, tuple(row.fields.values()), place)
+        for name, check in checks.items():
+            if row.fields.get(name, MISSING) != MISSING:
+                check(place, row.fields[name], name)
+
+
 def _batches(folder: Path, rows: Iterable[ScoredRow]) -> dict[Path, list[CaseRow]]:
     """Return the cases of the folders whose cases are all in the table, the newest folder first.
 
@@ -387,14 +248,14 @@ def _batches(folder: Path, rows: Iterable[ScoredRow]) -> dict[Path, list[CaseRow
     }
 
 
-def _first_of(batch: Path, names: Iterable[str]) -> Path | None:
-    return next((batch / name for name in names if (batch / name).exists()), None)
+def _of_batches(batches: Iterable[Path], names: Sequence[str], read) -> dict[str, ExonSet]:
+    """Return the exons of batches by base, in the coordinates of records.
 
-
-def _of_batches(files: Iterable[tuple[Path | None, Path]], read) -> dict[str, ExonSet]:
-    """Return the exons of batches by base, in the coordinates of records."""
-    found = [(path, batch / "pairs.tsv") for path, batch in files if path]
-    return exons_of_batches([path for path, _ in found], [cases for _, cases in found], read)
+    They are read from the first file of the names that a batch has.
+    """
+    files = [next((b / n for n in names if (b / n).exists()), None) for b in batches]
+    paths = [path for path in files if path]
+    return exons_of_batches(paths, [path.with_name("pairs.tsv") for path in paths], read)
 
 
 def _joined(
@@ -415,11 +276,9 @@ def _joined(
 def _sequences(
     rows: Iterable[ScoredRow], batches: Mapping[Path, list[CaseRow]], genome: PathLike | None
 ) -> dict[str, SequenceFile]:
-    whole = (
-        {}
-        if genome is None
-        else {r.fields["base"]: SequenceFile(Path(genome), r.alignment.base, 0) for r in rows}
-    )
+    whole = {}
+    if genome is not None:
+        whole = {r.fields["base"]: SequenceFile(Path(genome), r.alignment.base, 0) for r in rows}
     return whole | {
         case.base: SequenceFile(batch / "bases.fa.gz", case.base, case.locus.start)
         for batch, cases in batches.items()
@@ -454,53 +313,59 @@ def _read_accuracy(path: Path) -> list[dict]:
     return [row for _, row in read_checked(path, _ACCURACY, _RATIOS, checks, key)]
 
 
-def _check_numbers(path: Path, rows: Iterable[ScoredRow]) -> None:
-    """Raise `InputError` for wrong numbers of a row, or a row twice; a header line comes first."""
-    checks, places = dict.fromkeys(("identity", "coverage"), fraction), {}
-    checks |= {"cells": count, "evalue": Location.number}
-    for line, row in enumerate(rows, start=2):
-        place = Location(path, line)
-        unique(places, tuple(row.fields.values()), place)
-        for name, check in checks.items():
-            if row.fields.get(name, MISSING) != MISSING:
-                check(place, row.fields[name], name)
+def splice_sites(
+    file: SequenceFile, introns: Iterable[tuple[Interval, str]]
+) -> dict[tuple[Interval, str], str]:
+    """Return donor and acceptor of introns, by interval and strand."""
+    wanted = [(i, s) for i, s in dict.fromkeys(introns) if i[1] - i[0] >= 4]
+    loci = [
+        Locus(file.record, a - file.start, b - file.start)
+        for (start, end), _ in wanted
+        for a, b in ((start, start + 2), (end - 2, end))
+    ]
+    cut = iter(cut_loci(file.path, loci) if loci else [])
+    found = {}
+    for (interval, strand), first, last in zip(wanted, cut, cut, strict=True):
+        donor, acceptor = first.codes, last.codes
+        if strand == "-":
+            donor, acceptor = reverse_complement(acceptor), reverse_complement(donor)
+        found[interval, strand] = f"{decode(donor)}-{decode(acceptor)}"
+    return found
 
 
-def _read_jobs(folder: Path, batches: Mapping[Path, list[CaseRow]]) -> list[Job]:
-    found = (starmap(partial(_job, folder, rule), batches.items()) for rule in JOBS)
-    return [job for jobs in found for job in jobs if job]
+# Jobs and their times
 
 
 def _job(folder: Path, rule: str, batch: Path, cases: list[CaseRow]) -> Job | None:
-    measured = folder / "benchmarks" / rule / f"{batch.name}.tsv"
-    if not (measured.exists() and (batch / JOBS[rule]).exists()):
+    path, table = folder / "benchmarks" / rule / f"{batch.name}.tsv", batch / JOBS[rule]
+    if not (path.exists() and table.exists()):
         return None
-    table = batch / JOBS[rule]
     cells = [int(row["cells"]) for _, row in read_checked(table, ("cells",), (), {"cells": count})]
     if len(cells) != len(cases):
         raise InputError(f"{len(cells)} rows", path=table, expected=f"{len(cases)}, one a case")
-    seconds, memory = sum(_numbers(measured, "s")), max(_numbers(measured, "max_rss"), default=None)
+    measured = _read_benchmark(path)
+    processor = measured["cpu_time"]
     device = _device_of(folder, Path(rule) / f"{batch.name}.log")
-    processor = sum(_numbers(measured, "cpu_time")) if _has(measured, "cpu_time") else None
-    estimated = read_calls(batch / CALLS).get((_MODES.get(rule, ""), _kind_of(device)))
     return Job(
-        rule, batch.name, len(cells), sum(cells), seconds, memory, device, processor, estimated
-    )
+        rule, batch.name, len(cells), sum(cells), sum(measured["s"]),
+        max(measured["max_rss"], default=None), device, sum(processor) if processor else None,
+        _read_calls(batch / CALLS).get((_MODES.get(rule, ""), _kind_of(device))),
+    )  # fmt: skip
+
+
+def _read_benchmark(path: Path) -> dict[str, list[float]]:
+    """Return Snakemake's measurements by column; what was too short for them is left out."""
+    found: dict[str, list[float]] = {"s": [], "max_rss": [], "cpu_time": []}
+    for line, row in read_table(path, ("s", "max_rss"), ("cpu_time",), comments=False):
+        for name, numbers in found.items():
+            if row[name] not in _UNKNOWN:
+                numbers.append(Location(path, line).number(row[name], name))
+    return found
 
 
 def _kind_of(device: str | None) -> str:
     """Return the kind of a device as the time model calls it; a log may say why it changed."""
     return "gpu" if device and device.startswith("cuda") and "then cpu" not in device else "cpu"
-
-
-def _numbers(path: Path, column: str) -> list[float]:
-    """Return the numbers of a column; what was too short to be measured has none."""
-    rows = [(line, row[column]) for line, row in read_table(path, (column,), comments=False)]
-    return [Location(path, n).number(text, column) for n, text in rows if text not in _UNKNOWN]
-
-
-def _has(path: Path, column: str) -> bool:
-    return column in path.read_text("utf-8").partition("\n")[0].split("\t")
 
 
 def _device_of(folder: Path, log: Path) -> str | None:
@@ -513,3 +378,101 @@ def _device_of(folder: Path, log: Path) -> str | None:
             found = _DEVICE.findall(path.read_text("utf-8", errors="replace"))
             return found[-1] if found else None
     return None
+
+
+def _read_calls(path: Path) -> dict[tuple[str, str], float]:
+    """Return the seconds of one call with all cases by mode and kind of device, if known."""
+    if not path.exists():
+        return {}
+    rows = read_checked(path, ("mode", "kind", "seconds"), key=("mode", "kind"))
+    return {
+        (row["mode"], row["kind"]): place.number(row["seconds"], "seconds") for place, row in rows
+    }
+
+
+def _read_parallelism(folders: Sequence[Path]) -> Parallelism:
+    """Read the tables of spliced-estimate that lie in some folders."""
+    cases = [case for folder in folders for case in _read_cases(folder / ESTIMATE)]
+    return Parallelism(cases, _read_histograms(folder / HISTOGRAMS for folder in folders))
+
+
+def _read_cases(path: Path) -> list[CaseParallelism]:
+    if not path.exists():
+        return []
+    columns = ("base", "target", *COUNTS, *SECONDS)
+    checks = dict.fromkeys(COUNTS, count)
+    rows = read_checked(path, columns, MEASURED, checks, ("base", "target"))
+    return [_case(place, row) for place, row in rows]
+
+
+def _case(place: Location, row: dict) -> CaseParallelism:
+    numbers = {name: place.number(row[name], name) for name in (*COUNTS, *SECONDS)}
+    if None in (row[name] for name in MEASURED):
+        return CaseParallelism(row["base"], row["target"], numbers, None, None)
+    measured, error = (place.number(row[name], name) for name in MEASURED)
+    return CaseParallelism(row["base"], row["target"], numbers, measured, measured * (1 + error))
+
+
+def _read_histograms(paths: Iterable[Path]) -> dict[str, list[Bar]]:
+    columns, counted = ("histogram", "from", "to", "count"), Counter()
+    for path in filter(Path.exists, paths):
+        checks = dict.fromkeys(columns[1:], count)
+        for _, row in read_checked(path, columns, (), checks, columns[:3]):
+            first, last, occurrences = (int(row[name]) for name in columns[1:])
+            counted[row["histogram"], first, last] += occurrences
+    found: dict[str, list[Bar]] = {}
+    for (name, first, last), occurrences in sorted(counted.items()):
+        found.setdefault(name, []).append(Bar(first, last, occurrences))
+    return found
+
+
+# Checks of tables
+
+
+def count(place: Location, text: str, what: str) -> None:
+    """Raise `InputError` for what is no integer, or a negative one."""
+    if (number := place.integer(text, what)) < 0:
+        raise place.error(f"{what} {number} is negative")
+
+
+def fraction(place: Location, text: str, what: str) -> None:
+    """Raise `InputError` for what is no number from 0 to 1."""
+    if not 0 <= place.number(text, what) <= 1:
+        raise place.error(f"{what} {text} is out of range", "0 to 1")
+
+
+def one_of(*words: str) -> Check:
+    """Return the check of a column that holds one of some words."""
+
+    def check(place: Location, text: str, what: str) -> None:
+        if text not in words:
+            raise place.error(f"{what} {text!r} is unknown", " or ".join(words))
+
+    return check
+
+
+def unique(places: dict[tuple, int], key: tuple, place: Location) -> None:
+    """Note the key of a row; the key of an earlier row is an error."""
+    first = places.setdefault(key, place.line)
+    if first != place.line:
+        raise place.error(f"the row of line {first} again", "a row for each")
+
+
+def read_checked(
+    path: Path,
+    required: Sequence[str],
+    optional: Sequence[str] = (),
+    checks: Mapping[str, Check] | None = None,
+    key: Sequence[str] = (),
+) -> list[tuple[Location, dict]]:
+    """Return the rows of a table and their places."""
+    found, places = [], {}
+    for line, row in read_table(path, required, optional, comments=False):
+        place = Location(path, line)
+        for name, check in (checks or {}).items():
+            if row[name] is not None:
+                check(place, row[name], name)
+        if key:
+            unique(places, tuple(row[name] for name in key), place)
+        found.append((place, row))
+    return found

@@ -1,4 +1,4 @@
-"""What a report of a gene set is made of: the files that ``gpu-tools annotate`` writes."""
+"""The report of a gene set: the files that ``gpu-tools annotate`` writes, charts, and the page."""
 
 from __future__ import annotations
 
@@ -13,19 +13,17 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 import altair as alt
-import vl_convert
-from markupsafe import Markup
 
 from gpu_tools.errors import InputError, did_you_mean
 from gpu_tools.formats.batch import GFF3_VERSION, sequence_region
 from gpu_tools.formats.exons.gff import features
 from gpu_tools.formats.files import open_output, read_lines
 from gpu_tools.formats.tables import Location, fields_of
-from gpu_tools.model.resources import installed_version
+from gpu_tools.report.charts import configured, source
 from gpu_tools.report.files import address
 from gpu_tools.report.findings import count, fraction, one_of, read_checked
-from gpu_tools.report.models import COLOURS, CONFIG, GREY, RULE, WRONG
-from gpu_tools.report.page import own_text, packed, page_template
+from gpu_tools.report.models import COLOURS, GREY, RULE, WRONG
+from gpu_tools.report.page import page_data, page_template
 from gpu_tools.report.tables import MOST_ROWS, Card, Column, Table, counted
 
 MODELS, GENES, TARGETS, SUMMARY = "genes.gff3", "genes.tsv", "targets.tsv", "summary.json"
@@ -49,19 +47,9 @@ STATES = ("complete, single", "complete, several", "fragment", "missing")
 class GeneSetFindings(NamedTuple):
     """What a report of a gene set shows.
 
-    Attributes
-    ----------
-    folder : Path
-    record_lengths : dict of str to int
-        Nucleotides of each record.
-    genes, targets : list of dict
-        Rows of the tables of genes and of targets, texts by column, None where missing.
-    exon_lengths, intron_lengths : list of int
-        Of the best structure of each gene.
-    summary : dict
-        Figures of the gene set, empty without that file.
-    conserved : dict of str to int, or None
-        How many families of a conserved set are in each of `STATES`.
+    Genes and targets are rows of their tables, texts by column, None where missing. Lengths of
+    exons and introns are those of the best structure of each gene. The summary is empty without
+    its file; `conserved` counts the families of a conserved set in each of `STATES`.
     """
 
     folder: Path
@@ -80,7 +68,7 @@ class GeneSetFindings(NamedTuple):
 
 
 def is_gene_set(path: str | os.PathLike) -> bool:
-    """Tell whether a folder, or that of a file `MODELS`, holds a gene set and no scores."""
+    """Return whether a folder, or that of a file `MODELS`, holds a gene set and no scores."""
     folder = _folder(path)
     here = [(folder / name).is_file() for name in (MODELS, TARGETS, "scores.tsv")]
     return here == [True, True, False]
@@ -191,7 +179,7 @@ def _state(row: dict) -> int:
     return 0 if row["loci"] == "1" else 1
 
 
-# Charts of a gene set: genes on records, targets by identity, introns, lengths, completeness.
+# Charts
 
 
 MOST_RECORDS = 40
@@ -203,14 +191,11 @@ _STRANDS = {"+": COLOURS["candidates"], "-": COLOURS["sites"]}
 
 def charts_of(findings: GeneSetFindings) -> dict[str, dict]:
     """Return Vega-Lite by name, of what there is to draw."""
-    found = {
+    return configured({
         "genes": _genes(findings), "targets_by_identity": _targets(findings),
         "intron_sites": _introns(findings.summary.get("introns", {})),
         "lengths": _lengths(findings), "conserved": _conserved(findings.conserved),
-    }  # fmt: skip
-    return {
-        name: chart.configure(**CONFIG).to_dict() for name, chart in found.items() if chart
-    }  # fmt: skip
+    })  # fmt: skip
 
 
 def _genes(findings: GeneSetFindings) -> alt.LayerChart | None:
@@ -229,8 +214,8 @@ def _genes(findings: GeneSetFindings) -> alt.LayerChart | None:
     lines = [{"record": r, "from": 0, "to": findings.record_lengths[r] / 1e6} for r in shown]
     y = alt.Y("record:N", sort=list(shown), title=None, scale=alt.Scale(padding=0.4))
     axis = alt.X("at:Q", title="position (Mb)", scale=alt.Scale(nice=False))
-    record = alt.Chart(alt.Data(values=lines)).mark_rule(color=RULE, strokeWidth=2)
-    ticks = alt.Chart(alt.Data(values=genes)).mark_tick(thickness=1, size=9, opacity=0.7).encode(
+    record = source(lines).mark_rule(color=RULE, strokeWidth=2)
+    ticks = source(genes).mark_tick(thickness=1, size=9, opacity=0.7).encode(
         axis, y, tooltip=["gene:N", "target:N", "strand:N"],
         yOffset=alt.YOffset("strand:N", sort=["+", "-"]),
         color=alt.Color(
@@ -251,7 +236,7 @@ def _targets(findings: GeneSetFindings) -> alt.Chart | None:
     if not counts:
         return None
     rows = [{"from": low, "to": low + _BIN, "targets": n} for low, n in sorted(counts.items())]
-    return alt.Chart(alt.Data(values=rows)).mark_bar(color=COLOURS["proteins"]).encode(
+    return source(rows).mark_bar(color=COLOURS["proteins"]).encode(
         alt.X("from:Q", title="identity of the best hit (%)", scale=alt.Scale(domain=[0, 100])),
         alt.Y("targets:Q", title="targets found"), x2="to:Q",
         tooltip=["from:Q", "to:Q", "targets:Q"],
@@ -263,7 +248,7 @@ def _introns(counts: dict[str, int]) -> alt.Chart | None:
     if not counts:
         return None
     rows = [{"sites": sites, "introns": n} for sites, n in counts.items()]
-    return alt.Chart(alt.Data(values=rows)).mark_bar(color=COLOURS["candidates"]).encode(
+    return source(rows).mark_bar(color=COLOURS["candidates"]).encode(
         alt.X("introns:Q", title="introns", scale=alt.Scale(type="symlog")),
         alt.Y("sites:N", title="donor and acceptor", sort=list(counts)),
         tooltip=["sites:N", "introns:Q"],
@@ -277,7 +262,7 @@ def _lengths(findings: GeneSetFindings) -> alt.Chart | None:
     if not rows:
         return None
     colours = [COLOURS["candidates"], GREY]
-    return alt.Chart(alt.Data(values=rows)).mark_line(
+    return source(rows).mark_line(
         interpolate="step", strokeWidth=2
     ).encode(
         alt.X("length:Q", title="length (nucleotides)", scale=alt.Scale(type="log")),
@@ -306,7 +291,7 @@ def _conserved(counts: dict[str, int] | None) -> alt.Chart | None:
         {"state": state, "families": counts[state], "order": k} for k, state in enumerate(STATES)
     ]
     colours = [COLOURS["proteins"], COLOURS["candidates"], COLOURS["sites"], WRONG]
-    return alt.Chart(alt.Data(values=rows)).mark_bar().encode(
+    return source(rows).mark_bar().encode(
         alt.X("families:Q", title="families", stack="zero"),
         alt.Order("order:Q"),
         color=alt.Color("state:N", title=None, scale=alt.Scale(domain=[*STATES], range=colours)),
@@ -314,7 +299,7 @@ def _conserved(counts: dict[str, int] | None) -> alt.Chart | None:
     ).properties(width=_WIDTH, height=40)  # fmt: skip
 
 
-# The page of a gene set: one HTML file that needs no other and no network.
+# The page
 
 
 _NUMBERS = {
@@ -328,26 +313,17 @@ _FILES = ("*.gff3", "*.tsv", "*.fa", "*.json")
 
 def write_gene_page(path: str | Path, title: str, findings: GeneSetFindings) -> None:
     """Write the page of a gene set."""
-    page = page_template("gene_set.html")
-    text = page.render(_content(Path(path), title, findings))
+    text = page_template("gene_set.html").render(_content(Path(path), title, findings))
     with open_output(path) as stream:
         stream.write(text)
 
 
 def _content(path: Path, title: str, findings: GeneSetFindings) -> dict:
-    charts, folder = charts_of(findings), findings.folder
     tables = {"genes": _table(findings.genes), "targets": _table(findings.targets)}
-    data = {
-        "charts": charts, "loci": {}, "templates": {}, "pictures": {}, "chain_columns": [],
-        "tables": {name: table.content for name, table in tables.items()},
-    }  # fmt: skip
-    files = sorted(file for kind in _FILES for file in folder.glob(kind))
-    return {
-        "title": title, "cards": gene_cards(findings), "charts": charts,
-        "files": [(file.name, address(file, path)) for file in files], "source": folder,
-        "version": installed_version(), "data": packed(json.dumps(data, separators=(",", ":"))),
-        "bundle": packed(vl_convert.javascript_bundle()),
-        "style": Markup(own_text("page.css")), "script": Markup(own_text("page.js")),
+    files = sorted(file for kind in _FILES for file in findings.folder.glob(kind))
+    return page_data(charts_of(findings), tables) | {
+        "title": title, "cards": gene_cards(findings), "source": findings.folder,
+        "files": [(file.name, address(file, path)) for file in files],
     }  # fmt: skip
 
 

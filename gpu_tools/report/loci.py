@@ -8,9 +8,8 @@ from typing import NamedTuple
 from gpu_tools.formats.scores import ScoredRow
 from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.loci import interval_of
-from gpu_tools.report.findings import Findings, is_accepted, method_of
+from gpu_tools.report.findings import Findings, Interval, is_accepted, method_of
 
-Interval = tuple[int, int]
 MOST_TARGETS = 12
 """Targets of a method that are drawn at a locus."""
 MARGIN = 500
@@ -20,20 +19,10 @@ MARGIN = 500
 class DrawnLocus(NamedTuple):
     """A place on a record, and the chains there.
 
-    Attributes
-    ----------
-    name : str
-        The base's name; of several loci on a base also where it is, ``RECORD:START-END``.
-    base, record : str
-        Names of the base and of its record.
-    interval : (int, int)
-        From the first to the last nucleotide of the chains, 0-based half-open.
-    rows : list of ScoredRow
-        Chains by method in the order of the table, then by falling score.
-    omitted : int
-        Chains that are left out of `rows`, because others of their method score higher.
-    accepted : bool
-        False for a base without any accepted chain: then each method's best chain is there.
+    `name` is the base's; of several loci on a base it also says where: ``RECORD:START-END``.
+    `interval` reaches from the first to the last nucleotide of the chains, 0-based half-open.
+    `rows` are chains by method in the order of the table, then by falling score; `omitted` chains
+    of lower scores are left out. A base without any accepted chain has each method's best one.
     """
 
     name: str

@@ -1,20 +1,31 @@
-"""What is drawn of a locus: pixels and texts of exons, introns, axis and candidates."""
+"""The figure of a locus: its data, and the Vega-Lite template that draws them.
+
+`model_figure` turns a locus into data sets: pixels, colours and texts of exons, introns, axis and
+candidates. `template` is one specification for all loci, so that a page holds it once. Exons are
+drawn to scale on a `ShortenedAxis`. Colours and fonts are those of every figure of the report.
+"""
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import NamedTuple
 
+import altair as alt
+
 from gpu_tools.formats.scores import ScoredRow
 from gpu_tools.model.exon_set import ExonSet
-from gpu_tools.report.findings import CANONICAL, Findings, method_of, splice_sites
+from gpu_tools.report.findings import (
+    CANONICAL,
+    Findings,
+    Interval,
+    method_of,
+    ratio_of,
+    splice_sites,
+)
 from gpu_tools.report.loci import DrawnLocus
-
-# Colours and fonts of all figures.
-
 
 FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', Arial, sans-serif"
 INK, GREY, FAINT, RULE = "#1f2933", "#6b7785", "#eef1f4", "#c5ccd3"
@@ -41,26 +52,137 @@ CONFIG = {
 }  # fmt: skip
 """Vega-Lite's configuration of every figure."""
 
+AXIS_WIDTH = 860.0
+"""Pixels of an axis."""
+_SIDE = 22.0
+"""Pixels at either end of the axis, for what lies beside the exons."""
+_GAPS = 0.4
+"""Largest part of the axis for what is shortened."""
+_MOST_PER_NUCLEOTIDE = 1.0
+"""Largest number of pixels of a nucleotide, so that a short exon does not fill the axis."""
+_JOINED = 12
+"""Gaps of fewer nucleotides are drawn to scale."""
+HEADER, LANE, HALF = 20, 20, 6
+"""Pixels: a group's header, a lane, half of an exon's height."""
+MOST_CANDIDATES = 300
+_CANDIDATES_HEIGHT = 84
+_CHEVRON = 9.0
+"""Pixels that an intron needs for the sign of its strand."""
+_CHEVRONS = {"+": "M-0.5,-0.8L0.4,0L-0.5,0.8", "-": "M0.5,-0.8L-0.4,0L0.5,0.8"}
+_COLUMNS = {"score": -122, "identity": -72, "E-value": -10}
+"""Pixels at which columns of numbers end, left of the axis."""
+_NAMES = -168
+SIGNS = {"+": "+", "-": "\N{MINUS SIGN}"}
+"""Strands as they are shown."""
+_TITLES = {
+    "annotation": "annotation",
+    "candidates": "chains of candidate exons",
+    "sites": "chains of any exons that splice sites allow",
+    "proteins": "chains of proteins",
+    "chain": "chains",
+}
+
+
+class ModelFigure(NamedTuple):
+    """A figure of a locus: data by their names in the template, and its height in pixels."""
+
+    datasets: dict[str, list[dict]]
+    height: int
+
+
+def model_figure(locus: DrawnLocus, findings: Findings) -> ModelFigure:
+    """Return what is drawn of a locus."""
+    groups = [("annotation", _annotated(locus.within(findings.annotation)))]
+    methods = dict.fromkeys(map(method_of, locus.rows))
+    groups += [(method, _chains(locus, method)) for method in methods]
+    headers, lanes, height = _stacked([(name, lanes) for name, lanes in groups if lanes])
+    axis = ShortenedAxis([exon for lane in lanes for exon in lane.exons], locus.shown)
+    sites = _sites(locus, lanes, findings)
+    datasets = {
+        "headers": headers,
+        "labels": [*_heads(), *(label for lane in lanes for label in _labels(lane))],
+        "bands": [
+            {"x": s.left, "x2": s.right, "y": 0, "y2": height} for s in axis.stretches if s.to_scale
+        ],
+        "exons": [bar for lane in lanes for bar in _exons(lane, axis, findings)],
+        "introns": [line for lane in lanes for line in _introns(lane, axis, sites)],
+        "signs": [sign for lane in lanes for sign in _signs(lane, axis)],
+        "axis": [
+            {"x": s.left, "x2": s.right, "y": height + 4, "to_scale": s.to_scale}
+            for s in axis.stretches
+        ],
+        "ticks": [
+            {"x": x, "y": height + 4, "y2": height + 8, "label": f"{position:,}"}
+            for x, position in axis.labels(84)
+        ],
+        "notes": _notes(axis, height),
+        "candidates": _candidates(locus.within(findings.candidates), lanes, axis),
+    }
+    return ModelFigure(datasets, height + 34)
+
+
+def template(candidates: bool) -> dict:
+    """Return the specification of a locus's figure without its data."""
+    marks = [*_axis_marks(), *_intron_marks(), *_exon_marks(), *_text_marks()]
+    models = alt.layer(*marks).properties(width=AXIS_WIDTH, height=100)
+    parts = [models, _candidate_panel()] if candidates else [models]
+    return alt.vconcat(*parts, spacing=14).configure(**CONFIG).to_dict()
+
+
+def locus_figure(locus: DrawnLocus, findings: Findings) -> dict:
+    """Return the figure of a locus with its title, as Vega-Lite that needs nothing else."""
+    figure = model_figure(locus, findings)
+    found = template(bool(figure.datasets["candidates"]))
+    found["vconcat"][0]["height"] = figure.height
+    place = f"{locus.record}:{shown(*locus.interval)}"
+    title = f"{locus.base}, {place}" if locus.base != locus.record else place
+    return found | {"datasets": figure.datasets, "title": {"text": title, "offset": 12}}
+
+
+def structures(findings: Findings, loci: list[DrawnLocus]) -> dict:
+    """Return the figures of loci as one, one below the other."""
+    figures = [locus_figure(locus, findings) for locus in loci]
+    parts = [_inlined(figure, figure["datasets"]) for figure in figures]
+    inner = [{k: v for k, v in part.items() if k not in ("$schema", "config")} for part in parts]
+    return {"$schema": alt.SCHEMA_URL, "config": CONFIG, "spacing": 34, "vconcat": inner}
+
+
+def _inlined(node: object, datasets: Mapping[str, list]) -> object:
+    """Return a specification whose named data are in their places."""
+    if isinstance(node, list):
+        return [_inlined(item, datasets) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if node.keys() == {"name"} and node["name"] in datasets:
+        return {"values": datasets[node["name"]]}
+    return {key: _inlined(value, datasets) for key, value in node.items() if key != "datasets"}
+
 
 def colour_of(method: str) -> str:
     """Return the colour of a method."""
     return COLOURS.get(method, "#5b4b9a")
 
 
-# An axis of a record on which exons are drawn to scale and what lies between them is shortened.
+def shown(start: int, end: int) -> str:
+    """Return an interval as people write it, 1-based and inclusive."""
+    return f"{start + 1:,}-{end:,}"
 
 
-Interval = tuple[int, int]
-AXIS_WIDTH = 860.0
-"""Pixels of an axis."""
-_SIDE = 22.0
-"""Pixels at either end, for what lies beside the exons."""
-_GAPS = 0.4
-"""Largest part of the axis for what is shortened."""
-_MOST_PER_NUCLEOTIDE = 1.0
-"""Pixels of a nucleotide at most, so that a short exon does not fill the axis."""
-_JOINED = 12
-"""Gaps of fewer nucleotides are drawn to scale."""
+def shown_evalue(text: str) -> str:
+    """Return an E-value of a table as it is shown in figures."""
+    return {"0.0e+00": "0", ".": ""}.get(text, text.replace("e-0", "e-"))
+
+
+def length(nucleotides: int) -> str:
+    """Return a length with its unit, short."""
+    if nucleotides < 1000:
+        return f"{nucleotides} bp"
+    if nucleotides < 1_000_000:
+        return f"{nucleotides / 1000:.3g} kb"
+    return f"{nucleotides / 1e6:.3g} Mb"
+
+
+# The axis
 
 
 class Stretch(NamedTuple):
@@ -74,14 +196,9 @@ class Stretch(NamedTuple):
 
 
 class ShortenedAxis:
-    """Pixels of positions.
+    """Pixels of positions, with exons to scale and what lies between them shortened.
 
-    Parameters
-    ----------
-    exons : iterable of (int, int)
-        At least one interval, 0-based half-open; what they cover is drawn to one scale.
-    shown : (int, int)
-        Interval around them that the axis reaches over.
+    It reaches over an interval `shown` around at least one exon, 0-based half-open.
     """
 
     def __init__(self, exons: Iterable[Interval], shown: Interval):
@@ -107,8 +224,7 @@ class ShortenedAxis:
             right = left + self.scale * (end - start)
             stretches.append(Stretch(start, end, left, right, True))
             if k < len(widths):
-                after = Stretch(end, covered[k + 1][0], right, right + widths[k], False)
-                stretches.append(after)
+                stretches.append(Stretch(end, covered[k + 1][0], right, right + widths[k], False))
         last = stretches[-1]
         side = Stretch(last.end, max(shown[1], last.end), last.right, last.right + _SIDE, False)
         return [*stretches, side]
@@ -137,52 +253,37 @@ class ShortenedAxis:
         return [*chosen, (round(last[0], 1), last[1])]
 
 
-def merged(intervals: Iterable[Interval]) -> list[Interval]:
-    """Return what intervals cover, those joined that fewer than `_JOINED` nucleotides part."""
+def merged(intervals: Iterable[Interval], gap: int = _JOINED) -> list[Interval]:
+    """Return what intervals cover; those fewer than `gap` nucleotides apart are joined."""
     covered: list[Interval] = []
     for start, end in sorted(intervals):
-        if covered and start - covered[-1][1] < _JOINED:
+        if covered and start - covered[-1][1] < gap:
             covered[-1] = covered[-1][0], max(covered[-1][1], end)
         else:
             covered.append((start, end))
     return covered
 
 
-HEADER, LANE, HALF = 20, 20, 6
-"""Pixels: a group's header, a lane, half of an exon's height."""
-MOST_CANDIDATES = 300
-_CHEVRON = 9.0
-"""Pixels that an intron needs for the sign of its strand."""
-_COLUMNS = {"score": -122, "identity": -72, "E-value": -10}
-"""Pixels at which columns of numbers end, left of the axis."""
-_NAMES = -168
-SIGNS = {"+": "+", "-": "\N{MINUS SIGN}"}
-"""Strands as they are shown."""
-_TITLES = {
-    "annotation": "annotation",
-    "candidates": "chains of candidate exons",
-    "sites": "chains of any exons that splice sites allow",
-    "proteins": "chains of proteins",
-    "chain": "chains",
-}
+def _notes(axis: ShortenedAxis, height: int) -> list[dict]:
+    """Return the lengths of shortened stretches wide enough for a text, and the scale."""
+    notes = [
+        {"x": (s.left + s.right) / 2, "y": height - 3, "text": length(s.end - s.start)}
+        for s in axis.stretches[1:-1]
+        if not s.to_scale and s.right - s.left >= 34
+    ]
+    size = next(n for n in (1000, 500, 200, 100, 50, 20, 10, 1) if n * axis.scale <= 110 or n == 1)
+    bar = {"x": 0, "x2": size * axis.scale, "y": height + 26, "text": f"{size:,} bp of an exon"}
+    return [*notes, bar]
 
 
-class FigureRow(NamedTuple):
-    """A row of the figure.
+# Lanes: a chain each, below the annotation
 
-    Attributes
-    ----------
-    y : float
-        Pixels from the top to the middle.
-    method : str
-        ``annotation`` or the chain's method.
-    strand : str
-    exons : list of (int, int)
-        From low to high positions.
-    row : ScoredRow or None
-        The chain's row.
-    faint : bool
-        Whether the chain is not accepted.
+
+class FigureLane(NamedTuple):
+    """A lane of the figure: the annotation of a strand, or the chain of a row.
+
+    `y` is its middle in pixels from the top, `method` ``annotation`` or the chain's. Exons rise;
+    a chain that is not accepted is faint.
     """
 
     y: float
@@ -203,76 +304,26 @@ class FigureRow(NamedTuple):
         return self.row.alignment.target if self.row else "annotated"
 
 
-class ModelFigure(NamedTuple):
-    """A figure of a locus: data by their names in the template, and its height in pixels."""
-
-    datasets: dict[str, list[dict]]
-    height: int
-
-
-def model_figure(locus: DrawnLocus, findings: Findings) -> ModelFigure:
-    """Return what is drawn of a locus."""
-    groups = [("annotation", _annotated(locus.within(findings.annotation)))]
-    methods = dict.fromkeys(map(method_of, locus.rows))
-    groups += [(method, _chains(locus, method)) for method in methods]
-    headers, lanes, height = _stacked([(name, lanes) for name, lanes in groups if lanes])
-    axis = ShortenedAxis([exon for lane in lanes for exon in lane.exons], locus.shown)
-    sites = _sites(locus, lanes, findings)
-    candidates = locus.within(findings.candidates)
-    bars = [bar for lane in lanes for bar in _exons(lane, axis, findings)]
-    datasets = {
-        "headers": headers,
-        "labels": [*_heads(), *(label for lane in lanes for label in _labels(lane))],
-        "bands": _bands(axis, height),
-        "exons": bars,
-        "introns": [line for lane in lanes for line in _introns(lane, axis, sites)],
-        "signs": [sign for lane in lanes for sign in _signs(lane, axis)],
-        "axis": _stretches(axis, height),
-        "ticks": _ticks(axis, height),
-        "notes": _notes(axis, height),
-        "candidates": _candidates(candidates, lanes, axis),
-    }
-    return ModelFigure(datasets, height + 34)
-
-
-def title_of(locus: DrawnLocus) -> str:
-    """Return the title of a locus's figure: where it is, and its name if that says more."""
-    place = f"{locus.record}:{shown(*locus.interval)}"
-    return f"{locus.base}, {place}" if locus.base != locus.record else place
-
-
-def _annotated(exons: ExonSet) -> list[FigureRow]:
+def _annotated(exons: ExonSet) -> list[FigureLane]:
+    """Return a lane of each strand with annotated exons; those that overlap are joined."""
     lanes = []
     for strand in "+-":
         of_strand = exons.take(exons.reverse == (strand == "-"))
         pairs = zip(of_strand.starts.tolist(), of_strand.ends.tolist(), strict=True)
         if len(of_strand.starts):
-            lanes.append(FigureRow(0, "annotation", strand, _disjoint(pairs)))
+            lanes.append(FigureLane(0, "annotation", strand, merged(pairs, gap=0)))
     return lanes
 
 
-def _disjoint(intervals) -> list[Interval]:
-    """Return what intervals of several transcripts cover."""
-    covered: list[Interval] = []
-    for start, end in sorted(intervals):
-        if covered and start < covered[-1][1]:
-            covered[-1] = covered[-1][0], max(end, covered[-1][1])
-        else:
-            covered.append((start, end))
-    return covered
-
-
-def _chains(locus: DrawnLocus, method: str) -> list[FigureRow]:
-    rows = [row for row in locus.rows if method_of(row) == method]
+def _chains(locus: DrawnLocus, method: str) -> list[FigureLane]:
+    chains = [(row, row.alignment) for row in locus.rows if method_of(row) == method]
     return [
-        FigureRow(
-            0, method, row.alignment.strand, sorted(row.alignment.chain), row, not locus.accepted
-        )
-        for row in rows
+        FigureLane(0, method, chain.strand, sorted(chain.chain), row, not locus.accepted)
+        for row, chain in chains
     ]
 
 
-def _stacked(groups) -> tuple[list[dict], list[FigureRow], int]:
+def _stacked(groups) -> tuple[list[dict], list[FigureLane], int]:
     """Return headers, lanes with their heights, and the height of all."""
     headers, lanes, y = [], [], 0
     for method, of_group in groups:
@@ -287,7 +338,7 @@ def _stacked(groups) -> tuple[list[dict], list[FigureRow], int]:
     return headers, lanes, y
 
 
-def _sites(locus: DrawnLocus, lanes: list[FigureRow], findings: Findings) -> dict:
+def _sites(locus: DrawnLocus, lanes: list[FigureLane], findings: Findings) -> dict:
     if locus.base not in findings.sequences:
         return {}
     introns = [(intron, lane.strand) for lane in lanes if lane.row for intron in lane.introns]
@@ -299,35 +350,19 @@ def _heads() -> list[dict]:
     return [{"x": x, "y": HEADER / 2, "text": text, "kind": "head"} for text, x in _COLUMNS.items()]
 
 
-def _labels(lane: FigureRow) -> Iterator[dict]:
+def _labels(lane: FigureLane) -> Iterator[dict]:
     """Yield the texts left of a lane: name and strand, score, identity and E-value."""
     name = f"{lane.target} ({SIGNS[lane.strand]})"
     yield {"x": _NAMES, "y": lane.y, "text": name, "kind": "name"}
     if lane.row:
-        fields = lane.row.fields
-        texts = (str(lane.row.alignment.score), percent(fields.get("identity", ".")),
-                 shown_evalue(fields["evalue"]))  # fmt: skip
+        identity = ratio_of(lane.row, "identity")
+        percent = "" if identity is None else f"{100 * identity:.0f} %"
+        texts = str(lane.row.alignment.score), percent, shown_evalue(lane.row.fields["evalue"])
         for x, text in zip(_COLUMNS.values(), texts, strict=True):
             yield {"x": x, "y": lane.y, "text": text, "kind": "number"}
 
 
-def shown_evalue(text: str) -> str:
-    """Return an E-value of a table as it is shown in figures."""
-    return {"0.0e+00": "0", ".": ""}.get(text, text.replace("e-0", "e-"))
-
-
-def percent(fraction: str) -> str:
-    """Return a fraction of a table as a percentage, empty for a missing one."""
-    return "" if fraction == "." else f"{100 * float(fraction):.0f} %"
-
-
-def _bands(axis: ShortenedAxis, height: int) -> list[dict]:
-    return [
-        {"x": s.left, "x2": s.right, "y": 0, "y2": height} for s in axis.stretches if s.to_scale
-    ]
-
-
-def _exons(lane: FigureRow, axis: ShortenedAxis, findings: Findings) -> Iterator[dict]:
+def _exons(lane: FigureLane, axis: ShortenedAxis, findings: Findings) -> Iterator[dict]:
     ordered = lane.exons if lane.strand == "+" else lane.exons[::-1]
     for k, (start, end) in enumerate(ordered, start=1):
         x, x2 = axis(start), axis(end)
@@ -342,12 +377,7 @@ def _exons(lane: FigureRow, axis: ShortenedAxis, findings: Findings) -> Iterator
         }  # fmt: skip
 
 
-def shown(start: int, end: int) -> str:
-    """Return an interval as people write it, 1-based and inclusive."""
-    return f"{start + 1:,}-{end:,}"
-
-
-def _introns(lane: FigureRow, axis: ShortenedAxis, sites: dict) -> Iterator[dict]:
+def _introns(lane: FigureLane, axis: ShortenedAxis, sites: dict) -> Iterator[dict]:
     for start, end in lane.introns:
         site = sites.get(((start, end), lane.strand), "")
         unusual = bool(site) and site not in CANONICAL
@@ -360,8 +390,8 @@ def _introns(lane: FigureRow, axis: ShortenedAxis, sites: dict) -> Iterator[dict
         }  # fmt: skip
 
 
-def _signs(lane: FigureRow, axis: ShortenedAxis) -> Iterator[dict]:
-    """Yield the signs of the strand: in the introns that have space, and at the 3' end."""
+def _signs(lane: FigureLane, axis: ShortenedAxis) -> Iterator[dict]:
+    """Yield the signs of the strand: in introns wide enough for one, and at the 3' end."""
     first, last = axis(lane.exons[0][0]), axis(lane.exons[-1][1])
     places = [(axis(a) + axis(b)) / 2 for a, b in lane.introns if axis(b) - axis(a) >= _CHEVRON]
     places.append(last + 6 if lane.strand == "+" else first - 6)
@@ -370,48 +400,13 @@ def _signs(lane: FigureRow, axis: ShortenedAxis) -> Iterator[dict]:
                "colour": colour_of(lane.method), "faint": 0.35 if lane.faint else 1}  # fmt: skip
 
 
-def _stretches(axis: ShortenedAxis, height: int) -> list[dict]:
-    return [
-        {"x": s.left, "x2": s.right, "y": height + 4, "to_scale": s.to_scale}
-        for s in axis.stretches
-    ]
-
-
-def _ticks(axis: ShortenedAxis, height: int) -> list[dict]:
-    y = height + 4
-    return [{"x": x, "y": y, "y2": y + 4, "label": f"{p:,}"} for x, p in axis.labels(84)]
-
-
-def _notes(axis: ShortenedAxis, height: int) -> list[dict]:
-    """Return the lengths of shortened stretches that have space for it, and the scale."""
-    notes = [
-        {"x": (s.left + s.right) / 2, "y": height - 3, "text": length(s.end - s.start)}
-        for s in axis.stretches[1:-1]
-        if not s.to_scale and s.right - s.left >= 34
-    ]
-    size = next(n for n in (1000, 500, 200, 100, 50, 20, 10, 1) if n * axis.scale <= 110 or n == 1)
-    bar = {"x": 0, "x2": size * axis.scale, "y": height + 26, "text": f"{size:,} bp of an exon"}
-    return [*notes, bar]
-
-
-def length(nucleotides: int) -> str:
-    """Return a length with its unit, short."""
-    if nucleotides < 1000:
-        return f"{nucleotides} bp"
-    return (
-        f"{nucleotides / 1000:.3g} kb" if nucleotides < 1_000_000 else f"{nucleotides / 1e6:.3g} Mb"
-    )
-
-
-def _candidates(exons: ExonSet, lanes: list[FigureRow], axis: ShortenedAxis) -> list[dict]:
+def _candidates(exons: ExonSet, lanes: list[FigureLane], axis: ShortenedAxis) -> list[dict]:
     """Return the candidates to draw: those in a chain, and the best of the others."""
     chosen = {(e, lane.strand) for lane in lanes if lane.method != "annotation" for e in lane.exons}
-    strands = ["-" if reverse else "+" for reverse in exons.reverse.tolist()]
+    columns = exons.starts, exons.ends, exons.reverse, exons.scores
     found = {
-        ((start, end), strand): score
-        for start, end, strand, score in zip(
-            exons.starts.tolist(), exons.ends.tolist(), strands, exons.scores.tolist(), strict=True
-        )
+        ((start, end), "-" if reverse else "+"): score
+        for start, end, reverse, score in zip(*(c.tolist() for c in columns), strict=True)
     }
     ordered = sorted(found, key=lambda key: (key not in chosen, -found[key]))[:MOST_CANDIDATES]
     return [_candidate(key, found[key], key in chosen, axis) for key in reversed(ordered)]
@@ -425,3 +420,92 @@ def _candidate(key, score: float, chosen: bool, axis: ShortenedAxis) -> dict:
         "faint": 1 if chosen else 0.3, "what": "in a chain" if chosen else "in no chain",
         "position": f"{shown(start, end)} ({strand})", "length": f"{end - start:,} bp",
     }  # fmt: skip
+
+
+# Marks of the template, from the lowest to the topmost
+
+
+def _x(field: str) -> alt.X:
+    return alt.X(f"{field}:Q", scale=None, axis=None)
+
+
+def _y(field: str) -> alt.Y:
+    return alt.Y(f"{field}:Q", scale=None, axis=None)
+
+
+def _chart(data: str) -> alt.Chart:
+    return alt.Chart(alt.NamedData(name=data))
+
+
+def _tips(*fields: str) -> list[alt.Tooltip]:
+    titles = {"sites": "splice sites"}
+    return [
+        alt.Tooltip(f"{field}:N", title=titles.get(field, field))
+        for field in ("what", "position", "length", *fields)
+    ]
+
+
+_COLOUR = {
+    "color": alt.Color("colour:N", scale=None, legend=None),
+    "opacity": alt.Opacity("faint:Q", scale=None, legend=None),
+}
+
+
+def _axis_marks() -> list[alt.Chart]:
+    """Return bands behind exons, the axis, its ticks, and notes of lengths."""
+    bands = _chart("bands").mark_rect(color=FAINT, opacity=0.75)
+    axis, ticks, notes = _chart("axis"), _chart("ticks"), _chart("notes")
+    exact = axis.transform_filter("datum.to_scale").mark_rule(color=GREY, size=1.5)
+    dashed = {"color": RULE, "strokeDash": [2, 2]}
+    shortened = axis.transform_filter("!datum.to_scale").mark_rule(**dashed)
+    small = {"fontSize": 9, "color": GREY}
+    bar = notes.transform_filter("isValid(datum.x2)")
+    gap = notes.transform_filter("!isValid(datum.x2)")
+    return [
+        bands.encode(_x("x"), _y("y"), x2="x2:Q", y2="y2:Q"),
+        *(part.encode(_x("x"), _y("y"), x2="x2:Q") for part in (exact, shortened)),
+        ticks.mark_rule(color=GREY).encode(_x("x"), _y("y"), y2="y2:Q"),
+        ticks.mark_text(baseline="top", dy=6, fontSize=10).encode(_x("x"), _y("y"), text="label:N"),
+        bar.mark_rule(color=GREY, size=2).encode(_x("x"), _y("y"), x2="x2:Q"),
+        bar.mark_text(align="left", dx=6, **small).encode(_x("x2"), _y("y"), text="text:N"),
+        gap.mark_text(**small).encode(_x("x"), _y("y"), text="text:N"),
+    ]
+
+
+def _intron_marks() -> list[alt.Chart]:
+    lines = _chart("introns").mark_rule(size=1.3)
+    points = _chart("signs").mark_point(size=36, strokeWidth=1.3, filled=False)
+    shapes = alt.Scale(domain=list(_CHEVRONS), range=list(_CHEVRONS.values()))
+    shape = alt.Shape("strand:N", legend=None, scale=shapes)
+    return [
+        lines.encode(_x("x"), _y("y"), x2="x2:Q", tooltip=_tips("sites"), **_COLOUR),
+        points.encode(_x("x"), _y("y"), shape=shape, **_COLOUR),
+    ]
+
+
+def _exon_marks() -> list[alt.Chart]:
+    boxes = _chart("exons").mark_rect(cornerRadius=1.5, stroke="white", strokeWidth=0.6)
+    texts = _chart("exons").transform_filter("datum.number").mark_text(color="white", fontSize=9)
+    return [
+        boxes.encode(_x("x"), _y("y"), x2="x2:Q", y2="y2:Q", tooltip=_tips("phase"), **_COLOUR),
+        texts.encode(_x("middle"), _y("centre"), text="number:N"),
+    ]
+
+
+def _text_marks() -> list[alt.Chart]:
+    labels, headers = _chart("labels"), _chart("headers")
+    name = labels.transform_filter("datum.kind == 'name'").mark_text(align="right", limit=190)
+    number = labels.transform_filter("datum.kind != 'name'").mark_text(align="right", color=GREY)
+    title = headers.mark_text(align="left", fontWeight=600, x=0)
+    return [
+        name.encode(_x("x"), _y("y"), text="text:N"),
+        number.encode(_x("x"), _y("y"), text="text:N"),
+        title.encode(_y("y"), text="text:N", color=_COLOUR["color"]),
+    ]
+
+
+def _candidate_panel() -> alt.Chart:
+    scores = alt.Y("score:Q", title="candidates' score", axis=alt.Axis(tickCount=4))
+    rules = _chart("candidates").mark_rule(size=3)
+    drawn = rules.encode(_x("x"), scores, x2="x2:Q", tooltip=_tips("score"), **_COLOUR)
+    return drawn.properties(width=AXIS_WIDTH, height=_CANDIDATES_HEIGHT)

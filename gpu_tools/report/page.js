@@ -241,7 +241,7 @@
     show(target);
   }
 
-  function asked() {
+  function partOfAddress() {
     try {
       return decodeURI(location.hash.slice(1)) || "overview";
     } catch {
@@ -253,13 +253,13 @@
   byId("locus-choice").onchange = (event) => go("locus/" + event.target.value);
   byId("before").onclick = () => go("locus/" + names[names.indexOf(byId("locus-choice").value) - 1]);
   byId("next").onclick = () => go("locus/" + names[names.indexOf(byId("locus-choice").value) + 1]);
-  addEventListener("popstate", () => show(asked()));
+  addEventListener("popstate", () => show(partOfAddress()));
   document.addEventListener("click", (event) => {
     const link = event.target.closest && event.target.closest("a[href^='#']");
     if (!link || link.closest(".vega-actions")) return;
     event.preventDefault();
     go(decodeURI(link.getAttribute("href").slice(1)));
   });
-  show(asked());
+  show(partOfAddress());
   document.documentElement.dataset.ready = "yes";
 })();

@@ -16,13 +16,11 @@ from markupsafe import Markup
 from gpu_tools.formats.files import open_output
 from gpu_tools.formats.scores import ScoredRow
 from gpu_tools.model.resources import installed_version
-from gpu_tools.report import charts, tables
-from gpu_tools.report.charts import locus_figure, template
+from gpu_tools.report import charts, models, tables
 from gpu_tools.report.files import address, linked_files, pictures
 from gpu_tools.report.findings import Findings, method_of
 from gpu_tools.report.loci import DrawnLocus, drawn_loci, rank
-from gpu_tools.report.models import MOST_CANDIDATES, length, model_figure, shown
-from gpu_tools.report.tables import cards, counted, times
+from gpu_tools.report.tables import counted
 
 _TEMPLATES = {"models": False, "candidates": True}
 """Templates of figures of loci by name: whether they have a panel of candidates."""
@@ -31,17 +29,8 @@ _TEMPLATES = {"models": False, "candidates": True}
 class Surroundings(NamedTuple):
     """What a page says and links to beside the findings.
 
-    Attributes
-    ----------
-    path : Path
-        Where the page will be.
-    title : str
-    files : tuple of Path
-        Further files to link to.
-    session : Path or None
-        A session of IGV.
-    genome : bool
-        Whether the session names a genome.
+    The page will be at `path`; `files` are further ones to link to, `session` is one of IGV, and
+    `genome` says whether that names a genome.
     """
 
     path: Path
@@ -52,14 +41,7 @@ class Surroundings(NamedTuple):
 
 
 class Report:
-    """Figures and tables of findings.
-
-    Parameters
-    ----------
-    findings : Findings
-    most : int
-        Loci that have a figure, those of the lowest E-values.
-    """
+    """Figures and tables of findings; the `most` loci of the lowest E-values have a figure."""
 
     def __init__(self, findings: Findings, most: int):
         self.findings = findings
@@ -80,19 +62,12 @@ class Report:
     def charts(self) -> dict[str, dict]:
         """Return the charts of all cases by name, those for which there is something to draw."""
         links = {base: f"locus/{name}" for base, name in self._of_base.items()}
-        found = {
-            "overview": charts.overview(self.drawn),
-            "heat_map": charts.heat_map(self.findings, links),
-            "score_points": charts.score_points(self.findings),
-            "accuracy_bars": charts.accuracy_bars(self.findings),
-        }
-        found |= charts.charts_of(self.findings)
-        return {name: chart for name, chart in found.items() if chart}
+        return charts.charts_of(self.findings, self.drawn, links)
 
     def tables(self) -> dict[str, tables.Table]:
         """Return the tables by name, those for which there are rows."""
         found = {
-            "loci": self._linked(tables.loci_table(self.loci)),
+            "loci": tables.loci_table(self.loci, {locus.name for locus in self.drawn}),
             "targets": tables.targets_table(self.findings, self.link),
             "cases": tables.cases_table(self.findings, self.link),
             "accuracy": tables.accuracy_table(self.findings),
@@ -102,17 +77,10 @@ class Report:
         always = ("loci", "targets", "cases")
         return {name: table for name, table in found.items() if table.rows or name in always}
 
-    def _linked(self, table: tables.Table) -> tables.Table:
-        """Return a table without links to loci that have no figure."""
-        drawn = {f"locus/{locus.name}" for locus in self.drawn}
-        links = [link if link in drawn else "" for link in table.links]
-        return table._replace(links=links, rows=table.rows)
-
 
 def write_page(report: Report, around: Surroundings) -> None:
     """Write the page of a report."""
-    page = page_template("page.html")
-    text = page.render(_content(report, around))
+    text = page_template("page.html").render(_content(report, around))
     with open_output(around.path) as stream:
         stream.write(text)
 
@@ -122,53 +90,59 @@ def _content(report: Report, around: Surroundings) -> dict:
     findings, images = report.findings, pictures(report.findings.folder)
     drawn, listed = report.charts(), report.tables()
     loci = {locus.name: _locus(locus, findings) for locus in report.drawn}
-    data = {
-        "charts": drawn, "loci": loci,
-        "tables": {name: table.content for name, table in listed.items()},
-        "templates": {name: template(candidates) for name, candidates in _TEMPLATES.items()},
-        "pictures": {image.name: image.svg for image in images},
-        "chain_columns": [column._asdict() for column in tables.CASE_COLUMNS],
-    }  # fmt: skip
-    return {
-        "title": around.title, "lead": _lead(report), "cards": cards(findings, report.loci),
-        "parts": _parts(listed, images), "charts": drawn, "tables": listed, "images": images,
+    data = page_data(
+        drawn, listed, loci=loci,
+        templates={name: models.template(candidates) for name, candidates in _TEMPLATES.items()},
+        pictures={image.name: image.svg for image in images},
+        chain_columns=[column._asdict() for column in tables.CASE_COLUMNS],
+    )  # fmt: skip
+    return data | {
+        "title": around.title, "lead": _lead(report), "cards": tables.cards(findings, report.loci),
+        "parts": _parts(listed, images), "tables": listed, "images": images,
         "omitted_models": max(0, len(report.loci) - charts.MOST_MODELS),
-        "candidates_note": _candidates_note(loci), "times": times(findings),
+        "candidates_note": _candidates_note(loci), "times": tables.times(findings),
         "files": linked_files(findings.folder, around.files, around.path),
         "session": around.session and address(around.session, around.path),
-        "genome": around.genome, "source": findings.folder, "version": installed_version(),
-        "data": packed(json.dumps(data, separators=(",", ":"))),
-        "bundle": packed(vl_convert.javascript_bundle()),
-        "style": Markup(own_text("page.css")), "script": Markup(own_text("page.js")),
+        "genome": around.genome, "source": findings.folder,
     }  # fmt: skip
 
 
 def page_template(name: str) -> jinja2.Template:
     """Return the template of a page, which fills the frame that all pages share."""
-    loader = jinja2.FunctionLoader(own_text)
+    loader = jinja2.FunctionLoader(_own_text)
     return jinja2.Environment(autoescape=True, loader=loader).get_template(name)
 
 
-def own_text(name: str) -> str:
+def page_data(drawn: dict[str, dict], listed: dict[str, tables.Table], **more) -> dict:
+    """Return what every page's template needs: charts, and the data and texts of its script."""
+    data = {"loci": {}, "templates": {}, "pictures": {}, "chain_columns": []} | more
+    data |= {"charts": drawn, "tables": {name: table.content for name, table in listed.items()}}
+    return {
+        "charts": drawn, "data": _packed(json.dumps(data, separators=(",", ":"))),
+        "bundle": _packed(vl_convert.javascript_bundle()), "version": installed_version(),
+        "style": Markup(_own_text("page.css")), "script": Markup(_own_text("page.js")),
+    }  # fmt: skip
+
+
+def _own_text(name: str) -> str:
     """Return a file of this package."""
     return (files("gpu_tools.report") / name).read_text("utf-8")
 
 
-def packed(text: str) -> str:
+def _packed(text: str) -> str:
     """Return a text compressed, as the page's script unpacks it; equal texts give equal ones."""
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
 def _parts(listed: dict, images: list) -> list[tuple[str, str]]:
-    parts = [("overview", "Overview"), ("loci", "Gene models"), ("targets", "Targets"),
-             ("cases", "Cases")]  # fmt: skip
-    if "accuracy" in listed:
-        parts.append(("accuracy", "Accuracy"))
-    if "parallelism" in listed:
-        parts.append(("parallelism", "Parallelism and time"))
-    if images:
-        parts.append(("images", "Segments and dot plots"))
-    return [*parts, ("files", "Files and jobs" if "jobs" in listed else "Files")]
+    parts = {
+        "overview": "Overview", "loci": "Gene models", "targets": "Targets", "cases": "Cases",
+        "accuracy": "accuracy" in listed and "Accuracy",
+        "parallelism": "parallelism" in listed and "Parallelism and time",
+        "images": images and "Segments and dot plots",
+        "files": "Files and jobs" if "jobs" in listed else "Files",
+    }  # fmt: skip
+    return [(name, title) for name, title in parts.items() if title]
 
 
 def _lead(report: Report) -> str:
@@ -189,24 +163,24 @@ def _lead(report: Report) -> str:
 
 def _candidates_note(loci: dict) -> str:
     most = max((len(locus["datasets"]["candidates"]) for locus in loci.values()), default=0)
-    return f"at most {MOST_CANDIDATES} are drawn" if most == MOST_CANDIDATES else ""
+    return f"at most {most} are drawn" if most == models.MOST_CANDIDATES else ""
 
 
 def _locus(locus: DrawnLocus, findings: Findings) -> dict:
     """Return what the page's script needs to show a locus."""
-    figure = model_figure(locus, findings)
+    figure = models.model_figure(locus, findings)
     name = "candidates" if figure.datasets["candidates"] else "models"
     chains = tables.cases_table(findings._replace(rows=locus.rows), lambda row: "").rows
     return {
         "template": name, "height": figure.height, "datasets": figure.datasets,
-        "facts": facts(locus), "chains": chains,
+        "facts": _facts(locus), "chains": chains,
     }  # fmt: skip
 
 
-def facts(locus: DrawnLocus) -> str:
+def _facts(locus: DrawnLocus) -> str:
     """Return where a locus is and what is drawn of it, in a sentence."""
     start, end = locus.interval
-    place = f"{locus.record}:{shown(start, end)} ({length(end - start)})"
+    place = f"{locus.record}:{models.shown(start, end)} ({models.length(end - start)})"
     if not locus.accepted:
         return f"{place}. No chain is accepted; the best one is shown."
     targets = len({row.alignment.target for row in locus.rows})
@@ -218,4 +192,4 @@ def facts(locus: DrawnLocus) -> str:
 
 def locus_figures(report: Report) -> dict[str, dict]:
     """Return the figures of loci by name, as Vega-Lite that needs nothing else."""
-    return {f"locus_{x.name}": locus_figure(x, report.findings) for x in report.drawn}
+    return {f"locus_{x.name}": models.locus_figure(x, report.findings) for x in report.drawn}

@@ -1,13 +1,23 @@
-"""Tables of the page: columns with their kinds, and rows of texts and numbers."""
+"""Tables and key figures of the page: columns with their kinds, and rows of texts and numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from statistics import median
 from typing import NamedTuple
 
 from gpu_tools.formats.scores import ScoredRow
-from gpu_tools.report.findings import SECONDS, Findings, Parallelism, is_accepted, method_of
+from gpu_tools.formats.tables import MISSING
+from gpu_tools.model.loci import interval_of
+from gpu_tools.report.findings import (
+    SECONDS,
+    CaseParallelism,
+    Findings,
+    Parallelism,
+    is_accepted,
+    method_of,
+    ratio_of,
+)
 from gpu_tools.report.loci import DrawnLocus, rank
 
 MOST_ROWS = 20_000
@@ -27,17 +37,9 @@ class Column(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table of the page.
+    """A table of the page: a value a column in each row, and the part of the page it links to.
 
-    Attributes
-    ----------
-    columns : sequence of Column
-    rows : list of list
-        A value a column.
-    links : list of str
-        Part of the page that each row links to, empty for none.
-    total : int
-        Rows there are; fewer may be listed.
+    An empty link is none. Of `total` rows there are, fewer may be listed.
     """
 
     columns: Sequence[Column]
@@ -65,22 +67,17 @@ CASE_COLUMNS = (Column("locus"), *_OF_CHAIN, Column("accepted"), Column("chain")
 
 
 def _of_chain(row: ScoredRow) -> list[Value]:
-    chain = row.alignment.chain
-    start = min((s for s, _ in chain), default=None)
+    found = row.alignment
+    start, end = interval_of(found) if found.chain else (None, None)
     return [
-        row.alignment.target, method_of(row), row.alignment.strand,
-        None if start is None else start + 1, max((e for _, e in chain), default=None),
-        len(chain) or None, row.alignment.score, _number(row.fields.get("identity")),
-        _number(row.fields.get("coverage")), row.alignment.evalue,
+        found.target, method_of(row), found.strand, None if start is None else start + 1, end,
+        len(found.chain) or None, found.score, ratio_of(row, "identity"),
+        ratio_of(row, "coverage"), found.evalue,
     ]  # fmt: skip
 
 
-def _number(text: str | None) -> float | None:
-    return None if text in (None, ".") else float(text)
-
-
-def loci_table(loci: list[DrawnLocus]) -> Table:
-    """Return a row a locus and method: its best chain there."""
+def loci_table(loci: list[DrawnLocus], drawn: Collection[str]) -> Table:
+    """Return a row a locus and method: its best chain there; loci that are drawn have a link."""
     found = [
         (locus, min(rows, key=rank), len(rows))
         for locus in loci
@@ -89,7 +86,8 @@ def loci_table(loci: list[DrawnLocus]) -> Table:
     ]
     columns = (Column("locus"), *_OF_CHAIN, Column("targets", True), Column("record"))
     rows = [[locus.name, *_of_chain(row), n, locus.record] for locus, row, n in found]
-    return Table(columns, rows, [f"locus/{locus.name}" for locus, *_ in found], len(rows))
+    links = [f"locus/{locus.name}" if locus.name in drawn else "" for locus, *_ in found]
+    return Table(columns, rows, links, len(rows))
 
 
 def _by(rows: Iterable[ScoredRow], key: Callable) -> dict[str, list[ScoredRow]]:
@@ -142,7 +140,8 @@ def accuracy_table(findings: Findings) -> Table:
     counts, ratios = ("annotated", "predicted", "true"), ("sensitivity", "precision", "f1")
     rows = [
         [row["base"] or "all", row["method"], row["exons"], row["level"],
-         *(int(row[name]) for name in counts), *(_number(row[name]) for name in ratios)]
+         *(int(row[name]) for name in counts),
+         *(None if row[name] is None else float(row[name]) for name in ratios)]
         for row in ordered
     ]  # fmt: skip
     return Table(columns, rows, [""] * len(rows), len(rows))
@@ -174,22 +173,21 @@ def parallelism_table(found: Parallelism) -> Table:
         *(Column(f"{mode}, {kind} (ms)", True, 2)
           for mode in ("candidates", "sites") for kind in ("CPU", "GPU")),
     )  # fmt: skip
-    rows = [
-        [case.base, case.target, *_numbers_of(case.numbers)] for case in found.cases[:MOST_ROWS]
-    ]
+    rows = [_of_case(case) for case in found.cases[:MOST_ROWS]]
     return Table(columns, rows, [""] * len(rows), len(found.cases))
 
 
-def _numbers_of(own: dict[str, float]) -> list[float | None]:
-    cells = own["cells"]
+def _of_case(case: CaseParallelism) -> list[Value]:
+    own, cells = case.numbers, case.numbers["cells"]
     return [
-        own["n_exons"], cells / 1e6, own["computed_cells"] / cells if cells else None,
-        own["groups"], own["largest_group"], own["longest_chain"], own["site_cells"] / 1e6,
+        case.base, case.target, own["n_exons"], cells / 1e6,
+        own["computed_cells"] / cells if cells else None, own["groups"], own["largest_group"],
+        own["longest_chain"], own["site_cells"] / 1e6,
         *(1e3 * own[name] if name.startswith("site") or cells else None for name in SECONDS),
     ]  # fmt: skip
 
 
-# What was found, in numbers.
+# Key figures
 
 
 class Card(NamedTuple):
@@ -203,10 +201,8 @@ class Card(NamedTuple):
 def cards(findings: Findings, loci: list[DrawnLocus]) -> list[Card]:
     """Return the numbers of the first page."""
     accepted = findings.accepted
-    bases = {row.fields["base"] for row in findings.rows}
-    targets = {row.alignment.target for row in findings.rows}
-    placed = {row.alignment.target for row in accepted}
-    found = {row.fields["base"] for row in accepted}
+    bases, found = ({row.fields["base"] for row in rows} for rows in (findings.rows, accepted))
+    targets, placed = ({row.alignment.target for row in rows} for rows in (findings.rows, accepted))
     models = [locus.best for locus in loci if locus.accepted]
     exons = sum(row.alignment.n_chain for row in models)
     return [
@@ -223,13 +219,11 @@ def counted(n: int, one: str, many: str = "") -> str:
     return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
-def _identity(models) -> list[Card]:
-    found = [
-        float(row.fields["identity"]) for row in models if row.fields.get("identity", ".") != "."
-    ]
-    return (
-        [Card(f"{100 * median(found):.0f} %", "median identity", "of best models")] if found else []
-    )
+def _identity(models: list[ScoredRow]) -> list[Card]:
+    found = [x for x in (ratio_of(row, "identity") for row in models) if x is not None]
+    if not found:
+        return []
+    return [Card(f"{100 * median(found):.0f} %", "median identity", "of best models")]
 
 
 def _accuracy(findings: Findings) -> list[Card]:
@@ -246,7 +240,8 @@ def _accuracy(findings: Findings) -> list[Card]:
 
 
 def _time(findings: Findings) -> list[Card]:
-    cells = sum(int(row.fields.get("cells", 0)) for row in findings.rows)
+    texts = (row.fields.get("cells", MISSING) for row in findings.rows)
+    cells = sum(int(text) for text in texts if text != MISSING)
     seconds = sum(job.seconds for job in findings.jobs)
     note = f"in {seconds:,.0f} s of alignment jobs" if seconds else "of the matrices"
     return [Card(_large(cells), "cells", note)] if cells else []
@@ -270,12 +265,12 @@ def times(findings: Findings) -> str:
     )
     parts = [f"{_large(listed)} cells of candidates"] if listed else []
     parts.append(f"{_large(of_sites)} cells of site mode")
-    told = f"{counted(len(cases), 'case')}: {', '.join(parts)}."
+    text = f"{counted(len(cases), 'case')}: {', '.join(parts)}."
     jobs = [job for job in findings.jobs if job.estimated is not None]
     if not jobs:
-        return told
+        return text
     estimated, busy = sum(job.estimated for job in jobs), sum(job.busy_seconds for job in jobs)
     return (
-        f"{told} The time model expects {estimated:.2g} s of alignment in "
+        f"{text} The time model expects {estimated:.2g} s of alignment in "
         f"{counted(len(jobs), 'job')}, which took {busy:,.1f} s with all that they do beside it."
     )

@@ -140,3 +140,32 @@ def test_every_command_has_a_page_that_the_guide_lists(words):
     name = f"{'-'.join(words)}.md"
     assert ROOT / "docs" / "guide" / name in GUIDE
     assert f"]({name})" in text_of(ROOT / "docs" / "guide" / "index.md")
+
+
+INDEXES = [ROOT / "docs" / name / "index.md" for name in ("guide", "design")]
+
+
+@pytest.mark.parametrize("index", INDEXES, ids=page_id)
+def test_an_index_leads_to_every_page_beside_it(index):
+    """The navigation of the site, which `make docs` builds, follows these links."""
+    beside = {page.name for page in index.parent.glob("*.md")} - {"index.md"}
+    assert beside <= set(re.findall(r"\]\(([\w-]+\.md)\)", text_of(index)))
+
+
+def test_reference_lists_every_public_name():
+    command = [sys.executable, "-P", ROOT / "docs" / "api_table.py", "--check"]
+    assert subprocess.run(command, cwd=ROOT).returncode == 0, "run docs/api_table.py"
+
+
+@pytest.mark.workflow
+def test_the_sheet_of_the_page_can_be_planned(tmp_path):
+    folder = prepare(tmp_path)
+    ((_, sheet), (_, command)) = blocks(ROOT / "docs" / "guide" / "workflow.md", "tsv", "console")
+    (folder / "cases.tsv").write_text(sheet)
+    (folder / "genome.fa").write_text(">chr1\n" + "ACGTTGCA" * 1000 + "\n")
+    (folder / "mrnas.fa").write_text(">NM_010548.1\nACGTACGT\n")
+    words = shlex.split(command.replace("\\\n", " "))
+    assert words[0] == "snakemake"
+    planned = run([sys.executable, "-m", *words, "--dry-run"], folder)
+    assert "rule all:" in planned
+    assert "spliced_align" in planned

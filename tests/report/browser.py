@@ -1,6 +1,5 @@
 """A headless Chromium, spoken to over pipes by its DevTools protocol."""
 
-import base64
 import json
 import os
 import select
@@ -13,7 +12,7 @@ SILENCE = 20
 
 
 class Browser:
-    """A browser with one page, and what it told: errors, and addresses that it asked for."""
+    """A browser with one page, and its errors and requests."""
 
     def __init__(self, send: int, receive: int):
         self.send, self.receive, self.received = send, receive, b""
@@ -48,15 +47,15 @@ class Browser:
         return json.loads(text)
 
     def note(self, event):
-        method, told = event.get("method"), event.get("params", {})
+        method, details = event.get("method"), event.get("params", {})
         if method == "Runtime.exceptionThrown":
-            self.errors.append(told["exceptionDetails"])
-        elif method == "Runtime.consoleAPICalled" and told["type"] in ("error", "warning"):
-            self.errors.append(told["args"])
-        elif method == "Log.entryAdded" and told["entry"]["level"] in ("error", "warning"):
-            self.errors.append(told["entry"])
+            self.errors.append(details["exceptionDetails"])
+        elif method == "Runtime.consoleAPICalled" and details["type"] in ("error", "warning"):
+            self.errors.append(details["args"])
+        elif method == "Log.entryAdded" and details["entry"]["level"] in ("error", "warning"):
+            self.errors.append(details["entry"])
         elif method == "Network.requestWillBeSent":
-            self.requests.append(told["request"]["url"])
+            self.requests.append(details["request"]["url"])
         self.waiting.append(method)
 
     def open(self, path: Path, part=""):
@@ -92,13 +91,6 @@ class Browser:
         for kind in ("mouseMoved", "mousePressed", "mouseReleased"):
             button = "none" if kind == "mouseMoved" else "left"
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button=button, clickCount=1)
-
-    def screenshot(self, path: Path, width=1400, height=1000):
-        """Write a picture of the page."""
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
-                  deviceScaleFactor=1, mobile=False)  # fmt: skip
-        picture = self.call("Page.captureScreenshot", format="png")
-        Path(path).write_bytes(base64.b64decode(picture["data"]))
 
 
 @contextmanager

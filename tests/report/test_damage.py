@@ -18,6 +18,7 @@ NUMBERS = {
                    "coverage", "evalue"),
     "accuracy.tsv": ("annotated", "predicted", "true", "sensitivity", "precision", "f1"),
     f"{BATCH}scores.tsv": ("cells",),
+    f"{BATCH}pairs.tsv": ("locus",),
     f"{BATCH}estimate.tsv": ("n_exons", "cells", "groups", "site_cells", "list_cpu_seconds",
                              "measured_seconds"),
     f"{BATCH}estimate_histograms.tsv": ("from", "to", "count"),
@@ -29,7 +30,7 @@ OF_GENES = {
     "targets.tsv": ("length", "found", "loci", "identity", "coverage"),
 }
 NO_NUMBERS = ("x", "nan", "1e999", "é")
-TABLES = [*NUMBERS, f"{BATCH}pairs.tsv", *OF_GENES]
+TABLES = [*NUMBERS, *OF_GENES]
 
 
 def columns(tables):
@@ -142,6 +143,12 @@ def test_a_wrong_conserved_set(copy, text, line):
     path = copy("conserved.txt")
     path.write_text(text)
     refused(path, line)
+
+
+def test_cells_may_be_missing(copy, tmp_path):
+    path = copy("scores.tsv")
+    changed(path, "cells", ".")
+    assert main(["report", str(path.parent), "--output", str(tmp_path / "page.html")]) == 0
 
 
 @pytest.mark.parametrize("name", ["scores.tsv", "targets.tsv"])

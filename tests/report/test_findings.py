@@ -1,13 +1,18 @@
-"""Reading of results."""
+"""Reading of results: tables, exons, splice sites, jobs."""
 
 import shutil
 
+import numpy as np
 import pytest
 
 from gpu_tools.cli.main import main
 from gpu_tools.errors import InputError
-from gpu_tools.report.findings import Extra, read_findings
-from tests.report.results import GENES, MINUS, PLUS, RECORD, sequence, write_table
+from gpu_tools.report.charts import charts_of
+from gpu_tools.report.findings import Bar, Extra, SequenceFile, read_findings, splice_sites
+from gpu_tools.report.tables import parallelism_table, times
+from tests.report.results import GENES, MINUS, PLUS, RECORD, TARGETS, sequence, write_table
+
+TIMES = {"job_times", "case_times", "cells", "histograms"}
 
 
 def exons(found):
@@ -53,30 +58,6 @@ def test_a_table_of_one_command_and_its_files(results, tmp_path):
     assert main(["report", str(tmp_path / "scores.tsv"), *map(str, options)]) == 0
 
 
-@pytest.mark.parametrize(
-    ("name", "old", "new", "line"),
-    [("scores.tsv", "0.9012", "high", 2), ("scores.tsv", "1000000", "many", 2),
-     ("scores.tsv", "320", "good", 3), ("accuracy.tsv", "0.8000", "x", 2),
-     ("benchmarks/spliced_align/0123456789ab.tsv", "2.5", "soon", 2),
-     ("batches/0123456789ab/pairs.tsv", "chr<b>&1:501", "chr:x", 2),
-     ("batches/0123456789ab/estimate.tsv", "10000", "many", 2),
-     ("batches/0123456789ab/estimate_histograms.tsv", "65", "x", 3),
-     ("batches/0123456789ab/estimate_calls.tsv", "0.5", "soon", 2)],
-)  # fmt: skip
-def test_damaged_tables_are_errors_that_name_the_line(
-    results, tmp_path, capsys, name, old, new, line
-):
-    folder = shutil.copytree(results, tmp_path / "results")
-    text = (folder / name).read_text()
-    assert old in text
-    (folder / name).write_text(text.replace(old, new, 1))
-    page = tmp_path / "a.html"
-    assert main(["report", str(folder), "--output", str(page)]) == 1
-    (error,) = capsys.readouterr().err.splitlines()
-    assert f"{name}, line {line}: " in error
-    assert not page.exists()
-
-
 @pytest.mark.parametrize("n", [0, 1])
 def test_a_table_without_accepted_chains_makes_a_page(results, tmp_path, n):
     header, *lines = (results / "scores.tsv").read_text().splitlines(keepends=True)
@@ -100,3 +81,64 @@ def test_a_folder_without_scores_is_an_error(tmp_path):
 
 def test_bases_know_where_their_nucleotides_are(findings):
     assert {findings.sequences[base].start for base in (PLUS, MINUS)} == {500, 11000}
+
+
+def naive_sites(intron, strand):
+    if strand == "-":
+        intron = intron.translate(str.maketrans("ACGT", "TGCA"))[::-1]
+    return f"{intron[:2]}-{intron[-2:]}"
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_sites_are_those_of_the_intron_itself(seed, tmp_path):
+    rng = np.random.default_rng(seed)
+    text, offset = "".join(rng.choice(list("ACGT"), 500)), int(rng.integers(0, 1000))
+    (tmp_path / "a.fa").write_text(f">a\n{text}\n")
+    introns = []
+    for strand in "+-" * 5:
+        start = int(rng.integers(0, 490))
+        introns.append(((start + offset, start + offset + int(rng.integers(4, 11))), strand))
+    found = splice_sites(SequenceFile(tmp_path / "a.fa", "a", offset), introns)
+    for (start, end), strand in introns:
+        expected = naive_sites(text[start - offset : end - offset], strand)
+        assert found[(start, end), strand] == expected
+
+
+def test_an_intron_too_short_for_two_sites_has_none(tmp_path):
+    assert splice_sites(SequenceFile(tmp_path / "missing.fa", "a", 0), [((5, 8), "+")]) == {}
+
+
+def test_cases_histograms_and_jobs_are_those_of_the_tables(findings):
+    found = findings.parallelism
+    assert [(case.base, case.target) for case in found.cases] == [
+        (base, target) for base in GENES for target in TARGETS
+    ]
+    assert found.cases[1].measured == 0.0024
+    assert found.cases[1].estimated == 0.0024 * 0.9
+    assert found.histograms == {
+        "exon_length": [Bar(1, 32, 4), Bar(65, 96, 1)],
+        "group_size": [Bar(2, 2, 7)],
+    }
+    said = times(findings)
+    assert said.startswith("6 cases: ")
+    assert "0.25 s of alignment in 1 job, which took 2.5 s" in said
+    assert parallelism_table(found).rows[0][2:6] == [5, 0.01, 0.5, 3]
+
+
+def test_without_estimates_there_is_no_section(results, tmp_path):
+    folder = shutil.copytree(results, tmp_path / "results")
+    for path in folder.glob("batches/*/estimate*.tsv"):
+        path.unlink()
+    findings = read_findings(folder)
+    assert not TIMES & set(charts_of(findings))
+    assert times(findings) == ""
+    assert parallelism_table(findings.parallelism).rows == []
+
+
+def test_tables_beside_the_scores_count_too(results, tmp_path):
+    (batch,) = results.glob("batches/*")
+    shutil.copy(results / "scores.tsv", tmp_path)
+    shutil.copy(batch / "estimate.tsv", tmp_path)
+    findings = read_findings(tmp_path)
+    assert len(findings.parallelism.cases) == 6
+    assert TIMES & set(charts_of(findings)) == {"case_times", "cells"}

@@ -1,9 +1,12 @@
-"""What is drawn of a locus."""
+"""What is drawn of a locus, and the axis on which introns are shortened."""
 
+from itertools import pairwise
+
+import numpy as np
 import pytest
 
 from gpu_tools.report.loci import drawn_loci
-from gpu_tools.report.models import length, model_figure
+from gpu_tools.report.models import AXIS_WIDTH, ShortenedAxis, length, merged, model_figure
 from tests.report.results import GENES, MINUS, PLUS
 
 
@@ -44,3 +47,36 @@ def test_candidates_have_their_scores(figures):
 )
 def test_lengths_have_units(nucleotides, text):
     assert length(nucleotides) == text
+
+
+def random_exons(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 40))
+    starts = np.sort(rng.choice(100_000, n, replace=False))
+    return [(int(start), int(start) + int(rng.integers(1, 3000))) for start in starts]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_axis_of_random_exons(seed):
+    """Exons are to one scale, positions rise, gaps are no longer than to scale, labels apart."""
+    exons = random_exons(seed)
+    last = max(end for _, end in exons)
+    axis = ShortenedAxis(exons, (exons[0][0] - 100, last + 100))
+    for start, end in exons:
+        inside = [s for s in axis.stretches if s.to_scale and s.start <= start and end <= s.end]
+        assert len(inside) == 1
+        assert axis(end) - axis(start) == pytest.approx(axis.scale * (end - start), abs=0.11)
+    assert all(a.right == b.left and a.end == b.start for a, b in pairwise(axis.stretches))
+    for s in axis.stretches[1:-1]:
+        assert s.right - s.left <= axis.scale * (s.end - s.start) + 1e-6
+    pixels = [axis(p) for p in range(exons[0][0] - 200, exons[0][0] + 110_000, 97)]
+    assert pixels == sorted(pixels)
+    assert pixels[0] == 0
+    assert pixels[-1] <= AXIS_WIDTH + 0.1
+    labels = axis.labels(84)
+    assert all(b[0] - a[0] >= 84 for a, b in pairwise(labels)) or len(labels) == 2
+    assert (labels[0][1], labels[-1][1]) == (exons[0][0] + 1, last)
+
+
+def test_exons_that_touch_are_one_stretch():
+    assert merged([(5, 9), (0, 3), (2, 6), (100, 120), (131, 140)]) == [(0, 9), (100, 140)]

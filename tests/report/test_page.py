@@ -1,10 +1,7 @@
 """The page in a browser: charts, tables, links, and nothing from outside of the file."""
 
-import xml.etree.ElementTree as ET
-
 import pytest
 
-from gpu_tools.report.files import write_figures
 from tests.programs import require
 from tests.report.browser import browser
 from tests.report.results import MINUS, PLUS, RECORD
@@ -111,25 +108,3 @@ def test_a_page_opened_at_a_locus_shows_it(opened):
     page = opened(f"locus/{PLUS}")
     assert page.run("document.querySelector('section.here').id") == "locus"
     assert page.run("document.getElementById('locus-name').textContent") == PLUS
-
-
-def test_files_of_figures_have_distinct_names(tmp_path):
-    figure = {"mark": "point", "data": {"values": [{}]}}
-    write_figures(tmp_path, {"a/b": figure, "a:b": figure, "a_b": figure})
-    assert len(list(tmp_path.glob("*.svg"))) == 3
-
-
-def test_a_track_is_linked_and_in_the_session(page):
-    track = "batches/0123456789ab/annotation.gff3"
-    assert f'href="{track}"' in page.read_text()
-    session = ET.parse(page.parent / "igv.xml").getroot()
-    assert [resource.get("path") for resource in session.iter("Resource")] == [track]
-
-
-def test_figures_are_svg_and_png(page):
-    folder = page.parent / "figures"
-    names = {path.name.split(".")[0] for path in folder.iterdir()}
-    assert {"overview", "heat_map", "locus_plus_1", "locus__script_minus"} <= names
-    for name in names:
-        assert ET.parse(folder / f"{name}.svg").getroot().tag.endswith("svg")
-        assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")

@@ -1,11 +1,11 @@
 """Batches: what a changed sheet leaves alone, and how many jobs a plan has."""
 
 import random
-import re
 
 import pytest
 
 from tests.workflow.folders import BASES, HEADER, LOCI, MRNAS, TARGETS, write_sheet
+from tests.workflow.rules import BATCHES, read_rules
 
 JOBS_OF_A_BATCH, OTHER_JOBS = 4, 8
 SIZE = 20
@@ -27,14 +27,14 @@ def write_fasta_of(rows, folder):
 
 
 @pytest.fixture
-def names(folder):
+def names(folder, monkeypatch):
     """Return a function that gives the names of the batches of a sheet."""
+    monkeypatch.chdir(folder.path)
     write_fasta_of(sheet(40, 10), folder.path)
 
     def names_of(rows, header=HEADER):
         write_sheet(folder.path / "config" / "cases.tsv", rows, header)
-        plan = folder.run("--dry-run", "--config", f"batch_size={SIZE}")
-        return set(re.findall("results/batches/([0-9a-f]{12})/pairs.tsv", plan))
+        return set(read_rules({"batch_size": SIZE}, BATCHES)["BATCHES"])
 
     return names_of
 
@@ -83,13 +83,16 @@ def test_batches_of_long_loci_take_equal_time(names):
     assert len(names([(*row, "1-90000") for row in rows], (*HEADER, "locus"))) == 1
 
 
-def test_jobs_grow_with_the_work_not_with_the_sequences(folder):
-    """100,000 cases, each with a target of its own."""
-    write_sheet(folder.path / "config" / "cases.tsv", sheet(1000, 100))
-    write_fasta_of(sheet(1000, 100), folder.path)
-    counts = folder.counts()
-    assert 100_000 / 500 <= counts["sequences_cut"] <= 3 * 100_000 / 500
-    assert counts["total"] == JOBS_OF_A_BATCH * counts["sequences_cut"] + OTHER_JOBS
+def test_jobs_grow_with_the_work_not_with_the_sequences(folder, monkeypatch):
+    """20,000 cases, each with a target of its own; the plan is that of 2,000."""
+    monkeypatch.chdir(folder.path)
+    for n_bases in (200, 20):
+        rows = sheet(n_bases, 100)
+        write_sheet(folder.path / "config" / "cases.tsv", rows)
+        write_fasta_of(rows, folder.path)
+        batches = len(read_rules({}, BATCHES)["BATCHES"])
+        assert len(rows) / 500 <= batches <= 3 * len(rows) / 500
+    assert folder.counts()["total"] == JOBS_OF_A_BATCH * batches + OTHER_JOBS
 
 
 def test_all_against_all_is_planned_as_the_long_sheet(names):
@@ -110,7 +113,7 @@ def test_only_the_batch_of_a_changed_row_runs_again(folder):
     """Two batches, of a base each; then the second base has another target."""
     rows = [(base, LOCI, target, MRNAS) for base in BASES for target in TARGETS]
     path = folder.path / "config" / "cases.tsv"
-    settings = ("--config", "batch_size=2", "mode=sites")
+    settings = ("--config", "batch_size=2", "mode=sites", "--", "results/scores.tsv")
     write_sheet(path, rows)
     folder.run(*settings)
     assert len(folder.batches("site_scores.tsv")) == 2

@@ -1,9 +1,13 @@
 """Wrong configurations and sheets: one clear line and a non-zero exit code."""
 
 import pytest
+import yaml
+from snakemake.cli import parse_config
+from snakemake.exceptions import WorkflowError
 
 from gpu_tools.formats.sequences.fasta import read_fasta
 from tests.workflow.folders import BASES, HEADER, LOCI, MRNAS, TARGETS, demo_rows, write_sheet
+from tests.workflow.rules import SHEET, read_rules
 
 CONFIGURATIONS = [
     (("speed=3",), "configuration: unknown key 'speed'; expected one of cases, genes, fetch, "),
@@ -53,13 +57,23 @@ CONFIGURATIONS = [
 
 
 @pytest.mark.parametrize(("settings", "message"), CONFIGURATIONS)
-def test_wrong_configuration(folder, settings, message):
-    assert_says(folder.run("--dry-run", "--config", *settings, code=1), message)
+def test_wrong_configuration(folder, monkeypatch, settings, message):
+    monkeypatch.chdir(folder.path)
+    assert message in refused(settings)
 
 
-def assert_says(output, message):
-    lines = [line for line in output.splitlines() if message in line]
-    assert len(lines) == 1, output
+def refused(settings=()):
+    """Return the message, of one line, of a configuration or sheet that is wrong."""
+    with pytest.raises(WorkflowError) as caught:
+        read_rules(parse_config(settings), SHEET)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_an_error_is_one_line_of_what_snakemake_prints(folder):
+    settings, message = CONFIGURATIONS[0]
+    output = folder.run("--dry-run", "--config", *settings, code=1)
+    assert len([line for line in output.splitlines() if message in line]) == 1, output
     assert ".smk" not in output
 
 
@@ -137,9 +151,10 @@ SHEETS = [
 
 
 @pytest.mark.parametrize(("header", "rows", "message"), SHEETS)
-def test_wrong_sheet(folder, header, rows, message):
+def test_wrong_sheet(folder, monkeypatch, header, rows, message):
+    monkeypatch.chdir(folder.path)
     write_sheet(folder.path / "config" / "cases.tsv", rows, header)
-    assert_says(folder.run("--dry-run", code=1), f"config/cases.tsv{_place(message)}")
+    assert f"config/cases.tsv{_place(message)}" in refused()
 
 
 def _place(message):
@@ -147,9 +162,10 @@ def _place(message):
 
 
 @pytest.mark.parametrize("provider", ["file", "genscan-report"])
-def test_providers_of_files_need_their_column(folder, provider):
-    output = folder.run("--dry-run", "--config", f"exons={{provider: {provider}}}", code=1)
-    assert_says(output, "line 2, column exons: no value; expected a file of candidate exons")
+def test_providers_of_files_need_their_column(folder, monkeypatch, provider):
+    monkeypatch.chdir(folder.path)
+    message = "line 2, column exons: no value; expected a file of candidate exons"
+    assert message in refused([f"exons={{provider: {provider}}}"])
 
 
 def test_missing_fasta_is_named(folder):
@@ -157,26 +173,23 @@ def test_missing_fasta_is_named(folder):
     assert "none.fa" in folder.run("--dry-run", code=1)
 
 
-def test_sheet_of_the_demo_is_right(folder):
-    write_sheet(folder.path / "config" / "cases.tsv", demo_rows())
-    folder.run("--dry-run")
+def test_numbers_that_yaml_takes_for_text(folder, monkeypatch):
+    monkeypatch.chdir(folder.path)
+    text = "flank: 1e3\nfetch: {timeout: 1e1}\nsites: {exon_weight: 5e-1}\n"
+    words = ["scoring={match: 2, exon_weight: 1e-3}"]
+    config = read_rules(yaml.safe_load(text) | parse_config(words), SHEET)["config"]
+    assert (config["flank"], config["fetch"]["timeout"]) == (1000, 10)
+    weights = [config[section]["exon_weight"] for section in ("sites", "scoring")]
+    assert weights == [0.5, 0.001]
+    assert config["scoring"]["match"] == 2
 
 
-def test_numbers_that_yaml_takes_for_text(folder):
-    write_sheet(folder.path / "config" / "cases.tsv", demo_rows())
-    text = (
-        "flank: 1e3\nfetch: {timeout: 1e1}\nsites: {exon_weight: 5e-1}\nexons: {min_score: 1e-3}\n"
-    )
-    (folder.path / "numbers.yaml").write_text(text)
-    folder.run("--dry-run", "--configfile", "numbers.yaml")
-    folder.run("--dry-run", "--config", "scoring={match: 2, exon_weight: 1e-3}")
-
-
-def test_a_sheet_of_a_spreadsheet(folder):
+def test_a_sheet_of_a_spreadsheet(folder, monkeypatch):
     """A byte order mark, quotes, any line ends, tabs and blanks behind the last column."""
+    monkeypatch.chdir(folder.path)
     path = folder.path / "config" / "cases.tsv"
-    write_sheet(path, demo_rows())
-    plain = folder.counts()
+    plain = read_rules({}, SHEET)["CASES"]
+    assert len(plain.pairs) == len(demo_rows())
     for end in ("\r\n", "\r", "\n"):
         write_sheet(path, demo_rows())
         lines = [
@@ -184,7 +197,7 @@ def test_a_sheet_of_a_spreadsheet(folder):
             for line in path.read_text().splitlines()
         ]
         path.write_bytes(("\ufeff" + end.join([*lines, "\t\t", ""])).encode())
-        assert folder.counts() == plain
+        assert read_rules({}, SHEET)["CASES"] == plain
 
 
 def test_names_with_stars_and_records_of_targets(folder):

@@ -9,6 +9,7 @@ from tests.formats.sources.faulty_server import ok, serving, status
 from tests.workflow.folders import BASES, HEADER, LOCI, MRNAS, TARGETS, write_sheet
 
 GENE = "ENSG00000136634"
+RESULTS = ("results/scores.tsv", "results/provenance.tsv")
 
 
 def record(path, name, header=None):
@@ -50,14 +51,15 @@ def test_services_and_addresses(server, folder):
     write_sheet(folder.path / "config" / "cases.tsv", rows)
     configuration = folder.path / "genes.yaml"
     configuration.write_text(f"genes: {{{GENE}: [mus_musculus]}}\nflank: 50\nmode: sites\n")
-    folder.run("--configfile", configuration)
+    wanted = ("--configfile", configuration, "--", *RESULTS)
+    folder.run(*wanted)
     scores = {(r["base"], r["target"]): r["score"] for r in folder.table("results/scores.tsv")}
     orthologue = (GENE, f"{GENE}.mus_musculus")
     assert list(scores) == [("locus", TARGETS[0]), ("il10", TARGETS[1]), orthologue]
     assert scores["il10", TARGETS[1]] == scores[orthologue]
     assert int(scores[orthologue]) > 100
     check_provenance(folder, server)
-    assert "Nothing to be done" in folder.run("--configfile", configuration)
+    assert "Nothing to be done" in folder.run(*wanted)
 
 
 def check_provenance(folder, server):
@@ -94,11 +96,11 @@ def test_cache_between_workflows(server, folder, tmp_path_factory, monkeypatch):
     )
     target = "results/sequences/loci.fa.gz"
     folder.run("--cache", "--", target)
-    kept = (folder.path / target).read_bytes()
+    first = (folder.path / target).read_bytes()
     for path in (folder.path / "results" / "sequences").rglob("*.*"):
         path.unlink()
     folder.run("--cache", "--", target)
-    assert (folder.path / target).read_bytes() == kept
+    assert (folder.path / target).read_bytes() == first
     assert len(server.seen) == 1
 
 

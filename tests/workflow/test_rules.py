@@ -16,6 +16,7 @@ from gpu_tools.estimate.model import site_features
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.scoring import GENE_SCORING
 from tests.workflow.folders import BASES, ENVIRONMENT, LOCI, MRNAS, ROOT, TARGETS
+from tests.workflow.rules import read_rules
 
 
 class Named(dict):
@@ -56,22 +57,16 @@ def test_proteins_are_a_further_method(folder):
 
 
 @pytest.mark.parametrize(("device", "gpus"), [("cpu", 0), ("auto", 1), ("cuda:0,1", 2)])
-def test_alignment_asks_for_a_gpu_unless_told_not_to(folder, device, gpus):
-    plan = folder.run("--dry-run", "--resources", "gpu=8", "--config", f"device={device}")
-    assert f"gpu={gpus}" in plan
+def test_an_alignment_job_holds_the_gpus_of_its_device(device, gpus):
+    assert read_rules({"device": device}, ["configuration"])["n_gpus"]() == gpus
 
 
 @pytest.fixture(scope="module")
 def limits():
     """What rules/times.smk and rules/limits.smk define for a batch of ten pairs."""
     parts = SimpleNamespace(bases=range(2), targets=range(5))
-    rules = ROOT / "workflow" / "rules"
-    source = SimpleNamespace(source_path=rules.joinpath)
-    names = {"parts_of": lambda batch: parts, "pairs_of": lambda batch: range(10)}
-    names["workflow"] = source
-    for name in ("times", "limits"):
-        exec((rules / f"{name}.smk").read_text(), names)
-    return names
+    batch = {"parts_of": lambda batch: parts, "pairs_of": lambda batch: range(10)}
+    return read_rules({}, ("times", "limits"), **batch)
 
 
 def test_a_case_takes_what_the_time_model_says(limits):
@@ -159,6 +154,15 @@ def test_a_batch_is_cut_by_hand(tmp_path):
     wrong = by_hand("sequences_cut", [*words, "--target", "x", "3", "."])
     assert wrong.returncode == 2
     assert "file 3 for x; expected a number from 1 to 2" in wrong.stderr
+
+
+def test_a_broken_line_of_segments_is_named(tmp_path):
+    for name, text in (("a.gff3", "##gff-version 3\nc\tx\tregion\t5\n"), ("a.fa", ">c\nACGT\n")):
+        (tmp_path / name).write_text(text)
+    words = ["--gff3", tmp_path / "a.gff3", "--sequence", tmp_path / "a.fa", "--output", "x.svg"]
+    done = by_hand("segments_plot", words)
+    assert done.returncode == 1
+    assert "a.gff3, line 2: 4 columns; expected 9 tab-separated columns" in done.stderr
 
 
 def by_hand(script, words):

@@ -1,4 +1,4 @@
-"""Batches of cases: planned from the sheet alone, and asked by the rules' input functions.
+"""Batches of cases: planned from the sheet alone; the rules' input functions look them up.
 
 A batch is a run of cases as the sheet has them. Its name is a digest of its rows, and where the
 sheet is split depends on digests of names: a changed row makes another batch of its own, and the
@@ -10,7 +10,7 @@ from itertools import accumulate, chain
 
 # seconds that a case takes beside its alignment: benchmarks/results/workflow-cpu.json
 CASE_SECONDS = 0.027
-# symbols of a target, about, which the sheet does not tell; nucleotides of a locus that counts once
+# symbols of a usual target, as the sheet has no lengths; nucleotides of a locus that counts once
 TARGET_SYMBOLS, LOCUS = 1500, 100_000
 # loci that structures_plot and results_report draw at most
 MOST_DRAWN = 50
@@ -21,9 +21,9 @@ def digest(*words):
 
 
 def weight(base):
-    """Return for how many cases one on a base counts: its time by that of one on a usual locus.
+    """Return the time of a case on a base, relative to one on a usual locus.
 
-    The sheet tells the length of loci alone.
+    The sheet has the lengths of loci alone.
     """
     if not base.locus:
         return 1
@@ -123,7 +123,7 @@ def cut_files(wildcards):
 
 
 def cut_words(item, files, *where):
-    """Return what sequences_cut is told of a sequence; a service's answer holds one record."""
+    """Return a sequence as words of sequences_cut; a service's answer holds one record."""
     record, *locus = where
     record = "." if item[1].startswith(SERVICES) else record
     return item[0], files[file_of(item[1])], record, *(text or "." for text in locus)
@@ -237,11 +237,6 @@ def first_batches(bases):
 def annotated(bases):
     """Return those bases whose annotation the sheet names."""
     return [base for base in bases if CASES.bases[base].annotation]
-
-
-def segment_limits(name):
-    """Return what segments must have at least, as options of max-segments."""
-    return {key: config["segments"][name][key] for key in ("min_score", "min_length")}
 
 
 def segment_sequences(wildcards):

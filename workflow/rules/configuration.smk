@@ -103,15 +103,15 @@ def config_place(path):
 
 def check_provider():
     """What is configured must be the provider's to take, and what it needs must be there."""
-    given = {key: value for key, value in config["exons"].items() if value is not None}
-    provider = given.pop("provider")
-    for key in given:
+    values = {key: value for key, value in config["exons"].items() if value is not None}
+    provider = values.pop("provider")
+    for key in values:
         if key not in PROVIDER_KEYS[provider]:
             keys = ", ".join(PROVIDER_KEYS[provider]) or "no other key"
             raise InputError(
                 f"configuration, exons.{key}: not for provider {provider}; expected {keys}"
             )
-    if provider == "genscan" and "matrix" not in given:
+    if provider == "genscan" and "matrix" not in values:
         raise InputError(
             "configuration, exons.matrix: no value; expected GENSCAN's parameter matrix, "
             "a file such as HumanIso.smat"
@@ -125,7 +125,7 @@ def check_models():
         from gpu_tools.exons.model import load_model
         from gpu_tools.formats.scales import load_matrix
         from gpu_tools.sites.model import load_sites
-    except ImportError:  # jobs have an environment of their own, and tell it themselves
+    except ImportError:  # jobs have an environment of their own, and check the models themselves
         return
     wanted = {
         "exons.model": load_model if "candidates" in methods() else None,

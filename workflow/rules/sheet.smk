@@ -141,7 +141,7 @@ def known_names(path, most=float("inf")):
             return {}
         large = Path(path).stat().st_size > most
         return dict.fromkeys((indexed_names(path) or ()) if large else record_names(path))
-    except (OSError, EOFError, UnicodeError, zlib.error):  # the rule that reads it tells why
+    except (OSError, EOFError, UnicodeError, zlib.error):  # the rule that reads it says why
         return {}
 
 

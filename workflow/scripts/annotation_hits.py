@@ -36,7 +36,7 @@ def command(
 ):
     """Find the hits of a share of the targets in a share of the genome.
 
-    Results of batches are kept beside the output until it is written.
+    Results of batches lie beside the output until it is written.
     """
     from gpu_tools.annotate.api import AnnotationPart, PartRun, Share, write_hits
 
@@ -47,14 +47,14 @@ def command(
     limits, targets = annotate.limits_of(more), annotate.read_targets(more)
     if limits.search == "seeded" and part.tiles.of > 1:
         raise click.UsageError("--tiles needs --search exhaustive")
-    kept = work or f"{output}.batches"
+    folder = work or f"{output}.batches"
     total = sum(len(some.sequences) for some in targets)
     with progress("searching", total // part.targets.of, quiet) as done:
-        run = PartRun(index, kept, device, cpu_threads(threads), done)
+        run = PartRun(index, folder, device, cpu_threads(threads), done)
         searched, found = find_hits(genome, part, limits, targets, run)
     write_hits(output, searched, targets, limits, part, found)
     if not work:
-        shutil.rmtree(Path(kept))
+        shutil.rmtree(Path(folder))
 
 
 run_rule(command, globals().get("snakemake"))

@@ -16,7 +16,7 @@ from gpu_tools.cli.common.rule import run_rule
 @click.option("--threads", type=options.count(1), metavar="N", help="CPU threads.")
 @options.common
 def command(genome, proteins, cdnas, genetic_code, index, threads, quiet):
-    """Index the words of a genome, for each kind of target that is given."""
+    """Index the words of a genome, for each kind of targets."""
     from gpu_tools.annotate.genome import GenomeRecords
     from gpu_tools.annotate.targets import index_of
     from gpu_tools.formats.sequences.fasta import read_fasta

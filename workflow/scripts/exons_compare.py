@@ -7,8 +7,10 @@ from gpu_tools.cli.common.rule import run_rule
 from gpu_tools.exons.accuracy import compare_exons
 from gpu_tools.formats.batch import exons_of_batches
 from gpu_tools.formats.exons.annotation import read_annotated_exons
-from gpu_tools.formats.tables import read_table, write_table
+from gpu_tools.formats.scores import read_scores
+from gpu_tools.formats.tables import write_table
 from gpu_tools.model.exon_set import ExonSet
+from gpu_tools.report.findings import method_of
 
 FILES = {"multiple": True, "required": True, "metavar": "FILE"}
 COLUMNS = (
@@ -20,17 +22,11 @@ COLUMNS = (
 def read_chains(path):
     """Return the chains of a table of scores as exons, by method and base sequence."""
     chains = {}
-    for _, row in read_table(path, ("base", "method"), ("strand", "chain"), comments=False):
-        of_method = chains.setdefault(row["method"], {})
-        if row["chain"]:
-            of_method[row["base"]] = chain(row)
+    for row in read_scores(path)[1]:
+        of_method, found = chains.setdefault(method_of(row), {}), row.alignment
+        if found.chain:
+            of_method[row.fields["base"]] = ExonSet.from_intervals(found.chain, found.strand)
     return chains
-
-
-def chain(row):
-    """Return a chain, 1-based and inclusive in the table, as exons."""
-    pairs = [part.split("-") for part in row["chain"].split(",")]
-    return ExonSet.from_intervals([(int(a) - 1, int(b)) for a, b in pairs], row["strand"])
 
 
 def compare(what, found, truth, bases):

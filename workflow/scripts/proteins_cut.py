@@ -40,7 +40,7 @@ def chosen(targets, path):
 @click.option("--targets", required=True, metavar="FILE", help="FASTA of the targets, cDNAs.")
 @click.option(
     "--proteins", metavar="FILE",
-    help="FASTA of proteins, named as their targets; the longest open reading frames if not given.",
+    help="FASTA of proteins, named as their targets; default: the longest open reading frames.",
 )  # fmt: skip
 @options.output_of("FASTA")
 @options.common

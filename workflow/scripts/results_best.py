@@ -4,25 +4,16 @@ import click
 
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.rule import run_rule
-from gpu_tools.errors import InputError
-from gpu_tools.formats.files import read_lines
+from gpu_tools.formats.scores import read_scores
 from gpu_tools.formats.tables import write_table
-
-
-def read_scores(path):
-    """Return the columns and the rows of a table of scores, each row a dictionary."""
-    lines = (line.split("\t") for _, line in read_lines(path))
-    columns = next(lines, [])
-    if not {"base", "method", "score"} <= set(columns):
-        raise InputError("no scores", path=path, line=1, expected="columns base, method, score")
-    return columns, [dict(zip(columns, fields, strict=True)) for fields in lines]
+from gpu_tools.report.findings import method_of
 
 
 def best_of_each(rows):
     """Return the row of the highest score of each base and method; on equal scores the first."""
     best = {}
     for row in rows:
-        key = row["base"], row["method"]
+        key = row.fields["base"], method_of(row)
         if key not in best or rank(row) > rank(best[key]):
             best[key] = row
     return best.values()
@@ -30,7 +21,7 @@ def best_of_each(rows):
 
 def rank(row):
     """Return the score; a case without any candidate exon has none and comes last."""
-    return float("-inf") if row["score"] == "." else int(row["score"])
+    return row.alignment.score if row.alignment.chain else float("-inf")
 
 
 @click.command("results_best")
@@ -40,7 +31,7 @@ def rank(row):
 def command(scores, output, quiet):
     """Keep the best target of each base and method; on equal scores the first of the table."""
     columns, rows = read_scores(scores)
-    write_table(output, columns, ([row[name] for name in columns] for row in best_of_each(rows)))
+    write_table(output, columns, (row.fields.values() for row in best_of_each(rows)))
 
 
 run_rule(command, globals().get("snakemake"))

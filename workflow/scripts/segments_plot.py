@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.rule import run_rule
+from gpu_tools.formats.exons.gff import features
 from gpu_tools.formats.files import read_lines, replaced_when_complete
 from gpu_tools.formats.sequences.fasta import whole_records
-from gpu_tools.formats.tables import Location
 from gpu_tools.model.locus import Locus
 
 ROW, MARGIN = 0.32, 1.3  # inches
@@ -37,12 +37,9 @@ def read_loci(paths):
 def read_segments(path):
     """Return the segments of a GFF3 file by record."""
     segments = {}
-    for number, line in read_lines(path):
-        if line and not line.startswith("#"):
-            location = Location(path, number)
-            name, start, end, score = (line.split("\t")[k] for k in (0, 3, 4, 5))
-            bounds = location.closed_interval(start, end)
-            segments.setdefault(unquote(name), []).append(Drawn(*bounds, location.score(score)))
+    for feature in features(path, read_lines(path)):
+        drawn = Drawn(*feature.interval, feature.location.score(feature.score))
+        segments.setdefault(unquote(feature.seqid), []).append(drawn)
     return segments
 
 

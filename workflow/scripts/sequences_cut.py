@@ -32,7 +32,7 @@ class Wanted(NamedTuple):
 
 
 def wanted(words, files):
-    """Return what the words of an option ask for: name, number of the file, record and locus."""
+    """Return the sequence of an option's words: name, number of the file, record and locus."""
     name, number, record, *locus = words
     if not number.isdecimal() or not 1 <= int(number) <= len(files):
         raise click.UsageError(
@@ -68,7 +68,7 @@ def renamed(sequence, name, origin):
 
 
 def sequences(words, files, flank, origin):
-    """Return the sequences that an option asks for."""
+    """Return the sequences of an option."""
     items = [wanted(item, files) for item in words]
     found = zip(items, cut(items, flank), strict=True)
     return [renamed(sequence, item.name, origin) for item, sequence in found]

@@ -1,10 +1,11 @@
-"""The targets that look for segments, their plots and the report."""
+"""Targets beside the default one: segments, local alignments, matches of patterns."""
 
 import pytest
 
 from gpu_tools import max_segments
 from gpu_tools.formats.scales import load_scale
 from gpu_tools.formats.sequences.fasta import read_fasta
+from gpu_tools.model.sequences import decode
 from tests.workflow.folders import BASES, LOCI, MRNAS, ROOT, TARGETS, Folder, write_sheet
 
 KINDS = ("cpg_islands", "gc_rich_regions", "hydrophobic_segments")
@@ -78,3 +79,39 @@ def test_given_proteins_and_a_plot_of_nothing(tmp_path):
         rows = folder.table("results/segments/hydrophobic_segments.tsv")
         assert [row["sequence"] for row in rows] == ["inner"] * count
         assert ("inner" in (tmp_path / wanted).read_text()) == bool(count)
+
+
+def test_local_alignments_and_their_dot_plots(folder):
+    # batches of single cases, but no base is split for these
+    settings = "device: cpu\nbatch_size: 1\nlocal:\n  k: 3\n  min_score: 60\n"
+    (folder.path / "settings.yaml").write_text(settings)
+    folder.run("--configfile", "settings.yaml", "--", "local_alignments")
+    for base in BASES:
+        found = folder.table(f"results/local/{base}.tsv")
+        assert {row["query"] for row in found} == set(TARGETS)
+        assert all(int(row["rank"]) <= 3 and int(row["score"]) >= 60 for row in found)
+        assert {row["subject"] for row in found} == {base}
+        drawn = (folder.path / f"results/local/{base}.svg").read_text()
+        assert all(f">{target}</text>" in drawn for target in TARGETS)
+
+
+def test_patterns_are_found_in_loci_and_targets(folder):
+    locus = next(record for record in read_fasta(LOCI) if record.name == BASES[0])
+    word = decode(locus.codes[300:340])
+    (folder.path / "patterns.fa").write_text(f">exact\n{word}\n>near\n{word[:20]}{word[21:]}\n")
+    settings = "device: cpu\nmatching:\n  patterns: patterns.fa\n  max_distance: 1\n"
+    (folder.path / "settings.yaml").write_text(settings)
+    folder.run("--configfile", "settings.yaml", "--", "find_exact", "find_approximate")
+    place = {"text": BASES[0], "start": "301", "end": "340", "strand": "+"}
+    assert folder.table("results/matches/exact.tsv") == [{"pattern": "exact", **place}]
+    found = folder.table("results/matches/approximate.tsv")
+    best = {(row["pattern"], row["end"]): row["distance"] for row in found}
+    assert best["exact", "340"] == "0"
+    assert best["near", "340"] == "1"
+    bed = (folder.path / "results/matches/exact.bed").read_text()
+    assert bed == f"{BASES[0]}\t300\t340\texact\t0\t+\n"
+
+
+def test_without_patterns_there_is_no_such_target(folder):
+    output = folder.run("--dry-run", "--", "find_exact", code=1)
+    assert "find_exact" in output
