@@ -263,7 +263,7 @@ class AnnotatedTranscript:
 
 @dataclass(frozen=True)
 class AnnotatedGene:
-    """A gene.
+    """A gene with its structures.
 
     Parameters
     ----------
@@ -289,7 +289,7 @@ class AnnotatedGene:
 
 @dataclass(frozen=True)
 class TargetResult:
-    """What became of a target.
+    """The result of a target: its best hit and its gene.
 
     Parameters
     ----------
@@ -316,7 +316,7 @@ class TargetResult:
 
 @dataclass(frozen=True)
 class GenomeAnnotation:
-    """A gene set.
+    """A gene set: the genes of a genome, and the result of each target.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ _CPUINFO = Path("/proc/cpuinfo")
 
 @dataclass(frozen=True)
 class DeviceFigures:
-    """How long each part of the work takes on a device.
+    """Seconds of each part of the work on a device.
 
     Parameters
     ----------

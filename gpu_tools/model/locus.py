@@ -281,7 +281,7 @@ class SeedChain(NamedTuple):
 
 @dataclass(frozen=True, order=True)
 class SearchWindow:
-    """A stretch of a genome that a search hands on for exact alignment.
+    """A stretch of a genome in which a target may have a gene, for exact alignment.
 
     Parameters
     ----------
@@ -294,9 +294,9 @@ class SearchWindow:
     start, end : int
         0-based half-open on the record's forward strand.
     score : int
-        What the search found there; it ranks the windows of one target.
+        Score of its best chain of words; it ranks the windows of one target.
     chains : tuple of SeedChain
-        What the search found there; empty if that is not known.
+        Its chains of words; empty if they are unknown.
     """
 
     target: int

@@ -178,7 +178,7 @@ class ProteinSequence(Sequence):
 
 @dataclass(frozen=True)
 class SequenceChunk:
-    """The next part of a sequence that comes in parts.
+    """A part of a long sequence that is read in parts.
 
     Parameters
     ----------

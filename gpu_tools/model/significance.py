@@ -162,7 +162,7 @@ class RepetitionShift(NamedTuple):
 
 @dataclass(frozen=True)
 class NullModel:
-    """How mean and spread of the best scores of unrelated sequences depend on the circumstances.
+    """Mean and variance of the best scores of unrelated sequences, as functions of a case.
 
     Parameters
     ----------
@@ -173,13 +173,13 @@ class NullModel:
     usual_space : float
         Where the space's logarithm is 0.
     least_space : float
-        The smallest space that was looked at; a smaller one counts as this, which is on the safe
+        The smallest space that was simulated; a smaller one counts as this, which is on the safe
         side.
     least_agreement : float
         A smaller agreement counts as this, which is on the safe side. 0, the default, changes
         nothing.
     largest_agreement : float
-        The largest agreement that was looked at, but for a few. Beyond it laws are not
+        The largest simulated agreement, except for a few. Beyond it laws are not
         `Gumbel.known`: with ever more to agree on, the best scores rise faster than any fit here.
     margin : float
         Scales are multiplied by it, locations stay. Genomes hold stretches of a few amino acids,

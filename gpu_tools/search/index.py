@@ -92,7 +92,7 @@ class GenomeIndex:
         Where the positions of each word of each shape and strand begin, and where the last ones
         end.
     positions : ndarray of uint32
-        The least nucleotide of a word's first symbol, by shape, strand, word and position.
+        The lowest position of a word's first symbol, by shape, strand, word and position.
     """
 
     genome: Genome

@@ -62,12 +62,11 @@ class SearchOptions:
         Windows of a target at most, the best by score.
     min_score : int, optional
         Least score of a window: points of BLOSUM62 for proteins, for cDNAs 2 for a match and -3 for
-        a mismatch, less the costs of introns and gaps between hits. By default what `by_chance`
-        says.
+        a mismatch, less the costs of introns and gaps between hits. The default follows from
+        `by_chance`.
     by_chance : float
-        Windows that chance may make of a protein of up to 500 residues in a genome of this size,
-        about; it gives the least score. For short ones that have no other window it is ten at
-        least.
+        Expected number of chance windows of a protein of up to 500 residues in the genome, which
+        sets the default of `min_score`. At least 10 for short proteins without another window.
     genetic_code : int
         Number of a genetic code of `gpu_tools.model.translation`; cDNAs do not use it.
     shapes : str, optional

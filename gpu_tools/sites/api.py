@@ -28,7 +28,7 @@ from gpu_tools.splicing.traceback import TracedChain
 
 @dataclass(frozen=True)
 class SiteCase:
-    """One question: which chain of all exons that the sites allow aligns best to a target.
+    """A base sequence, its sites, and the target of a site-mode alignment.
 
     Parameters
     ----------

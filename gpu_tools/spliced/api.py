@@ -111,7 +111,7 @@ def spliced_align_many(
     progress: Callable[[int], None] | None = None,
     reading: str = "any",
 ) -> Sequence[SplicedAlignment]:
-    """Align as `spliced_align` does, for cases so many that Python objects cost more than the work.
+    """Align very many cases as `spliced_align` does, with results in arrays.
 
     Chains and alignments of all cases are computed, but they stay in arrays; a result is made of
     them on each request.

@@ -52,7 +52,7 @@ class Jobs(NamedTuple):
 
 
 class CaseColumns(NamedTuple):
-    """Cases as columns, see `case_columns`.
+    """Cases as arrays, see `case_columns`.
 
     Parameters
     ----------
@@ -80,12 +80,12 @@ class CaseColumns(NamedTuple):
 
 
 def case_columns(cases: Iterable[Case]) -> CaseColumns:
-    """Return cases as columns, as functions for many cases read them.
+    """Return cases as arrays, the input of `spliced_align_many` and `spliced_scores`.
 
     Parameters
     ----------
     cases : iterable of Case
-        Bases, targets and sets of exons that are the same object are there once.
+        A base, target or exon set that several cases share, as one object, is stored once.
 
     Returns
     -------

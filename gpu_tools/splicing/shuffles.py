@@ -53,7 +53,7 @@ def shuffled_laws(
     codons: bool = False,
     most_alignments: int = MOST_ALIGNMENTS,
 ) -> list[Gumbel | None]:
-    """Fit the law of each case's best score to those of its shuffled target.
+    """Fit the law of each case's best score to the scores of its shuffled targets.
 
     Parameters
     ----------

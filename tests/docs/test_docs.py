@@ -63,7 +63,11 @@ def test_records_that_pages_cite_exist(page):
     assert [name for name in cited if not (ROOT / "benchmarks" / name).exists()] == []
 
 
-CODE_PAGES = [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs" / "design").glob("*.md"))]
+CODE_PAGES = [
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "docs" / "guide" / "security.md",
+    *sorted((ROOT / "docs" / "design").glob("*.md")),
+]
 
 
 @pytest.mark.parametrize("page", CODE_PAGES, ids=page_id)
@@ -73,8 +77,8 @@ def test_modules_and_folders_that_pages_name_exist(page):
     assert not {name for name in named if not any((root / name).exists() for root in roots)}
 
 
-def test_files_and_constants_that_contributing_names_exist():
-    text = text_of(ROOT / "CONTRIBUTING.md")
+def test_files_and_names_of_the_code_that_contributing_and_the_glossary_name_exist():
+    text = text_of(ROOT / "CONTRIBUTING.md") + text_of(ROOT / "docs" / "glossary.md")
     folders = ("gpu_tools", "workflow", "tests", "benchmarks", "docs", "resources", "config")
     files = [file for name in folders for file in (ROOT / name).rglob("*.*")]
     assert set(re.findall(r"`(\w+\.(?:py|smk|html|js))`", text)) <= {file.name for file in files}

@@ -26,7 +26,7 @@ from gpu_tools.splicing.proteins import walk
 
 @dataclass(frozen=True)
 class ProteinCase(SiteCase):
-    """One question: which chain of all exons that the sites allow aligns best to a protein.
+    """A base sequence, its sites, and the protein of a site-mode alignment.
 
     Parameters
     ----------
