@@ -22,7 +22,7 @@ from gpu_tools.cli.common.options import progress
 from gpu_tools.cli.common.proteins import ProteinOptions, protein_scores, read_proteins
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.formats.alignments.gene_model import check_gtf_name
-from gpu_tools.formats.files import check_writable, format_of, uncompressed_name
+from gpu_tools.formats.files import format_of, uncompressed_name
 from gpu_tools.formats.sequences.fasta import read_fasta
 
 # What commands of an annotation share: options of the search, targets, and files of a gene set.
@@ -65,12 +65,12 @@ search = options.added(
         "everywhere.",
     ),
     click.option(
-        "--max-intron", type=options.count(1), metavar="N",
+        "--max-intron", type=options.Count(1), metavar="N",
         help="Longest intron of a gene.  [default: one that costs 10 points in the site model, at "
         f"most {MOST_INTRON}]",
     ),
     click.option(
-        "--longest-gene", type=options.count(1), default=_DEFAULTS.longest_gene,
+        "--longest-gene", type=options.Count(1), default=_DEFAULTS.longest_gene,
         show_default=True, metavar="N",
         help="With --search exhaustive: longest gene that is surely found whole.",
     ),
@@ -104,7 +104,7 @@ kept = options.added(
         "them.",
     ),
     click.option(
-        "--batch", type=options.count(1), metavar="N",
+        "--batch", type=options.Count(1), metavar="N",
         help=f"Targets of a batch; {USUAL_BATCH} by default, {LARGE_BATCH:,} for the exhaustive "
         "search on a GPU.",
     ),
@@ -150,10 +150,8 @@ class GeneSetFiles:
 
     @classmethod
     def taken(cls, values: dict) -> GeneSetFiles:
-        """Return the files among options, which lose them; they must be writable."""
-        own = cls(**{name: values.pop(name) for name in cls.__dataclass_fields__})
-        check_writable(*vars(own).values())
-        return own
+        """Return the files among options, which lose them."""
+        return cls(**{name: values.pop(name) for name in cls.__dataclass_fields__})
 
     @property
     def is_gtf(self) -> bool:
@@ -184,22 +182,17 @@ class GeneSetFiles:
             tables.reversed_targets(found), "cDNA",
             "taken as the reverse complement, which fits clearly better",
         )  # fmt: skip
-        _tell_ends(tables.with_unaligned_ends(found))
+        tell(
+            tables.with_unaligned_ends(found), "mRNA",
+            "of proteins with an end that is aligned to nothing (coverage below 1): its exons may "
+            "lie beyond --max-intron or a contig's end, or be missing",
+        )  # fmt: skip
         with_hit = sum(target.loci > 0 for target in found.targets)
         mrnas = sum(len(gene.transcripts) for gene in found.genes)
         options.note(
             options.counted(len(found.genes), "gene"), options.counted(mrnas, "mRNA"),
             f"{with_hit:,} of {options.counted(len(found.targets), 'target')} found",
         )  # fmt: skip
-
-
-def _tell_ends(names: list[str]) -> None:
-    """Warn of mRNAs whose proteins are not aligned up to their ends."""
-    tell(
-        names, "mRNA",
-        "of proteins with an end that is aligned to nothing (coverage below 1): its exons may lie "
-        "beyond --max-intron or a contig's end, or be missing",
-    )  # fmt: skip
 
 
 def limits_of(values: dict) -> AnnotationOptions:

@@ -10,7 +10,6 @@ from gpu_tools.cli.common.loci import errors_of_records
 from gpu_tools.cli.common.options import counted, note, progress
 from gpu_tools.formats import tables
 from gpu_tools.formats.alignments.pairwise import write_alignments
-from gpu_tools.formats.files import check_writable
 
 
 @click.command("global-align")
@@ -27,7 +26,6 @@ def command(
     A gap of n symbols costs open + (n - 1) * extend. The table has one row a pair. The CPU does
     the work on every device.
     """
-    check_writable(output, *alignments)
     scoring = pairwise.scoring_of(**scores)
     pairs, placed, names = pairwise.read_pairs(query, subject, scoring, coordinates)
     cells = sum(len(q) * len(s) for q, s in pairs)

@@ -14,7 +14,6 @@ from gpu_tools.formats import tables
 from gpu_tools.formats.alignments.dot_plot import SUFFIXES as IMAGES
 from gpu_tools.formats.alignments.dot_plot import check_dot_plot, write_dot_plot
 from gpu_tools.formats.alignments.pairwise import write_alignments
-from gpu_tools.formats.files import check_writable
 from gpu_tools.local.statistics import (
     KarlinAltschul,
     known_penalties,
@@ -30,7 +29,7 @@ _log = logging.getLogger(__name__)
 @pairwise.options
 @loci.region_of("the subjects")
 @click.option(
-    "--k", type=options.count(1), default=10, show_default=True, metavar="N",
+    "--k", type=options.Count(1), default=10, show_default=True, metavar="N",
     help="Most alignments of a pair of sequences.",
 )  # fmt: skip
 @click.option(
@@ -64,7 +63,6 @@ def command(
     alignment, with 1-based inclusive positions on the forward strands, those on a locus in its
     record's coordinates.
     """
-    check_writable(output, *alignments, dot_plot)
     scoring = pairwise.scoring_of(**scores)
     scoring = _with_usual_penalties(scoring) if statistics else scoring
     if both_strands and scoring.matrix is not None:

@@ -17,7 +17,6 @@ from gpu_tools.cli.common.matching import (
 )
 from gpu_tools.cli.common.options import progress
 from gpu_tools.errors import InputError
-from gpu_tools.formats.files import check_writable
 from gpu_tools.formats.matches import MatchRow
 from gpu_tools.formats.scales import read_matrix
 from gpu_tools.matching import ALPHABETS, scan_approximate
@@ -29,7 +28,7 @@ COLUMNS = ("pattern", "text", "start", "end", "strand", "distance", "cigar")
 
 def _cost(name: str, least: int, text: str):
     return click.option(
-        f"--{name}", type=options.count(least, LIMIT_INT32 - 1), default=1,
+        f"--{name}", type=options.Count(least, LIMIT_INT32 - 1), default=1,
         show_default=True, metavar="N", help=text,
     )  # fmt: skip
 
@@ -37,7 +36,7 @@ def _cost(name: str, least: int, text: str):
 @click.command("match-approximate")
 @matching
 @click.option(
-    "--max-distance", type=options.count(), metavar="D",
+    "--max-distance", type=options.Count(), metavar="D",
     help="Report every end position within this distance. Either this or --best is needed.",
 )  # fmt: skip
 @click.option(
@@ -68,7 +67,6 @@ def command(
     """
     if best == (max_distance is not None):
         raise click.UsageError("give either --max-distance D or --best")
-    check_writable(output, bed)
     costs = _costs(substitution_table, alphabet, weights)
     patterns = read_patterns(patterns_path, alphabet, both_strands)
     passing = stream_texts(texts, alphabet, coordinates)

@@ -13,7 +13,6 @@ from gpu_tools.cli.common.matching import (
     write_and_note,
 )
 from gpu_tools.cli.common.options import progress
-from gpu_tools.formats.files import check_writable
 from gpu_tools.formats.matches import MatchRow
 from gpu_tools.matching import scan_exact
 
@@ -35,7 +34,6 @@ def command(
     inclusive positions on the forward strand; a palindrome is reported on both strands. Positions
     in a locus are in its record's coordinates.
     """
-    check_writable(output, bed)
     patterns = read_patterns(patterns_path, alphabet, both_strands)
     passing = stream_texts(texts, alphabet, coordinates)
     with progress("searching", size(texts), quiet) as done:

@@ -17,7 +17,6 @@ from gpu_tools import max_segment, max_segments
 from gpu_tools.cli.common import loci, options
 from gpu_tools.cli.common.options import counted, note, progress
 from gpu_tools.errors import InputError
-from gpu_tools.formats.files import check_writable
 from gpu_tools.formats.matches import REGION, Annotation, SegmentRow, write_segments
 from gpu_tools.formats.numbers import is_track, read_tracks, read_values
 from gpu_tools.formats.scales import load_scale
@@ -82,7 +81,7 @@ def _decimal(context: click.Context, parameter: click.Parameter, text: str) -> D
     help="Keep segments that score X or more.  [default: all]",
 )  # fmt: skip
 @click.option(
-    "--min-length", type=options.count(1), default=1, show_default=True, metavar="N",
+    "--min-length", type=options.Count(1), default=1, show_default=True, metavar="N",
     help="Keep segments of N symbols or more.",
 )  # fmt: skip
 @click.option(
@@ -110,7 +109,6 @@ def command(
     in a locus in its record's coordinates. A sequence without a positive score has no row.
     """
     _check_usage(sequence, scale, values, significance)
-    check_writable(output, bed, gff3)
     resolve(device)
     used = None if scale is None else load_scale(scale).less(subtract)
     records = _sequences(sequence, used, coordinates) if used else _tracks(values, subtract)

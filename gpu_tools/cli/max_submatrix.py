@@ -8,7 +8,6 @@ from gpu_tools import max_submatrix
 from gpu_tools.cli.common import loci, options
 from gpu_tools.cli.common.options import note
 from gpu_tools.errors import InputError
-from gpu_tools.formats.files import check_writable
 from gpu_tools.formats.numbers import read_matrix
 from gpu_tools.formats.sequences.fasta import read_one
 from gpu_tools.formats.tables import write_table
@@ -61,7 +60,6 @@ def command(
     """
     if (matrix is None) == (fastas is None):
         raise click.UsageError("give either --matrix or --dot-plot")
-    check_writable(output)
     resolve(device)
     if matrix is None:
         rows, columns = _sequences(fastas, alphabet)

@@ -9,7 +9,7 @@ import click
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.options import counted, note
 from gpu_tools.errors import InputError
-from gpu_tools.formats.files import check_writable, open_binary
+from gpu_tools.formats.files import open_binary
 
 _FILES = {"multiple": True, "metavar": "FILE"}
 _NEEDED = ("altair", "vl_convert", "jinja2")
@@ -66,7 +66,6 @@ def command(
     or the folder of a gene set, with the files genes.gff3 and targets.tsv of annotate.
     The page is one file that needs no network and no server.
     """
-    check_writable(output, igv)
     if genome is not None:
         with open_binary(genome):  # which figures read, or only IGV does
             pass

@@ -31,7 +31,6 @@ from gpu_tools.cli.common.proteins import (
 )
 from gpu_tools.formats import tables
 from gpu_tools.formats.alignments import SUFFIXES, check_names, write_alignments
-from gpu_tools.formats.files import check_writable
 from gpu_tools.hardware.device import cpu_threads
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import CANDIDATE_WEIGHTS, ENDS, GENE_SCORING, SplicedScoring
@@ -83,11 +82,11 @@ def _runs_on_cpu(requested: dict) -> str | None:
     "the model's points.",
 )  # fmt: skip
 @click.option(
-    "--min-intron", type=options.count(), metavar="N",
+    "--min-intron", type=options.Count(), metavar="N",
     help="With --site-model: length of the shortest intron.  [default: the model's]",
 )  # fmt: skip
 @click.option(
-    "--max-intron", type=options.count(), metavar="N",
+    "--max-intron", type=options.Count(), metavar="N",
     help="With --site-model and cDNAs: no intron is longer.  [default: none is too long]",
 )  # fmt: skip
 @options.targets
@@ -164,7 +163,6 @@ def command(
     _check_usage(exons, site_model, sites, scores)
     if coding and exons and scores["ends"] == "free":
         raise click.UsageError("--coding with --exons needs whole candidates, not --ends free")
-    check_writable(output, *alignments, *proteins.outputs)
     targets_file = proteins.proteins if targets is None else targets
     files = CaseFiles(base, exons, targets_file, pairs, exons_format, regions)
     if targets is None:

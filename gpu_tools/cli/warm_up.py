@@ -20,7 +20,7 @@ COMMANDS = sorted({run.command.partition(" ")[0] for run in TINY_RUNS})
     "there is one, a GPU.",
 )  # fmt: skip
 @click.option(
-    "--threads", type=options.count(1), metavar="N",
+    "--threads", type=options.Count(1), metavar="N",
     help="Threads of the runs; one at a time compiles.  [default: one a processor]",
 )  # fmt: skip
 @options.common

@@ -7,11 +7,11 @@ So this package's functions lie in a folder of their own, see `cache_folder`:
 
 - Its name holds a digest of all modules of the package, the processor and numba's version. So what
   is stored there never changes, and other versions have folders of their own.
-- A process holds a lock while it compiles, and others wait: they find what it has stored.
+- One process at a time compiles. The others load what is stored meanwhile; only those that miss
+  something wait, and then look again.
 - A list has the size and checksum of every file. What does not fit, because it was damaged or a
   process was killed before it had stored all, is removed before numba reads it.
-
-Numba tells of compiling by its events, which all this hangs on.
+- A second lock is held alone while files and list are written, and shared while they are read.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import logging
 import os
 import platform
 import shutil
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -37,14 +38,15 @@ from numba import __version__ as numba_version
 from numba.core import event
 
 from gpu_tools.hardware.compiling import about_to_compile
-from gpu_tools.hardware.interrupts import deferred_interrupts
 from gpu_tools.hardware.own_files import checksum_of, private_folder
 
 _log = logging.getLogger(__name__)
 _PACKAGE = Path(__file__).parents[1]
 NAMED = "NUMBA_CACHE_DIR"
-_LIST, _LOCK, WARMED = "checksums.json", "lock", "warm-up.txt"
-"""The list of files, the lock, and a record of what is compiled beforehand."""
+_LIST, _LOCK, _COMPILING = "checksums.json", "lock", "compiling"
+"""The list of files, the lock of what is stored, and the lock of the process that compiles."""
+WARMED = "warm-up.txt"
+"""A record of what is compiled beforehand."""
 _LEAST_FREE = 1 << 26
 """Bytes that the disk must have left for compiled code."""
 _OLD_SECONDS = 14 * 86_400
@@ -55,14 +57,42 @@ _setting = threading.Lock()
 def stored_in_cache(function: Callable, jit: Callable, config: ModuleType, **options) -> Callable:
     """Return a function as numba compiles it, stored in the compile cache if there can be one."""
     folder = cache_folder()
-    if folder is None:
-        return jit(**options)(function)
     with _setting:  # the folder of the user's own functions stays what it is
-        before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
+        before, config.CACHE_DIR = config.CACHE_DIR, str(folder or "")
         try:
-            return jit(cache=True, **options)(function)
+            dispatcher = jit(cache=folder is not None, **options)(function)
         finally:
             config.CACHE_DIR = before
+    if hasattr(dispatcher, "_cache"):  # else numba is disabled
+        _share(dispatcher._cache, folder)
+    return dispatcher
+
+
+def _share(cache, folder: Path | None) -> None:
+    """Have numba's cache of a function shared with other processes."""
+    load, save = cache.load_overload, cache.save_overload
+
+    def stored(*arguments):
+        with suppress(OSError), _locked(folder, fcntl.LOCK_SH):
+            return load(*arguments)
+        return None  # what cannot be read is compiled
+
+    def load_overload(*arguments):
+        found = folder and stored(*arguments)
+        if found is None and _turn.begin(folder):
+            found = folder and stored(*arguments)  # another process may have stored it meanwhile
+            if found is not None:
+                _turn.end()
+        return found
+
+    def save_overload(*arguments):
+        with suppress(OSError), _locked(folder, fcntl.LOCK_EX):
+            save(*arguments)
+            _list_files(folder)
+
+    cache.load_overload = load_overload
+    if folder is not None:
+        cache.save_overload = save_overload
 
 
 @cache
@@ -138,10 +168,33 @@ def usable(folder: Path) -> bool:
 
 
 @contextmanager
-def _locked(folder: Path, how: int) -> Iterator[int]:
+def _locked(folder: Path, how: int) -> Iterator[None]:
+    """Hold the lock of what is stored; interrupts wait, since a library that loads loses them."""
     with (folder / _LOCK).open("a") as lock:
         fcntl.flock(lock, how)
-        yield lock.fileno()
+        with deferred_interrupts():
+            yield
+
+
+@contextmanager
+def deferred_interrupts() -> Iterator[None]:
+    """Let an interrupt that arrives within the block take effect at the block's end."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are handled in the main thread
+        return
+    arrived: list[int] = []
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for number, handler in handlers.items():
+        if handler is not None:  # None is a handler that Python cannot put back
+            signal.signal(number, lambda number, frame: arrived.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            if handler is not None:
+                signal.signal(number, handler)
+        if arrived:
+            signal.raise_signal(arrived[0])
 
 
 def damaged(folder: Path) -> list[str]:
@@ -173,7 +226,7 @@ def listed(folder: Path) -> dict[str, list[int]]:
 
 
 def _repair(folder: Path) -> None:
-    """Remove damaged files, unless another process is about to add them to the list."""
+    """Remove files that are damaged or, since a process was killed, not listed."""
     if not damaged(folder):
         return
     with _locked(folder, fcntl.LOCK_EX):
@@ -187,7 +240,7 @@ def _repair(folder: Path) -> None:
 
 
 def _list_files(folder: Path) -> None:
-    """Bring the list up to date after compiling; the caller holds the lock."""
+    """Bring the list up to date; the caller holds the lock."""
     known, found = listed(folder), {}
     for name, path in _files(folder):
         state = path.stat()
@@ -208,89 +261,66 @@ def _remove_old(place: Path, name: str) -> None:
                 shutil.rmtree(lock.parent, ignore_errors=True)
 
 
-class _OneAtATime:
-    """Hears when numba looks for a compiled function, and when it compiles one.
+class _Turn:
+    """The turn of this process, and of one of its threads, to compile.
 
-    Processes share the lock while they look, and hold it alone while they compile and store. Of
-    threads one does either.
+    It begins when a function is missing from the cache, and ends when numba gives back the lock of
+    its compiler: what a function calls is compiled in its turn.
     """
 
     def __init__(self):
-        self._threads, self._depth, self._lock = threading.RLock(), 0, None
-        self._alone = self._collects = False
-        self._deferral = ExitStack()
+        self._threads, self._depth, self._turn = threading.RLock(), 0, None
 
-    def on_start(self, event) -> None:
-        """Wait for the lock when numba takes its own, hold it alone when numba compiles."""
-        looks = event.kind.endswith("compiler_lock")
-        if looks:
-            self._threads.acquire()
-            self._depth += 1
-        try:
-            if self._depth == 1 and looks:
-                self._share()
-            if not self._alone and event.kind in _COMPILING:
-                self._hold_alone()
-        except BaseException:
-            if looks:
-                self.on_end(event)
-            raise
+    def enter(self) -> None:
+        """Wait for other threads when numba takes its lock."""
+        self._threads.acquire()
+        self._depth += 1
 
-    def on_end(self, event) -> None:
-        """List what was stored, and let others go on, when numba gives its lock back."""
-        if not event.kind.endswith("compiler_lock"):
-            return
+    def leave(self) -> None:
+        """Let others go on when numba gives its lock back."""
+        self._depth -= 1
         try:
-            if self._depth == 1:
-                self._finish()
+            if not self._depth:
+                self.end()
         finally:
-            self._depth -= 1
             self._threads.release()
 
-    def _share(self) -> None:
-        if (folder := cache_folder()) is not None:
-            with suppress(OSError):
-                self._lock = (folder / _LOCK).open("a")
-                fcntl.flock(self._lock, fcntl.LOCK_SH)
-        self._deferral.enter_context(deferred_interrupts())  # while code is loaded
-
-    def _hold_alone(self) -> None:
-        self._deferral.close()
-        self._alone, self._collects = True, gc.isenabled()
-        gc.disable()  # compiling makes little garbage in cycles, and many objects to look through
+    def begin(self, folder: Path | None) -> bool:
+        """Wait until no other process compiles; return whether the turn has not begun before."""
+        if self._turn is not None:
+            return False
         about_to_compile()
-        if self._lock is not None:
+        self._turn = ExitStack()
+        if folder is not None:
             with suppress(OSError):
-                fcntl.flock(self._lock, fcntl.LOCK_EX)
+                lock = self._turn.enter_context((folder / _COMPILING).open("a"))
+                fcntl.flock(lock, fcntl.LOCK_EX)
+        if gc.isenabled():  # compiling makes little garbage in cycles, and many objects to search
+            gc.disable()
+            self._turn.callback(gc.enable)
+        return True
 
-    def _finish(self) -> None:
-        (alone, self._alone), (lock, self._lock) = (self._alone, False), (self._lock, None)
-        if alone and self._collects:
-            gc.enable()
-        if lock is not None:
-            with lock, suppress(OSError):
-                if alone:
-                    _list_files(Path(lock.name).parent)
-        self._deferral.close()
-
-
-_COMPILING = "numba:compile", "numba-cuda:compiler_lock"
-"""The second one stands for kernels, of which numba-cuda tells no more."""
-_one_at_a_time = _OneAtATime()
+    def end(self) -> None:
+        """Let another process compile."""
+        turn, self._turn = self._turn, None
+        if turn is not None:
+            turn.close()
 
 
-def listen(events: ModuleType, *kinds: str) -> None:
-    """Have processes compile one at a time what a library tells of by events of some kinds."""
+_turn = _Turn()
+
+
+def listen(events: ModuleType, kind: str) -> None:
+    """Have the events of a library's compiler lock, of some kind, begin and end turns."""
 
     class Listener(events.Listener):
         def on_start(self, event):
-            _one_at_a_time.on_start(event)
+            _turn.enter()
 
         def on_end(self, event):
-            _one_at_a_time.on_end(event)
+            _turn.leave()
 
-    for kind in kinds:
-        events.register(kind, Listener())
+    events.register(kind, Listener())
 
 
-listen(event, "numba:compiler_lock", "numba:compile")
+listen(event, "numba:compiler_lock")

@@ -1,4 +1,7 @@
-"""Which device does the work: the only room that asks whether there is a GPU."""
+"""Which device does the work, which inputs are too small for a GPU, and what its errors mean.
+
+No other module asks whether there is a GPU.
+"""
 
 from __future__ import annotations
 
@@ -14,95 +17,7 @@ from functools import cache
 
 from gpu_tools.errors import DeviceError
 
-# What the errors of numba-cuda and of the driver mean.
-#
-# This is the one place that knows them. It imports neither: a machine without a GPU need not have
-# them.
-
-
-_LIBRARIES = ("numba.cuda.cudadrv", "numba.cuda.simulator.cudadrv", "cuda.")
-"""Modules whose errors are those of a GPU, its driver or its compiler."""
-_MEANINGS = {
-    "OUT_OF_MEMORY": "its memory is exhausted",
-    "before forking": "this process was forked from one that had used it; expected a process that "
-    "is started anew (multiprocessing's spawn)",
-    "NOT_INITIALIZED": "this process was forked from one that had used it; expected a process that "
-    "is started anew (multiprocessing's spawn)",
-    "INSUFFICIENT_DRIVER": "its driver is too old; expected one for CUDA 13, 580 or later",
-    "UNSUPPORTED_PTX_VERSION": "its driver is too old; expected one for CUDA 13, 580 or later",
-    "SYSTEM_DRIVER_MISMATCH": "its driver is not the one that the kernel has loaded; expected a "
-    "restart after the driver's update",
-    "COMPAT_NOT_SUPPORTED_ON_DEVICE": "its driver is too old; expected one for CUDA 13, 580 or "
-    "later",
-    "NO_BINARY_FOR_GPU": "kernels cannot be compiled for it; expected compute capability 7.5 or "
-    "later",
-    "DEVICE_UNAVAILABLE": "another process has it for itself alone",
-    "DEVICE_LOST": "it has disappeared",
-    "NO_DEVICE": "it has disappeared",
-    "INVALID_DEVICE": "it has disappeared",
-    "ECC_UNCORRECTABLE": "its memory is damaged",
-    "ILLEGAL_ADDRESS": "a kernel failed",
-    "LAUNCH": "a kernel failed",
-    "ASSERT": "a kernel failed",
-}
-"""What the names of the driver's errors mean, the first that a text contains."""
-_MOST_SYMBOLS = 200
-
-
-def described(error: BaseException) -> str:
-    """Return in words what an error of the driver or its libraries means, in one line."""
-    text = " ".join(str(error).split()).rstrip(" .:")  # some end in a colon behind which is nothing
-    for name, meaning in _MEANINGS.items():
-        if name in text:
-            return f"{meaning} ({text[:_MOST_SYMBOLS]})"
-    return text[:_MOST_SYMBOLS] or type(error).__name__
-
-
-def is_of_gpu(error: BaseException) -> bool:
-    """Tell whether an error is one of a GPU, its driver or its compiler."""
-    return any(kind.__module__.startswith(_LIBRARIES) for kind in type(error).__mro__)
-
-
-# Inputs that a CPU has done before a GPU has started: under ``auto`` the CPU does them.
-
-
 _log = logging.getLogger(__name__)
-GPU_START = "GPU_TOOLS_GPU_START"
-"""Variable of the environment that names what starting a GPU takes, in seconds; 0: nothing."""
-_STATE = {"started": False, "small": False}
-
-
-def unless_small(where: Device, cpu_seconds: float, start_seconds: float) -> Device:
-    """Return the CPU instead of a GPU that takes longer to start than the CPU to do the work.
-
-    The result does not depend on the device. A GPU that this process has used before is started.
-    """
-    if where.kind == "cpu" or simulated():
-        return where
-    if where.or_cpu and not _STATE["started"] and cpu_seconds < _start_seconds(start_seconds):
-        _log.info("the CPU takes about %.2g s, less than a GPU to start", cpu_seconds)
-        _STATE["small"] = True
-        return Device("cpu")
-    _STATE["started"] = True
-    return where
-
-
-def take_gpu() -> None:
-    """Have GPUs do small inputs too, in this process: for calls that are timed."""
-    _STATE["started"] = True
-
-
-def was_small() -> bool:
-    """Tell whether the CPU has done all that a GPU might have done in this process."""
-    return _STATE["small"] and not _STATE["started"]
-
-
-def _start_seconds(usual: float) -> float:
-    with suppress(KeyError, ValueError):
-        return float(os.environ[GPU_START])
-    return usual
-
-
 _SPECIFICATION = re.compile(r"(auto|cpu|cuda|cuda:[0-9]{1,4}(,[0-9]{1,4})*)")
 MOST_CPU_THREADS = 1024
 """More threads of a CPU than this are not started: each needs memory."""
@@ -269,3 +184,89 @@ def _chosen(specification: str, available: set[int]) -> tuple[int, ...]:
     if missing:
         raise DeviceError(f"there is no GPU {missing[0]}; this machine has {sorted(available)}")
     return ordinals
+
+
+# Under ``auto`` the CPU does inputs for which it takes less time than a GPU takes to start.
+
+
+GPU_START = "GPU_TOOLS_GPU_START"
+"""Variable of the environment that names what starting a GPU takes, in seconds; 0: nothing."""
+_STATE = {"started": False, "small": False}
+
+
+def unless_small(where: Device, cpu_seconds: float, start_seconds: float) -> Device:
+    """Return the CPU instead of a GPU that takes longer to start than the CPU to do the work.
+
+    The result does not depend on the device. A GPU that this process has used before is started.
+    """
+    if where.kind == "cpu" or simulated():
+        return where
+    if where.or_cpu and not _STATE["started"] and cpu_seconds < _start_seconds(start_seconds):
+        _log.info("the CPU takes about %.2g s, less than a GPU to start", cpu_seconds)
+        _STATE["small"] = True
+        return Device("cpu")
+    _STATE["started"] = True
+    return where
+
+
+def take_gpu() -> None:
+    """Have GPUs do small inputs too, in this process: for calls that are timed."""
+    _STATE["started"] = True
+
+
+def was_small() -> bool:
+    """Tell whether the CPU has done all that a GPU might have done in this process."""
+    return _STATE["small"] and not _STATE["started"]
+
+
+def _start_seconds(usual: float) -> float:
+    with suppress(KeyError, ValueError):
+        return float(os.environ[GPU_START])
+    return usual
+
+
+# What the errors of numba-cuda and of the driver mean. Neither is imported: a machine without a GPU
+# need not have them.
+
+
+_LIBRARIES = ("numba.cuda.cudadrv", "numba.cuda.simulator.cudadrv", "cuda.")
+"""Modules whose errors are those of a GPU, its driver or its compiler."""
+_MEANINGS = {
+    "OUT_OF_MEMORY": "its memory is exhausted",
+    "before forking": "this process was forked from one that had used it; expected a process that "
+    "is started anew (multiprocessing's spawn)",
+    "NOT_INITIALIZED": "this process was forked from one that had used it; expected a process that "
+    "is started anew (multiprocessing's spawn)",
+    "INSUFFICIENT_DRIVER": "its driver is too old; expected one for CUDA 13, 580 or later",
+    "UNSUPPORTED_PTX_VERSION": "its driver is too old; expected one for CUDA 13, 580 or later",
+    "SYSTEM_DRIVER_MISMATCH": "its driver is not the one that the kernel has loaded; expected a "
+    "restart after the driver's update",
+    "COMPAT_NOT_SUPPORTED_ON_DEVICE": "its driver is too old; expected one for CUDA 13, 580 or "
+    "later",
+    "NO_BINARY_FOR_GPU": "kernels cannot be compiled for it; expected compute capability 7.5 or "
+    "later",
+    "DEVICE_UNAVAILABLE": "another process has it for itself alone",
+    "DEVICE_LOST": "it has disappeared",
+    "NO_DEVICE": "it has disappeared",
+    "INVALID_DEVICE": "it has disappeared",
+    "ECC_UNCORRECTABLE": "its memory is damaged",
+    "ILLEGAL_ADDRESS": "a kernel failed",
+    "LAUNCH": "a kernel failed",
+    "ASSERT": "a kernel failed",
+}
+"""What the names of the driver's errors mean, the first that a text contains."""
+_MOST_SYMBOLS = 200
+
+
+def described(error: BaseException) -> str:
+    """Return in words what an error of the driver or its libraries means, in one line."""
+    text = " ".join(str(error).split()).rstrip(" .:")  # some end in a colon behind which is nothing
+    for name, meaning in _MEANINGS.items():
+        if name in text:
+            return f"{meaning} ({text[:_MOST_SYMBOLS]})"
+    return text[:_MOST_SYMBOLS] or type(error).__name__
+
+
+def is_of_gpu(error: BaseException) -> bool:
+    """Tell whether an error is one of a GPU, its driver or its compiler."""
+    return any(kind.__module__.startswith(_LIBRARIES) for kind in type(error).__mro__)

@@ -1,4 +1,4 @@
-"""Files and folders that belong to one user alone, where others can write too."""
+"""Files of one user alone, checksums, and the memory and disk that are available."""
 
 from __future__ import annotations
 
@@ -57,8 +57,7 @@ def _is_private(folder: Path) -> bool:
     return ours and not state.st_mode & 0o077
 
 
-# Checksums of files that are kept and read again: damage is seen before the content is used.
-
+# Checksums of stored files, which show damage before the content is used.
 
 _CHUNK = 1 << 20
 
@@ -72,8 +71,7 @@ def checksum_of(path: str | PathLike) -> list[int]:
     return [size, checksum]
 
 
-# Main memory and disk that can be had, so that what cannot fit is refused before it is tried.
-
+# Available memory and disk: what cannot fit is refused before it is tried.
 
 _MEMINFO, _GROUP, _GROUPS = Path("/proc/meminfo"), Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 _GIB = 1 << 30
@@ -82,7 +80,7 @@ MEMORY = "GPU_TOOLS_MEMORY"
 
 
 def available_memory() -> int | None:
-    """Return the bytes of main memory that can be had, None if the system does not say.
+    """Return the available bytes of main memory, None if the system does not say.
 
     That is what the machine has free, and what is left to the group of processes that a scheduler
     or a container put this one into; or what the environment says.
@@ -133,7 +131,7 @@ def _reclaimable(group: Path) -> int:
 
 
 def check_memory(size: int, what: str) -> None:
-    """Raise `InputError` if `what`, in words, takes more bytes than can be had."""
+    """Raise `InputError` if `what`, in words, takes more bytes than are available."""
     available = available_memory()
     if available is not None and size > available:
         raise InputError(

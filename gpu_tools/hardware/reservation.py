@@ -51,11 +51,6 @@ def is_held(gpu: Gpu) -> bool:
         return not _locked(held, gpu, fcntl.LOCK_NB)
 
 
-def lock_folder() -> Path:
-    """Return the folder of the locks, and make it if it is missing."""
-    return _folder()
-
-
 def _any_of(held: ExitStack, gpus: list[Gpu], may_have_none: bool) -> tuple[int, ...]:
     for gpu in gpus:
         if _locked(held, gpu, fcntl.LOCK_NB):
@@ -75,7 +70,7 @@ def _wait_for(held: ExitStack, gpu: Gpu) -> None:
 
 def _locked(held: ExitStack, gpu: Gpu, how: int) -> bool:
     # by the card's own identity: schedulers number the cards anew for each job
-    stream = _open(_folder() / f"{gpu.uuid}.lock")
+    stream = _open(lock_folder() / f"{gpu.uuid}.lock")
     try:
         fcntl.flock(stream, fcntl.LOCK_EX | how)
     except BlockingIOError:
@@ -85,7 +80,8 @@ def _locked(held: ExitStack, gpu: Gpu, how: int) -> bool:
     return True
 
 
-def _folder() -> Path:
+def lock_folder() -> Path:
+    """Return the folder of the locks, and make it if it is missing."""
     named = os.environ.get(FOLDER)
     folder = Path(named or Path(tempfile.gettempdir()) / "gpu-tools-locks")
     try:

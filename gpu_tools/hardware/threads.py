@@ -1,4 +1,4 @@
-"""Threads of a CPU: the one place where work is shared among them."""
+"""Work shared among threads and GPUs, prefetch, and progress within a case."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.compiled import njit
 
-Result = TypeVar("Result")
+Item, Result = TypeVar("Item"), TypeVar("Result")
 
 
 def map_on_threads(
@@ -49,10 +49,7 @@ def _drop(items: Iterator) -> None:
     deque(items, maxlen=0)
 
 
-# Groups within a limit, and shares of several GPUs.
-
-
-T = TypeVar("T")
+# Cases assigned to GPUs, and groups within a limit.
 
 
 def assigned(cells: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
@@ -78,9 +75,9 @@ def shares(cells: list[int], count: int) -> list[list[int]]:
 
 
 def within_limit(
-    items: Iterable[T], size_of: Callable[[T], int], limit: float
-) -> Iterator[list[T]]:
-    """Group what comes in, in its order, so that no group of several is larger than the limit."""
+    items: Iterable[Item], size_of: Callable[[Item], int], limit: float
+) -> Iterator[list[Item]]:
+    """Group items in their order; a group of several items is not larger than the limit."""
     batch, used = [], 0
     for item in items:
         size = size_of(item)
@@ -93,14 +90,11 @@ def within_limit(
         yield batch
 
 
-# Prefetch: a thread makes the next items while the present one is worked on.
-
-
-Item = TypeVar("Item")
+# Prefetch: a thread makes the next items while the caller works on the present one.
 
 
 def prefetch(made: Iterator[Item], count: int) -> Iterator[Item]:
-    """Have a thread make items before they are asked for; it begins at once."""
+    """Have a thread make up to `count` items in advance; it begins at once."""
     maker = ThreadPoolExecutor(1, "prefetch")
     waiting = deque(maker.submit(next, made, None) for _ in range(count))
     return _taken(maker, waiting, made)
@@ -159,9 +153,7 @@ class CaseProgress:
             self.done(cells)
 
 
-def watched(
-    call: Callable[[NDArray[np.int64]], Result], done: Callable[[int], None]
-) -> Result:  # fmt: skip
+def watched(call: Callable[[NDArray[np.int64]], Result], done: Callable[[int], None]) -> Result:
     """Call a function that takes long, and report what it counts while it works."""
     counter, seen = np.zeros(1, dtype=np.int64), 0
     with ThreadPoolExecutor(1, "gpu-tools") as pool:

@@ -321,7 +321,7 @@ def test_dot_plot_refuses_scores_that_do_not_fit():
     [
         ("1\t2\n3\n", "m.tsv, line 2: row 2 has 1 columns; expected 2 as in row 1"),
         ("1\t2\n3\tx\n", "m.tsv, line 2: row 2, column 2: 'x' is not a number"),
-        ("1\t\n", "m.tsv, line 1: row 1, column 2: '' is not a number"),
+        ("1\t\t2\n", "m.tsv, line 1: row 1, column 2: '' is not a number"),
         ("1\tnan\n", "m.tsv, line 1: row 1, column 2: 'nan' is not a number"),
         ("", "m.tsv: no numbers"),
     ],

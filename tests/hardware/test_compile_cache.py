@@ -18,14 +18,11 @@ import pytest
 
 from gpu_tools.hardware import compile_cache
 from gpu_tools.hardware.compiled import njit
+from gpu_tools.hardware.compiling import about_to_compile, once_compiling
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.loading import load_one_by_one
-from gpu_tools.hardware.interrupts import deferred_interrupts
 
-_MODULES = (
-    "checksums.py", "compile_cache.py", "compiled.py", "compiling.py", "interrupts.py",
-    "own_files.py",
-)  # fmt: skip
+_PACKAGE = Path(compile_cache.__file__).parents[1]
 _CALLER = """
 import sys
 import time
@@ -34,6 +31,7 @@ import numpy as np
 from numba.core import event
 
 from gpu_tools.hardware.compiled import njit
+from gpu_tools.hardware.compiling import about_to_compile, once_compiling
 from gpu_tools.called import called
 
 class Compiled(event.Listener):
@@ -61,6 +59,7 @@ if __name__ == "__main__":
 """
 _CALLED = """
 from gpu_tools.hardware.compiled import njit
+from gpu_tools.hardware.compiling import about_to_compile, once_compiling
 
 @njit
 def called(x):
@@ -73,10 +72,9 @@ def small_package(tmp_path):
     """Make a package with the compile cache and one function; return how to run its module."""
     package, cache = tmp_path / "lib" / "gpu_tools", tmp_path / "cache"
     (package / "hardware").mkdir(parents=True)
-    for folder in (package, package / "hardware"):
-        (folder / "__init__.py").touch()
-    for name in _MODULES:
-        shutil.copy(Path(compile_cache.__file__).with_name(name), package / "hardware" / name)
+    (package / "__init__.py").touch()
+    for path in [_PACKAGE / "errors.py", *(_PACKAGE / "hardware").glob("*.py")]:
+        shutil.copy(path, package / path.relative_to(_PACKAGE))
     (package / "caller.py").write_text(_CALLER)
     (package / "called.py").write_text(_CALLED.format(1))
     (tmp_path / "tmp").mkdir()
@@ -129,6 +127,20 @@ def test_a_process_waits_for_one_that_compiles_and_finds_what_it_stored(small_pa
     assert first.stdout.readline() == "compiles\n"
     second = small_package.start()
     assert [small_package.end(each).count for each in (first, second)] == [1, 0]
+
+
+def test_loading_does_not_wait_for_one_that_compiles(small_package):
+    stored = small_package.run()
+    compiling = small_package.start(120, "float64")
+    try:
+        assert compiling.stdout.readline() == "compiles\n"
+        loaded = small_package.run()
+        assert (loaded.count, loaded.value, loaded.errors) == (0, stored.value, "")
+        assert compiling.poll() is None
+    finally:
+        compiling.kill()
+        compiling.communicate()
+    assert small_package.run(kind="float64").count == 1
 
 
 def test_processes_that_compile_for_several_types_at_once_keep_all(small_package):
@@ -284,7 +296,7 @@ def test_an_interrupt_waits_until_code_is_loaded(number):
     arrived, before = [], signal.getsignal(number)
     signal.signal(number, lambda *_: arrived.append(number))
     try:
-        with deferred_interrupts(), deferred_interrupts():
+        with compile_cache.deferred_interrupts(), compile_cache.deferred_interrupts():
             signal.raise_signal(number)
             assert arrived == []
         assert arrived == [number]
@@ -354,3 +366,26 @@ def test_kernels_are_loaded_one_by_one():
     import gpu_tools.hardware.gpu.intrinsics.words  # noqa: F401  (what every kernel comes from)
 
     assert hasattr(CUDACodeLibrary.get_cufunc, "__wrapped__")
+
+
+def test_a_listener_is_called_once_and_not_behind_its_block():
+    calls = []
+    with once_compiling(lambda: calls.append("first")):
+        about_to_compile()
+        about_to_compile()
+    with once_compiling(lambda: calls.append("second")):
+        pass
+    about_to_compile()
+    assert calls == ["first"]
+
+
+def test_a_listener_may_compile_itself():
+    calls = []
+
+    def listener():
+        calls.append(1)
+        about_to_compile()
+
+    with once_compiling(listener):
+        about_to_compile()
+    assert calls == [1]

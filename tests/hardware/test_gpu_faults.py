@@ -4,8 +4,7 @@ import pytest
 
 from gpu_tools.cli.main import main
 from gpu_tools.errors import DeviceError
-from gpu_tools.hardware import device, gpu_faults
-from gpu_tools.hardware.device import Gpu, resolve
+from gpu_tools.hardware import gpu_faults
 from tests.cli.damage import FILES
 
 
@@ -107,88 +106,3 @@ def test_what_a_failure_means_is_said(code):
 def test_an_error_of_the_program_is_no_failure_of_the_gpu():
     with pytest.raises(ZeroDivisionError), gpu_faults.faults_as_errors():
         raise ZeroDivisionError
-
-
-class Cuda:
-    """Stands for numba.cuda where there is no GPU, or none that can be used."""
-
-    def __init__(self, available, gpus=(), error=""):
-        self.available, self.gpus, self.error = available, gpus, error
-
-    def is_available(self):
-        return self.available
-
-    def detect(self):
-        raise RuntimeError(self.error)
-
-
-H200 = Gpu(0, "NVIDIA H200", "9.0", 1, "13.0", "a")
-V100 = Gpu(1, "Tesla V100", "7.0", 1, "13.0", "b")
-OLD_DRIVER = Gpu(0, "NVIDIA H200", "9.0", 1, "12.4", "a")
-
-
-@pytest.fixture
-def machine(monkeypatch):
-    """Return a function that has the machine hold some GPUs."""
-
-    def hold(*gpus, available=True, error="", visible=None):
-        monkeypatch.setattr(device, "simulated", lambda: False)
-        monkeypatch.setattr(device, "_import_cuda", lambda: Cuda(available, gpus, error))
-        monkeypatch.setattr(device, "_describe", lambda ordinal: gpus[ordinal])
-        monkeypatch.setattr(device, "_needs_of_compiler", lambda: (13, (7, 5)))
-        if visible is None:
-            monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-        else:
-            monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-
-    return hold
-
-
-NO_DEVICE = "Error at driver init: Call to cuInit results in CUDA_ERROR_NO_DEVICE (100)"
-UNUSABLE = {
-    "old driver": (
-        ((OLD_DRIVER,), {}), "the driver is for CUDA 12.4; expected one for CUDA 13.0 or later"
-    ),
-    "old GPU": (
-        ((V100,), {}), "Tesla V100 has compute capability 7.0; expected 7.5 or later"
-    ),
-    "hidden": (
-        ((), {"available": False, "error": NO_DEVICE, "visible": ""}),
-        "CUDA_VISIBLE_DEVICES is '', which names no GPU of this machine",
-    ),
-    "wrong number": (((), {"visible": "7"}), "CUDA_VISIBLE_DEVICES is '7', which names no GPU"),
-    "none": (((), {}), "the CUDA driver reports none"),
-    "too old for cuInit": (
-        ((), {"available": False, "error": "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH (803):"}),
-        "expected a restart after the driver's update",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", UNUSABLE)
-def test_why_no_gpu_can_be_used(machine, case):
-    (gpus, more), expected = UNUSABLE[case]
-    machine(*gpus, **more)
-    with pytest.raises(DeviceError) as error:
-        resolve("cuda")
-    assert str(error.value).startswith("no usable CUDA device: ")
-    assert expected in str(error.value)
-    assert resolve("auto").kind == "cpu"
-
-
-def test_a_gpu_that_is_too_old_is_left_out(machine):
-    machine(H200, V100)
-    assert resolve("auto") == device.Device("cuda", (0,), True)
-    with pytest.raises(DeviceError, match="there is no GPU 1"):
-        resolve("cuda:1")
-
-
-def test_a_gpu_that_fails_while_it_is_described(machine, monkeypatch):
-    def lost(ordinal):
-        raise CudaAPIError("Call to cuDeviceTotalMem results in CUDA_ERROR_DEVICE_LOST")
-
-    machine(H200)
-    monkeypatch.setattr(device, "_describe", lost)
-    with pytest.raises(DeviceError, match="it has disappeared"):
-        resolve("cuda")
-    assert resolve("auto").kind == "cpu"

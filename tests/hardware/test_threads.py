@@ -1,16 +1,28 @@
-"""Work shared among threads."""
+"""Work shared among threads and GPUs, prefetch, and progress within a case."""
 
+import itertools
+import random
+import threading
 from threading import Event, current_thread, main_thread
 from time import sleep
 
+import numpy as np
 import pytest
 
-from gpu_tools.hardware.threads import map_on_threads
+from gpu_tools.hardware import threads
+from gpu_tools.hardware.threads import (
+    CaseProgress,
+    assigned,
+    map_on_threads,
+    prefetch,
+    watched,
+    within_limit,
+)
 
 
-@pytest.mark.parametrize("threads", [1, 2, 7])
-def test_results_come_in_order(threads):
-    assert map_on_threads(threads, lambda a, b: a - b, range(20), range(20, 40)) == [-20] * 20
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_results_come_in_order(count):
+    assert map_on_threads(count, lambda a, b: a - b, range(20), range(20, 40)) == [-20] * 20
 
 
 def test_one_thread_is_the_calling_one():
@@ -18,10 +30,10 @@ def test_one_thread_is_the_calling_one():
     assert main_thread() not in map_on_threads(2, lambda _: current_thread(), "ab")
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-def test_an_error_is_raised(threads):
+@pytest.mark.parametrize("count", [1, 3])
+def test_an_error_is_raised(count):
     with pytest.raises(ZeroDivisionError):
-        map_on_threads(threads, lambda n: 1 // n, range(5))
+        map_on_threads(count, lambda n: 1 // n, range(5))
 
 
 def test_calls_end_where_one_fails():
@@ -42,3 +54,115 @@ def test_calls_end_where_one_fails():
 
 def test_there_may_be_nothing_to_do():
     assert map_on_threads(4, abs, []) == []
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_groups_within_a_limit(seed):
+    sizes = random.Random(seed).choices(range(1, 12), k=30)
+    groups = list(within_limit(iter(sizes), lambda size: size, 10))
+    assert list(itertools.chain(*groups)) == sizes
+    assert all(sum(group) <= 10 or len(group) == 1 for group in groups)
+    assert all(sum(one) + other[0] > 10 for one, other in itertools.pairwise(groups))
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_each_case_goes_to_the_gpu_with_the_least_work(seed):
+    rng = np.random.default_rng(seed)
+    cells, count = rng.integers(0, 100, rng.integers(0, 30)), int(rng.integers(1, 5))
+    expected, loads = [[] for _ in range(count)], [0] * count
+    for k in sorted(range(len(cells)), key=lambda k: -cells[k]):
+        least = loads.index(min(loads))
+        expected[least].append(k)
+        loads[least] += int(cells[k])
+    assert [own.tolist() for own in assigned(cells, count)] == expected
+
+
+@pytest.mark.parametrize("count", [1, 3, 50])
+def test_items_come_in_order(count):
+    assert list(prefetch(iter(range(20)), count)) == list(range(20))
+
+
+def test_a_few_are_made_before_they_are_asked_for():
+    made = threading.Semaphore(0)
+
+    def items():
+        for k in range(10):
+            made.release()
+            yield k
+
+    following = prefetch(items(), 3)
+    for _ in range(3):
+        assert made.acquire(timeout=10)
+    assert not made.acquire(timeout=0.1)
+    assert next(following) == 0
+
+
+def test_errors_come_where_the_item_is_asked_for():
+    def items():
+        yield 1
+        raise ValueError("broken")
+
+    following = prefetch(items(), 4)
+    assert next(following) == 1
+    with pytest.raises(ValueError, match="broken"):
+        next(following)
+
+
+def test_nothing_is_made_for_one_who_left():
+    made = []
+
+    def items():
+        for k in range(100):
+            made.append(k)
+            yield k
+
+    following = prefetch(items(), 2)
+    next(following)
+    following.close()
+    assert len(made) <= 4
+
+
+def test_cells_are_reported_some_at_a_time_and_all_in_the_end():
+    reported = []
+    tally = CaseProgress(100, reported.append, least=30)
+    for cells in (10, 25, 29, 5):
+        tally.add(cells)
+    assert reported == [35, 34]
+    tally.finish()
+    assert reported == [35, 34, 31]
+
+
+def test_more_cells_than_there_are_count_as_all():
+    reported = []
+    tally = CaseProgress(10, reported.append, least=1)
+    tally.add(25)
+    tally.add(1)
+    tally.finish()
+    assert reported == [10]
+
+
+def test_what_a_function_counts_is_reported_while_it_works(monkeypatch):
+    monkeypatch.setattr(threads, "SECONDS_PER_LOOK", 0.01)
+    seen, reported = Event(), []
+
+    def work(counter):
+        counter[0] = 7
+        assert seen.wait(60)
+        return "result"
+
+    def done(cells):
+        reported.append(cells)
+        if sum(reported) == 7:
+            seen.set()
+
+    assert watched(work, done) == "result"
+    assert sum(reported) == 7
+
+
+@pytest.mark.parametrize("error", [ValueError, TimeoutError])
+def test_what_a_function_raises_is_raised(error):
+    def fails(counter):
+        raise error("x")
+
+    with pytest.raises(error, match="x"):
+        watched(fails, print)

@@ -18,11 +18,11 @@ from gpu_tools.hardware.device import cpu_threads
     "--hits", multiple=True, required=True, metavar="JSON", help="Hits of a part; repeatable."
 )
 @click.option(
-    "--parts", nargs=2, type=options.count(1), required=True, metavar="N M",
+    "--parts", nargs=2, type=options.Count(1), required=True, metavar="N M",
     help="In how many shares the targets and the genome's tiles are.",
 )  # fmt: skip
 @annotate.files
-@click.option("--threads", type=options.count(1), metavar="N", help="CPU threads.")
+@click.option("--threads", type=options.Count(1), metavar="N", help="CPU threads.")
 @options.common
 def command(genome, hits, parts, threads, quiet, **more):
     """Make one gene set of the hits of all parts; its files are those of gpu-tools annotate."""

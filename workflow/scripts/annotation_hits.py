@@ -11,7 +11,7 @@ from gpu_tools.cli.common.options import progress
 from gpu_tools.cli.common.rule import run_rule
 from gpu_tools.hardware.device import cpu_threads
 
-SHARE = {"nargs": 2, "type": options.count(1), "default": (1, 1), "metavar": "K N"}
+SHARE = {"nargs": 2, "type": options.Count(1), "default": (1, 1), "metavar": "K N"}
 
 
 def find_hits(genome, part, limits, targets, run):

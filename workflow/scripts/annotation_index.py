@@ -13,7 +13,7 @@ from gpu_tools.cli.common.rule import run_rule
 @click.option("--cdnas", multiple=True, metavar="FASTA", help="Index nucleotides.")
 @click.option("--genetic-code", type=int, default=1, show_default=True, help="NCBI's number.")
 @click.option("--index", required=True, metavar="FOLDER", help="Folder to write.")
-@click.option("--threads", type=options.count(1), metavar="N", help="CPU threads.")
+@click.option("--threads", type=options.Count(1), metavar="N", help="CPU threads.")
 @options.common
 def command(genome, proteins, cdnas, genetic_code, index, threads, quiet):
     """Index the words of a genome, for each kind of targets."""

@@ -52,7 +52,7 @@ acceptance = options.added(
 credibility = options.added(
     acceptance,
     click.option(
-        "--shuffles", type=options.count(LEAST_SHUFFLES), metavar="N",
+        "--shuffles", type=options.Count(LEAST_SHUFFLES), metavar="N",
         help="E-values from N shuffled targets of each pair, instead of shipped parameters.",
     ),
     click.option(

@@ -27,14 +27,15 @@ from gpu_tools.model.resources import installed_version
 
 
 _NOTES = f"{__name__}.notes"
-_WRITTEN = (
-    "output", "alignments", "bed", "gff3", "dot_plot", "provenance", "report", "igv", "figures",
-    "table", "targets_table", "protein_sequences", "cds_sequences", "summary", "show", "histograms",
-    "calls",
+_OUTPUTS = (
+    "output", "alignments", "bed", "gff3", "dot_plot", "provenance", "report", "igv", "table",
+    "targets_table", "protein_sequences", "cds_sequences", "summary", "show", "histograms", "calls",
 )  # fmt: skip
-"""Options that name files to write."""
-_READ = {"report": "alignments"}
-"""Options of the same names that name files to read, by command."""
+"""Options that name files to write, in any command, but for those that read such a file."""
+_READ_BY = {"report": ("alignments",)}
+"""Options of these names that some commands read instead."""
+_NAMES = ("name", "record", "title")
+"""Options whose values are no files, whatever files there are."""
 
 
 def counted(n: int, one: str, many: str = "") -> str:
@@ -55,7 +56,7 @@ def summed_up(context: click.Context, options: dict) -> Iterator[None]:
     notes = context.meta.pop(_NOTES, None)
     if notes and not options["quiet"]:
         parts = [", ".join(notes), *_device(options), _cost(time.monotonic() - start)]
-        click.echo(f"done: {'; '.join(parts + _files(context.info_name, options))}", err=True)
+        click.echo(f"done: {'; '.join(parts + _written(options))}", err=True)
 
 
 def _device(options: dict) -> list[str]:
@@ -72,9 +73,9 @@ def _cost(seconds: float) -> str:
     return f"{seconds:.1f} s, {memory:.2g} GB of memory"
 
 
-def _files(command: str | None, options: dict) -> list[str]:
-    values = (options.get(name) for name in _WRITTEN if name != _READ.get(command))
-    paths = [p for v in values if v for p in ((v,) if isinstance(v, str) else v) if p != "-"]
+def _written(options: dict) -> list[str]:
+    folders = [options["figures"]] if options.get("figures") else []
+    paths = [path for path in outputs_of(options) + folders if path != "-"]
     return [f"written to {', '.join(paths)}"] if paths else []
 
 
@@ -185,7 +186,7 @@ LARGEST_COUNT = 2**31 - 1
 
 
 class Count(click.IntRange):
-    """An integer from a least one to one so large that help does not name it."""
+    """A count or length, from a least one to one so large that help does not name it."""
 
     def __init__(self, least: int = 0, largest: int = LARGEST_COUNT):
         super().__init__(min=least)
@@ -197,10 +198,6 @@ class Count(click.IntRange):
         if number > self.largest:
             self.fail(f"{number} is not in the range {self.min}<=x<={self.largest}", param, context)
         return number
-
-
-count = Count
-"""The type of an option that counts something, or is a length."""
 
 
 class NumberRange(click.FloatRange):
@@ -302,7 +299,7 @@ _device_and_threads = added(
         "else the CPU.",
     ),
     click.option(
-        "--threads", type=count(1), metavar="N", help="CPU threads.  [default: all]"
+        "--threads", type=Count(1), metavar="N", help="CPU threads.  [default: all]"
     ),
 )  # fmt: skip
 
@@ -340,18 +337,6 @@ def device_unless(runs_on_cpu: Callable[[dict], str | None]) -> Callable:
         return _device_and_threads(with_device)
 
     return decorate
-
-
-_OUTPUTS = (
-    "output", "alignments", "bed", "gff3", "dot_plot", "report", "igv", "provenance", "histograms",
-    "table", "targets_table", "protein_sequences", "cds_sequences", "summary",
-    "show", "calls",
-)  # fmt: skip
-"""Options that name files to write, in any command, but for those that read such a file."""
-_READ_BY = {"report": ("alignments",)}
-"""Options of these names that some commands read instead."""
-_NAMES = ("name", "record", "title")
-"""Options whose values are no files, whatever files there are."""
 
 
 def outputs_of(options: dict) -> list[str]:

@@ -10,7 +10,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.cli.common.options import added, count
+from gpu_tools.cli.common.options import Count, added
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.formats.alignments import SUFFIXES
 from gpu_tools.formats.alignments.proteins import coding_sequence, place_of, translated, write_shown
@@ -26,7 +26,7 @@ from gpu_tools.model.translation import GENETIC_CODES, STANDARD
 _log = logging.getLogger(__name__)
 _DEFAULTS = {field: ProteinScoring.__dataclass_fields__[field].default
              for field in ("gap_open", "gap_extend", "frameshift", "stop")}  # fmt: skip
-_PENALTY = count(0, LIMIT_INT32 - 1)
+_PENALTY = Count(0, LIMIT_INT32 - 1)
 _ONLY_NUCLEOTIDES = frozenset("ACGTUN")
 _LONG_ENOUGH = 20
 """Letters of a record, at least, that is taken for nucleotides if it holds no others."""
@@ -105,12 +105,6 @@ class ProteinOptions:
     protein_sequences: str | None
     cds_sequences: str | None
     show: str | None
-
-    @property
-    def outputs(self) -> list[str]:
-        """The files to be written."""
-        paths = self.protein_sequences, self.cds_sequences, self.show
-        return [path for path in paths if path]
 
     def scoring(self, ends: str, **weights) -> ProteinScoring:
         """Return the scoring that the options stand for; `weights` are those of candidates."""

@@ -41,7 +41,7 @@ KINDS = ("candidates", "report", "annotation")
     "[default: as BASE says]",
 )  # fmt: skip
 @click.option(
-    "--flank", type=options.count(), default=0, show_default=True, metavar="N",
+    "--flank", type=options.Count(), default=0, show_default=True, metavar="N",
     help="With --locus: nucleotides on either side of it that were cut, too.",
 )  # fmt: skip
 @loci.coordinates

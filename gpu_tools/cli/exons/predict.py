@@ -49,11 +49,11 @@ PROBABILITY = options.NumberRange(0, 1)
 @click.option("--matrix", metavar="FILE", help="genscan: its parameter matrix; required.")
 @click.option("--species", metavar="NAME", help="augustus: its model.  [default: human]")
 @click.option(
-    "--samples", type=options.count(1), metavar="N",
+    "--samples", type=options.Count(1), metavar="N",
     help="augustus: gene structures to sample.  [default: 100]",
 )  # fmt: skip
 @click.option(
-    "--threads", type=options.count(1), metavar="N",
+    "--threads", type=options.Count(1), metavar="N",
     help="genscan, augustus: sequences that are worked on at one time.  [default: all CPUs]",
 )  # fmt: skip
 @click.option(

@@ -35,7 +35,7 @@ locus = click.option(
     help="Part of the record, 1-based and inclusive, commas allowed.  [default: all of it]",
 )  # fmt: skip
 flank = click.option(
-    "--flank", type=options.count(), default=0, show_default=True, metavar="N",
+    "--flank", type=options.Count(), default=0, show_default=True, metavar="N",
     help="Nucleotides to add on either side of the locus, as far as the record goes.",
 )  # fmt: skip
 

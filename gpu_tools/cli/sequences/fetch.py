@@ -9,7 +9,6 @@ import click
 
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.options import counted, note
-from gpu_tools.formats.files import check_writable
 from gpu_tools.formats.sources import Settings, fetch
 from gpu_tools.formats.sources.fetch import ENSEMBL_URL, NCBI_URL
 from gpu_tools.formats.sources.http import Patience
@@ -23,7 +22,7 @@ COLUMNS = ("source", "address", "retrieved", "bytes", "sha256", "records", "symb
 @click.command("fetch")
 @click.option("--source", required=True, metavar="SOURCE", help="What to fetch.")
 @click.option(
-    "--flank", type=options.count(), default=0, show_default=True, metavar="N",
+    "--flank", type=options.Count(), default=0, show_default=True, metavar="N",
     help="Nucleotides to add on either side of ensembl:gene.",
 )  # fmt: skip
 @click.option(
@@ -35,7 +34,7 @@ COLUMNS = ("source", "address", "retrieved", "bytes", "sha256", "records", "symb
     envvar="GPU_TOOLS_ENSEMBL_URL", show_envvar=True, help="Ensembl's REST service, or a mirror.",
 )  # fmt: skip
 @click.option(
-    "--attempts", type=options.count(1), default=Patience.attempts, show_default=True,
+    "--attempts", type=options.Count(1), default=Patience.attempts, show_default=True,
     metavar="N", help="How often to try what fails for a time.",
 )  # fmt: skip
 @click.option(
@@ -68,7 +67,6 @@ def command(
     large download that was stopped goes on where it stopped. The environment variable
     NCBI_API_KEY holds a key for NCBI, which then allows ten requests a second instead of three.
     """
-    check_writable(output, provenance)
     patience = Patience(attempts, timeout, most_bytes=int(min(max_size * GIB, sys.maxsize)))
     settings = Settings(ncbi_url, ensembl_url, flank, patience)
     fetched = fetch(source, output, settings)

@@ -12,7 +12,7 @@ from gpu_tools.cli.common.options import counted, note
 from gpu_tools.errors import InputError
 from gpu_tools.exons.training import annotated_sequences
 from gpu_tools.formats.exons.annotation import read_coding
-from gpu_tools.formats.files import STANDARD_STREAM, check_writable, open_output
+from gpu_tools.formats.files import STANDARD_STREAM, open_output
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.formats.tables import write_table
 from gpu_tools.model.annotation import AnnotatedSequence
@@ -64,7 +64,6 @@ def command(
     for option, text in (("--name", name), ("--source", source)):
         if text == "":
             raise click.BadParameter("an empty text", param_hint=option)
-    check_writable(output, report)
     records, census = _read(genome, annotation)
     for warning in census.warnings():
         _log.warning("%s", warning)

@@ -17,12 +17,12 @@ from numba.extending import intrinsic, models, register_jitable, register_model
 
 from gpu_tools.hardware.compiled import njit
 
-# Loops for compiled functions: numba compiles them much sooner than what numpy calls so.
+# Loops that numba compiles much sooner than numpy's functions of the same meaning.
 
 
 @njit(nogil=True)
 def largest_of(values):
-    """Return the largest of some values, of which there is at least one."""
+    """Return the largest of one or more values."""
     largest = values[0]
     for k in range(1, len(values)):
         largest = max(largest, values[k])
@@ -37,7 +37,7 @@ def largest_in(table):
 
 @njit(nogil=True)
 def first_from(positions, position):
-    """Return the number of the first of some positions, which rise, that is not before another."""
+    """Return the index of the first of rising positions that is at least `position`."""
     low, high = 0, len(positions)
     while low < high:
         middle = (low + high) // 2
