@@ -21,19 +21,16 @@ pages, in which this page holds the whole reference; `help(gpu_tools.spliced_ali
 Intervals are 0-based and half-open. [The pages of the commands](guide/index.md) have examples.
 """
 FAMILIES = {
-    "Spliced alignment": (
-        "spliced", "sites", "splicing", "model.exon_set", "model.calibration",
-        "model.significance", "model.protein_alignment", "model.protein_scoring",
-    ),
+    "Spliced alignment": ("spliced", "sites", "splicing", "model.exon_set", "model.significance"),
     "Estimates": ("estimate",),
     "Genes of genomes": ("annotate",),
-    "Search of genomes": ("search", "model.windows"),
+    "Search of genomes": ("search", "model.locus"),
     "Local and global alignment": ("local",),
     "Pattern matching": ("matching",),
     "Segments and submatrices": ("segments",),
     "Sequences, scores and results": ("model",),
     "Errors": ("errors",),
-}  # fmt: skip
+}
 """Titles of the tables, and the modules whose names they list: the first that fits."""
 
 
