@@ -92,14 +92,9 @@ def annotate_genome(
     options, threads = options or AnnotationOptions(), cpu_threads(threads)
     genome = genome if isinstance(genome, GenomeRecords) else GenomeRecords(genome)
     check_targets(targets)
-    laws = laws_of(genome.summary.composition, targets)
-    store, done = BatchStore(work), progress or (lambda number: None)
-    found: Found = []
-    for first, some in numbered(targets):
-        search = HitSearch(genome, some, laws[first:], options, device, threads)
-        windows = windows_by(genome, some, options, index, threads)
-        for number, alignment in found_in_batches(search, windows, store, done):
-            found.append((first + number, alignment))
+    whole = PartOfGenome(genome, None, genome.summary)
+    run = PartRun(index, work, device, threads, progress or (lambda number: None))
+    found = hits_of_part(whole, targets, options, Share(), run)
     return annotation_of(genome, targets, options, found, threads)
 
 
@@ -218,10 +213,12 @@ class Share(NamedTuple):
     def bounds(self, weights: Iterable[int]) -> tuple[int, int]:
         """Return the first item of the share and the one behind its last.
 
-        The shares of a list are disjoint, hold all of it, and weigh about the same. Weights are
-        above 0.
+        The shares of a list are disjoint, hold all of it, and weigh about the same; weights of
+        several shares are above 0.
         """
         weights = list(weights)
+        if self.of == 1:
+            return 0, len(weights)
         total = sum(weights)
         middles = (
             2 * end - weight for end, weight in zip(accumulate(weights), weights, strict=True)

@@ -1,4 +1,4 @@
-"""Batches of targets, whose results are kept in a folder so that a run that ended goes on."""
+"""Results of batches of targets in a folder, so that a run that ended goes on."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class BatchStore:
     Parameters
     ----------
     folder : str or PathLike or None
-        It is made if it is missing; without one nothing is kept.
+        It is made if it is missing; without one nothing is stored.
 
     Raises
     ------
@@ -53,22 +53,22 @@ class BatchStore:
             raise OutputError(f"{folder}: cannot be made ({error.strerror})") from None
 
     def result(self, key: str, compute: Callable[[], Found]) -> Found:
-        """Return what is kept under a key, else compute and keep it."""
+        """Return the results of a key, computed and stored if they are not there."""
         if self._folder is None:
             return compute()
         path = self._folder / f"{key}.json"
-        kept = _kept(path, key)
-        if kept is None:
-            kept = compute()
-            write_found(path, key, kept)
-        return kept
+        found = _stored(path, key)
+        if found is None:
+            found = compute()
+            write_found(path, key, found)
+        return found
 
 
 def write_found(path, key: str, found: Found, part: str = "") -> None:
     """Write numbers of targets and alignments, which hold for a key, in JSON."""
     content = {"format": FORMAT, "key": key, "part": part, "found": list(_to_json(found))}
     with open_output(path) as stream:
-        json.dump({**content, "crc32": _checksum(content)}, stream)
+        stream.write(_dumped({**content, "crc32": _checksum(content)}))
 
 
 def read_found(path) -> tuple[str, str, Found]:
@@ -87,24 +87,24 @@ def read_found(path) -> tuple[str, str, Found]:
 
 def _checksum(content: dict) -> int:
     """Return a number that a changed file does not have; JSON gives numbers and texts back."""
-    return crc32(json.dumps(content).encode())
+    return crc32(_dumped(content).encode())
+
+
+def _dumped(content: dict) -> str:
+    return json.dumps(content, default=lambda number: number.item())  # numpy's numbers
 
 
 def _to_json(found: Found) -> Iterator[list]:
     for number, alignment in found:
         kind = "protein" if isinstance(alignment, ProteinAlignment) else "cDNA"
-        values = {field.name: _plain(getattr(alignment, field.name)) for field in fields(alignment)}
-        yield [number, kind, values]
+        yield [
+            number,
+            kind,
+            {each.name: getattr(alignment, each.name) for each in fields(alignment)},
+        ]
 
 
-def _plain(value: object) -> object:
-    """Return a value without numpy's numbers, which JSON does not know."""
-    if isinstance(value, tuple):
-        return [_plain(item) for item in value]
-    return value.item() if hasattr(value, "item") else value
-
-
-def _kept(path: Path, key: str) -> Found | None:
+def _stored(path: Path, key: str) -> Found | None:
     """Return a batch's results, None if there are none that can be read."""
     if not path.exists():
         return None

@@ -270,8 +270,8 @@ class ProteinTargets:
     def pairwise(self) -> AffineScoring:
         """The scores of residues against residues."""
         scoring = self.scoring
-        open = scoring.gap_open + scoring.gap_extend
-        return AffineScoring(gap_open=open, gap_extend=scoring.gap_extend, matrix=scoring.matrix)
+        first = scoring.gap_open + scoring.gap_extend
+        return AffineScoring(gap_open=first, gap_extend=scoring.gap_extend, matrix=scoring.matrix)
 
 
 @dataclass(frozen=True)

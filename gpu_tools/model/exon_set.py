@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 
 import numpy as np
@@ -53,12 +53,8 @@ class ExonSet:
         for name, value in missing.items():
             if getattr(self, name) is None:
                 object.__setattr__(self, name, np.full(n, value))
-        if {len(getattr(self, name)) for name in self._columns()} != {n}:
+        if {len(column) for column in self._columns} != {n}:
             raise ValueError("the columns of an ExonSet must have equal lengths")
-
-    @staticmethod
-    def _columns() -> tuple[str, ...]:
-        return ("starts", "ends", "reverse", "scores", "types", "probabilities", "phases")
 
     @classmethod
     def from_intervals(
@@ -106,15 +102,19 @@ class ExonSet:
         ExonSet
             All their exons.
         """
-        sets = [cls.empty(), *sets]
-        return cls(*(np.concatenate([getattr(s, name) for s in sets]) for name in cls._columns()))
+        columns = zip(*(one._columns for one in (cls.empty(), *sets)), strict=True)
+        return cls(*map(np.concatenate, columns))
+
+    @property
+    def _columns(self) -> list[NDArray]:
+        return [getattr(self, column.name) for column in fields(self)]
 
     def __len__(self) -> int:
         return len(self.starts)
 
     def take(self, selection) -> ExonSet:
         """Return the exons that a boolean mask or an index array selects, in its order."""
-        return ExonSet(*(getattr(self, name)[selection] for name in self._columns()))
+        return ExonSet(*(column[selection] for column in self._columns))
 
     def unique(self) -> ExonSet:
         """Return the set sorted by strand (+ first), start and end, equal intervals once.

@@ -1,5 +1,6 @@
-"""Hits in windows: which parts of a window are tried after its near part."""
+"""Hits in windows: near parts, cores of weak chains, and how well structures explain targets."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,10 +8,23 @@ import pytest
 
 from gpu_tools.annotate.api import laws_of
 from gpu_tools.annotate.genome import GenomeRecords
-from gpu_tools.annotate.hits import LEAST_NEAR, HitSearch
+from gpu_tools.annotate.hits import LEAST_NEAR, HitSearch, cores_of, global_score
 from gpu_tools.annotate.options import AnnotationOptions
+from gpu_tools.annotate.targets import ProteinTargets
 from gpu_tools.model.locus import SearchWindow, SeedChain, SeedHit
-from tests.annotate.genomes import gene, genome, proteins, random_protein, random_text
+from gpu_tools.model.scoring import AffineScoring
+from gpu_tools.search.api import SearchOptions, build_index, find_windows
+from tests.annotate.genomes import (
+    annotate,
+    cdnas,
+    gene,
+    genome,
+    mutated,
+    proteins,
+    random_protein,
+    random_text,
+    reversed_text,
+)
 
 RESIDUES = 300
 
@@ -55,9 +69,98 @@ def test_all_of_a_window_is_tried_if_its_near_part_is_nearly_a_hit(search):
         assert search._wider(one, one.near, alignment) is wider
 
 
-def test_a_window_loses_the_chains_that_chance_made(search):
-    least = search._least_score(0)
-    weak, true = chain(20_000, least // 3), chain(60_400, least // 3)
-    (left,) = search._promising([window(weak, true)])
-    assert left.chains == (true,)
-    assert search._promising([window(weak)]) == []
+SEED = SeedHit(50_000, 50_090, 400, 430)
+CHAIN = SeedChain(49_000, 52_000, 60, 40_000, 60_000, SEED)
+STRONG, OTHER = CHAIN._replace(score=300), CHAIN._replace(score=50)
+WINDOW = SearchWindow(0, 0, "+", 30_000, 70_000, 60, (CHAIN,))
+
+
+def test_a_core_is_the_best_hit_with_what_lies_beside_it():
+    (core,) = cores_of(WINDOW, 2000, 200).values()
+    assert core.window == WINDOW.part(48_500, 51_590)
+    assert (core.first, core.last) == (300, 530)
+
+
+def test_a_core_ends_with_its_window_and_its_target():
+    window = WINDOW.part(49_900, 200_000)
+    (core,) = cores_of(window, 450, 200).values()
+    assert (core.window.start, core.window.end) == (49_900, 51_590)
+    assert (core.first, core.last) == (300, 450)
+
+
+@pytest.mark.parametrize(
+    ("window", "residues", "least"),
+    [
+        (WINDOW, 2000, 120),  # half of a hit's score
+        (WINDOW.part(49_000, 51_000), 600, 200),  # little is spared
+        (SearchWindow(0, 0, "+", 30_000, 70_000, 60, (CHAIN, STRONG)), 2000, 200),
+        (WINDOW.part(50_010, 70_000), 2000, 200),  # not all of the seed
+        (SearchWindow(0, 0, "+", 30_000, 70_000, 60), 2000, 200),
+    ],
+)
+def test_other_windows_are_tried_as_a_whole(window, residues, least):
+    assert not cores_of(window, residues, least)
+
+
+def test_each_weak_chain_has_a_core():
+    both = replace(WINDOW, chains=(CHAIN, OTHER))
+    assert list(cores_of(both, 2000, 200)) == [CHAIN, OTHER]
+
+
+def test_seeds_lie_where_the_residues_match():
+    """On either strand the seed's codons are the target's residues."""
+    rng = np.random.default_rng(70)
+    protein = random_protein(rng, 60)
+    text = genome(random_text(rng, 3000), gene(rng, protein, 0), random_text(rng, 3000)).letters()
+    for record in (genome(text), genome(reversed_text(text))):
+        targets = proteins(a=protein).sequences
+        (window, *_) = find_windows(build_index([record]), targets, SearchOptions(), 1)
+        seed = window.chains[0].seed
+        found = record.letters()[seed.start : seed.end]
+        found = found if window.strand == "+" else reversed_text(found)
+        assert found == gene(rng, protein[seed.first : seed.last], 0).removesuffix("TAA")
+
+
+def test_windows_of_chance_are_left_out_and_genes_stay(monkeypatch):
+    rng, cells, align = np.random.default_rng(71), [], ProteinTargets.align
+
+    def measured(self, cases, *more):
+        cells.append(sum(case.cells for case in cases))
+        return align(self, cases, *more)
+
+    monkeypatch.setattr(ProteinTargets, "align", measured)
+    targets = proteins(**{f"p{k}": random_protein(rng, 1000) for k in range(3)})
+    planted = gene(rng, mutated(rng, targets.sequences[0].letters(), 0.6), 3)
+    record = genome(random_text(rng, 150_000), planted, random_text(rng, 150_000))
+    (found,) = annotate([record], targets, search="seeded").genes
+    spent = sum(cells)
+    (expected,) = annotate([record], targets, search="exhaustive").genes
+    assert [t.alignment.chain for t in found.transcripts] == [
+        t.alignment.chain for t in expected.transcripts
+    ]
+    windows = find_windows(build_index([record]), targets.sequences, SearchOptions(), 1)
+    assert 1.5 * spent < sum(len(w) * 1000 for w in windows)
+
+
+def naive(one, two, scoring: AffineScoring) -> int:
+    """Fill in a matrix cell by cell; gaps of any length are looked at."""
+    table = scoring.table()
+    cost = [0, *(scoring.gap_open + k * scoring.gap_extend for k in range(max(len(one), len(two))))]
+    score = np.zeros((len(one) + 1, len(two) + 1), np.int64)
+    for i, j in np.ndindex(score.shape):
+        ways = [score[i - k, j] - cost[k] for k in range(1, i + 1)]
+        ways += [score[i, j - k] - cost[k] for k in range(1, j + 1)]
+        if i and j:
+            ways.append(score[i - 1, j - 1] + table[one[i - 1], two[j - 1]])
+        score[i, j] = max(ways, default=0)
+    return int(score[-1, -1])
+
+
+@pytest.mark.parametrize(("targets", "symbols"), [(proteins, 20), (cdnas, 4)])
+@pytest.mark.parametrize("lengths", [(0, 20), (1, 1), (1, 20), (20, 1), (16, 32), (25, 40)])
+def test_a_global_score_is_that_of_the_whole_matrix(targets, symbols, lengths):
+    rng = np.random.default_rng([62, symbols, *lengths])
+    one, two = (rng.integers(0, symbols, length).astype(np.uint8) for length in lengths)
+    two[: len(one) // 2] = one[: len(two)][: len(two[: len(one) // 2])]
+    scoring = targets().pairwise
+    assert global_score(one, two, scoring) == naive(one, two, scoring)
