@@ -67,10 +67,8 @@ def make_happen(size: int):
         """Return score and boundary of the lane's best end; a better one's row is stored."""
         top = best_sum(row, ramp(row, drops[0], drops[1]))
         top = max2(top, permute(top, top, int32(codon_rows.SWAPPED)))
-        score, (best_score, best_boundary) = (
-            int32(permute(top, top, int32(codon_rows.LOW_SIGNED))),
-            best,
-        )
+        score = int32(permute(top, top, int32(codon_rows.LOW_SIGNED)))
+        best_score, best_boundary = best
         score = int32(score + leaving)
         if score > best_score:
             best_score, best_boundary = score, boundary
@@ -105,10 +103,8 @@ def make_happen(size: int):
             slot = int32(JOINING + boundary % int32(JOINS))
             row = raised(row, load(slot_place(slot, places)), int32(0))
         if events & int32(BEGIN):
-            slot, bonus = (
-                int32(operand & int32(0xFFFF)),
-                permute(operand, operand, int32(codon_rows.HIGH_TWICE)),
-            )
+            slot = int32(operand & int32(0xFFFF))
+            bonus = permute(operand, operand, int32(codon_rows.HIGH_TWICE))
             row = raised(row, load(slot_place(slot, places)), bonus)
             at = int32(at + 1)
             operand = operands[at]
@@ -209,10 +205,8 @@ def _parts_of(job, strip, buffers):
 
 def _make_sweep(size: int):
     """Return the device function that sweeps a strip of `size` registers a lane."""
-    choose, columns = (
-        packed_strip.make_choose(size, codon_rows.SHARED_SLOTS_AT, 0),
-        packed_strip.make_columns(size),
-    )
+    choose = packed_strip.make_choose(size, codon_rows.SHARED_SLOTS_AT, 0)
+    columns = packed_strip.make_columns(size)
     do_step, find_column = make_codon_step(size), packed_strip.make_find_column(size)
     slot_place, stride = codon_rows.make_slot_place(size), size * WARP
     save, resume = codon_rows.make_save(size), codon_rows.make_resume(size)
@@ -221,11 +215,9 @@ def _make_sweep(size: int):
     def prepare(job, strip, parts, scoring, shared, scratch):
         """Put what never changes into its place, and return what all steps need."""
         plan, _, target, cells, arriving, leaving, _ = parts
-        lane, floor, gap = (
-            int32(cuda.threadIdx.x),
-            int32(job[job_table.FLOOR]),
-            scoring[uint32(packed_strip.END_GAP_AT)],
-        )
+        lane = int32(cuda.threadIdx.x)
+        floor = int32(job[job_table.FLOOR])
+        gap = scoring[uint32(packed_strip.END_GAP_AT)]
         first_column = int32(2 * (strip * int32(job[job_table.SIZE]) * WARP + lane * size))
         own = place_of(shared, uint32(codon_rows.SHARED_SLOTS_AT + 4 * lane))
         chosen = choose(target, first_column, int32(job[job_table.COLUMNS]), own, lane, shared)
@@ -272,11 +264,9 @@ def _make_sweep(size: int):
         strip_parts = prepare(job, strip, parts, scoring, shared, scratch)
         state, following = begin(job, parts, strip_parts)
         step, every = int32(job[job_table.FIRST_STEP]), int32(job[job_table.EVERY])
-        counts, next_save, saved = (
-            (int32(job[job_table.N_SLOTS]), int32(job[job_table.RING])),
-            every,
-            int64(0),
-        )
+        counts = int32(job[job_table.N_SLOTS]), int32(job[job_table.RING])
+        next_save = every
+        saved = int64(0)
         next_info = plan[step]
         while step < end:
             info, next_info = next_info, plan[uint32(step + 1)]

@@ -127,10 +127,8 @@ def _make_sweep(size: int):
         idle = _words_of(steps, int32(n_steps - 1), n_steps)
         _put_step(shared, next_step, decode(idle, scoring))
         words, at = _words_of(steps, lane, n_steps), int32(2 * (lane + WARP - 1))
-        early, late = (
-            packed_strip.peek(arriving, strip, at),
-            packed_strip.peek(arriving, strip, int32(at + 1)),
-        )
+        early = packed_strip.peek(arriving, strip, at)
+        late = packed_strip.peek(arriving, strip, int32(at + 1))
         first = int32(0)
         while any_lane(first < n_steps):
             early = packed_strip.await_word(arriving, strip, at, early, floor)
@@ -143,10 +141,8 @@ def _make_sweep(size: int):
             sync_lanes()
             words = _words_of(steps, int32(first + lane + WARP), n_steps)
             at = int32(at + 2 * WARP)
-            early, late = (
-                packed_strip.peek(arriving, strip, at),
-                packed_strip.peek(arriving, strip, int32(at + 1)),
-            )
+            early = packed_strip.peek(arriving, strip, at)
+            late = packed_strip.peek(arriving, strip, int32(at + 1))
             own_first, k, more = int32(4 * WARP - 4 * lane), int32(0), True
             step = _step_of(shared, own_first)
             state = packed_strip.from_border(state, _borders_of(shared, k), is_first)

@@ -234,12 +234,10 @@ def make_find_exon(value_of):
             own = int32(low + 4 * (lane * quads + quad) + 3)
             four = load4(gains, int64(4 * ((before + quad) * WARP + lane)))
             letters = load4(symbols, int64(4 * (quad * WARP + lane)))
-            a, b, c, d = (
-                max(four[0], carry),
-                max(four[1], carry),
-                max(four[2], carry),
-                max(four[3], carry),
-            )
+            a = max(four[0], carry)
+            b = max(four[1], carry)
+            c = max(four[2], carry)
+            d = max(four[3], carry)
             for k in range(4):
                 gain = d if k == 0 else (c if k == 1 else (b if k == 2 else a))
                 if inner[0] >= 0 and own <= column:
@@ -348,16 +346,12 @@ split_bases = cuda.jit(device=True)(codons.split_bases)
 @cuda.jit(device=True)
 def _penalty(classes, at, donor, acceptor):
     """Return the penalty of an intron of a class, which it is long enough for."""
-    shortest, origin = (
-        int64(donor + classes[at + introns.LENGTH]),
-        int64(classes[at + introns.ORIGIN]),
-    )
+    shortest = int64(donor + classes[at + introns.LENGTH])
+    origin = int64(classes[at + introns.ORIGIN])
     least = int64(0)
     for line in range(classes[at + introns.N_LINES]):
-        extra, every = (
-            classes[at + introns.LINES + 2 * line],
-            int64(classes[at + introns.LINES + 2 * line + 1]),
-        )
+        extra = classes[at + introns.LINES + 2 * line]
+        every = int64(classes[at + introns.LINES + 2 * line + 1])
         own = extra + (acceptor + origin) // every - (shortest + origin) // every
         least = own if line == 0 else min(least, own)
     return int32(classes[at + introns.PENALTY] + least)
@@ -378,42 +372,44 @@ def _completes(codes, stops, length, split, boundary):
     return True
 
 
+@cuda.jit(device=True)
+def _admits(trace, buffers, at, start, kind, surplus):
+    """Return whether an intron of some class, of a penalty `surplus`, joins exit and start."""
+    sites, found = buffers[1], False
+    for k in range(trace[job_table.AT_N_CLASSES]):
+        of_class = trace[job_table.AT_CLASSES] + k * trace[job_table.AT_CLASS_SIZE]
+        if (
+            sites[at + job_table.KIND] == kind and sites[of_class + introns.KIND] == kind
+            and sites[at] + sites[of_class + introns.LENGTH] <= start
+            and surplus >= sites[of_class + introns.PENALTY]
+        ):  # fmt: skip
+            found |= surplus == _penalty(sites, of_class, sites[at], start)
+    return found
+
+
+@cuda.jit(device=True)
+def _joins(trace, buffers, boundary, start, frame):
+    """Return whether the codon that an intron splits is no stop codon."""
+    sites, codes = buffers[1:3]
+    split = split_before(trace, start, frame)
+    if trace[job_table.AT_STOPS] < 0 or split > boundary:
+        return trace[job_table.AT_STOPS] < 0
+    of_codon = split_class(codes, boundary, split)
+    return _completes(
+        codes, sites[trace[job_table.AT_STOPS] :], trace[job_table.AT_LENGTH], of_codon, start
+    )
+
+
 def _make_find_exit(value_of):
     """Return the device function that finds the exit before an exon."""
 
     @cuda.jit(device=True)
-    def admits(trace, buffers, at, start, kind, surplus):
-        """Return whether an intron of some class, of a penalty `surplus`, joins exit and start."""
-        sites, found = buffers[1], False
-        for k in range(trace[job_table.AT_N_CLASSES]):
-            of_class = trace[job_table.AT_CLASSES] + k * trace[job_table.AT_CLASS_SIZE]
-            if (
-                sites[at + job_table.KIND] == kind and sites[of_class + introns.KIND] == kind
-                and sites[at] + sites[of_class + introns.LENGTH] <= start
-                and surplus >= sites[of_class + introns.PENALTY]
-            ):  # fmt: skip
-                found |= surplus == _penalty(sites, of_class, sites[at], start)
-        return found
-
-    @cuda.jit(device=True)
-    def joins(trace, buffers, boundary, start, frame):
-        """Return whether the codon that an intron splits is no stop codon."""
-        sites, codes = buffers[1:3]
-        split = split_before(trace, start, frame)
-        if trace[job_table.AT_STOPS] < 0 or split > boundary:
-            return trace[job_table.AT_STOPS] < 0
-        of_codon = split_class(codes, boundary, split)
-        return _completes(
-            codes, sites[trace[job_table.AT_STOPS] :], trace[job_table.AT_LENGTH], of_codon, start
-        )
-
-    @cuda.jit(device=True)
-    def row_of(trace, exit, boundary, start, frame):
+    def row_of(trace, donor, boundary, start, frame):
         """Return the stored row of an exit of the exon before, and the exon's frame."""
         if trace[job_table.AT_STOPS] < 0:
-            return exit, frame
+            return donor, frame
         frame = int32((boundary - (start - frame)) % FRAMES)
-        return int32(exit * FRAMES + frame - trace[job_table.AT_EXIT_ROWS]), frame
+        return int32(donor * FRAMES + frame - trace[job_table.AT_EXIT_ROWS]), frame
 
     @cuda.jit(device=True)
     def find_exit(trace, layout, buffers, state, start, entry, gained, scratch):
@@ -424,28 +420,26 @@ def _make_find_exit(value_of):
         memory, sites = buffers[:2]
         _, column, value, frame, _ = state
         at = trace[job_table.AT_ENTRIES] + entry * job_table.SITE
-        kind, wanted = (
-            sites[at + job_table.KIND],
-            int32(value - gained - sites[at + job_table.VALUE]),
-        )
+        kind = sites[at + job_table.KIND]
+        wanted = int32(value - gained - sites[at + job_table.VALUE])
         last = last_up_to(
             sites, trace[job_table.AT_EXITS], trace[job_table.AT_N_EXITS], job_table.SITE, start
         )
         while last >= trace[job_table.AT_FIRST_EXIT]:
-            exit, found = int32(last - cuda.threadIdx.x), int32(NOT_FOUND)
-            if exit >= trace[job_table.AT_FIRST_EXIT]:
-                at = trace[job_table.AT_EXITS] + exit * job_table.SITE
-                row, _ = row_of(trace, exit, sites[at], start, frame)
+            donor, found = int32(last - cuda.threadIdx.x), int32(NOT_FOUND)
+            if donor >= trace[job_table.AT_FIRST_EXIT]:
+                at = trace[job_table.AT_EXITS] + donor * job_table.SITE
+                row, _ = row_of(trace, donor, sites[at], start, frame)
                 surplus = int32(
                     value_of(memory, layout, row, column) + sites[at + job_table.VALUE] - wanted
                 )
-                admitted = admits(trace, buffers, at, start, kind, surplus)
-                if admitted and joins(trace, buffers, sites[at], start, frame):
+                admitted = _admits(trace, buffers, at, start, kind, surplus)
+                if admitted and _joins(trace, buffers, sites[at], start, frame):
                     found = int32(cuda.threadIdx.x)
             if any_lane(found < NOT_FOUND):
-                exit = int32(last - least_of(found, scratch))
-                end = sites[trace[job_table.AT_EXITS] + exit * job_table.SITE]
-                row, frame = row_of(trace, exit, end, start, frame)
+                donor = int32(last - least_of(found, scratch))
+                end = sites[trace[job_table.AT_EXITS] + donor * job_table.SITE]
+                row, frame = row_of(trace, donor, end, start, frame)
                 return end, column, value_of(memory, layout, row, column), frame, False
             last = int32(last - WARP)
         return int32(-1), column, value, frame, False

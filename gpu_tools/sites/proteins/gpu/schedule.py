@@ -199,9 +199,7 @@ class ProteinGpuOptions(NamedTuple):
     """Sizes that results do not depend on."""
 
     block: int = ROWS_AGAIN  # boundaries of a block that the CPU computes again
-    memory: int | None = (
-        None  # bytes of GPU memory that batches may take, most of the free by default
-    )
+    memory: int | None = None  # bytes of GPU memory for batches, by default most of what is free
     strips: int = STRIPS  # about the strips of a batch
 
 

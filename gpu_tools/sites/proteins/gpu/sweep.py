@@ -27,10 +27,7 @@ from gpu_tools.hardware.gpu.intrinsics.words import (
 from gpu_tools.sites.gpu import codon_rows
 from gpu_tools.sites.gpu.packed_strip import WIDE, begin_strip
 from gpu_tools.sites.proteins.gpu import step
-from gpu_tools.sites.proteins.gpu.plan import (
-    FRAMES,
-    START,
-)
+from gpu_tools.sites.proteins.gpu.plan import FRAMES, START
 from gpu_tools.sites.proteins.gpu.strips import (
     BORDERS,
     BOUNDARIES,
@@ -141,11 +138,9 @@ def _make_note(size: int):
 def _make_sweep(size: int):
     """Return the device function that sweeps a strip of `size` registers a lane."""
     stride, slot_place = size * WARP, step.make_slot_place(size)
-    begin_row, cross, prepare = (
-        step.make_begin_row(size),
-        step.make_cross(size),
-        _make_prepare(size),
-    )
+    begin_row = step.make_begin_row(size)
+    cross = step.make_cross(size)
+    prepare = _make_prepare(size)
     note, save, load = _make_note(size), step.make_save(size), rows.load_row(size)
 
     @cuda.jit(device=True)
