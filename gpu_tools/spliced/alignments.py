@@ -91,8 +91,9 @@ class Alignments(Sequence[SplicedAlignment]):
         chains = make_chains()
         strands = jobs.strands[chosen]
         exons, exons_of = _parts_of(chains.first_exons, chosen)
-        starts, ends, scores = self._exon_columns(chains.exons[exons])
-        chain, of_strand = [*zip(starts, ends, strict=True)], self.columns.strands
+        of_strand, exons = self.columns.strands, chains.exons[exons]
+        starts, ends = of_strand.starts[exons].tolist(), of_strand.ends[exons].tolist()
+        chain, scores = [*zip(starts, ends, strict=True)], of_strand.scores[exons].tolist()
         fields = (
             np.where(of_strand.reverse[strands], "-", "+"), chains.scores[chosen],
             of_strand.first_exons[strands + 1] - of_strand.first_exons[strands],
@@ -105,12 +106,6 @@ class Alignments(Sequence[SplicedAlignment]):
                 chain=tuple(chain[own]), target_start=start, target_end=end,
                 exon_scores=tuple(scores[own]),
             ).with_runs(runs)  # fmt: skip
-
-    def _exon_columns(self, exons: NDArray[np.int64]) -> tuple[list, list, list]:
-        """Return starts, ends and scores of exons."""
-        strands = self.columns.strands
-        columns = strands.starts, strands.ends, strands.scores
-        return tuple(column[exons].tolist() for column in columns)
 
 
 def _runs_of(chains: Chains, chosen: NDArray[np.int64]) -> list[Runs]:

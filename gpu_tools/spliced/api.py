@@ -188,7 +188,8 @@ def spliced_scores(
     where = resolve(device)
     if scoring.ends == "free":
         found = spliced_align_many(columns, scoring, device=device, threads=threads)
-        return _masked([result.score for result in found])
+        scores = [result.score for result in found]
+        return np.ma.array([s or 0 for s in scores], np.int64, mask=[s is None for s in scores])
 
     where = device_for(where, "list", len(columns.cases), int(columns.cells.sum()), threads)
 
@@ -200,10 +201,6 @@ def spliced_scores(
     on_cpu = partial(schedule.scores_on_cpu, columns, scoring, threads)
     scores = on_gpu_or_cpu(where, on_gpus, on_cpu)
     return np.ma.array(scores, mask=scores == NO_CHAIN, copy=False)
-
-
-def _masked(scores: list[int | None]) -> np.ma.MaskedArray:
-    return np.ma.array([s or 0 for s in scores], np.int64, mask=[s is None for s in scores])
 
 
 def _in_rows(cases, scoring, reading, threads, done) -> list[SplicedAlignment]:

@@ -278,10 +278,10 @@ class _ReadingTracer:
             return None
         before = np.searchsorted(framed.exit_ends, exon.start, side="right")
         wanted = int(self.sweep.entries[number, exon.column]) + self.scoring.intron_penalty
-        for exit_ in np.flatnonzero(self.sweep.exits[:before, exon.column] == wanted)[::-1]:
-            kind = int(framed.exit_kinds[exit_])
+        for donor in np.flatnonzero(self.sweep.exits[:before, exon.column] == wanted)[::-1]:
+            kind = int(framed.exit_kinds[donor])
             if kind == LAST or split_bases(kind) != overhang:
                 continue
             if completes(self.codes, stop_words(), kind, exon.start):
-                return int(exit_)
+                return int(donor)
         raise ValueError("no exit explains the value of an entry: the sweep is wrong")

@@ -265,21 +265,17 @@ def align_on_cpu(
         found.others[k] = finish(prepared, swept)
 
     def align(cases: AllCases, terms: Terms, numbers: NDArray[np.int64]) -> None:
-        table, *parts = align_cases(cases, terms, lifted, numbers)
+        table, exons, letters, lengths = align_cases(cases, terms, lifted, numbers)
         jobs = columns.jobs.take(table[:, JOB])
-        chains = _chains(table, *parts)
+        chains = Chains(
+            table[:, SCORE], table[:, FIRST_COLUMN], table[:, LAST_COLUMN],
+            first_of(table[:, N_EXONS]), exons, first_of(table[:, N_RUNS]), letters, lengths,
+        )  # fmt: skip
         found.add(jobs, np.arange(len(table)), lambda: chains)
         report(int(columns.cells[numbers].sum()))
 
     _run(columns, scoring, threads, sizes, align, conclude, report)
     return found
-
-
-def _chains(table, exons, letters, lengths) -> Chains:
-    return Chains(
-        table[:, SCORE], table[:, FIRST_COLUMN], table[:, LAST_COLUMN],
-        first_of(table[:, N_EXONS]), exons, first_of(table[:, N_RUNS]), letters, lengths,
-    )  # fmt: skip
 
 
 def scores_on_cpu(

@@ -118,12 +118,10 @@ def score_on_gpus(
     def take_32(k: int, result: SplicedAlignment) -> None:
         scores[k] = NO_CHAIN if result.score is None else result.score
 
-    _on_gpus(columns, scoring, ordinals, threads, _Consumer(_nothing, take, take_32), options)
+    _on_gpus(
+        columns, scoring, ordinals, threads, _Consumer(lambda launch: None, take, take_32), options
+    )
     return scores
-
-
-def _nothing(launch: ListLaunch) -> None:
-    """Leave a launch as it is."""
 
 
 class _Consumer(NamedTuple):

@@ -9,7 +9,7 @@ from gpu_tools import ScoringError, SplicedScoring, case_columns, spliced_align,
 from gpu_tools.spliced import exon_graph
 from gpu_tools.spliced.alignments import NO_CHAIN
 from gpu_tools.spliced.case import prepare_case
-from gpu_tools.spliced.cpu import schedule, sweep
+from gpu_tools.spliced.cpu import schedule
 from gpu_tools.splicing.bounds import narrowest
 from gpu_tools.splicing.rows import padded
 from tests import cases
@@ -85,18 +85,6 @@ def test_neither_threads_nor_strips_change_anything(seed, scoring):
         scores = schedule.scores_on_cpu(columns, scoring, threads, sizes)
         expected = [NO_CHAIN if result.score is None else result.score for result in alone]
         assert scores.tolist() == expected
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_strips_leave_what_one_sweep_leaves(seed):
-    rng = np.random.default_rng([7200, seed])
-    example = cases.random_example(rng, base=900, target=300, count=30, longest=90)
-    target, scoring = example.case().target.codes, cases.random_scoring(rng)
-    graph = prepare_case(example.case(), scoring).graphs[0]
-    whole = sweep.sweep(graph, target, scoring)
-    strips = sweep.sweep(graph, target, scoring, threads=3, steps_per_block=64)
-    for one, other in zip(strips, whole, strict=True):
-        assert (one[:, : len(target) + 1] == other[:, : len(target) + 1]).all()
 
 
 @pytest.mark.parametrize("seed", range(20))

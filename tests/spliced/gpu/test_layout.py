@@ -11,7 +11,7 @@ from gpu_tools import SplicedScoring, case_columns
 from gpu_tools.spliced.gpu import sweep
 from gpu_tools.spliced.gpu.graph_tables import GraphTables, lay_out_graphs
 from gpu_tools.spliced.gpu.launch import BlockLimits, lay_out, sizes_of
-from gpu_tools.spliced.gpu.schedule import GpuOptions, GpuWork, batches_of, jobs_of
+from gpu_tools.spliced.gpu.schedule import GpuOptions, GpuWork, batches_of
 from tests import cases
 
 
@@ -24,13 +24,16 @@ def columns_of(rng, count):
     return case_columns([example.case() for example in made])
 
 
-def graphs_of(columns, apart=False, threads=1, scoring=SplicedScoring()):  # noqa: B008
+PLAIN = SplicedScoring()
+
+
+def graphs_of(columns, apart=False, threads=1, scoring=PLAIN):
     return lay_out_graphs(columns.strands, scoring, apart, threads, zeros)
 
 
 def work_of(columns, graphs, options):
     everywhere = np.ones(len(columns.cells), bool)
-    return GpuWork(columns, SplicedScoring(), graphs, False, everywhere, options)
+    return GpuWork(columns, PLAIN, graphs, False, everywhere, options)
 
 
 @pytest.mark.parametrize("threads", [2, 7, 40])
@@ -72,16 +75,6 @@ def test_each_job_has_at_least_one_thread_block_and_no_more_than_warp_tiles(toge
     blocks = np.bincount(layout.block_jobs, minlength=columns.jobs.count)
     assert (blocks >= 1).all()
     assert (blocks <= layout.table[:, sweep.TILES]).all()
-
-
-def test_jobs_of_some_cases():
-    few = cases.Example("ACCGT", "CG", [(0, 2), (2, 4)], [(1, 3)])
-    none = cases.Example("ACGT", "AC", [])
-    columns = case_columns([e.case() for e in (few, none, cases.WORKED_EXAMPLE)])
-    jobs = jobs_of(columns, np.array([2, 1, 0]))
-    assert [column.tolist() for column in jobs] == [
-        [2, 0, 1], [2, 0, 0], [4, 0, 0], [5, 2, 2],
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", range(10))

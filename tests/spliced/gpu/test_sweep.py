@@ -198,14 +198,6 @@ def test_a_gpu_that_gets_no_case():
     assert score_on_gpus(*inputs).tolist() == [expected[0].score]
 
 
-@pytest.mark.skipif(simulated(), reason="takes hours on the simulator")
-def test_more_than_one_batch():
-    rng = np.random.default_rng(3)
-    examples = [cases.random_example(rng, 4000, 700, 60, 200) for _ in range(8)]
-    cpu, cuda = both(examples, SplicedScoring(), GpuOptions(batch_bytes=1 << 20))
-    assert cuda == cpu
-
-
 @pytest.mark.skipif(simulated(), reason="takes days on the simulator")
 def test_sets_of_the_published_shape():
     from benchmarks.case_sets import PUBLISHED, case_set, il1rapl1_like

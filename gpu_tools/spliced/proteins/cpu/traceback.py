@@ -27,8 +27,6 @@ from gpu_tools.splicing.proteins.walk import (
     walk,
 )
 
-_SPACE = 64
-"""Runs for which there is space at first."""
 _NO_BEGINS = np.empty(0, np.int32)
 """Start codons have no points in list mode."""
 
@@ -41,7 +39,7 @@ class TracedCandidates(NamedTuple):
     stop: bool  # whether a stop codon is its end
 
 
-class _Exit(NamedTuple):
+class _Donor(NamedTuple):
     """Where the path leaves a candidate."""
 
     end: int  # index of the end
@@ -62,19 +60,19 @@ class _Exon(NamedTuple):
 def trace(sweep: CandidateSweep) -> TracedCandidates:
     """Recover the best chain of a sweep."""
     tracer, best = _Tracer(sweep), sweep.best
-    tracks, exit_ = sweep.candidates.tracks, _Exit(*best[1:])
-    exons, intervals, runs, count = [], [], np.empty((_SPACE, 2), np.int64), 0
+    tracks, donor = sweep.candidates.tracks, _Donor(*best[1:])
+    exons, intervals, runs, count = [], [], np.empty((0, 2), np.int64), 0
     while True:
-        exon = tracer.exon_before(exit_)
+        exon = tracer.exon_before(donor)
         cell, moves, move = tracer.walked(exon)
-        start, end = int(tracks.starts[exon.track]), int(tracks.ends[exit_.end])
+        start, end = int(tracks.starts[exon.track]), int(tracks.ends[donor.end])
         intervals.append((start, end if intervals else end - best.back))
         exons.append(exon.number)
         runs, count = add_moves(runs, count, moves, len(moves))
         if move == BEGIN:
             break
-        exit_, phase = tracer.exit_before(exon, cell)
-        length = start - int(tracks.ends[exit_.end])
+        donor, phase = tracer.donor_before(exon, cell)
+        length = start - int(tracks.ends[donor.end])
         runs, count = add_run(runs, count, INTRON_RUN + phase, length)
     found = runs_in_order(runs, count)
     traced = TracedProtein(intervals[::-1], cell.column, best.column, found)
@@ -92,21 +90,21 @@ class _Tracer:
         self.weights = np.array([scoring.gap_open, scoring.frameshift, scoring.gap_extend])
         self.start = begun(len(sweep.target), scoring)
 
-    def exon_before(self, exit_: _Exit) -> _Exon:
+    def exon_before(self, donor: _Donor) -> _Exon:
         """Return the shortest candidate that explains an exit."""
-        tracks, end = self.tracks, int(self.tracks.ends[exit_.end])
-        numbers = np.flatnonzero(tracks.exon_ends == exit_.end)
+        tracks, end = self.tracks, int(self.tracks.ends[donor.end])
+        numbers = np.flatnonzero(tracks.exon_ends == donor.end)
         of_track = np.searchsorted(tracks.first_exons, numbers, side="right") - 1
         order = np.lexsort((tracks.phases[of_track], -tracks.starts[of_track]))
-        boundary, inside = end - exit_.back, exit_.back in (0, PHASES)
+        boundary, inside = end - donor.back, donor.back in (0, PHASES)
         for number, track in zip(numbers[order].tolist(), of_track[order].tolist(), strict=True):
             row = boundary - int(tracks.starts[track])
             if row < inside:
                 continue
             rows = self.sweep.rows_of(track)
-            value = int(rows.whole[PHASES + row, self.places[exit_.column]])
-            if value + int(tracks.bonuses[number]) == exit_.value:
-                return _Exon(number, track, rows, Cell(boundary, exit_.column, value, inside))
+            value = int(rows.whole[PHASES + row, self.places[donor.column]])
+            if value + int(tracks.bonuses[number]) == donor.value:
+                return _Exon(number, track, rows, Cell(boundary, donor.column, value, inside))
         raise ValueError("no candidate explains the value of an exit: the sweep is wrong")
 
     def walked(self, exon: _Exon) -> tuple[Cell, NDArray[np.int64], int]:
@@ -124,7 +122,7 @@ class _Tracer:
             move = BEGIN
         return cell, found[:count], move
 
-    def exit_before(self, exon: _Exon, cell: Cell) -> tuple[_Exit, int]:
+    def donor_before(self, exon: _Exon, cell: Cell) -> tuple[_Donor, int]:
         """Return the nearest exit that explains an entry, and the phase of its intron."""
         sweep, scoring = self.sweep, self.sweep.scoring
         start, ends = int(self.tracks.starts[exon.track]), self.tracks.ends
@@ -140,4 +138,4 @@ class _Tracer:
         if not len(found):
             raise ValueError("no exit explains the value of an entry: the sweep is wrong")
         end = int(found[-1])
-        return _Exit(end, phase, column, int(values[end])), phase
+        return _Donor(end, phase, column, int(values[end])), phase
