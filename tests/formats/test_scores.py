@@ -2,9 +2,9 @@
 
 import pytest
 
-from gpu_tools import InputError
 from gpu_tools.formats.scores import read_scores
 from gpu_tools.model.results import SplicedAlignment
+from tests.formats.common import error_of, saved
 
 HEADER = (
     "base\ttarget\tmethod\tstrand\tscore\tbase_length\ttarget_length\tn_exons\tn_chain\tchain\t"
@@ -15,9 +15,7 @@ EMPTY = "b\tu\tsites\t.\t.\t90\t7\t.\t0\t.\t.\t8\t.\t.\tno\n"
 
 
 def test_rows_are_alignments(tmp_path):
-    path = tmp_path / "s.tsv"
-    path.write_text(HEADER + ROW + EMPTY)
-    columns, rows = read_scores(path)
+    columns, rows = read_scores(saved(tmp_path, HEADER + ROW + EMPTY, "s.tsv"))
     assert columns == HEADER.split()
     assert [list(row.fields.values()) for row in rows] == [ROW.split(), EMPTY.split()]
     assert [row.alignment for row in rows] == [
@@ -27,11 +25,8 @@ def test_rows_are_alignments(tmp_path):
 
 
 def test_a_locus_names_the_record_that_positions_are_of(tmp_path):
-    path = tmp_path / "s.tsv"
-    path.write_text(
-        HEADER.replace("method", "method\tlocus") + ROW.replace("sites", "sites\tchr1:1-90")
-    )
-    (row,) = read_scores(path)[1]
+    text = HEADER.replace("method", "method\tlocus") + ROW.replace("sites", "sites\tchr1:1-90")
+    (row,) = read_scores(saved(tmp_path, text, "s.tsv"))[1]
     assert (row.alignment.base, row.fields["base"]) == ("chr1", "b")
 
 
@@ -52,8 +47,5 @@ def test_a_locus_names_the_record_that_positions_are_of(tmp_path):
     ],
 )
 def test_broken_tables(tmp_path, text, says):
-    path = tmp_path / "s.tsv"
-    path.write_text(text)
-    with pytest.raises(InputError, match="s.tsv, ") as error:
-        read_scores(path)
-    assert says in str(error.value)
+    path = saved(tmp_path, text, "s.tsv")
+    assert error_of(read_scores, path).startswith(f"{path}, {says}")

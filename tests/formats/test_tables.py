@@ -14,12 +14,7 @@ from gpu_tools.formats.matches import (
     write_segments,
 )
 from gpu_tools.formats.tables import bed_line, read_table, write_table
-
-
-def written(tmp_path, text):
-    path = tmp_path / "t.tsv"
-    path.write_text(text)
-    return path
+from tests.formats.common import error_of, saved
 
 
 def test_what_is_written_is_read(tmp_path):
@@ -50,14 +45,8 @@ def test_a_row_of_wrong_length_is_a_programming_error(tmp_path):
 
 
 def test_blank_lines_comments_order_other_columns_and_line_ends(tmp_path):
-    path = written(tmp_path, "\ufeff# note\n\nz\ttarget\tbase\r\n\n#x\n0\tT\tB\r\n")
+    path = saved(tmp_path, "\ufeff# note\n\nz\ttarget\tbase\r\n\n#x\n0\tT\tB\r\n", "t.tsv")
     assert list(read_table(path, ("base", "target"))) == [(6, {"base": "B", "target": "T"})]
-
-
-def test_compressed(tmp_path):
-    path = tmp_path / "t.tsv.gz"
-    path.write_bytes(gzip.compress(b"a\n1\n"))
-    assert list(read_table(path, ("a",))) == [(2, {"a": "1"})]
 
 
 @pytest.mark.parametrize(
@@ -74,9 +63,8 @@ def test_compressed(tmp_path):
     ],
 )  # fmt: skip
 def test_errors_name_the_line(tmp_path, text, message):
-    with pytest.raises(InputError) as caught:
-        list(read_table(written(tmp_path, text), ("base", "target")))
-    assert str(caught.value) == f"{tmp_path}/{message}"
+    rows = read_table(saved(tmp_path, text, "t.tsv"), ("base", "target"))
+    assert error_of(list, rows) == f"{tmp_path}/{message}"
 
 
 def test_a_name_that_begins_as_a_comment_is_kept_where_there_are_none(tmp_path):
@@ -99,8 +87,7 @@ SHEETS = {
 
 @pytest.mark.parametrize("sheet", SHEETS)
 def test_what_spreadsheets_put_around_fields(tmp_path, sheet):
-    path = tmp_path / "x.tsv"
-    path.write_text(SHEETS[sheet], newline="")
+    path = saved(tmp_path, SHEETS[sheet])
     assert list(read_table(path, ("base", "target"))) == [(2, {"base": "chr1", "target": 'a "b"'})]
 
 
@@ -120,17 +107,13 @@ def test_tables_of_this_package_are_taken_literally(tmp_path):
     ],
 )
 def test_exons_as_spreadsheets_write_them(tmp_path, name, text):
-    path = tmp_path / name
-    path.write_text(text, newline="")
-    exons = read_exons(path)
+    exons = read_exons(saved(tmp_path, text, name))
     assert [(k, list(e.starts), list(e.ends)) for k, e in exons.items()] == [("chr1", [0], [9])]
 
 
-@pytest.mark.parametrize("pack", [bz2.compress, lzma.compress])
+@pytest.mark.parametrize("pack", [bz2.compress, gzip.compress, lzma.compress])
 def test_tables_may_be_compressed(tmp_path, pack):
-    path = tmp_path / "x.bed.xz"
-    path.write_bytes(pack(b"chr1\t0\t9\n"))
-    assert list(read_exons(path)) == ["chr1"]
+    assert list(read_exons(saved(tmp_path, pack(b"chr1\t0\t9\n"), "x.bed.xz"))) == ["chr1"]
 
 
 def test_latin_1_in_a_remark_is_read_with_a_warning(tmp_path, caplog):
