@@ -31,11 +31,6 @@ from gpu_tools.formats.sequences.fasta import read_fasta
 _ENDS = ("global", "free-target")
 _DEFAULTS = AnnotationOptions()
 _SCORES = ("matrix", "gap_open", "gap_extend", "frameshift", "stop", "genetic_code", "keep_ends")
-_LIMITS = (
-    "search", "max_intron", "longest_gene", "max_evalue", "min_identity", "min_coverage",
-    "isoforms", "batch",
-)  # fmt: skip
-
 _OTHER_FORMATS = (".bed", ".sam", ".bam", ".paf")
 
 genome = click.option("--genome", required=True, metavar="FASTA", help="The genome.")
@@ -199,7 +194,8 @@ def limits_of(values: dict) -> AnnotationOptions:
     """Return the limits of a search among options; the site model says what is a long intron."""
     from gpu_tools.sites.model import load_sites
 
-    own = {name: values[name] for name in _LIMITS if name in values}
+    fields = AnnotationOptions.__dataclass_fields__
+    own = {name: values[name] for name in fields if name in values}
     if own["max_intron"] is None:
         own["max_intron"] = longest_intron_of(load_sites(values["site_model"]))
     return AnnotationOptions(**own)

@@ -69,7 +69,7 @@ def stored_in_cache(function: Callable, jit: Callable, config: ModuleType, **opt
 
 
 def _share(cache, folder: Path | None) -> None:
-    """Have numba's cache of a function shared with other processes."""
+    """Replace what numba's cache of a function loads and saves with, which knows no lock."""
     load, save = cache.load_overload, cache.save_overload
 
     def stored(*arguments):

@@ -23,10 +23,9 @@ from gpu_tools.hardware.gpu_faults import has_given_way
 from gpu_tools.hardware.reservation import reserved
 from gpu_tools.model.resources import installed_version
 
-# A line at the end of a command: what was done, on which device, how fast, to which files.
+# Options that name files, found by their names in any command.
 
 
-_NOTES = f"{__name__}.notes"
 _OUTPUTS = (
     "output", "alignments", "bed", "gff3", "dot_plot", "provenance", "report", "igv", "table",
     "targets_table", "protein_sequences", "cds_sequences", "summary", "show", "histograms", "calls",
@@ -36,6 +35,34 @@ _READ_BY = {"report": ("alignments",)}
 """Options of these names that some commands read instead."""
 _NAMES = ("name", "record", "title")
 """Options whose values are no files, whatever files there are."""
+
+
+def outputs_of(options: dict) -> list[str]:
+    """Return the files that the running command writes by its options."""
+    read = _READ_BY.get(click.get_current_context().info_name or "", ())
+    values = [options[name] for name in _OUTPUTS if name in options and name not in read]
+    return [path for value in values if value for path in _several(value)]
+
+
+def _inputs_of(options: dict) -> list[str]:
+    """Return the options' values that may name files to read."""
+    read = _READ_BY.get(click.get_current_context().info_name or "", ())
+    values = [value for name, value in options.items()
+              if name in read or name not in (*_OUTPUTS, *_NAMES)]  # fmt: skip
+    several = [
+        each for value in values if isinstance(value, str | tuple) for each in _several(value)
+    ]
+    return [value for value in several if isinstance(value, str)]
+
+
+def _several(value) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value)
+
+
+# A line at the end of a command: what was done, on which device, how fast, to which files.
+
+
+_NOTES = f"{__name__}.notes"
 
 
 def counted(n: int, one: str, many: str = "") -> str:
@@ -337,28 +364,6 @@ def device_unless(runs_on_cpu: Callable[[dict], str | None]) -> Callable:
         return _device_and_threads(with_device)
 
     return decorate
-
-
-def outputs_of(options: dict) -> list[str]:
-    """Return the files that the running command writes by its options."""
-    read = _READ_BY.get(click.get_current_context().info_name or "", ())
-    values = [options[name] for name in _OUTPUTS if name in options and name not in read]
-    return [path for value in values if value for path in _several(value)]
-
-
-def _inputs_of(options: dict) -> list[str]:
-    """Return the options' values that may name files to read."""
-    read = _READ_BY.get(click.get_current_context().info_name or "", ())
-    values = [value for name, value in options.items()
-              if name in read or name not in (*_OUTPUTS, *_NAMES)]  # fmt: skip
-    several = [
-        each for value in values if isinstance(value, str | tuple) for each in _several(value)
-    ]
-    return [value for value in several if isinstance(value, str)]
-
-
-def _several(value) -> tuple[str, ...]:
-    return (value,) if isinstance(value, str) else tuple(value)
 
 
 def _tell_device(requested: str, held: str, threads: int | None) -> None:

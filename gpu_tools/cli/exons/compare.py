@@ -9,8 +9,7 @@ import click
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.options import counted, note
 from gpu_tools.errors import InputError
-from gpu_tools.exons.accuracy import Accuracy, check_in_common, compare_exons, compare_transcripts
-from gpu_tools.exons.accuracy import overlapping as overlapping_ones
+from gpu_tools.exons import accuracy
 from gpu_tools.formats.exons.annotation import (
     TranscriptExons,
     read_annotated_exons,
@@ -59,10 +58,10 @@ def command(
     else:
         names = sides = read_exons(candidates), read_annotated_exons(truth)
     try:
-        check_in_common(*names)
+        accuracy.check_in_common(*names)
     except InputError as error:
         raise InputError(error.problem, path=candidates, expected=f"names of {truth}") from None
-    levels = _of_transcripts(sides, overlapping) if transcripts else compare_exons(*sides)
+    levels = _of_transcripts(sides, overlapping) if transcripts else accuracy.compare_exons(*sides)
     write_table(output, COLUMNS, (_row(level, figures) for level, figures in levels.items()))
     name, figures = next(item for item in levels.items() if item[0] != "nucleotide")
     note(counted(figures.predicted, "candidate"), counted(figures.annotated, f"annotated {name}"))
@@ -70,15 +69,14 @@ def command(
 
 def _of_transcripts(
     sides: Sequence[list[TranscriptExons]], overlapping: bool
-) -> dict[str, Accuracy]:
+) -> dict[str, accuracy.Accuracy]:
     if overlapping:
-        sides = [
-            list(overlapping_ones(one, other)) for one, other in (sides, sides[::-1])
-        ]  # fmt: skip
-    return compare_transcripts(*sides)
+        pairs = sides, sides[::-1]
+        sides = [list(accuracy.overlapping(one, other)) for one, other in pairs]
+    return accuracy.compare_transcripts(*sides)
 
 
-def _row(level: str, figures: Accuracy) -> Iterable[object]:
+def _row(level: str, figures: accuracy.Accuracy) -> Iterable[object]:
     ratios = (figures.sensitivity, figures.precision, figures.f1)
     shown = (None if ratio is None else f"{ratio:.4f}" for ratio in ratios)
     return level, figures.annotated, figures.predicted, figures.true, *shown

@@ -1,4 +1,4 @@
-"""The loading of kernels onto GPUs: the one place that reaches into numba-cuda.
+"""The loading of kernels onto GPUs, where numba-cuda is changed.
 
 numba-cuda looks whether a kernel has been loaded onto a GPU and then loads it, without a lock: of
 two threads that start a kernel at the same time both load it, and the second one fails. At the end
