@@ -41,7 +41,7 @@ def outputs_of(options: dict) -> list[str]:
     """Return the files that the running command writes by its options."""
     read = _READ_BY.get(click.get_current_context().info_name or "", ())
     values = [options[name] for name in _OUTPUTS if name in options and name not in read]
-    return [path for value in values if value for path in _several(value)]
+    return [path for value in values if value is not None for path in _several(value)]
 
 
 def _inputs_of(options: dict) -> list[str]:

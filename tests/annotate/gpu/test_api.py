@@ -6,7 +6,7 @@ import pytest
 from gpu_tools.annotate.api import annotate_genome
 from gpu_tools.annotate.options import AnnotationOptions
 from gpu_tools.hardware.device import simulated
-from gpu_tools.sites.proteins import api as proteins_api
+from gpu_tools.splicing.proteins import walk
 from tests.annotate.genomes import (
     cdnas,
     gene,
@@ -37,7 +37,7 @@ def test_devices_give_the_same_genes(search, monkeypatch):
     assert len(expected.genes) >= 1
     left_to_cpu = []
     monkeypatch.setattr(
-        proteins_api, "align_largest_first", lambda cases, *more: left_to_cpu.extend(cases) or []
+        walk, "align_largest_first", lambda cases, *more: left_to_cpu.extend(cases) or []
     )
     assert annotate_genome([record], targets, options, device="cuda") == expected
     assert not left_to_cpu
