@@ -105,10 +105,10 @@ def test_apptainer_definition_installs_what_the_package_needs():
     )
     assert fields == {"Bootstrap": "docker", "From": fields["From"]}
     parts = dict(zip(sections[::2], sections[1::2], strict=True))
-    assert set(parts) == {"files", "post", "test", "runscript", "labels"}
+    assert set(parts) == {"files", "post", "environment", "test", "runscript", "labels"}
     for path in parts["files"].split()[::2]:
         assert (ROOT / path).exists()
-    for name in ("post", "test", "runscript"):
+    for name in ("post", "environment", "test", "runscript"):
         assert subprocess.run(["sh", "-n", "-c", parts[name]]).returncode == 0
 
 
