@@ -128,7 +128,8 @@ def measure(tiny: bool = False) -> Iterator[tuple[str, dict]]:
         yield "workflow, both modes", shape | run(folder, mode=mode)
         change_first_row(folder)
         yield "workflow, one row changed", shape | run(folder, mode=mode)
-        each = (f"locus{k % loci}\tloci.fa\tplanned{k}\tmrnas.fa\n" for k in range(lines))
+        write_fasta(folder / "planned.fa", ((f"planned{k}", "ATG") for k in range(lines)))
+        each = (f"locus{k % loci}\tloci.fa\tplanned{k}\tplanned.fa\n" for k in range(lines))
         yield "plan, a line a case", {"cases": lines, **planned(folder, sorted(each), mode)}
         every = ["*\tloci.fa\t*\tmrnas.fa\n"]
         yield (
