@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from gpu_tools import Sequence
+from gpu_tools.local import cpu
 from gpu_tools.local import problem as anchors
-from gpu_tools.local.cpu import score_pass as cpu
 from gpu_tools.local.problem import make_problem
 from tests.local import cases
 

@@ -9,10 +9,10 @@ from tests.kernels import array
 pytest.importorskip("numba_cuda")
 
 from gpu_tools.local.gpu import packed as local_packed
-from gpu_tools.local.gpu import score_pass32 as local_score_pass32
-from gpu_tools.matching.gpu import approximate as matching
-from gpu_tools.segments.gpu import segments
-from gpu_tools.segments.gpu.submatrix import KERNELS
+from gpu_tools.local.gpu import score_pass as local_score_pass32
+from gpu_tools.matching import gpu as matching
+from gpu_tools.segments import gpu
+from gpu_tools.segments.gpu import PAIR_KERNELS as KERNELS
 
 INT32, INT64 = array(types.int32), array(types.int64)
 UINT32, UINT64 = array(types.uint32), array(types.uint64)
@@ -64,12 +64,12 @@ def test_listing_of_maximal_segments(dtype, to_ptx):
     lists, sums = array(types.int16, 3), array(types.int64, 3)
     values = array(getattr(types, dtype))
     given = values, scale, types.int64, lists, sums, INT32, TABLE64, TABLE64
-    assert ".local" not in to_ptx(segments.list_runs_thread, *given)
+    assert ".local" not in to_ptx(gpu.list_runs_thread, *given)
 
 
 def test_counting_and_writing_of_maximal_segments(to_ptx):
     lists, sums = array(types.int16, 3), array(types.int64, 3)
     given = lists, INT32, TABLE32, TABLE32
-    assert ".local" not in to_ptx(segments.count_remaining_thread, *given)
+    assert ".local" not in to_ptx(gpu.count_remaining_thread, *given)
     given = lists, sums, TABLE64, types.UniTuple(types.int64, 2), INT64
-    assert ".local" not in to_ptx(segments.write_runs_thread, *given)
+    assert ".local" not in to_ptx(gpu.write_runs_thread, *given)

@@ -7,7 +7,7 @@ from tests.kernels import array
 
 pytest.importorskip("numba_cuda")
 
-from gpu_tools.spliced.gpu import graph_tables, sweep, sweep32, traceback
+from gpu_tools.spliced.gpu import launch, sweep, sweep32, traceback
 
 INT16, INT32, INT64, UINT8 = (
     array(getattr(types, n)) for n in ("int16", "int32", "int64", "uint8")
@@ -22,7 +22,7 @@ TRACE = JOBS, EXITS, UINT8, INT32, UINT8, INT16, INT64, INT32, INT32, INT32, INT
 @pytest.mark.parametrize(
     ("kernel", "arguments"),
     [
-        (graph_tables.write_job_inputs, (JOBS, INT32, UINT8, INT32, INT32, INT32)),
+        (launch.write_job_inputs, (JOBS, INT32, UINT8, INT32, INT32, INT32)),
         (traceback.find_ends, (JOBS, EXITS, INT16, INT64, INT32)),
         (traceback.gather, (INT32, INT32, JOBS, INT32, INT32, INT32)),
         (sweep32.sweep_warp, (array(from_dtype(sweep32.JOB)), UINT8, INT32, INT32, INT32, INT32)),

@@ -9,8 +9,13 @@ pytest.importorskip("numba_cuda")
 
 from gpu_tools import SplicedScoring, case_columns
 from gpu_tools.spliced.gpu import sweep
-from gpu_tools.spliced.gpu.graph_tables import GraphTables, lay_out_graphs
-from gpu_tools.spliced.gpu.launch import BlockLimits, lay_out, sizes_of
+from gpu_tools.spliced.gpu.launch import (
+    BlockLimits,
+    GraphTables,
+    lay_out_graphs,
+    lay_out_jobs,
+    sizes_of,
+)
 from gpu_tools.spliced.gpu.schedule import GpuOptions, GpuWork, batches_of
 from tests import cases
 
@@ -50,7 +55,7 @@ def test_graphs_are_the_same_on_any_number_of_threads(threads, apart):
 def test_jobs_lie_side_by_side_in_the_buffers(seed):
     columns = columns_of(np.random.default_rng(seed), 12)
     graphs = graphs_of(columns)
-    layout = lay_out(graphs.table, columns.jobs, BlockLimits(2, 50.0))
+    layout = lay_out_jobs(graphs.table, columns.jobs, BlockLimits(2, 50.0))
     sizes = sizes_of(graphs.table, columns.jobs)
     for column, size in (
         (sweep.CELLS, sizes.cells), (sweep.SOURCES, sizes.sources),
@@ -71,7 +76,7 @@ def test_jobs_lie_side_by_side_in_the_buffers(seed):
 def test_each_job_has_at_least_one_thread_block_and_no_more_than_warp_tiles(together):
     columns = columns_of(np.random.default_rng(3), 12)
     graphs = graphs_of(columns, apart=True)
-    layout = lay_out(graphs.table, columns.jobs, BlockLimits(3, together))
+    layout = lay_out_jobs(graphs.table, columns.jobs, BlockLimits(3, together))
     blocks = np.bincount(layout.block_jobs, minlength=columns.jobs.count)
     assert (blocks >= 1).all()
     assert (blocks <= layout.table[:, sweep.TILES]).all()

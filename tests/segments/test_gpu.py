@@ -47,7 +47,7 @@ def test_all_segments(seed, dtype):
 @pytest.mark.parametrize("seed", [1, 2] if simulated() else range(20))
 def test_all_segments_of_several_parts(seed, parts):
     """As on several GPUs: segments within a part, across one border and across all."""
-    from gpu_tools.segments.gpu import segments as cuda
+    from gpu_tools.segments import gpu as cuda
 
     values = long_values(seed, "int32")
     found = cuda.maximal(values, np.int64(1), (0,) * parts)
@@ -59,7 +59,7 @@ def test_all_segments_of_several_parts(seed, parts):
 def test_lists_that_the_memory_of_the_gpu_does_not_hold_are_made_again(monkeypatch):
     """A fifth of the runs are on the GPU at a time, and batches of a part have one or two runs."""
     from gpu_tools.hardware.gpu.buffer_pool import BufferPool
-    from gpu_tools.segments.gpu import segments as cuda
+    from gpu_tools.segments import gpu as cuda
 
     values = long_values(8, "int64")
     size = cuda.MEMORY_DIVISOR * cuda.RUN_BYTES
@@ -75,7 +75,7 @@ def test_lists_that_the_memory_of_the_gpu_does_not_hold_are_made_again(monkeypat
 
 
 def test_one_segment_across_all_parts():
-    from gpu_tools.segments.gpu import segments as cuda
+    from gpu_tools.segments import gpu as cuda
 
     n = 600 if simulated() else 100_000
     values = np.ones(n, np.int32)
@@ -86,7 +86,7 @@ def test_one_segment_across_all_parts():
 
 @pytest.mark.parametrize("parts", [2] if simulated() else [2, 3])
 def test_best_segment_of_several_parts(parts):
-    from gpu_tools.segments.gpu import segments as cuda
+    from gpu_tools.segments import gpu as cuda
     from gpu_tools.segments.runs import locate
 
     values = long_values(7, "int32")
@@ -100,7 +100,7 @@ def test_best_segment_of_several_parts(parts):
 @pytest.mark.parametrize("column", [3, 15, 16] if simulated() else [5, 200, 420, 699])
 def test_submatrix_of_several_parts(column, parts):
     """As on several GPUs: the best rectangle in one tile or another."""
-    from gpu_tools.segments.gpu import submatrix as submatrix_cuda
+    from gpu_tools.segments import gpu as submatrix_cuda
     from gpu_tools.segments.submatrix import Oriented
 
     matrix = np.random.default_rng(column).integers(-9, 0, (2, 17) if simulated() else (300, 700))
@@ -114,7 +114,7 @@ def test_submatrix_of_several_parts(column, parts):
 @pytest.mark.parametrize("groups", [1, 2, 7, 121])
 def test_tiles_pair_all_groups_of_lines_once(groups):
     """Those of a group with itself come last."""
-    from gpu_tools.segments.gpu import submatrix as submatrix_cuda
+    from gpu_tools.segments import gpu as submatrix_cuda
 
     numbers = submatrix_cuda.tiles_of(groups * submatrix_cuda.WIDTH - 1)
     tiles = [submatrix_cuda.tile_groups(number, groups) for number in numbers]
@@ -166,7 +166,7 @@ def test_sums_beyond_float32_are_searched_in_integers():
     """A sum of 2^24 and more saturates; the search is then done again, in int32."""
     from numba import cuda
 
-    from gpu_tools.segments.gpu import submatrix as submatrix_cuda
+    from gpu_tools.segments import gpu as submatrix_cuda
 
     matrix = np.full((3, 3), 2**22)
     on_gpu = submatrix_cuda.measure(cuda.to_device(matrix), np.int64(1))
@@ -183,7 +183,7 @@ def test_no_positive_value():
 
 
 def test_the_kernels_do_the_work(monkeypatch):
-    from gpu_tools.segments.gpu import segments, submatrix
+    from gpu_tools.segments import gpu
 
     called = []
 
@@ -191,9 +191,9 @@ def test_the_kernels_do_the_work(monkeypatch):
         original = getattr(module, name)
         monkeypatch.setattr(module, name, lambda *inputs: called.append(name) or original(*inputs))
 
-    spy(segments, "summarise")
-    spy(segments, "list_part")
-    spy(submatrix, "search")
+    spy(gpu, "summarise")
+    spy(gpu, "list_part")
+    spy(gpu, "search")
     max_segment([1, 2], device="cuda")
     max_segments([1, 2], device="cuda")
     max_submatrix([[1, 2]], device="cuda")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpu_tools.hardware.device import list_gpus, simulated
-from gpu_tools.matching import ALPHABETS, Pattern, PatternSet, match_approximate, match_exact, seeds
+from gpu_tools.matching import ALPHABETS, Pattern, PatternSet, cpu, match_approximate, match_exact
 from gpu_tools.model.scoring import EditCosts
 from gpu_tools.model.sequences import Sequence
 
@@ -195,10 +195,8 @@ def test_differences_behind_the_window_and_n():
 def test_several_shares_of_a_text():
     """Three shares, as on three GPUs."""
     from gpu_tools.matching.approximate import first_limits
-    from gpu_tools.matching.cpu.approximate import Finder
-    from gpu_tools.matching.cpu.exact import Searcher
-    from gpu_tools.matching.gpu.approximate import DeviceFinder
-    from gpu_tools.matching.gpu.exact import DeviceSearcher
+    from gpu_tools.matching.cpu import Finder, Searcher
+    from gpu_tools.matching.gpu import DeviceFinder, DeviceSearcher
     from gpu_tools.matching.index import library
     from gpu_tools.matching.text_blocks import Context, text_blocks
 
@@ -239,8 +237,8 @@ def test_seeds_on_a_gpu():
         symbols[[7, 33]] = 1, 8
         patterns.append(Pattern(f"p{k}", symbols.astype(np.uint8)))
     patterns = PatternSet(patterns)
-    times = seeds.SCAN_TIMES["cuda"]
-    assert not seeds.choose(patterns.probes(), patterns.matches, 2, times).others
+    times = cpu.SCAN_TIMES["cuda"]
+    assert not cpu.choose(patterns.probes(), patterns.matches, 2, times).others
     found = approximate(patterns, [Sequence("t", codes)], max_distance=2)
     assert {match.pattern for match in found} == {"p0", "p1", "p2", "p3"}
 
@@ -248,7 +246,7 @@ def test_seeds_on_a_gpu():
 @pytest.mark.parametrize("m", [20, 100, 250, 600])
 def test_plans_have_no_part_too_many(m):
     from gpu_tools.hardware.gpu.intrinsics.words import WARP
-    from gpu_tools.matching.gpu.approximate import UnitKernels, plan
+    from gpu_tools.matching.gpu import UnitKernels, plan
 
     kernels, n, at_once = UnitKernels(ALPHABETS["dna"].matches), 1 << 22, 132 * 8
     size, length = plan(kernels, m, 2 * m, -(-n // at_once))
@@ -257,8 +255,7 @@ def test_plans_have_no_part_too_many(m):
 
 
 def test_variants_of_a_kernel_have_names_of_their_own():
-    from gpu_tools.matching.gpu.approximate import find_words
-    from gpu_tools.matching.gpu.exact import find_step
+    from gpu_tools.matching.gpu import find_step, find_words
 
     made = [find_words(*shape) for shape in ((1, 8), (1, 32), (2, 8))]
     made += [find_step(*shape) for shape in ((1, 2), (2, 2), (2, 8))]
@@ -267,8 +264,8 @@ def test_variants_of_a_kernel_have_names_of_their_own():
 
 
 def test_the_kernels_do_the_work(monkeypatch):
-    from gpu_tools.matching.gpu import exact as exact_cuda
-    from gpu_tools.matching.gpu.approximate import CostKernels, UnitKernels
+    from gpu_tools.matching import gpu as exact_cuda
+    from gpu_tools.matching.gpu import CostKernels, UnitKernels
 
     patterns, texts = random_search(np.random.default_rng(1), 4, 16, 1)
     calls = []
