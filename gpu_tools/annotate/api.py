@@ -55,7 +55,8 @@ def annotate_genome(
     Each target is aligned, exactly, to windows of the genome. Hits are chains whose E-value, with
     both strands of the whole genome as the search space, is small enough. Hits that share coding
     nucleotides on one strand make a gene. Its structure is that of the best hit; structures that
-    explain their own targets clearly better are isoforms.
+    explain their own targets better are isoforms if these are the gene's own, or targets of two
+    sources agree on them.
 
     Parameters
     ----------

@@ -68,8 +68,8 @@ class Hit:
 
     @property
     def is_own(self) -> bool:
-        """Whether the target is the gene's own: nearly identical to it, and its best hit."""
-        return self.share >= LEAST_ISOFORM and (self.alignment.identity or 0.0) >= OWN
+        """Whether the target is the gene's own: nearly identical to it, and not to another more."""
+        return self.share == 1 and (self.alignment.identity or 0.0) >= OWN
 
     @property
     def form(self) -> tuple[Interval, ...]:
@@ -165,7 +165,7 @@ def _clusters_of(hits: list[Hit]) -> tuple[list[HitCluster], list[Hit]]:
     chimeras = []
     for hit in hits:
         near = [gene for gene in genes if share_a_gene(hit, gene[0])]
-        if len(near) > 1 or not hit.is_own and joins_complete_genes(hit, hits):
+        if len(near) > 1 or (not hit.is_own and joins_complete_genes(hit, hits)):
             chimeras.append(hit)
         elif near:
             near[0].append(hit)

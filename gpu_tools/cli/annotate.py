@@ -280,8 +280,8 @@ def command(genome, regions, index, work, device, threads, quiet, **more) -> Non
 
     Each target is aligned, exactly, to the parts of the genome that resemble it, on both strands.
     Credible alignments that share coding nucleotides make a gene. Its structure is that of the best
-    one; structures that explain their own targets clearly better are isoforms. E-values count the
-    whole genome as searched.
+    one. Structures that explain their own targets better are isoforms if these are the gene's own,
+    or targets of two files agree on them. E-values count the whole genome as searched.
     """
     from gpu_tools.annotate.api import annotate_genome
     from gpu_tools.annotate.genome import GenomeRecords
