@@ -55,7 +55,8 @@ def annotate_genome(
     Each target is aligned, exactly, to windows of the genome. Hits are chains whose E-value, with
     both strands of the whole genome as the search space, is small enough. Hits that share coding
     nucleotides on one strand make a gene. Its structure is that of the best hit; structures that
-    explain their own targets clearly better are isoforms.
+    explain their own targets better are isoforms if these are the gene's own, or targets of two
+    sources agree on them.
 
     Parameters
     ----------
@@ -118,7 +119,9 @@ def annotation_of(
     """Make genes of the chains of all targets."""
     laws = laws_of(genome.summary.composition, targets)
     found = results_of(in_one_direction(found, laws, options.accepts), options.accepts)
-    hits = gene_set.hits_of([pair for pair in found if options.accepts(pair[1])], laws)
+    hits = gene_set.hits_of(
+        [pair for pair in found if options.accepts(pair[1])], laws, sources_of(targets)
+    )
     clusters, chimeras = gene_set.cluster_hits(hits)
     explanation = Explanation(genome, targets)
     choose = partial(gene_set.structures_of, isoforms=options.isoforms, gain=explanation.gain)
@@ -143,6 +146,13 @@ def laws_of(composition: Composition, targets: Sequence[TargetSet]) -> list[Gumb
         law for some in targets
         for law in some.null.laws(genome_circumstances(composition, some.sequences))
     ]  # fmt: skip
+
+
+def sources_of(targets: Sequence[TargetSet]) -> list[int]:
+    """Return the number of each target's source among all."""
+    pairs = [(k, source) for k, some in enumerate(targets) for source in some.sources_by_target]
+    numbers = {pair: number for number, pair in enumerate(dict.fromkeys(pairs))}
+    return [numbers[pair] for pair in pairs]
 
 
 def numbered(targets: Sequence[TargetSet]) -> Iterator[tuple[int, TargetSet]]:

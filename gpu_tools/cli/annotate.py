@@ -215,20 +215,28 @@ def read_targets(values: dict) -> list:
     names: set[str] = set()
     if proteins:
         read = partial(read_proteins, nucleotides="--cdnas")
-        sequences = [one for path in proteins for one in _named_once(path, read, names)]
+        sequences, sources = _read_all(proteins, read, names)
         scoring = own.scoring(ends or "global")
-        found.append(protein_targets(sequences, sites, scoring, own.keep_ends))
+        found.append(protein_targets(sequences, sites, scoring, own.keep_ends, sources))
     if cdnas:
-        sequences = [one for path in cdnas for one in _named_once(path, _read_cdnas, names)]
+        sequences, sources = _read_all(cdnas, _read_cdnas, names)
         scoring = SplicedScoring(ends=ends or GENE_SCORING.ends)
         reading = "complete" if values["coding"] else "any"
-        found.append(cdna_targets(sequences, sites, scoring, reading, values["stranded"]))
+        stranded = values["stranded"]
+        found.append(cdna_targets(sequences, sites, scoring, reading, stranded, sources))
     try:
         for some in found:
             some.null  # noqa: B018  (raises)
     except ScoringError as error:
         raise click.UsageError(str(error)) from None
     return found
+
+
+def _read_all(paths, read: Callable[[str], dict], names: set[str]) -> tuple[list, list[int]]:
+    """Return the targets of all files, and the number of each one's file."""
+    each = [_named_once(path, read, names) for path in paths]
+    numbers = [k for k, found in enumerate(each) for _ in found]
+    return [one for found in each for one in found], numbers
 
 
 def _named_once(path: str, read: Callable[[str], dict], names: set[str]) -> list:
@@ -272,8 +280,8 @@ def command(genome, regions, index, work, device, threads, quiet, **more) -> Non
 
     Each target is aligned, exactly, to the parts of the genome that resemble it, on both strands.
     Credible alignments that share coding nucleotides make a gene. Its structure is that of the best
-    one; structures that explain their own targets clearly better are isoforms. E-values count the
-    whole genome as searched.
+    one. Structures that explain their own targets better are isoforms if these are the gene's own,
+    or targets of two files agree on them. E-values count the whole genome as searched.
     """
     from gpu_tools.annotate.api import annotate_genome
     from gpu_tools.annotate.genome import GenomeRecords
