@@ -275,7 +275,7 @@ def read_transcripts(path: str | os.PathLike) -> list[TranscriptExons]:
         odd.add(error)
     odd.warn()
     return [
-        TranscriptExons(name[0], strands[name], tuple(merged(_exons_of(parts))))
+        TranscriptExons(name[0], "+-"[strands[name]], tuple(merged(_exons_of(parts))))
         for name, parts in found.items()
         if name not in unclear
     ]
