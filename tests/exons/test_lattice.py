@@ -55,43 +55,9 @@ def test_of_equal_states_the_first_wins():
     assert best_path(exons, only_between(), 10)[0].tolist() == [1, 2]
 
 
-def test_shares_of_paths_by_hand():
-    # none 1, the first 2, the second 4, both 8: weights of exons 2 and 4
-    exons = genes((0, 3, 1), (6, 9, 2))
-    logarithms, total = posteriors(exons, only_between(), 9)
-    assert 2**total == pytest.approx(1 + 2 + 4 + 8)
-    assert np.exp2(logarithms) == pytest.approx([10 / 15, 12 / 15])
-
-
-def test_what_a_rest_costs():
-    stay = np.zeros(N_STATES)
-    stay[BETWEEN] = -0.5
-    exons = genes((4, 6, 3))
-    _, total = posteriors(exons, only_between(stay=stay), 10)
-    assert 2**total == pytest.approx(2**-5.0 + 2 ** (3 - 4.0))
-    assert best_path(exons, only_between(stay=stay), 10)[1] == -1
-
-
-def test_shortest_rest_between_exons_but_not_at_ends():
-    shortest = np.full(N_STATES, 3)
-    states = only_between(shortest=shortest)
-    near, far = genes((1, 4, 0), (6, 9, 0)), genes((1, 4, 0), (7, 10, 0))
-    assert 2 ** posteriors(near, states, 10)[1] == pytest.approx(3)
-    assert 2 ** posteriors(far, states, 11)[1] == pytest.approx(4)
-
-
 def test_an_exon_that_nothing_reaches():
     exons = lattice((2, 5, 1 << 3, GENES, 9), (6, 8, GENES, GENES, 0))
     logarithms, total = posteriors(exons, only_between(), 10)
     assert logarithms.tolist() == [-np.inf, -1.0]
     assert total == 1.0
     assert best_path(exons, only_between(), 10)[0].tolist() == []
-
-
-def test_no_exon_at_all():
-    empty = np.zeros(0, dtype=np.int64)
-    nothing = Lattice(empty, empty, empty, empty, np.zeros(0))
-    logarithms, total = posteriors(nothing, only_between(), 5)
-    assert (len(logarithms), total) == (0, 0.0)
-    path, weight = best_path(nothing, only_between(), 5)
-    assert (len(path), weight) == (0, 0.0)

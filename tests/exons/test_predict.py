@@ -16,7 +16,7 @@ from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.exon_set import EXON_TYPES
 from gpu_tools.model.resources import resource_path
 from gpu_tools.model.sequences import encode, reverse_complement
-from tests.exons.cases import STOPS, random_sequence, small_model
+from tests.exons.cases import random_sequence, small_model
 from tests.oracles import exons as oracle_exons
 
 MOST_PARSES = 20_000
@@ -50,16 +50,6 @@ def test_exons_and_scores_equal_the_definition(seed):
     assert len(exons) == len(expected)
 
 
-def test_the_oracle_sees_every_type_and_frame():
-    seen = set()
-    for seed in range(3):
-        rng = np.random.default_rng(seed)
-        text = random_sequence(rng, 90, unknown=0)
-        seen |= {(e[3], e[4]) for e in oracle_exons.exons(text, small_model(rng))}
-    assert {t for t, _ in seen} == {"Init", "Intr", "Term", "Sngl"}
-    assert {taken for t, taken in seen if t in ("Intr", "Term")} == {0, 1, 2}
-
-
 @cache
 def all_parses(seed):
     """Return a sequence with many parses, but not too many, its model and the parses."""
@@ -91,16 +81,6 @@ def test_probabilities_and_best_parse_equal_those_of_all_parses(seed):
     )
 
 
-def test_the_oracle_sees_long_parses_of_both_strands():
-    longest, strands = 0, set()
-    for seed in range(20):
-        for exons, _ in all_parses(seed)[2]:
-            longest = max(longest, len(exons))
-            strands.add("".join(sorted({exon[0] for exon in exons})))
-    assert longest >= 4
-    assert {"", "+", "-", "+-"} <= strands
-
-
 @pytest.fixture(scope="module")
 def locus():
     return read_fasta(resource_path("demo", "loci.fa.gz"))[3].codes
@@ -109,15 +89,6 @@ def locus():
 @pytest.fixture(scope="module")
 def shipped():
     return load_model("vertebrate")
-
-
-def test_exons_that_exclude_each_other_have_probabilities_of_at_most_one(locus, shipped):
-    exons = parse(locus, shipped).exons
-    covered = np.zeros(len(locus) + 1)
-    np.add.at(covered, exons.starts, exons.probabilities)
-    np.subtract.at(covered, exons.ends, exons.probabilities)
-    assert covered.cumsum().max() <= 1 + 1e-6
-    assert covered.cumsum().max() > 0.9
 
 
 def test_reverse_complement_mirrors_everything(locus, shipped):
@@ -139,17 +110,6 @@ def rows(parsed):
         keys(parsed.exons), parsed.exons.scores.tolist(), parsed.logarithms.tolist(),
         parsed.chosen.tolist(), strict=True,
     )  # fmt: skip
-
-
-def test_best_parse_is_a_gene_structure(locus, shipped):
-    genes = best_parse(locus, shipped)
-    order = np.argsort(genes.starts)
-    assert len(genes) >= 3
-    assert (genes.starts[order][1:] > genes.ends[order][:-1]).all()
-    text = "".join("ACGTN"[code] for code in locus)
-    for strand, start, _, exon_type in keys(genes):
-        if strand == "+" and exon_type in ("Init", "Sngl"):
-            assert text[start : start + 3] == "ATG"
 
 
 def test_candidates_are_those_over_the_cutoff_and_the_best_parse(locus, shipped):
@@ -187,21 +147,6 @@ def test_a_sequence_of_too_many_exons_is_halved(locus, shipped):
     assert len(set(halved)) == len(halved)
 
 
-def test_sites_and_types_of_a_real_locus(locus, shipped):
-    exons = predict_exons(locus, shipped).on_strand("+")
-    text = "".join("ACGTN"[code] for code in locus)
-    for start, end, code in zip(exons.starts, exons.ends, exons.types, strict=True):
-        exon_type = EXON_TYPES[code]
-        if exon_type in ("Intr", "Term"):
-            assert text[start - 2 : start] == "AG"
-        else:
-            assert text[start : start + 3] == "ATG"
-        if exon_type in ("Intr", "Init"):
-            assert text[end : end + 2] in ("GT", "GC")
-        else:
-            assert text[end - 3 : end] in STOPS
-
-
 def test_order_is_strand_start_end_type(locus, shipped):
     exons = predict_exons(locus, shipped)
     order = list(zip(exons.reverse, exons.starts, exons.ends, exons.types, strict=True))
@@ -221,18 +166,6 @@ def test_case_does_not_matter():
 def test_nothing_in_short_or_unknown_sequences(text, shipped):
     assert len(predict_exons(encode(text), shipped)) == 0
     assert len(best_parse(encode(text), shipped)) == 0
-
-
-def test_impossible_exons_have_no_probability():
-    # an exon that only a stop codon across its intron could follow is in no parse
-    rng = np.random.default_rng(5)
-    content = small_model(rng, order=0)
-    content["gene"] = content["gene"] | {"shortest_intron": 1000}
-    model = model_from_dict(content)
-    text = "ATGAAGTCCAGCTAA"
-    parsed = parse(encode(text), model)
-    assert np.isfinite(parsed.logarithms).any()
-    assert parsed.exons.probabilities.max() <= 1
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])

@@ -99,21 +99,6 @@ def test_no_score_without_a_match(rows):
     assert not found.any()
 
 
-def test_many_problems_in_one_launch():
-    scoring = cases.random_scoring(np.random.default_rng(5))
-    rng = np.random.default_rng(6)
-    problems = []
-    for _ in range(2 if simulated() else 60):
-        query, subject = cases.sequences(
-            *cases.random_pair(rng, 9 if simulated() else LONGEST), scoring
-        )
-        problems.append(make_problem(query.codes, subject.codes, scoring))
-    for problem, found in zip(
-        problems, cuda.score_passes(problems, [SIDE] * len(problems)), strict=True
-    ):
-        assert_bounds(found, problem, SIDE)
-
-
 @pytest.mark.parametrize("peers", [True, False])
 @pytest.mark.parametrize("seed", range(1 if simulated() else 10))
 def test_bands_of_rows_as_if_on_two_gpus(seed, peers):
