@@ -104,19 +104,24 @@ def test_times_have_the_magnitude_of_cells():
     assert 1e9 < swept / estimated_seconds(cases, KINDS[1], SITE) < 1e13
 
 
-def test_a_calibration_finds_the_figures(monkeypatch):
+@pytest.mark.parametrize(("device", "kind"), [(CPU, CPU), ("cuda:0", GPU)])
+def test_a_calibration_finds_the_figures_and_reports_all_its_weights(monkeypatch, device, kind):
     """Times that follow the model are explained by it, whatever else the fit weighs."""
-    truth = {mode: [1e-3, *np.full(len(FEATURES[mode, CPU]), 1e-9)] for mode in MODES}
+    truth = {mode: [1e-3, *np.full(len(FEATURES[mode, kind]), 1e-9)] for mode in MODES}
+    told = []
 
     def seconds_of(calls, device, tell, weights):
-        return [calibrate.call_features(mode, CPU, own) @ truth[mode] for mode, own in calls]
+        told.extend(weights)
+        return [calibrate.call_features(mode, kind, own) @ truth[mode] for mode, own in calls]
 
     monkeypatch.setattr(calibrate, "call_of", lambda mode, cases, device: (mode, cases))
     monkeypatch.setattr(calibrate, "least_seconds", seconds_of)
-    found = calibrate_device(CPU)
-    for mode in MODES:
+    monkeypatch.setattr(calibrate, "device_name", lambda kind: kind)
+    found = calibrate_device(device)
+    assert sum(told) == calibrate.calibration_weights(device)
+    for mode in MODES if kind == CPU else ():
         case = case_of(40, 150, 1200)
-        features = case_work([case]).features[mode, CPU]
+        features = case_work([case]).features[mode, kind]
         expected = truth[mode][0] + float(features[0] @ truth[mode][1:])
         assert found.each(mode, features)[0] == pytest.approx(expected, rel=0.02)
 
@@ -171,23 +176,6 @@ def test_the_least_time_counts_and_long_calls_are_timed_twice(monkeypatch):
     found = calibrate.least_seconds(calls, CPU, told.append, rounds=3, weights=weights)
     assert found == pytest.approx([0.2, 2.0])
     assert (done.count("short"), done.count("long"), told) == (4, 2, [1, 3] * 3)
-
-
-@pytest.mark.parametrize("device", [CPU, "cuda:0"])
-def test_a_calibration_reports_all_its_weights(monkeypatch, device):
-    tiny = {key: (Sample(300, 2, 20, 20),) for key in calibrate.SAMPLES}
-    monkeypatch.setattr(calibrate, "SAMPLES", tiny)
-    monkeypatch.setattr(calibrate, "call_of", lambda mode, cases, device: None)
-    monkeypatch.setattr(calibrate, "device_name", lambda kind: kind)
-    told = []
-
-    def least_seconds(calls, device, tell, weights):
-        told.extend(weights)
-        return [1.0] * len(calls)
-
-    monkeypatch.setattr(calibrate, "least_seconds", least_seconds)
-    calibrate_device(device)
-    assert sum(told) == calibrate.calibration_weights(device)
 
 
 def test_sites_of_a_base_are_scored_once_on_a_gpu():

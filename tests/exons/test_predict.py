@@ -10,6 +10,7 @@ import pytest
 
 from gpu_tools.errors import ScoringError
 from gpu_tools.exons import load_model, predict_exons
+from gpu_tools.exons.lattice import BETWEEN, N_STATES, Lattice, States, best_path, posteriors
 from gpu_tools.exons.model import model_from_dict
 from gpu_tools.exons.predict import WindowSizes, best_parse, parse, parsed_windows
 from gpu_tools.formats.sequences.fasta import read_fasta
@@ -61,7 +62,7 @@ def all_parses(seed):
             return sequence, content, found
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(10))
 def test_probabilities_and_best_parse_equal_those_of_all_parses(seed):
     sequence, content, parses = all_parses(seed)
     total = sum(weight for _, weight in parses)
@@ -186,3 +187,61 @@ def test_lower_cutoffs_only_add(locus, shipped):
     many = scored(predict_exons(locus, replace(shipped, min_probability=1e-7)))
     assert few.items() < default.items() < many.items()
     assert min(few.values()) >= 1000
+
+
+GENES = 1 << BETWEEN
+FREE = States(
+    np.zeros(N_STATES), np.ones(N_STATES, dtype=np.int64), np.zeros(N_STATES), np.zeros(N_STATES)
+)
+
+
+def only_between(**changes):
+    """Return states of which only the one between genes begins or ends a parse."""
+    closed = np.full(N_STATES, -np.inf)
+    closed[BETWEEN] = 0.0
+    return FREE._replace(begin=closed, end=closed, **changes)
+
+
+def lattice(*exons):
+    """Build a lattice of (start, end, before, after, score)."""
+    columns = [np.array(column, dtype=np.int64) for column in zip(*exons, strict=True)]
+    return Lattice(*columns[:4], columns[4].astype(np.float64))
+
+
+def genes(*exons):
+    return lattice(*((start, end, GENES, GENES, score) for start, end, score in exons))
+
+
+@pytest.mark.parametrize(
+    ("exons", "best"),
+    [
+        (genes((2, 5, 0), (8, 11, 0)), []),
+        (genes((2, 5, 0), (8, 11, 1)), [1]),
+        (genes((2, 5, 1), (8, 11, 1)), [0, 1]),
+        (genes((5, 11, 1), (2, 8, 1)), [1]),
+        (genes((2, 8, 1), (4, 8, 1)), [0]),
+        (genes((4, 8, 1), (2, 8, 1)), [0]),
+        (genes((2, 8, 1), (8, 11, 1)), [0]),
+        (genes((2, 7, 1), (8, 11, 1)), [0, 1]),
+    ],
+)
+def test_ties_of_the_best_path(exons, best):
+    path, weight = best_path(exons, only_between(), 20)
+    assert path.tolist() == best
+    assert weight == sum(exons.scores[best])
+
+
+def test_of_equal_states_the_first_wins():
+    first, second = 1 << 1, 1 << 2
+    exons = lattice(
+        (1, 3, GENES, second, 1), (2, 4, GENES, first, 1), (8, 9, first | second, GENES, 1)
+    )
+    assert best_path(exons, only_between(), 10)[0].tolist() == [1, 2]
+
+
+def test_an_exon_that_nothing_reaches():
+    exons = lattice((2, 5, 1 << 3, GENES, 9), (6, 8, GENES, GENES, 0))
+    logarithms, total = posteriors(exons, only_between(), 10)
+    assert logarithms.tolist() == [-np.inf, -1.0]
+    assert total == 1.0
+    assert best_path(exons, only_between(), 10)[0].tolist() == []

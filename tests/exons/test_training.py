@@ -20,7 +20,6 @@ from gpu_tools.errors import InputError
 from gpu_tools.exons import load_model, predict_exons
 from gpu_tools.exons.accuracy import compare_exons
 from gpu_tools.exons.model import model_from_dict
-from gpu_tools.exons.predict import parse
 from gpu_tools.exons.training import (
     Design,
     annotated_sequences,
@@ -91,20 +90,6 @@ def test_held_out_records(held_out):
     assert found[together.internal].mean() >= 0.98
     assert together.density(cutoff) <= 35
     assert min(r.found(cutoff).mean() for r in rankings) >= 0.93
-
-
-def parse_accuracy(record, model):
-    """Return how many exons are annotated, in the best parse, and both."""
-    parsed = parse(record.sequence.codes, model)
-    best = parsed.exons.take(parsed.chosen)
-    keys = set(zip(best.reverse.tolist(), best.starts.tolist(), best.ends.tolist(), strict=True))
-    truth = segment_types(record).keys()
-    return len(truth), len(keys), len(keys & truth)
-
-
-def test_best_parses_of_held_out_records(held_out):
-    annotated, predicted, true = np.sum([parse_accuracy(*pair) for pair in held_out], axis=0)
-    assert 2 * true / (annotated + predicted) > 0.55
 
 
 @dataclass
