@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-import weakref
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -105,21 +104,15 @@ def small_package(tmp_path):
     )
 
 
-def test_an_edit_of_what_a_compiled_function_calls_is_seen(small_package):
-    """Numba looks at the caller's own file alone."""
+def test_edits_of_what_a_compiled_function_calls_count_and_times_do_not(small_package):
+    """Numba looks at the caller's own file alone, and at times, which archives and images round."""
     found = []
-    for addend in (1, 1, 20):
+    for time_of_file, addend in enumerate((1, 1, 20)):
         (small_package.folder / "called.py").write_text(_CALLED.format(addend))
+        os.utime(small_package.folder / "caller.py", (time_of_file, time_of_file))
         done = small_package.run()
         found.append((done.count, done.value))
     assert found == [(1, "2"), (0, "2"), (1, "21")]
-
-
-def test_times_of_files_do_not_matter(small_package):
-    """Archives and images round them."""
-    assert small_package.run().count == 1
-    os.utime(small_package.folder / "caller.py", (1, 1))
-    assert small_package.run().count == 0
 
 
 def test_a_process_waits_for_one_that_compiles_and_finds_what_it_stored(small_package):
@@ -160,11 +153,12 @@ def _damage(path, damage):
     if damage == "folder":
         path.mkdir()
     else:
-        path.write_bytes({"cut": content[:9], "empty": b"", "byte": content}[damage])
+        path.write_bytes(content if damage == "byte" else b"")
 
 
-@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
-@pytest.mark.parametrize("damage", ["byte", "cut", "empty", "folder"])
+@pytest.mark.parametrize(
+    ("suffix", "damage"), [("nbi", "byte"), ("nbc", "byte"), ("nbi", "empty"), ("nbc", "folder")]
+)
 def test_what_is_damaged_is_compiled_again_and_told(small_package, suffix, damage):
     first = small_package.run()
     (path,) = first.folder.rglob(f"*caller*.{suffix}")
@@ -176,7 +170,7 @@ def test_what_is_damaged_is_compiled_again_and_told(small_package, suffix, damag
     assert third.errors == ""
 
 
-@pytest.mark.parametrize("content", [None, "", "[]", '{"x": 1}', "\\"])
+@pytest.mark.parametrize("content", [None, "[]", "\\"])
 def test_without_the_list_nothing_is_believed(small_package, content):
     path = small_package.run().folder / "checksums.json"
     path.unlink()
@@ -304,13 +298,6 @@ def test_an_interrupt_waits_until_code_is_loaded(number):
         signal.signal(number, before)
 
 
-class Module:
-    """What is loaded of a kernel, as numba-cuda has it: unloaded at the end of Python."""
-
-    def __init__(self):
-        self._finalizer = weakref.finalize(self, str)
-
-
 @pytest.mark.parametrize("one_by_one", [True, False])
 def test_two_threads_that_start_a_kernel_at_once_load_it_once(one_by_one):
     """Without the lock both load it: the test sees what it is there for."""
@@ -323,7 +310,7 @@ def test_two_threads_that_start_a_kernel_at_once_load_it_once(one_by_one):
             if self.loaded is None:
                 time.sleep(0.2)
                 self.loads += 1
-                self.loaded = SimpleNamespace(module=Module())
+                self.loaded = MagicMock()
             return self.loaded
 
     if one_by_one:
@@ -333,7 +320,6 @@ def test_two_threads_that_start_a_kernel_at_once_load_it_once(one_by_one):
         found = list(pool.map(lambda _: library.get_cufunc(), range(2)))
     assert library.loaded in found
     assert library.loads == (1 if one_by_one else 2)
-    assert [function.module._finalizer.atexit for function in found] == [not one_by_one] * 2
 
 
 def test_what_numba_has_loaded_is_not_unloaded_at_the_end_of_python():
@@ -377,15 +363,3 @@ def test_a_listener_is_called_once_and_not_behind_its_block():
         pass
     about_to_compile()
     assert calls == ["first"]
-
-
-def test_a_listener_may_compile_itself():
-    calls = []
-
-    def listener():
-        calls.append(1)
-        about_to_compile()
-
-    with once_compiling(listener):
-        about_to_compile()
-    assert calls == [1]

@@ -21,16 +21,7 @@ _INDEXES = (".fai", ".gzi", ".bai", ".csi")
 
 
 class KillCase(NamedTuple):
-    """A command that is killed; `{url}` in it is the server's address.
-
-    Attributes
-    ----------
-    name : str
-    command : str
-        After ``gpu-tools``.
-    outputs : tuple of str
-        Files that it writes.
-    """
+    """A command that is killed, and what it writes; `{url}` in it is the server's address."""
 
     name: str
     command: str

@@ -1,20 +1,11 @@
 """Strips that follow each other on threads."""
 
 import time
-from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from gpu_tools.hardware.cpu.wavefront import blocks_of, run_strips
-
-
-@pytest.mark.parametrize(("n_steps", "size"), [(1, 1), (10, 4), (12, 4), (3, 9)])
-def test_blocks_cover_all_steps(n_steps, size):
-    blocks = blocks_of(n_steps, size)
-    assert [blocks[0][0], blocks[-1][1]] == [0, n_steps]
-    assert all(one[1] == other[0] for one, other in pairwise(blocks))
-    assert all(past - first == size for first, past in blocks[:-1])
 
 
 def check_order(events, count, blocks):
