@@ -153,11 +153,6 @@ class GeneSetFiles:
         """Whether the gene set is written as GTF."""
         return format_of(self.output, (".gtf",)) is not None
 
-    def check_names(self, targets: list) -> None:
-        """Raise `InputError` for the name of a target that the gene set cannot hold."""
-        for name in (one.name for some in targets for one in some.sequences if self.is_gtf):
-            check_gtf_name(name)
-
     def write(self, found, genome) -> None:
         """Write a `GenomeAnnotation`, and note how many genes and targets it has."""
         from gpu_tools.annotate import tables
@@ -201,8 +196,11 @@ def limits_of(values: dict) -> AnnotationOptions:
     return AnnotationOptions(**own)
 
 
-def read_targets(values: dict) -> list:
-    """Read the targets of each kind; scores without a law of E-values are wrong usage."""
+def read_targets(values: dict, is_gtf: bool = False) -> list:
+    """Read the targets of each kind; scores without a law of E-values are wrong usage.
+
+    A name that the gene set cannot hold, if it is GTF, raises `InputError`.
+    """
     from gpu_tools.annotate.targets import cdna_targets, protein_targets
     from gpu_tools.model.scoring import GENE_SCORING, SplicedScoring
     from gpu_tools.sites.model import load_sites
@@ -215,11 +213,11 @@ def read_targets(values: dict) -> list:
     names: set[str] = set()
     if proteins:
         read = partial(read_proteins, nucleotides="--cdnas")
-        sequences = [one for path in proteins for one in _named_once(path, read, names)]
+        sequences = [one for path in proteins for one in _named_once(path, read, names, is_gtf)]
         scoring = own.scoring(ends or "global")
         found.append(protein_targets(sequences, sites, scoring, own.keep_ends))
     if cdnas:
-        sequences = [one for path in cdnas for one in _named_once(path, _read_cdnas, names)]
+        sequences = [one for path in cdnas for one in _named_once(path, _read_cdnas, names, is_gtf)]
         scoring = SplicedScoring(ends=ends or GENE_SCORING.ends)
         reading = "complete" if values["coding"] else "any"
         found.append(cdna_targets(sequences, sites, scoring, reading, values["stranded"]))
@@ -231,14 +229,17 @@ def read_targets(values: dict) -> list:
     return found
 
 
-def _named_once(path: str, read: Callable[[str], dict], names: set[str]) -> list:
-    """Return the targets of a file, none of which has the name of one before."""
+def _named_once(path: str, read: Callable[[str], dict], names: set[str], is_gtf: bool) -> list:
+    """Return the targets of a file, with names of their own, that GTF can hold if it has to."""
     found = read(path)
     if again := next((name for name in found if name in names), None):
         raise InputError(
             "a target of that name has been read from another file", path=path, record=again,
             expected="a name for each target",
         )  # fmt: skip
+    with loci.errors_of(path):
+        for name in found if is_gtf else ():
+            check_gtf_name(name)
     names.update(found)
     return list(found.values())
 
@@ -279,8 +280,7 @@ def command(genome, regions, index, work, device, threads, quiet, **more) -> Non
     from gpu_tools.annotate.genome import GenomeRecords
 
     files = GeneSetFiles.taken(more)
-    targets = read_targets(more)
-    files.check_names(targets)
+    targets = read_targets(more, files.is_gtf)
     found = loci.read_loci(genome, regions)
     with loci.errors_of(genome):
         records = GenomeRecords(loci.joined(found) if regions else found)

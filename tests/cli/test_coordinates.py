@@ -521,18 +521,3 @@ def test_overlapping_loci_are_joined():
         ("a:1-6", "ACGTAC", "record_length=16"), ("a:7-9", "GTA", "record_length=16"),
         ("a:10-16", "ACCGGTT", "record_length=16"), ("b:3-5", "GTA", "record_length=16"),
     ]  # fmt: skip
-
-
-def test_loci_that_overlap_name_the_file(tmp_path, capsys):
-    write(tmp_path / "x.fa", {"c:1-8": "ACGTACGT", "c:5-12": "ACGTACGT"})
-    write(tmp_path / "t.fa", {"t": "ACGT"})
-    run("annotate", "--genome", tmp_path / "x.fa", "--cdnas", tmp_path / "t.fa", "--site-model",
-        "vertebrate", "--output", tmp_path / "x.gff3", code=1)  # fmt: skip
-    error = capsys.readouterr().err.splitlines()[-1]
-    assert "x.fa, record c: c:1-8 and c:5-12 overlap; expected loci that do not" in error
-
-
-def test_headers_that_contradict_each_other_name_the_file(tmp_path, capsys):
-    (tmp_path / "x.fa").write_text(">c:1-4 record_length=3\nACGT\n")
-    run("exons", "predict", "--base", tmp_path / "x.fa", code=1)
-    assert "x.fa, record c: locus c:1-4 ends behind its record" in capsys.readouterr().err
