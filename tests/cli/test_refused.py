@@ -152,7 +152,7 @@ BAD_INPUT = [
         ("c\t.\tCDS\t1\t9\t.\t+\n", "x.gff3, line 1: 7 columns; expected 9"),
     )),
     (f"{TRAIN} --codon-usage none.tsv", "none.tsv: cannot be read",
-     {"x.gff3": "c\t.\tCDS\t1\t9\t.\t+\t0\tID=c\n"}),
+     {"x.gff3": "c\t.\tCDS\t1\t9\t.\t+\t0\tID=c\n", "base.fa": ">c\nATGAAATAAG\n"}),
     ("sites train --genome base.fa --annotation c.gff3 --report no/folder.tsv",
      "no/folder.tsv: cannot be written"),
     (f"{CUT} --locus 20-201", "record c: locus 20-201 does not lie within the sequence"),
@@ -187,6 +187,12 @@ BAD_INPUT = [
         ("1e308\n1e308\n", "", "v.tsv: a sum exceeds 64-bit fl"),
         ("1e308\n1e308\n", "--all", "v.tsv: a sum exceeds"),
     )),
+    *((f"{CUT} --record x --fasta {name}", f"{name}: {says}") for name, says in (
+        ("/dev/zero", "it is a device; expected a file"),
+        ("/dev/null", "no record; expected FASTA with at least one record"),
+        ("x" * 300, "cannot be read (File name too long)"),
+    )),
+    (f"{CUT} --record \x1b[1m", r"base.fa: no record named '\x1b[1m'"),
     ("max-segments --values v.npy", "v.npy: not an array of numbers", {"v.npy": "text"}),
     ("max-segments --values v.npy", "v.npy: cannot be read (No such file or directory)"),
     ("max-submatrix --dot-plot q.fa two.fa", "two.fa: 2 records; expected one"),
@@ -197,6 +203,17 @@ BAD_INPUT = [
         ("1\t\t2\n", ", line 1: row 1, column 2: '' is not a number"),
         ("1\tnan\n", ", line 1: row 1, column 2: 'nan' is not a number"),
         ("", ": no numbers"),
+    )),
+    *((f"{command} --region {region}", says, {"bad.bed": "c\t9\t5\n", "empty.bed": "# nothing\n"})
+      for command in (LIST, MODEL, LOCAL) for region, says in (
+        ("c:201-209", "record c: locus 201-209 does not lie within the sequence; expected "
+                      "positions 1 to 200"),
+        ("c:201-", "record c: locus 201- does not lie within the sequence"),
+        ("chr9:1-5", "base.fa: no record named 'chr9'"),
+        ("C", "base.fa: no record named 'C' (did you mean 'c"),
+        ("c:100", "base.fa: no record named 'c:100'"),
+        ("bad.bed", "bad.bed, line 1: start 9 does not lie before end 5"),
+        ("empty.bed", "empty.bed: no interval; expected BED"),
     )),
     # the name of a variable of the shell that is not set: no file is left out in silence
     ("max-segments --values pairs.tsv --bed=", "rror: "),
@@ -256,6 +273,8 @@ WRONG_USAGE = [
         ("--max-intron 9", "--max-intron needs --site-model"),
         ("--coding --ends free", "needs whole candidates"),
     )),
+    *((f"{command} --region {region}", f"'{region}' is neither NAME:START-END, 1-based, START not")
+      for command in (LIST, MODEL, LOCAL) for region in ("c:5-2", "c:0-2", "c:-", "c:10,00-20,00")),
     ("spliced-align --base base.fa --targets dna.fa", "either --exons or --site-model"),
     (f"{SITES} --targets dna.fa --incomplete", "--incomplete needs --coding"),
     (f"{SITES} --targets dna.fa --stop 3", "--stop needs --proteins"),

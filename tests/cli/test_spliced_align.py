@@ -1,6 +1,5 @@
 """``gpu-tools spliced-align`` and ``devices``, run in process."""
 
-import gzip
 import os
 import re
 import subprocess
@@ -133,21 +132,6 @@ def test_genscan_report_takes_the_only_base(files, capsys):
     (files / "s.fa").write_text(">s\nACCGTATGT\n>r\nACG\n")
     assert run("--output", "out.tsv", exons="r.txt") == 1
     assert "unknown sequence 'OTHER'" in capsys.readouterr().err
-
-
-def test_alignments_in_every_format(files, capsys):
-    names = [f"a{suffix}" for suffix in (".gff3", ".bed", ".paf", ".sam", ".bam")]
-    options = [word for name in names for word in ("--alignments", name)]
-    assert run(*options, "--all-alignments", "--output", "out.tsv") == 0
-    assert (files / "out.tsv").read_text() == HEADER + ROW
-    assert all((files / name).stat().st_size for name in [*names, "a.bam.bai"])
-
-
-def test_compressed_inputs(files, capsys):
-    for name in ("s.fa", "t.fa", "e.bed"):
-        (files / f"{name}.gz").write_bytes(gzip.compress((files / name).read_bytes()))
-    assert run(base="s.fa.gz", exons="e.bed.gz", targets="t.fa.gz") == 0
-    assert capsys.readouterr().out == HEADER + ROW
 
 
 def test_debug_shows_the_traceback(files):

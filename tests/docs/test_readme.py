@@ -1,7 +1,6 @@
 """Every example of the README runs as it stands there."""
 
 import re
-import sys
 
 import pytest
 
@@ -36,10 +35,6 @@ def test_one_click_leads_to_install_tutorial_commands_and_api():
     pages += "spliced-align.md", "annotate.md", "report.md", "compare.md"
     links = {f"docs/guide/{page}" for page in pages} | {"docs/api.md"}
     assert links <= set(re.findall(r"\]\(([^)]+)\)", README.split("```")[0]))
-
-
-def test_library(folder):
-    run([sys.executable, "-c", block("python")], folder)
 
 
 @pytest.mark.workflow

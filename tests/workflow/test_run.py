@@ -39,8 +39,6 @@ WANTED = ("--", *(f"results/{name}" for name in RESULTS))
 """Without the pages and figures, which take as long again."""
 SVG = "{http://www.w3.org/2000/svg}"
 SITES = ("scores.tsv", "site_alignments.gff3", "site_alignments.bam")
-pytestmark = pytest.mark.xdist_group("done")
-"""One process, so that the workflow runs once for all that look at its results."""
 BEST = list(zip(BASES, TARGETS, strict=True))  # orthologues
 
 

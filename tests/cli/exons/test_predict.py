@@ -1,6 +1,5 @@
 """``gpu-tools exons predict`` and the data of the demo."""
 
-import gzip
 import json
 from pathlib import Path
 
@@ -73,20 +72,6 @@ def test_loci_of_one_record_keep_their_candidates_apart(provider, tmp_path):
         assert (alone.starts == expected.starts).all()
         moved = placed.exons_from(locus.name, expected)
         assert len(placed.exons_within(moved)) == len(expected) > 0
-
-
-def test_compressed_lower_case_input_is_the_same(two_loci, tmp_path, capsys):
-    lower = tmp_path / "lower.fa.gz"
-    records = two_loci.read_text().split(">")[1:]
-    texts = [record.partition("\n") for record in records]
-    lower.write_bytes(
-        gzip.compress("".join(f">{head}\n{body.lower()}" for head, _, body in texts).encode())
-    )
-    assert main(["exons", "predict", "--base", str(two_loci), "--quiet"]) == 0
-    plain = capsys.readouterr()
-    assert main(["exons", "predict", "--base", str(lower), "--quiet"]) == 0
-    assert capsys.readouterr().out == plain.out
-    assert plain.err == ""
 
 
 def test_min_score(two_loci, capsys):
