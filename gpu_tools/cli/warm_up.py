@@ -6,8 +6,7 @@ import click
 
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.options import option
-from gpu_tools.cli.common.tiny_runs import TINY_RUNS
-from gpu_tools.cli.common.warming import Warming, devices_to_warm
+from gpu_tools.cli.common.warming import TINY_RUNS, Warming, devices_to_warm
 from gpu_tools.errors import GpuToolsError
 
 COMMANDS = sorted({run.command.partition(" ")[0] for run in TINY_RUNS})

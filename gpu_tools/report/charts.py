@@ -8,11 +8,12 @@ from collections.abc import Iterable
 import altair as alt
 
 from gpu_tools.errors import counted
-from gpu_tools.formats.scores import ScoredRow
+from gpu_tools.formats.matches import ScoredRow
 from gpu_tools.report import models
 from gpu_tools.report.findings import (
     METHODS,
     CaseParallelism,
+    DrawnLocus,
     Findings,
     Job,
     Parallelism,
@@ -20,7 +21,6 @@ from gpu_tools.report.findings import (
     method_of,
     ratio_of,
 )
-from gpu_tools.report.loci import DrawnLocus
 
 MOST_MODELS = 30
 MOST_POINTS = 4000

@@ -15,17 +15,17 @@ from typing import NamedTuple
 
 import altair as alt
 
-from gpu_tools.formats.scores import ScoredRow
+from gpu_tools.formats.matches import ScoredRow
 from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.report.findings import (
     CANONICAL,
+    DrawnLocus,
     Findings,
     Interval,
     method_of,
     ratio_of,
     splice_sites,
 )
-from gpu_tools.report.loci import DrawnLocus
 
 FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', Arial, sans-serif"
 INK, GREY, FAINT, RULE = "#1f2933", "#6b7785", "#eef1f4", "#c5ccd3"

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from gpu_tools.report.loci import drawn_loci
+from gpu_tools.report.findings import drawn_loci
 from gpu_tools.report.models import AXIS_WIDTH, ShortenedAxis, length, merged, model_figure
 from tests.report.results import GENES, MINUS, PLUS
 

@@ -13,8 +13,7 @@ from gpu_tools.cli.common.options import Count, added, option
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.formats.alignments import SUFFIXES
 from gpu_tools.formats.alignments.proteins import coding_sequence, place_of, translated, write_shown
-from gpu_tools.formats.files import format_of
-from gpu_tools.formats.odd import OddItems
+from gpu_tools.formats.files import OddItems, format_of
 from gpu_tools.formats.scales import SHIPPED, load_matrix
 from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
 from gpu_tools.model.results import ProteinAlignment

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from gpu_tools.hardware.cpu.wavefront import blocks_of, run_strips
+from gpu_tools.hardware.threads import blocks_of, run_strips
 
 
 @pytest.mark.parametrize(("n_steps", "size"), [(1, 1), (10, 4), (12, 4), (3, 9)])

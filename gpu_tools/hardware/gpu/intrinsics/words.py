@@ -12,7 +12,7 @@ import numpy as np
 from llvmlite import ir
 from numba import cuda, int32, int64, types, uint32
 
-from gpu_tools.hardware.compile_cache import listen, stored_in_cache
+from gpu_tools.hardware.compiled import listen, stored_in_cache
 from gpu_tools.hardware.device import simulated
 
 # What intrinsics are made of: assembly, tuples of words, and twins for the simulator.
@@ -164,7 +164,7 @@ kadane_above = _kadane(above=True)
 if not simulated():
     from numba.cuda.core import config, event
 
-    from gpu_tools.hardware.gpu.loading import load_one_by_one
+    from gpu_tools.hardware.compiled import load_one_by_one
 
     listen(event, "numba-cuda:compiler_lock")
     load_one_by_one()
