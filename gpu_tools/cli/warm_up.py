@@ -35,14 +35,10 @@ def command(commands: tuple[str, ...], device: str, threads: int | None, quiet: 
     for each in devices_to_warm(device):
         warming = Warming(each)
         runs = warming.missing([run for run in chosen if run.is_for(each)])
-        failures = warming.run(runs, threads, _silent if quiet else _tell)
+        failures = warming.run(runs, threads, (lambda text: None) if quiet else _tell)
         if failures:
             raise GpuToolsError(f"code for {each} could not be compiled: {failures[0]}")
 
 
 def _tell(text: str) -> None:
     click.echo(text, err=True)
-
-
-def _silent(text: str) -> None:
-    """Say nothing."""

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import altair as alt
 
 from gpu_tools.errors import counted
+from gpu_tools.formats.exons.gff import merged
 from gpu_tools.formats.matches import ScoredRow
 from gpu_tools.report import models
 from gpu_tools.report.findings import (
@@ -107,7 +108,7 @@ def _overview(loci: list[DrawnLocus]) -> alt.LayerChart | None:
 
 def _scale(locus: DrawnLocus) -> float:
     """Return the pixels of a nucleotide with which a model fills the width."""
-    exons = models.merged(locus.best.alignment.chain)
+    exons = merged(locus.best.alignment.chain, models.JOINED)
     nucleotides = sum(end - start for start, end in exons)
     return min((_WIDTH - _GAP * (len(exons) - 1)) / nucleotides, 0.5)
 
@@ -203,8 +204,8 @@ def _accuracy_bars(findings: Findings) -> alt.FacetChart | None:
     """Draw sensitivity, precision and F1 over all annotated loci together."""
     measures = ["sensitivity", "precision", "F1"]
     values = [
-        {"method": _of_accuracy(row), "measure": measure, "level": row["level"],
-         "value": float(row[measure.lower()])}
+        {"method": f"chains of {row['method']}" if row["exons"] == "chain" else "candidates alone",
+         "measure": measure, "level": row["level"], "value": float(row[measure.lower()])}
         for row in findings.accuracy if row["base"] is None
         for measure in measures if row[measure.lower()]
     ]  # fmt: skip
@@ -229,10 +230,6 @@ def _accuracy_bars(findings: Findings) -> alt.FacetChart | None:
         row=alt.Row("level:N", sort=["nucleotide", "exon"], header=header),
         spacing={"row": 14, "column": 44},
     )  # fmt: skip
-
-
-def _of_accuracy(row: dict) -> str:
-    return "candidates alone" if row["exons"] == "candidates" else f"chains of {row['method']}"
 
 
 def _job_times(jobs: list[Job]) -> alt.LayerChart | None:

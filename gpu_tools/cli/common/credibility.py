@@ -170,7 +170,7 @@ class Run:
             for k, other in zip(chosen, found, strict=True)
             if wanted.accepts(other) and laws[k].is_clearly_above(other.score, results[k].score)
         )
-        _tell(list(names), "fit clearly better as their reverse complement")
+        tell(list(names), "target", "with a clearly better fit as the reverse complement")
 
     def _align_turned(self, cases: list, quiet: bool) -> Sequence[SplicedAlignment]:
         if not cases:
@@ -191,10 +191,11 @@ def tell_codons(targets: Sequence, reading: str, ends: str) -> None:
     names = [
         t.name for t in targets if not (begins_with_start(t.codes) and ends_with_stop(t.codes))
     ]
-    _tell(
+    tell(
         names,
-        "do not begin with a start codon or do not end with a stop codon, as --coding expects (see "
-        "--incomplete, --ends free-target)",
+        "target",
+        "without a start codon at the beginning or a stop codon at the end, as --coding expects "
+        "(see --incomplete, --ends free-target)",
     )
 
 
@@ -203,9 +204,3 @@ def tell(names: list[str], kind: str, what: str) -> None:
     if names:
         shown = ", ".join(names[:3]) + (" ..." if len(names) > 3 else "")
         _log.warning("%s %s: %s", counted(len(names), kind), what, shown)
-
-
-def _tell(names: list[str], what: str) -> None:
-    if names:
-        shown = ", ".join(names[:3]) + (" ..." if len(names) > 3 else "")
-        _log.warning("%d targets %s: %s", len(names), what, shown)

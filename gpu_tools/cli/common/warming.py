@@ -278,8 +278,7 @@ def _write_numbers(folder: Path, random: np.random.Generator) -> None:
     values, matrix = random.integers(-9, 10, 500), random.integers(-9, 10, (30, 30))
     np.save(folder / "int64.npy", values)
     np.save(folder / "float64.npy", values / 8)
-    rows = [f"{a} " + " ".join("3000" if a == b else "-3000" for b in _RESIDUES)
-            for a in _RESIDUES]  # fmt: skip
+    rows = [f"{a} " + " ".join("3000" if a == b else "-3000" for b in _RESIDUES) for a in _RESIDUES]
     (folder / "large.txt").write_text("\n".join([f"  {' '.join(_RESIDUES)}", *rows, ""]))
     np.savetxt(folder / "matrix.tsv", matrix, "%d", delimiter="\t")
     np.save(folder / "large.npy", matrix << 40)
