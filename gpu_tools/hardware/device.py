@@ -298,13 +298,7 @@ def on_gpu_or_cpu(
 class GpuUntilItFails(Generic[Item, Result]):
     """A function of one argument after the other: on GPUs, and from a failure on, on the CPU.
 
-    Parameters
-    ----------
-    where : Device
-    on_gpus : callable
-        Makes the function that works on the GPUs whose ordinals it receives.
-    on_cpu : callable
-        The function that works on the CPU.
+    `on_gpus` makes the function that works on the GPUs whose ordinals it receives.
     """
 
     def __init__(

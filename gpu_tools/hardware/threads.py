@@ -123,14 +123,8 @@ SECONDS_PER_LOOK = 0.5
 class CaseProgress:
     """Reports how many cells of a case are done; threads may share it.
 
-    Parameters
-    ----------
-    cells : int
-        Nominal cells of the case: the sum of what is reported.
-    done : callable
-        Called with the number of cells that are done since its last call.
-    least : int
-        About so many cells are reported at a time.
+    `done` is called with the cells since its last call, about `least` of them or more; `cells` are
+    the nominal ones of the case, the sum of what is reported.
     """
 
     def __init__(self, cells: int, done: Callable[[int], None], least: int = CELLS_PER_REPORT):

@@ -63,12 +63,7 @@ credibility = options.added(
 
 @dataclass(frozen=True)
 class Acceptance:
-    """What a chain must reach to be accepted.
-
-    Attributes
-    ----------
-    max_evalue, min_identity, min_coverage : float
-    """
+    """What a chain must reach to be accepted."""
 
     max_evalue: float
     min_identity: float
@@ -88,20 +83,10 @@ class Acceptance:
 class Run:
     """Cases, and how they are aligned.
 
-    Attributes
-    ----------
-    cases : list of Case or of SiteCase
-    align : callable
-        Aligns a list of cases by the same scores on the same device; takes ``progress``.
-    null : callable
-        Gives the model of unrelated targets' scores; raises `ScoringError` if none is known.
-    reading : {"any", "complete", "incomplete"}
-    shuffles : int or None
-        Shuffled targets of each case; None for the shipped model.
-    nucleotides : bool
-        Whether targets are nucleotides, which have a reverse complement.
-    doubtful : callable, optional
-        Tells of a case and its result whether the strand may be wrong.
+    `align` aligns cases by the same scores on the same device. `null` gives the model of unrelated
+    targets' scores, or raises `ScoringError` if none is known. `shuffles` is the number of shuffled
+    targets of each case, None for the shipped model. Only `nucleotides` have a reverse complement.
+    `doubtful` tells of a case and its result whether the strand may be wrong.
     """
 
     cases: list

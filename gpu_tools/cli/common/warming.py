@@ -55,10 +55,7 @@ def devices_to_warm(specification: str) -> list[str]:
 class Warming:
     """The tiny runs on one device, and a record in the compile cache of what has been run.
 
-    Parameters
-    ----------
-    device : str
-        ``cpu`` or ``cuda:`` and an ordinal.
+    The device is ``cpu``, or ``cuda:`` and an ordinal.
     """
 
     def __init__(self, device: str):
@@ -136,17 +133,10 @@ _RESIDUES = "ACDEFGHIKLMNPQRSTVWY"
 
 
 class TinyRun(NamedTuple):
-    """A command with tiny inputs.
+    """A command with tiny inputs, and the kinds of devices that it is for, `CPU` and `CUDA`.
 
-    Attributes
-    ----------
-    command : str
-    arguments : str
-    modes : frozenset of str
-        The options that make the command need other code than without them; and `WIDE` for cells
-        and numbers of more bits, which large inputs need.
-    devices : frozenset of str
-        The kinds of devices that it is for, `CPU` and `CUDA`.
+    `modes` are the options that make the command need other code than without them; and `WIDE` for
+    cells and numbers of more bits, which large inputs need.
     """
 
     command: str
