@@ -46,7 +46,7 @@ def command(output: str, quiet: bool) -> None:
     The table has a row for each thing: ok, a note about what is not there and need not be, or a
     problem, with what to do. With a problem the exit code is 1.
     """
-    findings = [*_software(), *_gpus(), *_folders(), *_extras()]
+    findings = [*_software(), *_gpus(), _compile_cache(), _locks(), *_extras()]
     write_table(output, COLUMNS, findings)
     if any(finding.state == PROBLEM for finding in findings):
         click.get_current_context().exit(1)
@@ -78,11 +78,6 @@ def _gpu(gpu: Gpu) -> Finding:
     if is_held(gpu):
         return Finding(f"cuda:{gpu.ordinal}", NOTE, f"{text}; another job holds it", "wait for it")
     return Finding(f"cuda:{gpu.ordinal}", OK, text)
-
-
-def _folders() -> Iterator[Finding]:
-    yield _compile_cache()
-    yield _locks()
 
 
 def _compile_cache() -> Finding:

@@ -45,6 +45,7 @@ def charts_of(
     The overview holds `loci`; a click on a base opens the part of the page that `links` names.
     """
     own = findings.parallelism
+    histograms = [_histogram(own, name) for name in _LABELS if name in own.histograms]
     found = {
         "overview": _overview([locus for locus in loci if locus.accepted]),
         "heat_map": _heat_map(findings, links or {}),
@@ -53,7 +54,7 @@ def charts_of(
         "job_times": _job_times(findings.jobs),
         "case_times": _case_times(own.cases),
         "cells": _cells(own.cases),
-        "histograms": _histograms(own),
+        "histograms": alt.hconcat(*histograms, spacing=40) if histograms else None,
     }
     return configured(found)
 
@@ -301,13 +302,8 @@ def _cells(cases: list[CaseParallelism]) -> alt.Chart | None:
     ).properties(width=400, height=260)  # fmt: skip
 
 
-def _histograms(found: Parallelism) -> alt.HConcatChart | None:
-    """Draw how often lengths of candidates and sizes of groups occur, side by side."""
-    parts = [_histogram(found, name) for name in _LABELS if name in found.histograms]
-    return alt.hconcat(*parts, spacing=40) if parts else None
-
-
 def _histogram(found: Parallelism, name: str) -> alt.Chart:
+    """Draw how often lengths of candidates, or sizes of groups, occur."""
     values = [
         {"from": bar.first - 0.5, "to": bar.last + 0.5, "count": bar.count, "base": 0.5,
          "values": f"{bar.first:,}" + (f" to {bar.last:,}" if bar.last > bar.first else "")}

@@ -355,6 +355,8 @@ def _content(report: Report, around: Surroundings) -> dict:
     findings, images = report.findings, pictures(report.findings.folder)
     drawn, listed = report.charts(), report.tables()
     loci = {locus.name: _locus(locus, findings) for locus in report.drawn}
+    most = max((len(locus["datasets"]["candidates"]) for locus in loci.values()), default=0)
+    note = f"at most {most} are drawn" if most == models.MOST_CANDIDATES else ""
     data = page_data(
         drawn, listed, loci=loci,
         templates={name: models.template(candidates) for name, candidates in _TEMPLATES.items()},
@@ -365,7 +367,7 @@ def _content(report: Report, around: Surroundings) -> dict:
         "title": around.title, "lead": _lead(report), "cards": cards(findings, report.loci),
         "parts": _parts(listed, images), "tables": listed, "images": images,
         "omitted_models": max(0, len(report.loci) - charts.MOST_MODELS),
-        "candidates_note": _candidates_note(loci), "times": times(findings),
+        "candidates_note": note, "times": times(findings),
         "files": linked_files(findings.folder, around.files, around.path),
         "session": around.session and address(around.session, around.path),
         "genome": around.genome, "source": findings.folder,
@@ -424,11 +426,6 @@ def _lead(report: Report) -> str:
         f"{counted(targets, 'target')} aligned to {counted(bases, 'locus', 'loci')}: "
         f"{counted(cases, 'case')}{how}. {found}"
     )
-
-
-def _candidates_note(loci: dict) -> str:
-    most = max((len(locus["datasets"]["candidates"]) for locus in loci.values()), default=0)
-    return f"at most {most} are drawn" if most == models.MOST_CANDIDATES else ""
 
 
 def _locus(locus: DrawnLocus, findings: Findings) -> dict:
