@@ -17,13 +17,13 @@ from gpu_tools.annotate.options import (
     longest_intron_of,
 )
 from gpu_tools.cli.common import loci, options
+from gpu_tools.cli.common.cases import read_cdnas
 from gpu_tools.cli.common.credibility import acceptance, tell
 from gpu_tools.cli.common.options import option, progress
 from gpu_tools.cli.common.proteins import protein_scores, protein_scoring, read_proteins
 from gpu_tools.errors import InputError, ScoringError, counted
 from gpu_tools.formats.alignments.gene_model import check_gtf_name
 from gpu_tools.formats.files import format_of, uncompressed_name
-from gpu_tools.formats.sequences.fasta import read_fasta
 
 # What commands of an annotation share: options of the search, targets, and files of a gene set.
 
@@ -199,7 +199,7 @@ def read_targets(values: dict, is_gtf: bool = False) -> list:
         scoring = protein_scoring(values, ends or "global")
         found.append(protein_targets(sequences, sites, scoring, values["keep_ends"], sources))
     if cdnas:
-        sequences, sources = _read_all(cdnas, _read_cdnas, names, is_gtf)
+        sequences, sources = _read_all(cdnas, read_cdnas, names, is_gtf)
         scoring = SplicedScoring(ends=ends or GENE_SCORING.ends)
         reading = "complete" if values["coding"] else "any"
         stranded = values["stranded"]
@@ -234,13 +234,6 @@ def _named_once(path: str, read: Callable[[str], dict], names: set[str], is_gtf:
             check_gtf_name(name)
     names.update(found)
     return list(found.values())
-
-
-def _read_cdnas(path: str) -> dict:
-    try:
-        return {one.name: one for one in read_fasta(path)}
-    except InputError as error:
-        raise error.hinted("proteins go to --proteins") from None
 
 
 def _check_usage(values: dict) -> None:

@@ -5,8 +5,7 @@ import shlex
 import click
 import pytest
 
-from gpu_tools.cli.common.lazy import EXAMPLES, SUMMARIES
-from gpu_tools.cli.main import cli, main
+from gpu_tools.cli.main import EXAMPLES, SUMMARIES, cli, main
 
 
 def leaves(group, words=()):

@@ -7,8 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from gpu_tools.cli.common.tiny_runs import ON_BOTH, TINY_RUNS, TinyRun, write_inputs
-from gpu_tools.cli.common.warming import IN_RUN, Warming, devices_to_warm
+from gpu_tools.cli.common.warming import (
+    IN_RUN,
+    ON_BOTH,
+    TINY_RUNS,
+    TinyRun,
+    Warming,
+    devices_to_warm,
+    write_inputs,
+)
 from gpu_tools.cli.main import main
 
 PROTEINS = "--query proteins.fa --subject proteins.fa --matrix BLOSUM62"

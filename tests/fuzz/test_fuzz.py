@@ -6,8 +6,7 @@ from random import Random
 
 import pytest
 
-from gpu_tools.cli.common.lazy import LazyGroup
-from gpu_tools.cli.main import cli
+from gpu_tools.cli.main import LazyGroup, cli
 from tests.fuzz import engine, running
 from tests.fuzz.engine import Job, Trier, distinct, kinds
 from tests.fuzz.mutations import mutated

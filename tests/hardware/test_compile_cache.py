@@ -15,13 +15,11 @@ from unittest.mock import MagicMock
 import numba
 import pytest
 
-from gpu_tools.hardware import compile_cache
-from gpu_tools.hardware.compiled import njit
-from gpu_tools.hardware.compiling import about_to_compile, once_compiling
+from gpu_tools.hardware import about_to_compile, compiled, once_compiling
+from gpu_tools.hardware.compiled import load_one_by_one, njit
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.loading import load_one_by_one
 
-_PACKAGE = Path(compile_cache.__file__).parents[1]
+_PACKAGE = Path(compiled.__file__).parents[1]
 _CALLER = """
 import sys
 import time
@@ -30,7 +28,7 @@ import numpy as np
 from numba.core import event
 
 from gpu_tools.hardware.compiled import njit
-from gpu_tools.hardware.compiling import about_to_compile, once_compiling
+from gpu_tools.hardware import about_to_compile, once_compiling
 from gpu_tools.called import called
 
 class Compiled(event.Listener):
@@ -58,7 +56,7 @@ if __name__ == "__main__":
 """
 _CALLED = """
 from gpu_tools.hardware.compiled import njit
-from gpu_tools.hardware.compiling import about_to_compile, once_compiling
+from gpu_tools.hardware import about_to_compile, once_compiling
 
 @njit
 def called(x):
@@ -203,8 +201,8 @@ def test_the_users_own_folder_is_respected(small_package, tmp_path):
 
 
 def _here(monkeypatch, *places):
-    monkeypatch.setattr(compile_cache, "places", lambda: iter(places))
-    return compile_cache.cache_folder.__wrapped__()
+    monkeypatch.setattr(compiled, "places", lambda: iter(places))
+    return compiled.cache_folder.__wrapped__()
 
 
 def test_code_of_a_folder_that_cannot_be_written_is_copied(tmp_path, monkeypatch):
@@ -213,9 +211,9 @@ def test_code_of_a_folder_that_cannot_be_written_is_copied(tmp_path, monkeypatch
     folder = _here(monkeypatch, shipped)
     (folder / "one").mkdir()
     (folder / "one" / "a.nbi").write_bytes(b"index")
-    compile_cache._list_files(folder)
-    usable = compile_cache.usable
-    monkeypatch.setattr(compile_cache, "usable", lambda f: f.parent != shipped and usable(f))
+    compiled._list_files(folder)
+    usable = compiled.usable
+    monkeypatch.setattr(compiled, "usable", lambda f: f.parent != shipped and usable(f))
     found = _here(monkeypatch, shipped, own)
     assert found.parent == own
     assert (found / "one" / "a.nbi").read_bytes() == b"index"
@@ -225,7 +223,7 @@ def test_on_a_full_disk_nothing_is_stored(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=9))
     assert _here(monkeypatch, tmp_path) is None
     assert "cannot be stored" in caplog.text
-    monkeypatch.setattr(compile_cache, "cache_folder", lambda: None)
+    monkeypatch.setattr(compiled, "cache_folder", lambda: None)
     function = njit(cache=True)(lambda x: x + 1)
     assert (function(1), function.stats.cache_path) == (2, None)
 
@@ -290,7 +288,7 @@ def test_an_interrupt_waits_until_code_is_loaded(number):
     arrived, before = [], signal.getsignal(number)
     signal.signal(number, lambda *_: arrived.append(number))
     try:
-        with compile_cache.deferred_interrupts(), compile_cache.deferred_interrupts():
+        with compiled.deferred_interrupts(), compiled.deferred_interrupts():
             signal.raise_signal(number)
             assert arrived == []
         assert arrived == [number]

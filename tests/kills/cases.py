@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from gpu_tools.cli.common.tiny_runs import write_inputs
+from gpu_tools.cli.common.warming import write_inputs
 from tests.formats.sources.faulty_server import Server, serving
 from tests.report.results import write_results
 

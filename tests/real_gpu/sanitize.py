@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks import record
-from gpu_tools.cli.common.tiny_runs import TINY_RUNS, TinyRun, write_inputs
+from gpu_tools.cli.common.warming import TINY_RUNS, TinyRun, write_inputs
 
 ROOT = Path(__file__).parents[2]
 TOOLS = ("memcheck", "racecheck", "synccheck", "initcheck")

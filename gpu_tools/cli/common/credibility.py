@@ -63,12 +63,7 @@ credibility = options.added(
 
 @dataclass(frozen=True)
 class Acceptance:
-    """What a chain must reach to be accepted.
-
-    Attributes
-    ----------
-    max_evalue, min_identity, min_coverage : float
-    """
+    """What a chain must reach to be accepted."""
 
     max_evalue: float
     min_identity: float
@@ -88,20 +83,10 @@ class Acceptance:
 class Run:
     """Cases, and how they are aligned.
 
-    Attributes
-    ----------
-    cases : list of Case or of SiteCase
-    align : callable
-        Aligns a list of cases by the same scores on the same device; takes ``progress``.
-    null : callable
-        Gives the model of unrelated targets' scores; raises `ScoringError` if none is known.
-    reading : {"any", "complete", "incomplete"}
-    shuffles : int or None
-        Shuffled targets of each case; None for the shipped model.
-    nucleotides : bool
-        Whether targets are nucleotides, which have a reverse complement.
-    doubtful : callable, optional
-        Tells of a case and its result whether the strand may be wrong.
+    `align` aligns cases by the same scores on the same device. `null` gives the model of unrelated
+    targets' scores, or raises `ScoringError` if none is known. `shuffles` is the number of shuffled
+    targets of each case, None for the shipped model. Only `nucleotides` have a reverse complement.
+    `doubtful` tells of a case and its result whether the strand may be wrong.
     """
 
     cases: list
@@ -170,7 +155,7 @@ class Run:
             for k, other in zip(chosen, found, strict=True)
             if wanted.accepts(other) and laws[k].is_clearly_above(other.score, results[k].score)
         )
-        _tell(list(names), "fit clearly better as their reverse complement")
+        tell(list(names), "target", "with a clearly better fit as the reverse complement")
 
     def _align_turned(self, cases: list, quiet: bool) -> Sequence[SplicedAlignment]:
         if not cases:
@@ -191,10 +176,11 @@ def tell_codons(targets: Sequence, reading: str, ends: str) -> None:
     names = [
         t.name for t in targets if not (begins_with_start(t.codes) and ends_with_stop(t.codes))
     ]
-    _tell(
+    tell(
         names,
-        "do not begin with a start codon or do not end with a stop codon, as --coding expects (see "
-        "--incomplete, --ends free-target)",
+        "target",
+        "without a start codon at the beginning or a stop codon at the end, as --coding expects "
+        "(see --incomplete, --ends free-target)",
     )
 
 
@@ -203,9 +189,3 @@ def tell(names: list[str], kind: str, what: str) -> None:
     if names:
         shown = ", ".join(names[:3]) + (" ..." if len(names) > 3 else "")
         _log.warning("%s %s: %s", counted(len(names), kind), what, shown)
-
-
-def _tell(names: list[str], what: str) -> None:
-    if names:
-        shown = ", ".join(names[:3]) + (" ..." if len(names) > 3 else "")
-        _log.warning("%d targets %s: %s", len(names), what, shown)

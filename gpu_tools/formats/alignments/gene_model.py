@@ -238,9 +238,7 @@ def alignment_attributes(alignment: SplicedAlignment | ProteinAlignment) -> Iter
         yield f"evalue={alignment.evalue:.1e}"
 
 
-def target_attribute(
-    alignment: SplicedAlignment | ProteinAlignment, start: int, end: int
-) -> str:  # fmt: skip
+def target_attribute(alignment: SplicedAlignment | ProteinAlignment, start: int, end: int) -> str:
     """Return the attribute that names symbols of the target, 0-based half-open as aligned.
 
     Of a cDNA that is aligned as its reverse complement they are those of the cDNA, with ``-``.

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpu_tools.errors import InputError, OutputError
-from gpu_tools.formats.odd import odd_items
+from gpu_tools.formats.files import odd_items
 from gpu_tools.formats.sequences.fasta import read_fasta, stream_bytes, stream_fasta, write_fasta
 from gpu_tools.matching import ALPHABETS
 from gpu_tools.model.sequences import Sequence, decode
