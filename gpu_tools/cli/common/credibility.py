@@ -18,17 +18,14 @@ from gpu_tools.model.significance import (
     NOT_CREDIBLE,
     Gumbel,
     NullModel,
+    circumstances_of,
+    laws_by,
     least_evalues,
-    null_laws,
     with_evalues,
 )
 from gpu_tools.splicing.chance import SHUFFLES, is_doubtful, judged_in_place
-from gpu_tools.splicing.shuffles import (
-    LEAST_SHUFFLES,
-    begins_with_start,
-    ends_with_stop,
-    shuffled_laws,
-)
+from gpu_tools.splicing.codons import begins_with_start, ends_with_stop
+from gpu_tools.splicing.shuffles import LEAST_SHUFFLES, shuffled_laws
 
 _log = logging.getLogger(__name__)
 _FRACTION = options.NumberRange(0, 1)
@@ -95,8 +92,9 @@ class Run:
     cases : list of Case or of SiteCase
     align : callable
         Aligns a list of cases by the same scores on the same device; takes ``progress``.
-    null : callable
-        Gives the model of unrelated targets' scores; raises `ScoringError` if none is known.
+    nulls : callable
+        Gives the model of unrelated targets' scores for each of some cases; raises `ScoringError`
+        if none is known.
     reading : {"any", "complete", "incomplete"}
     shuffles : int or None
         Shuffled targets of each case; None for the shipped model.
@@ -108,7 +106,7 @@ class Run:
 
     cases: list
     align: Callable[..., Sequence[SplicedAlignment]]
-    null: Callable[[], NullModel]
+    nulls: Callable[[list], list[NullModel]]
     reading: str
     shuffles: int | None
     nucleotides: bool = True
@@ -123,7 +121,7 @@ class Run:
             align = partial(self.align, progress=progress)
             return shuffled_laws(self.cases, align, self.shuffles, self.reading != "any")
         try:
-            return null_laws(self.null(), self.cases)
+            return laws_by(self.nulls(self.cases), circumstances_of(self.cases))
         except ScoringError as error:
             _log.warning(
                 "%s: every chain counts as credible; --shuffles 100 computes E-values", error
