@@ -206,7 +206,7 @@ def read_targets(values: dict, is_gtf: bool = False) -> list:
         found.append(cdna_targets(sequences, sites, scoring, reading, stranded, sources))
     try:
         for some in found:
-            some.null  # noqa: B018  (raises)
+            some.nulls  # noqa: B018  (raises)
     except ScoringError as error:
         raise click.UsageError(str(error)) from None
     return found

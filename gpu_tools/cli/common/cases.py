@@ -65,12 +65,12 @@ def read_site_cases(
     `reading` as in `gpu_tools.sites.GeneSites.table`.
     """
     # listed candidates do not need this import, which takes time
-    from gpu_tools.sites.api import SiteCase, tables_of
+    from gpu_tools.sites.api import case_of, tables_of
 
     bases, targets, pairs = _sequences_and_pairs(files)
     used = dict.fromkeys(b for b, _ in pairs)
-    tables = {b: tables_of(bases[b], model, strands, ends, reading, threads) for b in used}
-    cases = [SiteCase(bases[b], targets[t], tables[b]) for b, t in pairs]
+    tables = {b: tables_of(bases[b], model, strands, ends, reading, threads, True) for b in used}
+    cases = [case_of(bases[b], targets[t], tables[b], model.stops) for b, t in pairs]
     return CaseInputs(cases, bases, targets)
 
 

@@ -16,17 +16,14 @@ from gpu_tools.model.significance import (
     NOT_CREDIBLE,
     Gumbel,
     NullModel,
+    circumstances_of,
+    laws_by,
     least_evalues,
-    null_laws,
     with_evalues,
 )
 from gpu_tools.splicing.chance import SHUFFLES, is_doubtful, judged_in_place
-from gpu_tools.splicing.shuffles import (
-    LEAST_SHUFFLES,
-    begins_with_start,
-    ends_with_stop,
-    shuffled_laws,
-)
+from gpu_tools.splicing.codons import begins_with_start, ends_with_stop
+from gpu_tools.splicing.shuffles import LEAST_SHUFFLES, shuffled_laws
 
 _log = logging.getLogger(__name__)
 _FRACTION = options.NumberRange(0, 1)
@@ -83,15 +80,15 @@ class Acceptance:
 class Run:
     """Cases, and how they are aligned.
 
-    `align` aligns cases by the same scores on the same device. `null` gives the model of unrelated
-    targets' scores, or raises `ScoringError` if none is known. `shuffles` is the number of shuffled
+    `align` aligns cases by the same scores on the same device. `nulls` gives the models of unrelated
+    targets' scores of some cases, or raises `ScoringError` if none is known. `shuffles` is the number of shuffled
     targets of each case, None for the shipped model. Only `nucleotides` have a reverse complement.
     `doubtful` tells of a case and its result whether the strand may be wrong.
     """
 
     cases: list
     align: Callable[..., Sequence[SplicedAlignment]]
-    null: Callable[[], NullModel]
+    nulls: Callable[[list], list[NullModel]]
     reading: str
     shuffles: int | None
     nucleotides: bool = True
@@ -106,7 +103,7 @@ class Run:
             align = partial(self.align, progress=progress)
             return shuffled_laws(self.cases, align, self.shuffles, self.reading != "any")
         try:
-            return null_laws(self.null(), self.cases)
+            return laws_by(self.nulls(self.cases), circumstances_of(self.cases))
         except ScoringError as error:
             _log.warning(
                 "%s: every chain counts as credible; --shuffles 100 computes E-values", error
