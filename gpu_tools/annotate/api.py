@@ -35,6 +35,7 @@ from gpu_tools.annotate.targets import TargetSet, Windows, windows_by
 from gpu_tools.errors import InputError
 from gpu_tools.formats.sequences.fasta import iterate_fasta
 from gpu_tools.hardware.device import cpu_threads
+from gpu_tools.model.acceptance import YES
 from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.significance import Composition, Gumbel, genome_circumstances
 
@@ -53,8 +54,8 @@ def annotate_genome(
     """Find genes in a genome by the proteins or cDNAs of related genes.
 
     Each target is aligned, exactly, to windows of the genome. Hits are chains whose E-value, with
-    both strands of the whole genome as the search space, is small enough. Hits that share coding
-    nucleotides on one strand make a gene. Its structure is that of the best hit; structures that
+    both strands of the whole genome as the search space, is small enough. Hits that cover enough of
+    their targets and share coding nucleotides on one strand make a gene. Its structure is that of the best hit; structures that
     explain their own targets clearly better are isoforms.
 
     Parameters
@@ -117,8 +118,10 @@ def annotation_of(
 ) -> gene_set.GenomeAnnotation:  # fmt: skip
     """Make genes of the chains of all targets."""
     laws = laws_of(genome.summary.composition, targets)
-    found = results_of(in_one_direction(found, laws, options.accepts), options.accepts)
-    hits = gene_set.hits_of([pair for pair in found if options.accepts(pair[1])], laws)
+    found = results_of(in_one_direction(found, laws, options.is_hit), options.is_hit)
+    found = [(number, genome.with_cut_ends(one)) for number, one in found]
+    accepted = [pair for pair in found if options.acceptance.verdict(pair[1]) == YES]
+    hits = gene_set.hits_of(accepted, laws)
     clusters, chimeras = gene_set.cluster_hits(hits)
     explanation = Explanation(genome, targets)
     choose = partial(gene_set.structures_of, isoforms=options.isoforms, gain=explanation.gain)
@@ -129,7 +132,7 @@ def annotation_of(
     )  # fmt: skip
     genes = gene_set.genes_of(clusters, names, genome.record_lengths, choose, threads)
     return gene_set.GenomeAnnotation(
-        tuple(gene for gene, _ in genes), tuple(gene_set.target_results(found, hits, genes, names)),
+        tuple(gene for gene, _ in genes), tuple(gene_set.target_results(found, hits, genes, names, options.acceptance)),
         genome.record_lengths, len(chimeras),
     )  # fmt: skip
 
@@ -169,12 +172,12 @@ def found_in_batches(
 
 def _batch(search: HitSearch, windows: Windows, batch: list[Nucleotides]) -> Found:
     """Return the hits of a batch, and behind them those of its reverse complements."""
-    accepts, turned = search.options.accepts, search.targets.turned
-    found = credible_or_best(search.alignments(windows(batch)), accepts)
+    is_hit, turned = search.options.is_hit, search.targets.turned
+    found = credible_or_best(search.alignments(windows(batch)), is_hit)
     if turned is None:
         return found
     again = replace(search, targets=turned).alignments(windows([*turned.sequences]))
-    others = credible_or_best(again, accepts)
+    others = credible_or_best(again, is_hit)
     return found + [(number, one.with_target_reversed()) for number, one in others]
 
 
