@@ -55,8 +55,9 @@ def annotate_genome(
 
     Each target is aligned, exactly, to windows of the genome. Hits are chains whose E-value, with
     both strands of the whole genome as the search space, is small enough. Hits that cover enough of
-    their targets and share coding nucleotides on one strand make a gene. Its structure is that of the best hit; structures that
-    explain their own targets clearly better are isoforms.
+    their targets and share coding nucleotides on one strand make a gene. Its structure is that of
+    the best hit; structures that explain their own targets better are isoforms if these are the
+    gene's own, or targets of two sources agree on them.
 
     Parameters
     ----------
@@ -121,7 +122,7 @@ def annotation_of(
     found = results_of(in_one_direction(found, laws, options.is_hit), options.is_hit)
     found = [(number, genome.with_cut_ends(one)) for number, one in found]
     accepted = [pair for pair in found if options.acceptance.verdict(pair[1]) == YES]
-    hits = gene_set.hits_of(accepted, laws)
+    hits = gene_set.hits_of(accepted, laws, sources_of(targets))
     clusters, chimeras = gene_set.cluster_hits(hits)
     explanation = Explanation(genome, targets)
     choose = partial(gene_set.structures_of, isoforms=options.isoforms, gain=explanation.gain)
@@ -131,10 +132,10 @@ def annotation_of(
         tuple(len(one) for _, one in every),
     )  # fmt: skip
     genes = gene_set.genes_of(clusters, names, genome.record_lengths, choose, threads)
+    results = gene_set.target_results(found, hits, genes, names, options.acceptance)
     return gene_set.GenomeAnnotation(
-        tuple(gene for gene, _ in genes), tuple(gene_set.target_results(found, hits, genes, names, options.acceptance)),
-        genome.record_lengths, len(chimeras),
-    )  # fmt: skip
+        tuple(gene for gene, _ in genes), tuple(results), genome.record_lengths, len(chimeras)
+    )
 
 
 # Search for hits, batch by batch of the targets.
@@ -146,6 +147,13 @@ def laws_of(composition: Composition, targets: Sequence[TargetSet]) -> list[Gumb
         law for some in targets
         for law in some.null.laws(genome_circumstances(composition, some.sequences))
     ]  # fmt: skip
+
+
+def sources_of(targets: Sequence[TargetSet]) -> list[int]:
+    """Return the number of each target's source among all."""
+    pairs = [(k, source) for k, some in enumerate(targets) for source in some.sources_by_target]
+    numbers = {pair: number for number, pair in enumerate(dict.fromkeys(pairs))}
+    return [numbers[pair] for pair in pairs]
 
 
 def numbered(targets: Sequence[TargetSet]) -> Iterator[tuple[int, TargetSet]]:

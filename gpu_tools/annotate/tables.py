@@ -36,9 +36,10 @@ def write_gff3(path, annotation: GenomeAnnotation) -> None:
 
     An ``mRNA`` has ``Target``, and as attributes identity, coverage and E-value of its alignment,
     ``target_reversed`` if that is of a cDNA's reverse complement, ``support``, the targets that
-    have the same introns, and ``intron_support``, the targets that have each intron, in transcript
-    order. What a gap or the record's end cuts off is told as `write_gene_models` does. Parts are those of `gene_model.write_gene_models`; IDs are those of the gene set, so that
-    they differ within a genome.
+    support the structure, and ``intron_support``, the targets that have each intron, in transcript
+    order. What a gap or the record's end cuts off is told, and parts are written, as by
+    `gene_model.write_gene_models`; IDs are those of the gene set, so that they differ within a
+    genome.
     """
     with open_output(path) as stream:
         stream.writelines(gff3_head(annotation.record_lengths))
@@ -190,7 +191,10 @@ def summary_of(annotation: GenomeAnnotation, genome: GenomeRecords) -> dict:
     return {
         "records": len(annotation.record_lengths),
         "nucleotides": sum(annotation.record_lengths.values()),
-        "targets": {kind: {"given": n, "found": found[kind], "part": part[kind]} for kind, n in kinds.items()},
+        "targets": {
+            kind: {"given": n, "found": found[kind], "part": part[kind]}
+            for kind, n in kinds.items()
+        },
         "reversed_cdnas": len(reversed_targets(annotation)),
         "genes": len(annotation.genes),
         "cut_off_genes": sum(any(own.beyond) for own in best),

@@ -200,11 +200,17 @@ class ProteinTargets:
     sites: GeneSites
     scoring: ProteinScoring
     keeps_ends: bool = False
+    sources: tuple[int, ...] = ()
     kind: ClassVar[str] = PROTEIN
     finds_loose_ends: ClassVar[bool] = True
     shuffles_codons: ClassVar[bool] = False
     clearly: ClassVar[int] = 15
     """Points by which an isoform explains its target better than other structures."""
+
+    @property
+    def sources_by_target(self) -> tuple[int, ...]:
+        """The number of each target's source, 0 if none is given."""
+        return self.sources or (0,) * len(self.sequences)
 
     @property
     def genetic_code(self) -> int:
@@ -283,11 +289,17 @@ class CdnaTargets:
     scoring: SplicedScoring
     reading: str = "any"
     stranded: bool = False
+    sources: tuple[int, ...] = ()
     kind: ClassVar[str] = CDNA
     finds_loose_ends: ClassVar[bool] = False
     genetic_code: ClassVar[int] = STANDARD
     clearly: ClassVar[int] = 20
     """Points by which an isoform explains its target better than other structures."""
+
+    @property
+    def sources_by_target(self) -> tuple[int, ...]:
+        """The number of each target's source, 0 if none is given."""
+        return self.sources or (0,) * len(self.sequences)
 
     @property
     def shuffles_codons(self) -> bool:
@@ -364,6 +376,7 @@ def protein_targets(
     sites: GeneSites,
     scoring: ProteinScoring | None = None,
     keeps_ends: bool = False,
+    sources: Iterable[int] = (),
 ) -> ProteinTargets:
     """Return proteins as targets of `annotate_genome`.
 
@@ -377,6 +390,9 @@ def protein_targets(
         BLOSUM62 and the default costs by default.
     keeps_ends : bool
         Whether all residues are aligned, though those at an end are like nothing that is there.
+    sources : iterable of int, optional
+        For each target a number of the collection that it is of, say a species: a distant
+        relative's isoform needs another collection that agrees. All are of one by default.
 
     Returns
     -------
@@ -393,7 +409,7 @@ def protein_targets(
     for one in sequences:
         if not isinstance(one, ProteinSequence):
             raise InputError("nucleotides", record=one.name, expected="a ProteinSequence")
-    return ProteinTargets(sequences, protein_sites(sites), scoring, keeps_ends)
+    return ProteinTargets(sequences, protein_sites(sites), scoring, keeps_ends, tuple(sources))
 
 
 def cdna_targets(
@@ -402,6 +418,7 @@ def cdna_targets(
     scoring: SplicedScoring | None = None,
     reading: str = "any",
     stranded: bool = False,
+    sources: Iterable[int] = (),
 ) -> CdnaTargets:
     """Return cDNAs as targets of `annotate_genome`.
 
@@ -417,6 +434,9 @@ def cdna_targets(
         Whether genes must translate, see `tables_of`; without that they have no CDS.
     stranded : bool
         Whether all cDNAs are in reading direction; else both directions of each are tried.
+    sources : iterable of int, optional
+        For each target a number of the collection that it is of, say a species: a distant
+        relative's isoform needs another collection that agrees. All are of one by default.
 
     Returns
     -------
@@ -433,4 +453,4 @@ def cdna_targets(
     for one in sequences:
         if isinstance(one, ProteinSequence):
             raise InputError("a protein", record=one.name, expected="a Sequence of nucleotides")
-    return CdnaTargets(sequences, sites, scoring, reading, stranded)
+    return CdnaTargets(sequences, sites, scoring, reading, stranded, tuple(sources))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from gpu_tools.cli.common import options
+from gpu_tools.cli.common.options import option
 from gpu_tools.cli.common.tiny_runs import TINY_RUNS
 from gpu_tools.cli.common.warming import Warming, devices_to_warm
 from gpu_tools.errors import GpuToolsError
@@ -14,13 +15,13 @@ COMMANDS = sorted({run.command.partition(" ")[0] for run in TINY_RUNS})
 
 @click.command("warm-up")
 @click.argument("commands", nargs=-1, type=click.Choice(COMMANDS), metavar="[COMMAND]...")
-@click.option(
-    "--device", type=options.DeviceType(), default="auto", show_default=True,
+@option(
+    "--device", type=options.DeviceType(), default="auto",
     help="For which device: cpu, or a GPU as cuda, cuda:0 or cuda:0,1; auto is the CPU and, if "
     "there is one, a GPU.",
 )  # fmt: skip
-@click.option(
-    "--threads", type=options.Count(1), metavar="N",
+@option(
+    "--threads N", type=options.Count(1),
     help="Threads of the runs; one at a time compiles.  [default: one a processor]",
 )  # fmt: skip
 @options.common

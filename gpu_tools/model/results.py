@@ -97,7 +97,7 @@ class _ExonChain:
 
     @property
     def coverage_within(self) -> float | None:
-        """Coverage of what of the target does not lie `beyond` the base, or None without a chain."""
+        """Coverage of the target but what lies `beyond` the base, or None without a chain."""
         within = self.target_length - sum(self.beyond)
         return self._paired / max(within, 1) if self.chain else None
 
@@ -220,7 +220,7 @@ class SplicedAlignment(_ExonChain, _ColumnCounts):
 
     @property
     def unaligned_ends(self) -> tuple[int, int]:
-        """Target symbols before the first one that is paired with a base symbol, behind the last."""
+        """Target symbols before the first one paired with a base symbol, and behind the last."""
         front, back = (_leading(cigar, "=X", "I") for cigar in (self.cigar, self.cigar[::-1]))
         return self.target_start + front, self.target_length - self.target_end + back
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 import altair as alt
 
+from gpu_tools.errors import counted
 from gpu_tools.formats.scores import ScoredRow
 from gpu_tools.report import models
 from gpu_tools.report.findings import (
@@ -20,7 +21,6 @@ from gpu_tools.report.findings import (
     ratio_of,
 )
 from gpu_tools.report.loci import DrawnLocus
-from gpu_tools.report.tables import counted
 
 MOST_MODELS = 30
 MOST_POINTS = 4000

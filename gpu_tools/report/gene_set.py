@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 import altair as alt
 
-from gpu_tools.errors import InputError, did_you_mean
+from gpu_tools.errors import InputError, counted, did_you_mean
 from gpu_tools.formats.batch import GFF3_VERSION, sequence_region
 from gpu_tools.formats.exons.gff import features
 from gpu_tools.formats.files import open_output, read_lines
@@ -24,7 +24,7 @@ from gpu_tools.report.files import address
 from gpu_tools.report.findings import count, fraction, one_of, read_checked
 from gpu_tools.report.models import COLOURS, GREY, RULE, WRONG
 from gpu_tools.report.page import page_data, page_template
-from gpu_tools.report.tables import MOST_ROWS, Card, Column, Table, counted
+from gpu_tools.report.tables import MOST_ROWS, Card, Column, Table
 
 MODELS, GENES, TARGETS, SUMMARY = "genes.gff3", "genes.tsv", "targets.tsv", "summary.json"
 """Files in the folder of a gene set; the first and the third one must be there."""

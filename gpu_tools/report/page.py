@@ -13,6 +13,7 @@ import jinja2
 import vl_convert
 from markupsafe import Markup
 
+from gpu_tools.errors import counted
 from gpu_tools.formats.files import open_output
 from gpu_tools.formats.scores import ScoredRow
 from gpu_tools.model.resources import installed_version
@@ -20,7 +21,6 @@ from gpu_tools.report import charts, models, tables
 from gpu_tools.report.files import address, linked_files, pictures
 from gpu_tools.report.findings import Findings, method_of
 from gpu_tools.report.loci import DrawnLocus, drawn_loci, rank
-from gpu_tools.report.tables import counted
 
 _TEMPLATES = {"models": False, "candidates": True}
 """Templates of figures of loci by name: whether they have a panel of candidates."""

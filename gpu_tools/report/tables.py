@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from statistics import median
 from typing import NamedTuple
 
+from gpu_tools.errors import counted
 from gpu_tools.formats.scores import ScoredRow
 from gpu_tools.formats.tables import MISSING
 from gpu_tools.model.loci import interval_of
@@ -212,11 +213,6 @@ def cards(findings: Findings, loci: list[DrawnLocus]) -> list[Card]:
         Card(f"{exons:,}", "exons", f"in {counted(len(models), 'best model')}"),
         *_identity(models), *_accuracy(findings), *_time(findings),
     ]  # fmt: skip
-
-
-def counted(n: int, one: str, many: str = "") -> str:
-    """Return a number of things in words."""
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
 def _identity(models: list[ScoredRow]) -> list[Card]:

@@ -8,11 +8,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import compress
 
-import click
-
 from gpu_tools.cli.common import options
-from gpu_tools.cli.common.options import counted, progress
-from gpu_tools.errors import ScoringError
+from gpu_tools.cli.common.options import option, progress
+from gpu_tools.errors import ScoringError, counted
 from gpu_tools.model.acceptance import Acceptance
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.sequences import reverse_complement
@@ -36,31 +34,31 @@ _log = logging.getLogger(__name__)
 _FRACTION = options.NumberRange(0, 1)
 
 acceptance = options.added(
-    click.option(
-        "--max-evalue", type=options.NumberRange(min=0), default=Acceptance.max_evalue,
-        show_default=True, metavar="X", help="Largest E-value of an accepted chain.",
+    option(
+        "--max-evalue X", type=options.NumberRange(min=0), default=Acceptance.max_evalue,
+        help="Largest E-value of an accepted chain.",
     ),
-    click.option(
-        "--min-identity", type=_FRACTION, default=Acceptance.min_identity, show_default=True,
-        metavar="F", help="Smallest identity of an accepted chain.",
+    option(
+        "--min-identity F", type=_FRACTION, default=Acceptance.min_identity,
+        help="Smallest identity of an accepted chain.",
     ),
-    click.option(
-        "--min-coverage", type=_FRACTION, default=Acceptance.min_coverage, show_default=True,
-        metavar="F", help="Smallest coverage of the target by an accepted chain; with less it is "
-        "part of a gene. What lies beyond a record's end or in a gap of N does not count.",
+    option(
+        "--min-coverage F", type=_FRACTION, default=Acceptance.min_coverage,
+        help="Smallest coverage of the target by an accepted chain; with less it is part of a "
+        "gene. What lies beyond a record's end or in a gap of N does not count.",
     ),
 )  # fmt: skip
 """Adds the limits of acceptance to a command; it receives them by name."""
 
 credibility = options.added(
     acceptance,
-    click.option(
-        "--shuffles", type=options.Count(LEAST_SHUFFLES), metavar="N",
+    option(
+        "--shuffles N", type=options.Count(LEAST_SHUFFLES),
         help="E-values from N shuffled targets of each pair, instead of shipped parameters.",
     ),
-    click.option(
-        "--all-alignments", is_flag=True,
-        help="Write all chains to the files of --alignments, not only accepted ones.",
+    option(
+        "--all-alignments",
+        "Write all chains to the files of --alignments, not only accepted ones.",
     ),
 )  # fmt: skip
 """Adds the options of acceptance to a command; it receives them by name."""
@@ -148,10 +146,10 @@ class Run:
         aligned = self._align_turned(turned, quiet)
         found = self.judged(turned, aligned, [laws[k] for k in chosen], quiet)
         names = dict.fromkeys(
-            other.target for k, other in zip(chosen, found, strict=True)
-            if wanted.is_credible(other)
-            and laws[k].is_clearly_above(other.score, results[k].score)
-        )  # fmt: skip
+            other.target
+            for k, other in zip(chosen, found, strict=True)
+            if wanted.is_credible(other) and laws[k].is_clearly_above(other.score, results[k].score)
+        )
         _tell(list(names), "fit clearly better as their reverse complement")
 
     def _align_turned(self, cases: list, quiet: bool) -> Sequence[SplicedAlignment]:

@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from gpu_tools.cli.common import loci
-from gpu_tools.cli.common.options import added, counted, note
-from gpu_tools.errors import InputError
+from gpu_tools.cli.common.options import added, note, option
+from gpu_tools.errors import InputError, counted
 from gpu_tools.formats.files import is_compressed_name, open_binary
 from gpu_tools.formats.matches import MatchRow, write_matches
 from gpu_tools.formats.sequences.fasta import read_fasta, stream_bytes, stream_fasta
@@ -18,22 +18,20 @@ from gpu_tools.matching import ALPHABETS, Pattern, PatternSet
 from gpu_tools.model.sequences import SequenceChunk
 
 matching = added(
-    click.option(
-        "--patterns", "patterns_path", required=True, metavar="FILE",
+    option(
+        "--patterns patterns_path FILE", required=True,
         help="Patterns, FASTA or FASTQ; with --alphabet bytes one a line, named by its number.",
     ),
-    click.option(
-        "--text", "texts", required=True, multiple=True, metavar="FILE",
+    option(
+        "--text texts FILE", required=True, multiple=True,
         help="Texts, FASTA or FASTQ; with --alphabet bytes any file. Repeatable.",
     ),
-    click.option(
-        "--alphabet", type=click.Choice(tuple(ALPHABETS)), default="dna", show_default=True,
+    option(
+        "--alphabet", type=click.Choice(tuple(ALPHABETS)), default="dna",
         help="What the files hold.",
     ),
-    click.option(
-        "--both-strands", is_flag=True, help="Also search the reverse complement of each pattern."
-    ),
-    click.option("--bed", metavar="FILE", help="Also write the matches as BED."),
+    option("--both-strands", "Also search the reverse complement of each pattern."),
+    option("--bed FILE", "Also write the matches as BED."),
     loci.coordinates,
 )  # fmt: skip
 """Adds the options of both commands."""
