@@ -21,7 +21,7 @@ from gpu_tools.cli.common.cases import (
     read_protein_cases,
     read_site_cases,
 )
-from gpu_tools.cli.common.credibility import Acceptance, Run, credibility, tell, tell_codons
+from gpu_tools.cli.common.credibility import Run, credibility, tell, tell_codons
 from gpu_tools.cli.common.options import SECONDS_BETWEEN_LINES, option, progress, time_left
 from gpu_tools.cli.common.proteins import (
     OPTIONS,
@@ -34,6 +34,7 @@ from gpu_tools.errors import counted
 from gpu_tools.formats import tables
 from gpu_tools.formats.alignments import SUFFIXES, check_names, write_alignments
 from gpu_tools.hardware.device import cpu_threads
+from gpu_tools.model.acceptance import YES, Acceptance, with_cut_ends
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import CANDIDATE_WEIGHTS, ENDS, GENE_SCORING, SplicedScoring
 from gpu_tools.model.significance import NullModel
@@ -179,7 +180,9 @@ def command(
     results = _aligned(run, wanted, quiet)
     if targets is None and site_model is not None and not proteins["keep_ends"]:
         results = _supported(inputs.cases, results, wanted, work.scoring, align)
-    accepts = [*map(wanted.accepts, results)]
+    results = [with_cut_ends(one, inputs.bases[one.base]) for one in results]
+    verdicts = [*map(wanted.verdict, results)]
+    accepts = [verdict == YES for verdict in verdicts]
     _warn(work.warning([*compress(results, accepts)]))
     moved = [result.moved(placed[result.base]) for result in results]
     written = moved if all_alignments else [*compress(moved, accepts)]
@@ -190,7 +193,7 @@ def command(
         if pair[1].chain and (all_alignments or accepted)
     ]  # fmt: skip
     write_proteins(proteins, found, inputs.bases, work.scoring)
-    tables.write_table(output, COLUMNS, _rows(moved, accepts))
+    tables.write_table(output, COLUMNS, _rows(moved, verdicts))
     options.note(counted(len(moved), "case"), f"{sum(accepts):,} accepted")
 
 
@@ -207,11 +210,11 @@ def _aligned(run: Run, wanted: Acceptance, quiet: bool) -> list[SplicedAlignment
 
 
 def _supported(cases: list, results: list, wanted: Acceptance, scoring, align: Callable) -> list:
-    """Return results; accepted ones have no ends that are there only since all is aligned."""
+    """Return results; credible ones have no ends that are there only since all is aligned."""
     from gpu_tools.sites.proteins.ends import unsupported_ends, with_supported_ends
 
     cut = [k for k, one in enumerate(results)
-           if wanted.accepts(one) and any(unsupported_ends(one, scoring))]  # fmt: skip
+           if wanted.is_credible(one) and any(unsupported_ends(one, scoring))]  # fmt: skip
     own = [cases[k] for k in cut], [results[k] for k in cut]
     again = dict(zip(cut, with_supported_ends(*own, scoring, align), strict=True))
     tell(
@@ -349,15 +352,15 @@ def _warn(text: str | None) -> None:
         _log.warning("%s", text)
 
 
-def _rows(results: list[SplicedAlignment], accepts: list[bool]) -> Iterator[tuple]:
-    for result, accepted in zip(results, accepts, strict=True):
+def _rows(results: list[SplicedAlignment], verdicts: list[str]) -> Iterator[tuple]:
+    for result, accepted in zip(results, verdicts, strict=True):
         chain = ",".join([f"{start + 1}-{end}" for start, end in result.chain])
         yield (
             result.base, result.target, result.strand, result.score, result.base_length,
             result.target_length, result.n_exons, result.n_chain, chain or None,
             _fraction(result.identity), result.cells, _fraction(result.coverage),
             None if result.evalue is None else f"{result.evalue:.1e}",
-            "yes" if accepted else "no",
+            accepted,
         )  # fmt: skip
 
 

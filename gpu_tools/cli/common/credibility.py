@@ -6,10 +6,12 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import compress
 
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.options import option, progress
 from gpu_tools.errors import ScoringError, counted
+from gpu_tools.model.acceptance import Acceptance
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.sequences import reverse_complement
 from gpu_tools.model.significance import (
@@ -30,16 +32,17 @@ _FRACTION = options.NumberRange(0, 1)
 
 acceptance = options.added(
     option(
-        "--max-evalue X", type=options.NumberRange(min=0), default=0.001,
+        "--max-evalue X", type=options.NumberRange(min=0), default=Acceptance.max_evalue,
         help="Largest E-value of an accepted chain.",
     ),
     option(
-        "--min-identity F", type=_FRACTION, default=0.0,
+        "--min-identity F", type=_FRACTION, default=Acceptance.min_identity,
         help="Smallest identity of an accepted chain.",
     ),
     option(
-        "--min-coverage F", type=_FRACTION, default=0.0,
-        help="Smallest coverage of the target by an accepted chain.",
+        "--min-coverage F", type=_FRACTION, default=Acceptance.min_coverage,
+        help="Smallest coverage of the target by an accepted chain; with less it is part of a "
+        "gene. What lies beyond a record's end or in a gap of N does not count.",
     ),
 )  # fmt: skip
 """Adds the limits of acceptance to a command; it receives them by name."""
@@ -56,24 +59,6 @@ credibility = options.added(
     ),
 )  # fmt: skip
 """Adds the options of acceptance to a command; it receives them by name."""
-
-
-@dataclass(frozen=True)
-class Acceptance:
-    """What a chain must reach to be accepted."""
-
-    max_evalue: float
-    min_identity: float
-    min_coverage: float
-
-    def accepts(self, alignment: SplicedAlignment) -> bool:
-        """Return whether there is a chain that reaches all; an unknown E-value counts as 0."""
-        return (
-            alignment.identity is not None
-            and (alignment.evalue or 0.0) <= self.max_evalue
-            and alignment.identity >= self.min_identity
-            and alignment.coverage >= self.min_coverage
-        )
 
 
 @dataclass(frozen=True)
@@ -131,17 +116,17 @@ class Run:
     ) -> None:  # fmt: skip
         """Warn of targets whose reverse complements fit clearly better.
 
-        Without shuffles only targets are tried that have no accepted chain or a doubtful one.
+        Without shuffles only targets are tried that have no credible chain or a doubtful one.
         """
         if not self.nucleotides:
             return
-        accepts = [*map(wanted.accepts, results)]
-        accepted = {r.target for r, accepts_it in zip(results, accepts, strict=True) if accepts_it}
+        credible = [*map(wanted.is_credible, results)]
+        placed = {one.target for one in compress(results, credible)}
         chosen = [
             k for k, (result, law) in enumerate(zip(results, laws, strict=True))
             if law and (
-                self.shuffles or result.target not in accepted
-                or (accepts[k] and self.doubtful(self.cases[k], result))
+                self.shuffles or result.target not in placed
+                or (credible[k] and self.doubtful(self.cases[k], result))
             )
         ]  # fmt: skip
         turned = [_turned(self.cases[k]) for k in chosen]
@@ -150,7 +135,7 @@ class Run:
         names = dict.fromkeys(
             other.target
             for k, other in zip(chosen, found, strict=True)
-            if wanted.accepts(other) and laws[k].is_clearly_above(other.score, results[k].score)
+            if wanted.is_credible(other) and laws[k].is_clearly_above(other.score, results[k].score)
         )
         tell(list(names), "target", "with a clearly better fit as the reverse complement")
 
