@@ -56,6 +56,9 @@ class _ExonChain:
     """What alignments of cDNAs and of proteins to a chain of exons share."""
 
     chain: tuple[tuple[int, int], ...]
+    score: int | None
+    intron_confidences: tuple[int, ...] | None
+    exon_confidences: tuple[int, ...] | None
 
     @property
     def n_chain(self) -> int:
@@ -77,6 +80,13 @@ class _ExonChain:
             return self
         chain = tuple(map(base.to_record, self.chain))
         return self.changed(base=base.record, base_length=base.record_length, chain=chain)
+
+    @property
+    def min_confidence(self) -> int | None:
+        """Least confidence of the introns, of the exon without introns; None if it is not known."""
+        if not self.chain or self.intron_confidences is None:
+            return None
+        return min(self.intron_confidences or self.exon_confidences)
 
     def with_evalue(self, evalue: float | None) -> Self:
         """Return the alignment with an E-value."""
@@ -156,6 +166,9 @@ class SplicedAlignment(_ExonChain, _ColumnCounts):
     target_reversed : bool
         Whether it is the target's reverse complement that is aligned, to which `target_start` and
         `target_end` refer.
+    intron_confidences, exon_confidences : tuple of int, or None
+        What each intron and each exon is worth in points, in transcript order, see
+        `gpu_tools.with_confidence`; None if that is not known.
     """
 
     base: str
@@ -176,6 +189,8 @@ class SplicedAlignment(_ExonChain, _ColumnCounts):
     stop_codon: bool = False
     evalue: float | None = None
     target_reversed: bool = False
+    intron_confidences: tuple[int, ...] | None = None
+    exon_confidences: tuple[int, ...] | None = None
 
     def with_target_reversed(self) -> SplicedAlignment:
         """Return the alignment as that of the target's reverse complement."""
@@ -243,6 +258,8 @@ class ProteinAlignment(_ExonChain):
         phases; None in site mode, and without a chain.
     exon_scores : tuple of float
         The scores of the listed candidates, in the order of `chain`; empty in site mode.
+    intron_confidences, exon_confidences : tuple of int, or None
+        See `gpu_tools.SplicedAlignment`.
     """
 
     base: str
@@ -265,6 +282,8 @@ class ProteinAlignment(_ExonChain):
     evalue: float | None = None
     n_exons: int | None = None
     exon_scores: tuple[float, ...] = ()
+    intron_confidences: tuple[int, ...] | None = None
+    exon_confidences: tuple[int, ...] | None = None
 
     @property
     def matches(self) -> int:
