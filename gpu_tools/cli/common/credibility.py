@@ -65,10 +65,10 @@ credibility = options.added(
 class Run:
     """Cases, and how they are aligned.
 
-    `align` aligns cases by the same scores on the same device. `nulls` gives the models of unrelated
-    targets' scores of some cases, or raises `ScoringError` if none is known. `shuffles` is the number of shuffled
-    targets of each case, None for the shipped model. Only `nucleotides` have a reverse complement.
-    `doubtful` tells of a case and its result whether the strand may be wrong.
+    `align` aligns cases by the same scores on the same device. `nulls` gives the model of unrelated
+    targets' scores of each case, or raises `ScoringError` if none is known. `shuffles` is the
+    number of shuffled targets of each case, None for the shipped model. Only `nucleotides` have a
+    reverse complement. `doubtful` tells of a case and its result whether the strand may be wrong.
     """
 
     cases: list
