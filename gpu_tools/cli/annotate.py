@@ -24,6 +24,7 @@ from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.formats.alignments.gene_model import check_gtf_name
 from gpu_tools.formats.files import format_of, uncompressed_name
 from gpu_tools.formats.sequences.fasta import read_fasta
+from gpu_tools.model.scoring import SITE_SCORING
 
 # What commands of an annotation share: options of the search, targets, and files of a gene set.
 
@@ -73,6 +74,11 @@ search = options.added(
         "--ends", type=click.Choice(_ENDS),
         help="free-target: the target's ends may stay unaligned at no cost.  [default: global "
         "for proteins, free-target for cDNAs]",
+    ),
+    click.option(
+        "--end-cost", type=options.Count(0), metavar="N",
+        help="With --cdnas: points that leaving out an end of the target costs, its poly-A tail "
+        f"excepted.  [default: {SITE_SCORING.end_cost}]",
     ),
     click.option(
         "--coding", is_flag=True,
@@ -204,7 +210,7 @@ def limits_of(values: dict) -> AnnotationOptions:
 def read_targets(values: dict) -> list:
     """Read the targets of each kind; scores without a law of E-values are wrong usage."""
     from gpu_tools.annotate.targets import cdna_targets, protein_targets
-    from gpu_tools.model.scoring import GENE_SCORING, SplicedScoring
+    from gpu_tools.model.scoring import SplicedScoring
     from gpu_tools.sites.model import load_sites
 
     proteins, cdnas, ends = values["proteins"], values["cdnas"], values["ends"]
@@ -220,7 +226,8 @@ def read_targets(values: dict) -> list:
         found.append(protein_targets(sequences, sites, scoring, own.keep_ends))
     if cdnas:
         sequences = [one for path in cdnas for one in _named_once(path, _read_cdnas, names)]
-        scoring = SplicedScoring(ends=ends or GENE_SCORING.ends)
+        cost = SITE_SCORING.end_cost if values["end_cost"] is None else values["end_cost"]
+        scoring = SplicedScoring(ends=ends or SITE_SCORING.ends, end_cost=cost)
         reading = "complete" if values["coding"] else "any"
         found.append(cdna_targets(sequences, sites, scoring, reading, values["stranded"]))
     try:
@@ -253,9 +260,9 @@ def _read_cdnas(path: str) -> dict:
 def _check_usage(values: dict) -> None:
     if not (values["proteins"] or values["cdnas"]):
         raise click.UsageError("give --proteins or --cdnas")
-    for name in ("coding", "stranded"):
-        if values[name] and not values["cdnas"]:
-            raise click.UsageError(f"--{name} needs --cdnas")
+    for name in ("coding", "stranded", "end_cost"):
+        if values[name] not in (None, False) and not values["cdnas"]:
+            raise click.UsageError(f"--{name.replace('_', '-')} needs --cdnas")
 
 
 @click.command("annotate")

@@ -116,6 +116,7 @@ def test_a_longest_intron_that_is_too_short_is_bad_input(files, capsys):
         (("--exons", "e.bed", "--site-model", "vertebrate"), "either --exons or --site-model"),
         (("--exons", "e.bed", "--strand", "+"), "--strand needs --site-model"),
         (("--exons", "e.bed", "--max-intron", "9"), "--max-intron needs --site-model"),
+        (("--exons", "e.bed", "--end-cost", "0"), "--end-cost needs --site-model"),
         (("--exons", "e.bed", "--coding", "--ends", "free"), "needs whole candidates"),
         (("--site-model", "vertebrate", "--incomplete"), "--incomplete needs --coding"),
     ],
