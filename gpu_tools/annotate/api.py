@@ -37,7 +37,7 @@ from gpu_tools.formats.sequences.fasta import iterate_fasta
 from gpu_tools.hardware.device import cpu_threads
 from gpu_tools.model.acceptance import YES
 from gpu_tools.model.sequences import Sequence as Nucleotides
-from gpu_tools.model.significance import Composition, Gumbel, genome_circumstances
+from gpu_tools.model.significance import Composition, Gumbel, genome_circumstances, laws_by
 
 
 def annotate_genome(
@@ -145,7 +145,7 @@ def laws_of(composition: Composition, targets: Sequence[TargetSet]) -> list[Gumb
     """Return the law of an unrelated target's best score in a genome, for each target."""
     return [
         law for some in targets
-        for law in some.null.laws(genome_circumstances(composition, some.sequences))
+        for law in laws_by(some.nulls, genome_circumstances(composition, some.sequences))
     ]  # fmt: skip
 
 

@@ -25,7 +25,7 @@ from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.significance import NullModel, setting_of
 from gpu_tools.model.translation import STANDARD
 from gpu_tools.search.windows import CONTEXT, USUAL, longest_intron
-from gpu_tools.sites.api import SiteCase, site_align, tables_of
+from gpu_tools.sites.api import SiteCase, case_of, is_coding, site_align, tables_of
 from gpu_tools.sites.model import GeneSites
 from gpu_tools.sites.proteins.api import (
     ProteinCase,
@@ -34,7 +34,7 @@ from gpu_tools.sites.proteins.api import (
     protein_tables_of,
 )
 from gpu_tools.sites.proteins.ends import unsupported_ends, with_supported_ends
-from gpu_tools.sites.suitability import null_model_or_stand_in
+from gpu_tools.sites.suitability import null_model_or_stand_in, null_models_or_stand_ins
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.proteins.scored import aligned_codes, column_scores, sure_stretch
 
@@ -218,9 +218,9 @@ class ProteinTargets:
         return self.scoring.genetic_code
 
     @cached_property
-    def null(self) -> NullModel:
-        """The law of unrelated proteins' best scores."""
-        return null_model_or_stand_in(self.scoring, sites=self.sites)
+    def nulls(self) -> list[NullModel]:
+        """The law of unrelated proteins' best scores, for each target."""
+        return [null_model_or_stand_in(self.scoring, sites=self.sites)] * len(self.sequences)
 
     def setting(self) -> dict:
         """Return all that alignments depend on."""
@@ -307,9 +307,10 @@ class CdnaTargets:
         return self.reading != "any"
 
     @cached_property
-    def null(self) -> NullModel:
-        """The law of unrelated cDNAs' best scores."""
-        return null_model_or_stand_in(self.scoring, self.reading, self.sites)
+    def nulls(self) -> list[NullModel]:
+        """The law of unrelated cDNAs' best scores, for each target."""
+        coding = [is_coding(one, self.sites.stops) for one in self.sequences]
+        return null_models_or_stand_ins(self.scoring, self.reading, self.sites, False, coding)
 
     def setting(self) -> dict:
         """Return all that alignments depend on."""
@@ -318,11 +319,11 @@ class CdnaTargets:
 
     def tables(self, base: Nucleotides, strand: str) -> dict[str, SiteTable]:
         """Return the sites of one strand of a base."""
-        return tables_of(base, self.sites, strand, self.scoring.ends, self.reading, 1)
+        return tables_of(base, self.sites, strand, self.scoring.ends, self.reading, 1, True)
 
     def case(self, base: Nucleotides, target: Nucleotides, tables) -> SiteCase:
         """Return the case of a base and a cDNA."""
-        return SiteCase(base, target, tables)
+        return case_of(base, target, tables, self.sites.stops)
 
     def align(self, cases: list[SiteCase], least: list[int], device: str, threads: int | None):
         """Align cDNAs; a result whose score is below its case's least has no chain."""

@@ -17,13 +17,13 @@ from gpu_tools.annotate.options import (
     longest_intron_of,
 )
 from gpu_tools.cli.common import loci, options
+from gpu_tools.cli.common.cases import read_cdnas
 from gpu_tools.cli.common.credibility import acceptance, tell
 from gpu_tools.cli.common.options import option, progress
 from gpu_tools.cli.common.proteins import protein_scores, protein_scoring, read_proteins
 from gpu_tools.errors import InputError, ScoringError, counted
 from gpu_tools.formats.alignments.gene_model import check_gtf_name
 from gpu_tools.formats.files import format_of, uncompressed_name
-from gpu_tools.formats.sequences.fasta import read_fasta
 
 # What commands of an annotation share: options of the search, targets, and files of a gene set.
 
@@ -137,11 +137,6 @@ class GeneSetFiles:
         """Whether the gene set is written as GTF."""
         return format_of(self.output, (".gtf",)) is not None
 
-    def check_names(self, targets: list) -> None:
-        """Raise `InputError` for the name of a target that the gene set cannot hold."""
-        for name in (one.name for some in targets for one in some.sequences if self.is_gtf):
-            check_gtf_name(name)
-
     def write(self, found, genome) -> None:
         """Write a `GenomeAnnotation`, and note how many genes and targets it has."""
         from gpu_tools.annotate import tables
@@ -185,8 +180,11 @@ def limits_of(values: dict) -> AnnotationOptions:
     return AnnotationOptions(**own)
 
 
-def read_targets(values: dict) -> list:
-    """Read the targets of each kind; scores without a law of E-values are wrong usage."""
+def read_targets(values: dict, is_gtf: bool = False) -> list:
+    """Read the targets of each kind; scores without a law of E-values are wrong usage.
+
+    A name that the gene set cannot hold, if it is GTF, raises `InputError`.
+    """
     from gpu_tools.annotate.targets import cdna_targets, protein_targets
     from gpu_tools.model.scoring import GENE_SCORING, SplicedScoring
     from gpu_tools.sites.model import load_sites
@@ -197,47 +195,45 @@ def read_targets(values: dict) -> list:
     names: set[str] = set()
     if proteins:
         read = partial(read_proteins, nucleotides="--cdnas")
-        sequences, sources = _read_all(proteins, read, names)
+        sequences, sources = _read_all(proteins, read, names, is_gtf)
         scoring = protein_scoring(values, ends or "global")
         found.append(protein_targets(sequences, sites, scoring, values["keep_ends"], sources))
     if cdnas:
-        sequences, sources = _read_all(cdnas, _read_cdnas, names)
+        sequences, sources = _read_all(cdnas, read_cdnas, names, is_gtf)
         scoring = SplicedScoring(ends=ends or GENE_SCORING.ends)
         reading = "complete" if values["coding"] else "any"
         stranded = values["stranded"]
         found.append(cdna_targets(sequences, sites, scoring, reading, stranded, sources))
     try:
         for some in found:
-            some.null  # noqa: B018  (raises)
+            some.nulls  # noqa: B018  (raises)
     except ScoringError as error:
         raise click.UsageError(str(error)) from None
     return found
 
 
-def _read_all(paths, read: Callable[[str], dict], names: set[str]) -> tuple[list, list[int]]:
+def _read_all(
+    paths, read: Callable[[str], dict], names: set[str], is_gtf: bool
+) -> tuple[list, list[int]]:
     """Return the targets of all files, and the number of each one's file."""
-    each = [_named_once(path, read, names) for path in paths]
+    each = [_named_once(path, read, names, is_gtf) for path in paths]
     numbers = [k for k, found in enumerate(each) for _ in found]
     return [one for found in each for one in found], numbers
 
 
-def _named_once(path: str, read: Callable[[str], dict], names: set[str]) -> list:
-    """Return the targets of a file, none of which has the name of one before."""
+def _named_once(path: str, read: Callable[[str], dict], names: set[str], is_gtf: bool) -> list:
+    """Return the targets of a file, with names of their own, that GTF can hold if it has to."""
     found = read(path)
     if again := next((name for name in found if name in names), None):
         raise InputError(
             "a target of that name has been read from another file", path=path, record=again,
             expected="a name for each target",
         )  # fmt: skip
+    with loci.errors_of(path):
+        for name in found if is_gtf else ():
+            check_gtf_name(name)
     names.update(found)
     return list(found.values())
-
-
-def _read_cdnas(path: str) -> dict:
-    try:
-        return {one.name: one for one in read_fasta(path)}
-    except InputError as error:
-        raise error.hinted("proteins go to --proteins") from None
 
 
 def _check_usage(values: dict) -> None:
@@ -269,8 +265,7 @@ def command(genome, regions, index, work, device, threads, quiet, **more) -> Non
     from gpu_tools.annotate.genome import GenomeRecords
 
     files = GeneSetFiles.taken(more)
-    targets = read_targets(more)
-    files.check_names(targets)
+    targets = read_targets(more, files.is_gtf)
     found = loci.read_loci(genome, regions)
     with loci.errors_of(genome):
         records = GenomeRecords(loci.joined(found) if regions else found)

@@ -174,7 +174,7 @@ def command(
     tell_codons(list(inputs.targets.values()), reading, scores["ends"])
     align = partial(work.align, scoring=work.scoring, device=device, threads=threads)
     nucleotides = targets is not None
-    run = Run(inputs.cases, align, work.null, reading, shuffles, nucleotides, work.doubtful)
+    run = Run(inputs.cases, align, work.nulls, reading, shuffles, nucleotides, work.doubtful)
     if reading == "any" and not quiet and not (exons and scores["ends"] == "free"):
         _tell_expected(inputs.cases, device, threads)
     results = _aligned(run, wanted, quiet)
@@ -237,7 +237,7 @@ def _tell_expected(cases: list, device: str, threads: int | None) -> None:
 
 
 class _Work(NamedTuple):
-    """Cases, scoring, function, and what gives the model of unrelated targets' scores.
+    """Cases, scoring, function, and what gives the models of unrelated targets' scores.
 
     `warning` tells what is wrong with accepted chains, None if nothing is; `doubtful` is for `Run`.
     """
@@ -245,7 +245,7 @@ class _Work(NamedTuple):
     inputs: CaseInputs
     scoring: SplicedScoring
     align: Callable
-    null: Callable[[], NullModel]
+    nulls: Callable[[list], list[NullModel]]
     warning: Callable[[list[SplicedAlignment]], str | None]
     doubtful: Callable[..., bool] = Run.doubtful
 
@@ -266,8 +266,8 @@ def _with_candidates(files: CaseFiles, scores: dict, reading: str) -> _Work:
     """Return the work on listed candidates."""
     scoring = replace(GENE_SCORING, **{name: n for name, n in scores.items() if n is not None})
     align = partial(spliced_align, reading=reading)
-    null = partial(_null_model, scoring, reading)
-    return _Work(read_cases(files), scoring, align, null, lambda results: None)
+    nulls = partial(_null_models, scoring, reading, None, False)
+    return _Work(read_cases(files), scoring, align, nulls, lambda results: None)
 
 
 def _with_listed_proteins(files: CaseFiles, scores: dict, proteins: dict) -> _Work:
@@ -278,8 +278,9 @@ def _with_listed_proteins(files: CaseFiles, scores: dict, proteins: dict) -> _Wo
     scoring = protein_scoring(
         proteins, **{name: weights[name] for name in ("ends", *CANDIDATE_WEIGHTS)}
     )
-    inputs, null = read_listed_protein_cases(files), partial(_null_model, scoring)
-    return _Work(inputs, scoring, protein_spliced_align, null, lambda results: None)
+    nulls = partial(_null_models, scoring, "any", None, False)
+    inputs = read_listed_protein_cases(files)
+    return _Work(inputs, scoring, protein_spliced_align, nulls, lambda results: None)
 
 
 def _with_sites(files: CaseFiles, site_model: str, sites: dict, scores: dict) -> _Work:
@@ -301,16 +302,21 @@ def _with_sites(files: CaseFiles, site_model: str, sites: dict, scores: dict) ->
     strands = sites["strand"] or "+-"
     inputs = read_site_cases(files, model, strands, scoring.ends, reading, sites["threads"])
     _warn(unusual_site_counts(model, inputs.cases))
-    null = partial(_null_model, scoring, reading, model, own_weights)
+    nulls = partial(_null_models, scoring, reading, model, own_weights)
     warning = partial(many_shortest_introns, model)
-    return _Work(inputs, scoring, site_align, null, warning, has_weak_sites)
+    return _Work(inputs, scoring, site_align, nulls, warning, has_weak_sites)
 
 
-def _null_model(*setting, **more) -> NullModel:
-    """Return the model of unrelated targets' scores that is shipped, or stands in."""
-    from gpu_tools.sites.suitability import null_model_or_stand_in
+def _null_models(scoring, reading: str, model, own_weights: bool, cases: list) -> list[NullModel]:
+    """Return the models of unrelated targets' scores that are shipped, or stand in."""
+    from gpu_tools.sites.api import is_coding
+    from gpu_tools.sites.suitability import null_models_or_stand_ins
 
-    return null_model_or_stand_in(*setting, **more)
+    coding = [
+        bool(model) and isinstance(scoring, SplicedScoring) and is_coding(case.target, model.stops)
+        for case in cases
+    ]
+    return null_models_or_stand_ins(scoring, reading, model, own_weights, coding)
 
 
 def _adjusted(model, min_intron: int | None, scores: dict):
@@ -336,9 +342,9 @@ def _with_proteins(
     scoring = protein_scoring(proteins, scores["ends"])
     inputs = read_protein_cases(files, model, scoring, sites["strand"] or "+-", sites["threads"])
     own_weights = model.fingerprint != weighted.fingerprint
-    null = partial(_null_model, scoring, sites=model, own_weights=own_weights)
+    nulls = partial(_null_models, scoring, "any", model, own_weights)
     warning = partial(many_shortest_introns, model)
-    return _Work(inputs, scoring, protein_align, null, warning)
+    return _Work(inputs, scoring, protein_align, nulls, warning)
 
 
 def _warn(text: str | None) -> None:

@@ -28,11 +28,6 @@ FIGURES = ("kind", "device", "version", "mode", "part", "seconds")
 _MODES = ("list", "site")
 
 
-def _needs_no_device(requested: dict) -> str | None:
-    """Return which work no GPU does, None if calls are timed."""
-    return None if requested["measure"] or requested["calibrate"] else "estimates"
-
-
 @click.command("spliced-estimate")
 @option("--base FASTA", "Genomic sequences.")
 @loci.region_of("the genomic sequences")
@@ -69,7 +64,7 @@ def _needs_no_device(requested: dict) -> str | None:
     "that sites allow.",
 )  # fmt: skip
 @options.output
-@options.device_unless(_needs_no_device)
+@options.device_unless(lambda r: None if r["measure"] or r["calibrate"] else "estimates")
 @options.common
 def command(
     base, regions, exons, targets, pairs, exons_format, histograms, calls, calibrate, measure,

@@ -6,8 +6,7 @@ import click
 
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.options import option
-from gpu_tools.cli.common.tiny_runs import TINY_RUNS
-from gpu_tools.cli.common.warming import Warming, devices_to_warm
+from gpu_tools.cli.common.warming import TINY_RUNS, Warming, devices_to_warm
 from gpu_tools.errors import GpuToolsError
 
 COMMANDS = sorted({run.command.partition(" ")[0] for run in TINY_RUNS})
@@ -36,14 +35,10 @@ def command(commands: tuple[str, ...], device: str, threads: int | None, quiet: 
     for each in devices_to_warm(device):
         warming = Warming(each)
         runs = warming.missing([run for run in chosen if run.is_for(each)])
-        failures = warming.run(runs, threads, _silent if quiet else _tell)
+        failures = warming.run(runs, threads, (lambda text: None) if quiet else _tell)
         if failures:
             raise GpuToolsError(f"code for {each} could not be compiled: {failures[0]}")
 
 
 def _tell(text: str) -> None:
     click.echo(text, err=True)
-
-
-def _silent(text: str) -> None:
-    """Say nothing."""

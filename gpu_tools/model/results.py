@@ -65,6 +65,9 @@ class _ExonChain:
     chain: tuple[tuple[int, int], ...]
     target_length: int
     beyond: tuple[int, int]
+    score: int | None
+    intron_confidences: tuple[int, ...] | None
+    exon_confidences: tuple[int, ...] | None
 
     @property
     def n_chain(self) -> int:
@@ -100,6 +103,13 @@ class _ExonChain:
         """Coverage of the target but what lies `beyond` the base, or None without a chain."""
         within = self.target_length - sum(self.beyond)
         return self._paired / max(within, 1) if self.chain else None
+
+    @property
+    def min_confidence(self) -> int | None:
+        """Least confidence of the introns, of the exon without introns; None if it is not known."""
+        if not self.chain or self.intron_confidences is None:
+            return None
+        return min(self.intron_confidences or self.exon_confidences)
 
     def with_evalue(self, evalue: float | None) -> Self:
         """Return the alignment with an E-value."""
@@ -182,6 +192,9 @@ class SplicedAlignment(_ExonChain, _ColumnCounts):
     beyond : tuple of (int, int)
         Target symbols at its begin and at its end, as aligned, that would lie beyond an end of the
         base's record or in a gap, see `gpu_tools.model.acceptance`.
+    intron_confidences, exon_confidences : tuple of int, or None
+        What each intron and each exon is worth in points, in transcript order, see
+        `gpu_tools.with_confidence`; None if that is not known.
     """
 
     base: str
@@ -203,6 +216,8 @@ class SplicedAlignment(_ExonChain, _ColumnCounts):
     evalue: float | None = None
     target_reversed: bool = False
     beyond: tuple[int, int] = (0, 0)
+    intron_confidences: tuple[int, ...] | None = None
+    exon_confidences: tuple[int, ...] | None = None
 
     def with_target_reversed(self) -> SplicedAlignment:
         """Return the alignment as that of the target's reverse complement."""
@@ -275,6 +290,7 @@ class ProteinAlignment(_ExonChain):
     exon_scores : tuple of float
         The scores of the listed candidates, in the order of `chain`; empty in site mode.
     beyond : tuple of (int, int)
+    intron_confidences, exon_confidences : tuple of int, or None
         See `gpu_tools.SplicedAlignment`.
     """
 
@@ -299,6 +315,8 @@ class ProteinAlignment(_ExonChain):
     n_exons: int | None = None
     exon_scores: tuple[float, ...] = ()
     beyond: tuple[int, int] = (0, 0)
+    intron_confidences: tuple[int, ...] | None = None
+    exon_confidences: tuple[int, ...] | None = None
 
     @property
     def matches(self) -> int:

@@ -23,8 +23,7 @@ from gpu_tools.report.charts import configured, source
 from gpu_tools.report.files import address
 from gpu_tools.report.findings import count, fraction, one_of, read_checked
 from gpu_tools.report.models import COLOURS, GREY, RULE, WRONG
-from gpu_tools.report.page import page_data, page_template
-from gpu_tools.report.tables import MOST_ROWS, Card, Column, Table
+from gpu_tools.report.page import MOST_ROWS, Card, Column, Table, page_data, page_template
 
 MODELS, GENES, TARGETS, SUMMARY = "genes.gff3", "genes.tsv", "targets.tsv", "summary.json"
 """Files in the folder of a gene set; the first and the third one must be there."""

@@ -40,10 +40,6 @@ def by_hand(monkeypatch, capsys):
     return call
 
 
-def test_lint_is_clean(folder):
-    assert "in a good condition" in folder.run("--lint")
-
-
 def test_plan_holds_every_job_once(folder):
     counts = folder.counts()
     once = ("sequences_cut", "exons_predict", "spliced_align", "site_align", "results_merge")
@@ -51,21 +47,13 @@ def test_plan_holds_every_job_once(folder):
     assert counts == dict.fromkeys(once, 1) | {"alignments_merge": 2, "total": len(once) + 2}
 
 
-def test_estimates_are_made_if_they_are_wanted(folder):
-    assert folder.counts("--config", "estimate=True")["spliced_estimate"] == 1
-
-
-def test_mode_sites_needs_no_candidates(folder):
+def test_mode_sites_needs_no_candidates_and_proteins_are_a_further_method(folder):
     settings = ("mode=sites", "exons={provider: file}")  # the sheet has no column for them
-    counts = folder.counts("--config", *settings)
-    assert counts["site_align"] == counts["alignments_merge"] == 1
-    assert not {"exons_predict", "exons_cut", "spliced_align"} & counts.keys()
-
-
-def test_proteins_are_a_further_method(folder):
-    counts = folder.counts("--config", "proteins={source: translated}", "mode=sites")
+    counts = folder.counts("--config", *settings, "proteins={source: translated}", "estimate=True")
     once = ("proteins_cut", "protein_align", "protein_alignments_merge", "site_align")
+    once += ("alignments_merge", "spliced_estimate")
     assert {name: counts[name] for name in once} == dict.fromkeys(once, 1)
+    assert not {"exons_predict", "exons_cut", "spliced_align"} & counts.keys()
 
 
 @pytest.mark.parametrize(("device", "gpus"), [("cpu", 0), ("auto", 1), ("cuda:0,1", 2)])

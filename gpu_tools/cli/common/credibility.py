@@ -18,17 +18,14 @@ from gpu_tools.model.significance import (
     NOT_CREDIBLE,
     Gumbel,
     NullModel,
+    circumstances_of,
+    laws_by,
     least_evalues,
-    null_laws,
     with_evalues,
 )
 from gpu_tools.splicing.chance import SHUFFLES, is_doubtful, judged_in_place
-from gpu_tools.splicing.shuffles import (
-    LEAST_SHUFFLES,
-    begins_with_start,
-    ends_with_stop,
-    shuffled_laws,
-)
+from gpu_tools.splicing.codons import begins_with_start, ends_with_stop
+from gpu_tools.splicing.shuffles import LEAST_SHUFFLES, shuffled_laws
 
 _log = logging.getLogger(__name__)
 _FRACTION = options.NumberRange(0, 1)
@@ -68,25 +65,15 @@ credibility = options.added(
 class Run:
     """Cases, and how they are aligned.
 
-    Attributes
-    ----------
-    cases : list of Case or of SiteCase
-    align : callable
-        Aligns a list of cases by the same scores on the same device; takes ``progress``.
-    null : callable
-        Gives the model of unrelated targets' scores; raises `ScoringError` if none is known.
-    reading : {"any", "complete", "incomplete"}
-    shuffles : int or None
-        Shuffled targets of each case; None for the shipped model.
-    nucleotides : bool
-        Whether targets are nucleotides, which have a reverse complement.
-    doubtful : callable, optional
-        Tells of a case and its result whether the strand may be wrong.
+    `align` aligns cases by the same scores on the same device. `nulls` gives the model of unrelated
+    targets' scores of each case, or raises `ScoringError` if none is known. `shuffles` is the
+    number of shuffled targets of each case, None for the shipped model. Only `nucleotides` have a
+    reverse complement. `doubtful` tells of a case and its result whether the strand may be wrong.
     """
 
     cases: list
     align: Callable[..., Sequence[SplicedAlignment]]
-    null: Callable[[], NullModel]
+    nulls: Callable[[list], list[NullModel]]
     reading: str
     shuffles: int | None
     nucleotides: bool = True
@@ -101,7 +88,7 @@ class Run:
             align = partial(self.align, progress=progress)
             return shuffled_laws(self.cases, align, self.shuffles, self.reading != "any")
         try:
-            return null_laws(self.null(), self.cases)
+            return laws_by(self.nulls(self.cases), circumstances_of(self.cases))
         except ScoringError as error:
             _log.warning(
                 "%s: every chain counts as credible; --shuffles 100 computes E-values", error
@@ -150,7 +137,7 @@ class Run:
             for k, other in zip(chosen, found, strict=True)
             if wanted.is_credible(other) and laws[k].is_clearly_above(other.score, results[k].score)
         )
-        _tell(list(names), "fit clearly better as their reverse complement")
+        tell(list(names), "target", "with a clearly better fit as the reverse complement")
 
     def _align_turned(self, cases: list, quiet: bool) -> Sequence[SplicedAlignment]:
         if not cases:
@@ -171,10 +158,11 @@ def tell_codons(targets: Sequence, reading: str, ends: str) -> None:
     names = [
         t.name for t in targets if not (begins_with_start(t.codes) and ends_with_stop(t.codes))
     ]
-    _tell(
+    tell(
         names,
-        "do not begin with a start codon or do not end with a stop codon, as --coding expects (see "
-        "--incomplete, --ends free-target)",
+        "target",
+        "without a start codon at the beginning or a stop codon at the end, as --coding expects "
+        "(see --incomplete, --ends free-target)",
     )
 
 
@@ -183,9 +171,3 @@ def tell(names: list[str], kind: str, what: str) -> None:
     if names:
         shown = ", ".join(names[:3]) + (" ..." if len(names) > 3 else "")
         _log.warning("%s %s: %s", counted(len(names), kind), what, shown)
-
-
-def _tell(names: list[str], what: str) -> None:
-    if names:
-        shown = ", ".join(names[:3]) + (" ..." if len(names) > 3 else "")
-        _log.warning("%d targets %s: %s", len(names), what, shown)

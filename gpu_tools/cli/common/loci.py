@@ -144,13 +144,7 @@ def has_loci(sequences: Iterable[Sequence]) -> bool:
 
 
 class TextLoci:
-    """Texts that pass by in chunks, and the matches in them in the records' coordinates.
-
-    Parameters
-    ----------
-    chunks : iterable of SequenceChunk
-    coordinates : {"record", "locus"}
-    """
+    """Texts that pass by in chunks, and the matches in them in the records' coordinates."""
 
     def __init__(self, chunks: Iterable[SequenceChunk], coordinates: str):
         self._chunks, self._coordinates = chunks, coordinates

@@ -41,23 +41,20 @@ def read_patterns(path: str, alphabet: str, both_strands: bool) -> PatternSet:
     """Read a pattern file."""
     if both_strands and ALPHABETS[alphabet].complement is None:
         raise click.UsageError(f"--both-strands has no meaning with --alphabet {alphabet}")
-    read = _read_lines if alphabet == "bytes" else _read_records
-    return PatternSet(read(path, alphabet), alphabet, both_strands)
-
-
-def _read_records(path: str, alphabet: str) -> list[Pattern]:
+    if alphabet == "bytes":
+        return PatternSet(_read_lines(path), alphabet, both_strands)
     records = read_fasta(path, ALPHABETS[alphabet].encode_pattern)
-    return [Pattern(record.name, record.codes) for record in records]
+    return PatternSet([Pattern(one.name, one.codes) for one in records], alphabet, both_strands)
 
 
-def _read_lines(path: str, alphabet: str) -> list[Pattern]:
+def _read_lines(path: str) -> list[Pattern]:
     with open_binary(path) as stream:
         lines = [line.removesuffix(b"\n").removesuffix(b"\r") for line in stream]
     if not lines:
         raise InputError("no line", path=path, expected="one pattern a line")
     if b"" in lines:
         raise InputError("empty pattern", path=path, line=lines.index(b"") + 1)
-    return [Pattern.from_text(str(k), line, alphabet) for k, line in enumerate(lines, start=1)]
+    return [Pattern.from_text(str(k), line, "bytes") for k, line in enumerate(lines, start=1)]
 
 
 def stream_texts(paths: tuple[str, ...], alphabet: str, coordinates: str) -> loci.TextLoci:

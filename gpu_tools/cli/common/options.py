@@ -16,11 +16,16 @@ import click
 from gpu_tools.cli.common.warming import compiling_told
 from gpu_tools.errors import DeviceError, printable
 from gpu_tools.formats.exons import intervals
-from gpu_tools.formats.files import check_not_read, check_writable, format_of
-from gpu_tools.formats.odd import odd_items
-from gpu_tools.hardware.device import cpu_threads, is_specification, list_gpus, resolve, was_small
-from gpu_tools.hardware.gpu_faults import has_given_way
-from gpu_tools.hardware.reservation import reserved
+from gpu_tools.formats.files import check_not_read, check_writable, format_of, odd_items
+from gpu_tools.hardware.device import (
+    cpu_threads,
+    has_given_way,
+    is_specification,
+    list_gpus,
+    reserved,
+    resolve,
+    was_small,
+)
 from gpu_tools.model.resources import installed_version
 
 # Options that name files, found by their names in any command.
@@ -400,7 +405,7 @@ def _compilation_logged() -> Iterator[None]:
         return
     from numba.core import event
 
-    from gpu_tools.hardware.compile_cache import cache_folder
+    from gpu_tools.hardware.compiled import cache_folder
 
     listener = event.RecordingListener()
     _log.debug("compiled code lies in %s", cache_folder() or "memory")

@@ -13,8 +13,7 @@ from gpu_tools.cli.common.options import Count, added, option
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.formats.alignments import SUFFIXES
 from gpu_tools.formats.alignments.proteins import coding_sequence, place_of, translated, write_shown
-from gpu_tools.formats.files import format_of
-from gpu_tools.formats.odd import OddItems
+from gpu_tools.formats.files import OddItems, format_of
 from gpu_tools.formats.scales import SHIPPED, load_matrix
 from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
 from gpu_tools.model.results import ProteinAlignment
@@ -127,7 +126,7 @@ def check_protein_usage(context: click.Context, alignments: Iterable[str]) -> No
 def read_proteins(path: str, nucleotides: str = "--targets") -> dict[str, ProteinSequence]:
     """Read proteins by name, a stop at the end, ``*`` or ``.``, left out."""
     found, odd = {}, OddItems("records without a residue, left out")
-    for record in read_fasta(path, _encode_target):
+    for record in read_fasta(path, _encode):
         letters = decode_protein(record.codes)
         if len(letters) >= _LONG_ENOUGH and set(letters) <= _ONLY_NUCLEOTIDES:
             raise InputError(
@@ -145,7 +144,7 @@ def read_proteins(path: str, nucleotides: str = "--targets") -> dict[str, Protei
     return found
 
 
-def _encode_target(symbols: bytes) -> NDArray[np.uint8]:
+def _encode(symbols: bytes) -> NDArray[np.uint8]:
     """Encode a protein, at whose end gffread writes a stop as ``.``."""
     return encode_protein(symbols[:-1] + b"*" if symbols.endswith(b".") else symbols)
 

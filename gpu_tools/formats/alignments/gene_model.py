@@ -271,9 +271,7 @@ def partial_attributes(interval: Interval, cut: CutSides) -> list[str]:
     return ["partial=true", *ranges] if ranges else []
 
 
-def target_attribute(
-    alignment: SplicedAlignment | ProteinAlignment, start: int, end: int
-) -> str:  # fmt: skip
+def target_attribute(alignment: SplicedAlignment | ProteinAlignment, start: int, end: int) -> str:
     """Return the attribute that names symbols of the target, 0-based half-open as aligned.
 
     Of a cDNA that is aligned as its reverse complement they are those of the cDNA, with ``-``.
