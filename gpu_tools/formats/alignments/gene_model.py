@@ -12,23 +12,8 @@ from urllib.parse import unquote
 from zlib import crc32
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.alignments.walk import (
-    CODON,
-    AlignedExon,
-    aligned_exons,
-    coding_parts,
-    extent,
-    first_nucleotides,
-    outer_codons,
-)
-from gpu_tools.formats.exons.gff import (
-    Feature,
-    escape_attribute,
-    escape_seqid,
-    feature_line,
-    format_number,
-    gff3_head,
-)
+from gpu_tools.formats.alignments import walk
+from gpu_tools.formats.exons import gff
 from gpu_tools.formats.files import open_output
 from gpu_tools.formats.tables import bed_line
 from gpu_tools.model.results import (
@@ -59,7 +44,7 @@ class Transcript(NamedTuple):
     @classmethod
     def of(cls, alignment: SplicedAlignment) -> Transcript:
         """Return the transcript that an alignment with a chain stands for."""
-        place = alignment.base, extent(alignment.chain)
+        place = alignment.base, walk.extent(alignment.chain)
         name = _name(alignment.target, *place, _content(alignment))
         return cls(name, alignment.base, alignment.strand, alignment.target, alignment.score,
                    alignment.chain)  # fmt: skip
@@ -92,7 +77,7 @@ def genes_of(transcripts: Sequence[Transcript]) -> list[LocusGene]:
 
 def _gene(isoforms: list[Transcript]) -> LocusGene:
     best = min(isoforms, key=lambda transcript: (-transcript.score, transcript.name))
-    interval = extent([exon for transcript in isoforms for exon in transcript.exons])
+    interval = walk.extent([exon for transcript in isoforms for exon in transcript.exons])
     content = "\n".join(sorted(transcript.name for transcript in isoforms))
     name = _name(best.target, best.base, interval, content)
     return LocusGene(name, best, interval, tuple(isoforms))
@@ -131,14 +116,14 @@ def _sharing(transcripts: Sequence[Transcript]) -> Iterator[tuple[int, int]]:
 
 def _name(target: str, base: str, interval: Interval, content: str) -> str:
     start, end = interval
-    names = f"{escape_seqid(target).replace('@', '%40')}@{escape_seqid(base)}"
+    names = f"{gff.escape_seqid(target).replace('@', '%40')}@{gff.escape_seqid(base)}"
     return f"{names}:{start + 1}-{end}:{crc32(content.encode()):08x}"
 
 
 def _content(alignment: SplicedAlignment) -> str:
     """Return a text that differs for two alignments of the same names and interval."""
     exons = (f"{start}-{end}" for start, end in alignment.chain)
-    scores = map(format_number, alignment.exon_scores)
+    scores = map(gff.format_number, alignment.exon_scores)
     phases, codons = map(str, alignment.phases), (alignment.start_codon, alignment.stop_codon)
     return "\t".join((
         alignment.target, alignment.base, str(alignment.strand), str(alignment.score),
@@ -173,7 +158,7 @@ def write_gene_models(path, alignments, bases, targets) -> None:
     ``pseudogene``.
     """
     with open_output(path) as stream:
-        stream.writelines(gff3_head(bases))
+        stream.writelines(gff.gff3_head(bases))
         stream.writelines(gene_lines(map(_Model.of, alignments)))
 
 
@@ -190,18 +175,19 @@ class _Model:
     @classmethod
     def of(cls, alignment: SplicedAlignment) -> _Model:
         transcript = Transcript.of(alignment)
-        name, target = transcript.name, escape_attribute(alignment.target)
+        name, target = transcript.name, gff.escape_attribute(alignment.target)
         attributes = [f"ID=mRNA:{name}", f"Name={target}", *alignment_attributes(alignment)]
-        interval, score, cut = extent(alignment.chain), str(alignment.score), cut_sides(alignment)
+        interval, score = walk.extent(alignment.chain), str(alignment.score)
+        cut = cut_sides(alignment)
         attributes += partial_attributes(interval, cut)
         line = _line(alignment, transcript_type(alignment), interval, score, attributes)
         parts = tuple(part_lines(alignment, name))
         return cls(transcript, line, parts, cut, is_pseudo(alignment))
 
 
-def read_models(features: Iterable[Feature]) -> Iterator[_Model]:
+def read_models(features: Iterable[gff.Feature]) -> Iterator[_Model]:
     """Yield the gene models of features that `write_gene_models` wrote, for `gene_lines`."""
-    lines: list[Feature] = []
+    lines: list[gff.Feature] = []
     for feature in features:
         is_gene = feature.type in GENES
         if (is_gene or feature.type in TRANSCRIPTS) and lines:
@@ -213,7 +199,7 @@ def read_models(features: Iterable[Feature]) -> Iterator[_Model]:
         yield _model_of(lines)
 
 
-def _model_of(lines: Sequence[Feature]) -> _Model:
+def _model_of(lines: Sequence[gff.Feature]) -> _Model:
     head, *parts = lines
     name, target = head.attribute("ID"), head.attribute("Name")
     exons = tuple(part.interval for part in parts if part.type == "exon")
@@ -239,13 +225,13 @@ def gene_lines(models: Iterable[_Model]) -> Iterator[str]:
     for model in models:
         distinct.setdefault(model.transcript.name, model)
     for gene in genes_of([model.transcript for model in distinct.values()]):
-        best, seqid = gene.best, escape_seqid(gene.best.base)
+        best, seqid = gene.best, gff.escape_seqid(gene.best.base)
         models = [distinct[isoform.name] for isoform in gene.isoforms]
-        cut = joint_cut(gene.interval, ((extent(m.transcript.exons), m.cut) for m in models))
-        attributes = [f"ID=gene:{gene.name}", f"Name={escape_attribute(best.target)}"]
+        cut = joint_cut(gene.interval, ((walk.extent(m.transcript.exons), m.cut) for m in models))
+        attributes = [f"ID=gene:{gene.name}", f"Name={gff.escape_attribute(best.target)}"]
         text = ";".join([*attributes, *partial_attributes(gene.interval, cut)])
         kind = gene_type(model.is_pseudo for model in models)
-        yield feature_line(seqid, kind, gene.interval, text, best.strand)
+        yield gff.feature_line(seqid, kind, gene.interval, text, best.strand)
         for model in models:
             yield f"{model.line};Parent=gene:{gene.name}\n"
             yield from (f"{line}\n" for line in model.parts)
@@ -313,7 +299,7 @@ def target_attribute(alignment: SplicedAlignment | ProteinAlignment, start: int,
 
     Of a cDNA that is aligned as its reverse complement they are those of the cDNA, with ``-``.
     """
-    name, strand = escape_attribute(alignment.target), ""
+    name, strand = gff.escape_attribute(alignment.target), ""
     if isinstance(alignment, SplicedAlignment) and alignment.target_reversed:
         length = alignment.target_length
         start, end, strand = length - end, length - start, " -"
@@ -324,17 +310,17 @@ def part_lines(alignment: SplicedAlignment | ProteinAlignment, name: str) -> lis
     """Return the lines of an mRNA's parts, without line ends, from low to high positions."""
     coding = partial(_coding_line, alignment, name)
     exons = [_exon_line(alignment, e, k, name) for k, e in enumerate(_exons_of(alignment), 1)]
-    segments = coding_parts(alignment)
+    segments = walk.coding_parts(alignment)
     lines = [*exons, *(coding("CDS", part, phase) for part, phase in segments)]
-    lines += [coding(codon, interval, 0) for codon, interval in outer_codons(alignment)]
+    lines += [coding(codon, interval, 0) for codon, interval in walk.outer_codons(alignment)]
     return lines[::-1] if alignment.strand == "-" else lines
 
 
-def _exons_of(alignment: SplicedAlignment | ProteinAlignment) -> list[AlignedExon]:
+def _exons_of(alignment: SplicedAlignment | ProteinAlignment) -> list[walk.AlignedExon]:
     if isinstance(alignment, ProteinAlignment):
         parts = zip(alignment.chain, _exon_residues(alignment), strict=True)
-        return [AlignedExon(interval, residues, ()) for interval, residues in parts]
-    return aligned_exons(alignment)
+        return [walk.AlignedExon(interval, residues, ()) for interval, residues in parts]
+    return walk.aligned_exons(alignment)
 
 
 def _exon_residues(alignment: ProteinAlignment) -> list[tuple[int, int]]:
@@ -355,20 +341,20 @@ def _exon_residues(alignment: ProteinAlignment) -> list[tuple[int, int]]:
     return [*parts, (start, at)]
 
 
-def _exon_line(alignment: SplicedAlignment, exon: AlignedExon, k: int, name: str) -> str:
+def _exon_line(alignment: SplicedAlignment, exon: walk.AlignedExon, k: int, name: str) -> str:
     scores = alignment.exon_scores
     attributes = [f"ID=exon:{name}:{k}", f"Parent=mRNA:{name}"]
     start, end = exon.target
     if start < end:
         attributes.append(target_attribute(alignment, start, end))
     attributes += _cut_part(alignment, exon.interval)
-    score = format_number(scores[k - 1]) if scores else "."
+    score = gff.format_number(scores[k - 1]) if scores else "."
     return _line(alignment, "exon", exon.interval, score, attributes)
 
 
 def _cut_part(alignment: SplicedAlignment, interval: Interval) -> list[str]:
     """Return the attributes of an exon, or CDS of an exon, at an end that is cut off."""
-    whole = extent(alignment.chain), cut_sides(alignment)
+    whole = walk.extent(alignment.chain), cut_sides(alignment)
     return partial_attributes(interval, joint_cut(interval, [whole]))
 
 
@@ -379,8 +365,8 @@ def _coding_line(alignment: SplicedAlignment, name: str, feature: str, interval,
 
 
 def _line(alignment, feature, interval, score, attributes, phase=".") -> str:
-    seqid = escape_seqid(alignment.base)
-    return feature_line(
+    seqid = gff.escape_seqid(alignment.base)
+    return gff.feature_line(
         seqid, feature, interval, ";".join(attributes), alignment.strand, score, phase
     ).rstrip("\n")
 
@@ -422,7 +408,7 @@ def transcript_lines(alignment: SplicedAlignment | ProteinAlignment, ids: str) -
     """Yield the lines of a transcript; `ids` are the attributes of all of them."""
     check_gtf_name(alignment.target)
     target = f'target_id "{alignment.target}"; ' + 'pseudo "true"; ' * is_pseudo(alignment)
-    interval, score = extent(alignment.chain), str(alignment.score)
+    interval, score = walk.extent(alignment.chain), str(alignment.score)
     yield _gtf_line(alignment, "transcript", interval, score, ".", ids + target)
     for k, exon in enumerate(alignment.chain, start=1):
         yield _gtf_line(alignment, "exon", exon, ".", ".", f'{ids}exon_number "{k}"; ')
@@ -434,18 +420,18 @@ def _coding(alignment: SplicedAlignment) -> Iterator[tuple[str, tuple[int, int],
     """Yield features of a chain that translates."""
     if not alignment.phases:
         return
-    codons = [(feature, interval, 0) for feature, interval in outer_codons(alignment)]
+    codons = [(feature, interval, 0) for feature, interval in walk.outer_codons(alignment)]
     yield from codons[: alignment.start_codon]
-    *inner, (last, phase) = coding_parts(alignment)
+    *inner, (last, phase) = walk.coding_parts(alignment)
     yield from (("CDS", *part) for part in inner)
-    coding = last[1] - last[0] - CODON * alignment.stop_codon
+    coding = last[1] - last[0] - walk.CODON * alignment.stop_codon
     if coding:
-        yield "CDS", first_nucleotides(last, alignment.strand, coding), phase
+        yield "CDS", walk.first_nucleotides(last, alignment.strand, coding), phase
     yield from codons[alignment.start_codon :]
 
 
 def _gtf_line(alignment: SplicedAlignment, feature, interval, score, frame, attributes: str) -> str:
-    return feature_line(
+    return gff.feature_line(
         alignment.base, feature, interval, attributes.rstrip(), alignment.strand, score, frame
     )
 
