@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpu_tools.hardware.device import resolve
 from gpu_tools.model.acceptance import Acceptance
-from gpu_tools.model.results import ProteinAlignment, SplicedAlignment
+from gpu_tools.model.results import FRAMESHIFTS, KEEP, ProteinAlignment, SplicedAlignment
 
 if TYPE_CHECKING:
     from gpu_tools.sites.model import GeneSites
@@ -51,6 +51,9 @@ class AnnotationOptions:
         Exhaustive: tiles overlap by so many nucleotides. A longer gene may be found in parts.
     isoforms : bool
         Whether genes may have several structures.
+    frameshifts : {"keep", "split", "drop"}
+        ``split``: the nucleotides of frameshifts belong to no coding sequence, which then reads in
+        one frame; ``drop``: hits with frameshifts or stop codons inside make and support no gene.
     batch : int, optional
         Targets of a batch; the result does not depend on it. Without it, `USUAL_BATCH`, or
         `LARGE_BATCH` for the exhaustive search on a GPU.
@@ -63,11 +66,15 @@ class AnnotationOptions:
     min_coverage: float = Acceptance.min_coverage
     longest_gene: int = 200_000
     isoforms: bool = True
+    frameshifts: str = KEEP
     batch: int | None = None
 
     def __post_init__(self):
         if self.search not in SEARCHES:
             raise ValueError(f"search {self.search!r}; expected one of {', '.join(SEARCHES)}")
+        if self.frameshifts not in FRAMESHIFTS:
+            expected = ", ".join(FRAMESHIFTS)
+            raise ValueError(f"frameshifts {self.frameshifts!r}; expected one of {expected}")
         for name in ("max_intron", "longest_gene", "batch"):
             value = getattr(self, name)
             if value is not None and value < 1:
@@ -95,4 +102,4 @@ class AnnotationOptions:
     def of_hits(self) -> dict:
         """Return by name what the hits of a batch depend on."""
         return {name: value for name, value in asdict(self).items()
-                if name not in ("isoforms", "batch", "min_coverage")}  # fmt: skip
+                if name not in ("isoforms", "frameshifts", "batch", "min_coverage")}  # fmt: skip

@@ -16,6 +16,7 @@ from gpu_tools.annotate.genome import GenomeRecords, genome_tiles, tile_windows
 from gpu_tools.annotate.options import Alignment, AnnotationOptions
 from gpu_tools.errors import InputError
 from gpu_tools.formats.alignments.proteins import translated
+from gpu_tools.formats.alignments.walk import coding_parts
 from gpu_tools.formats.scales import load_matrix
 from gpu_tools.model.locus import SearchWindow
 from gpu_tools.model.results import ProteinAlignment
@@ -366,7 +367,8 @@ TargetSet = ProteinTargets | CdnaTargets
 
 def spliced(alignment: Alignment, record: Nucleotides, first: int = 0) -> Nucleotides:
     """Return the nucleotides of a chain; `first` is the record's coordinate of its first symbol."""
-    parts = [record.codes[start - first : end - first] for start, end in sorted(alignment.chain)]
+    intervals = [interval for interval, _ in coding_parts(alignment)] or alignment.chain
+    parts = [record.codes[start - first : end - first] for start, end in sorted(intervals)]
     codes = np.concatenate(parts)
     codes = codes if alignment.strand == "+" else reverse_complement(codes)
     return Nucleotides(alignment.target, codes)

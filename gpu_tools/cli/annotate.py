@@ -20,7 +20,12 @@ from gpu_tools.cli.common import loci, options
 from gpu_tools.cli.common.cases import read_cdnas
 from gpu_tools.cli.common.credibility import acceptance, tell
 from gpu_tools.cli.common.options import option, progress
-from gpu_tools.cli.common.proteins import protein_scores, protein_scoring, read_proteins
+from gpu_tools.cli.common.proteins import (
+    frameshifts,
+    protein_scores,
+    protein_scoring,
+    read_proteins,
+)
 from gpu_tools.errors import InputError, ScoringError, counted
 from gpu_tools.formats.alignments.gene_model import check_gtf_name
 from gpu_tools.formats.files import format_of, uncompressed_name
@@ -80,9 +85,14 @@ search = options.added(
 )  # fmt: skip
 """Adds the options on which hits depend to a command; `read_targets` and `limits_of` take them."""
 
-isoforms = option(
-    "--isoforms/--no-isoforms", default=True, help="Whether a gene may have several structures."
-)
+structures = options.added(
+    option(
+        "--isoforms/--no-isoforms", default=True,
+        help="Whether a gene may have several structures.",
+    ),
+    frameshifts,
+)  # fmt: skip
+"""Adds the options of what genes are made of hits to a command."""
 
 kept = options.added(
     option(
@@ -167,11 +177,17 @@ class GeneSetFiles:
             "of proteins with an end that is aligned to nothing (coverage below 1): its exons may "
             "lie beyond --max-intron or a contig's end, or be missing",
         )  # fmt: skip
+        tell(
+            tables.broken_transcripts(found), "mRNA",
+            "with a frameshift or a stop codon inside",
+        )  # fmt: skip
+        tell(tables.pseudogenes(found), "gene", "with several of them, written as pseudogenes")
         with_hit = sum(target.loci > 0 for target in found.targets)
         mrnas = sum(len(gene.transcripts) for gene in found.genes)
         options.note(
             counted(len(found.genes), "gene"), counted(mrnas, "mRNA"),
             f"{with_hit:,} of {counted(len(found.targets), 'target')} found",
+            *([f"{counted(found.dropped, 'hit')} left out"] if found.dropped else []),
         )  # fmt: skip
 
 
@@ -255,7 +271,7 @@ def _check_usage(values: dict) -> None:
 @genome
 @loci.region_of("the genome")
 @search
-@isoforms
+@structures
 @kept
 @files
 @options.device

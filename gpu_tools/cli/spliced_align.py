@@ -35,7 +35,7 @@ from gpu_tools.formats import tables
 from gpu_tools.formats.alignments import SUFFIXES, check_names, write_alignments
 from gpu_tools.hardware.device import cpu_threads
 from gpu_tools.model.acceptance import YES, Acceptance, with_cut_ends
-from gpu_tools.model.results import SplicedAlignment
+from gpu_tools.model.results import DROP, SplicedAlignment, faults_of, with_frameshifts
 from gpu_tools.model.scoring import (
     CANDIDATE_WEIGHTS,
     ENDS,
@@ -193,18 +193,23 @@ def command(
     results = _aligned(run, wanted, quiet)
     if targets is None and site_model is not None and not proteins["keep_ends"]:
         results = _supported(inputs.cases, results, wanted, work.scoring, align)
-    results = [with_cut_ends(one, inputs.bases[one.base]) for one in results]
+    frameshifts = proteins["frameshifts"]
+    results = [
+        with_frameshifts(with_cut_ends(one, inputs.bases[one.base]), frameshifts) for one in results
+    ]
     verdicts = [*map(wanted.verdict, results)]
     accepts = [verdict == YES for verdict in verdicts]
     _warn(work.warning([*compress(results, accepts)]))
     moved = [result.moved(placed[result.base]) for result in results]
-    written = moved if all_alignments else [*compress(moved, accepts)]
+    chosen = [
+        (all_alignments or accepted) and not (frameshifts == DROP and faults_of(one))
+        for one, accepted in zip(results, accepts, strict=True)
+    ]
+    written = [*compress(moved, chosen)]
     for path in alignments:
         write_alignments(path, written, placed.record_lengths, inputs.targets, alignments_format)
-    found = [
-        pair for *pair, accepted in zip(results, moved, accepts, strict=True)
-        if pair[1].chain and (all_alignments or accepted)
-    ]  # fmt: skip
+    pairs = zip(results, moved, strict=True)
+    found = [pair for pair in compress(pairs, chosen) if pair[1].chain]
     write_proteins(proteins, found, inputs.bases, work.scoring)
     tables.write_table(output, COLUMNS, _rows(moved, verdicts))
     options.note(counted(len(moved), "case"), f"{sum(accepts):,} accepted")

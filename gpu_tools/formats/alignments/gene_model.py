@@ -16,7 +16,12 @@ from gpu_tools.formats.alignments import walk
 from gpu_tools.formats.exons import gff
 from gpu_tools.formats.files import open_output
 from gpu_tools.formats.tables import bed_line
-from gpu_tools.model.results import ProteinAlignment, SplicedAlignment, cigar_text
+from gpu_tools.model.results import (
+    ProteinAlignment,
+    SplicedAlignment,
+    cigar_text,
+    faults_of,
+)
 
 Interval = tuple[int, int]
 CutSides = tuple[bool, bool]
@@ -132,6 +137,10 @@ def _content(alignment: SplicedAlignment) -> str:
 
 _SCORE = re.compile(r"-?\d+")
 _RANGES = "start_range", "end_range"
+GENES, TRANSCRIPTS = ("gene", "pseudogene"), ("mRNA", "pseudogenic_transcript")
+"""Types in GFF3 of what is whole, and of what is decayed."""
+_DECAYED = 2
+"""Frameshifts and stop codons inside from which on a structure is that of a pseudogene."""
 _PARENT_GENE = re.compile(r";Parent=gene:[^;]*$")
 
 
@@ -144,7 +153,9 @@ def write_gene_models(path, alignments, bases, targets) -> None:
     the names of target and base, the interval, and a checksum of the alignment, so that they also
     differ between files. Equal alignments are written once. `alignment_attributes` has the
     attributes of an mRNA. What a gap or the record's end cuts off has ``partial=true`` and
-    ``start_range=.,START`` or ``end_range=END,.``, as in NCBI's files.
+    ``start_range=.,START`` or ``end_range=END,.``, as in NCBI's files. With several frameshifts or
+    stop codons inside an mRNA is a ``pseudogenic_transcript``, and a gene of such ones alone a
+    ``pseudogene``.
     """
     with open_output(path) as stream:
         stream.writelines(gff.gff3_head(bases))
@@ -159,6 +170,7 @@ class _Model:
     line: str
     parts: tuple[str, ...]
     cut: CutSides = (False, False)
+    is_pseudo: bool = False
 
     @classmethod
     def of(cls, alignment: SplicedAlignment) -> _Model:
@@ -168,18 +180,20 @@ class _Model:
         interval, score = walk.extent(alignment.chain), str(alignment.score)
         cut = cut_sides(alignment)
         attributes += partial_attributes(interval, cut)
-        line = _line(alignment, "mRNA", interval, score, attributes)
-        return cls(transcript, line, tuple(part_lines(alignment, name)), cut)
+        line = _line(alignment, transcript_type(alignment), interval, score, attributes)
+        parts = tuple(part_lines(alignment, name))
+        return cls(transcript, line, parts, cut, is_pseudo(alignment))
 
 
 def read_models(features: Iterable[gff.Feature]) -> Iterator[_Model]:
     """Yield the gene models of features that `write_gene_models` wrote, for `gene_lines`."""
     lines: list[gff.Feature] = []
     for feature in features:
-        if feature.type in ("gene", "mRNA") and lines:
+        is_gene = feature.type in GENES
+        if (is_gene or feature.type in TRANSCRIPTS) and lines:
             yield _model_of(lines)
             lines = []
-        if feature.type != "gene":
+        if not is_gene:
             lines.append(feature)
     if lines:
         yield _model_of(lines)
@@ -189,7 +203,9 @@ def _model_of(lines: Sequence[gff.Feature]) -> _Model:
     head, *parts = lines
     name, target = head.attribute("ID"), head.attribute("Name")
     exons = tuple(part.interval for part in parts if part.type == "exon")
-    if not (head.type == "mRNA" and name and target and exons and _SCORE.fullmatch(head.score)):
+    if not (
+        head.type in TRANSCRIPTS and name and target and exons and _SCORE.fullmatch(head.score)
+    ):
         raise head.location.error(
             f"a feature {head.type} that is not of a gene model", "a file that spliced-align wrote"
         )
@@ -199,7 +215,8 @@ def _model_of(lines: Sequence[gff.Feature]) -> _Model:
     )  # fmt: skip
     line = _PARENT_GENE.sub("", head.line)
     cut = tuple(head.attribute(side) is not None for side in _RANGES)
-    return _Model(transcript, line, tuple(part.line for part in parts), cut)
+    decayed = head.type == TRANSCRIPTS[1]
+    return _Model(transcript, line, tuple(part.line for part in parts), cut, decayed)
 
 
 def gene_lines(models: Iterable[_Model]) -> Iterator[str]:
@@ -213,7 +230,8 @@ def gene_lines(models: Iterable[_Model]) -> Iterator[str]:
         cut = joint_cut(gene.interval, ((walk.extent(m.transcript.exons), m.cut) for m in models))
         attributes = [f"ID=gene:{gene.name}", f"Name={gff.escape_attribute(best.target)}"]
         text = ";".join([*attributes, *partial_attributes(gene.interval, cut)])
-        yield gff.feature_line(seqid, "gene", gene.interval, text, best.strand)
+        kind = gene_type(model.is_pseudo for model in models)
+        yield gff.feature_line(seqid, kind, gene.interval, text, best.strand)
         for model in models:
             yield f"{model.line};Parent=gene:{gene.name}\n"
             yield from (f"{line}\n" for line in model.parts)
@@ -232,6 +250,24 @@ def alignment_attributes(alignment: SplicedAlignment | ProteinAlignment) -> Iter
         yield "target_reversed=true"
     if alignment.evalue is not None:
         yield f"evalue={alignment.evalue:.1e}"
+
+
+def is_pseudo(alignment: SplicedAlignment | ProteinAlignment) -> bool:
+    """Return whether a structure has so many frameshifts and stop codons that it is decayed.
+
+    A single one is more often an error of the assembly.
+    """
+    return faults_of(alignment) >= _DECAYED
+
+
+def transcript_type(alignment: SplicedAlignment | ProteinAlignment) -> str:
+    """Return the type of a transcript in GFF3."""
+    return TRANSCRIPTS[is_pseudo(alignment)]
+
+
+def gene_type(pseudo: Iterable[bool]) -> str:
+    """Return the type of a gene in GFF3, by whether each of its transcripts is decayed."""
+    return GENES[all(pseudo)]
 
 
 def cut_sides(alignment: SplicedAlignment | ProteinAlignment) -> CutSides:
@@ -274,8 +310,8 @@ def part_lines(alignment: SplicedAlignment | ProteinAlignment, name: str) -> lis
     """Return the lines of an mRNA's parts, without line ends, from low to high positions."""
     coding = partial(_coding_line, alignment, name)
     exons = [_exon_line(alignment, e, k, name) for k, e in enumerate(_exons_of(alignment), 1)]
-    segments = zip(alignment.chain, alignment.phases, strict=False)
-    lines = [*exons, *(coding("CDS", exon, phase) for exon, phase in segments)]
+    segments = walk.coding_parts(alignment)
+    lines = [*exons, *(coding("CDS", part, phase) for part, phase in segments)]
     lines += [coding(codon, interval, 0) for codon, interval in walk.outer_codons(alignment)]
     return lines[::-1] if alignment.strand == "-" else lines
 
@@ -371,7 +407,7 @@ def _transcripts(alignments: Iterable[SplicedAlignment]) -> Iterator[str]:
 def transcript_lines(alignment: SplicedAlignment | ProteinAlignment, ids: str) -> Iterator[str]:
     """Yield the lines of a transcript; `ids` are the attributes of all of them."""
     check_gtf_name(alignment.target)
-    target = f'target_id "{alignment.target}"; '
+    target = f'target_id "{alignment.target}"; ' + 'pseudo "true"; ' * is_pseudo(alignment)
     interval, score = walk.extent(alignment.chain), str(alignment.score)
     yield _gtf_line(alignment, "transcript", interval, score, ".", ids + target)
     for k, exon in enumerate(alignment.chain, start=1):
@@ -386,11 +422,11 @@ def _coding(alignment: SplicedAlignment) -> Iterator[tuple[str, tuple[int, int],
         return
     codons = [(feature, interval, 0) for feature, interval in walk.outer_codons(alignment)]
     yield from codons[: alignment.start_codon]
-    *inner, (exon, phase) = zip(alignment.chain, alignment.phases, strict=True)
+    *inner, (last, phase) = walk.coding_parts(alignment)
     yield from (("CDS", *part) for part in inner)
-    coding = exon[1] - exon[0] - walk.CODON * alignment.stop_codon
+    coding = last[1] - last[0] - walk.CODON * alignment.stop_codon
     if coding:
-        yield "CDS", walk.first_nucleotides(exon, alignment.strand, coding), phase
+        yield "CDS", walk.first_nucleotides(last, alignment.strand, coding), phase
     yield from codons[alignment.start_codon :]
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpu_tools.formats.alignments.walk import CODON, extent
+from gpu_tools.formats.alignments.walk import CODON, coding_parts, extent
 from gpu_tools.formats.files import open_output
 from gpu_tools.model import sequences
 from gpu_tools.model.results import ProteinAlignment
@@ -17,9 +17,13 @@ from gpu_tools.model.sequences import Sequence as Nucleotides
 
 
 def translated(alignment: ProteinAlignment) -> sequences.ProteinSequence:
-    """Return the protein of a chain: its codons in the order of the alignment, X at frameshifts."""
+    """Return the protein of a chain: its codons in the order of the alignment, X at frameshifts.
+
+    A chain that splits frameshifts has no codon there.
+    """
     letters = (c.upper() for c in alignment.translation if c != "-")
-    text = "".join("X" if c == "!" else c for c in letters)
+    at_frameshift = "" if alignment.splits_frameshifts else "X"
+    text = "".join(at_frameshift if c == "!" else c for c in letters)
     return sequences.ProteinSequence(
         alignment.target, sequences.encode_protein(text), place_of(alignment)
     )
@@ -27,7 +31,8 @@ def translated(alignment: ProteinAlignment) -> sequences.ProteinSequence:
 
 def coding_sequence(alignment: ProteinAlignment, base: Nucleotides, place: str) -> Nucleotides:
     """Return the nucleotides of a chain in the coordinates of `base`; `place` describes them."""
-    joined = np.concatenate([base.codes[start:end] for start, end in sorted(alignment.chain)])
+    parts = sorted(interval for interval, _ in coding_parts(alignment))
+    joined = np.concatenate([base.codes[start:end] for start, end in parts])
     codes = joined if alignment.strand == "+" else sequences.reverse_complement(joined)
     return Nucleotides(alignment.target, codes, place)
 
