@@ -17,6 +17,8 @@ MOST_INTRON = 100_000
 """Nucleotides of the longest intron of a gene, by default."""
 USUAL_BATCH, LARGE_BATCH = 100, 1000
 _PAID = 10
+_OF_GENES = ("isoforms", "confidence", "min_confidence", "batch")
+"""Options on which hits do not depend."""
 
 
 def longest_intron_of(sites: GeneSites) -> int:
@@ -47,6 +49,10 @@ class AnnotationOptions:
         Exhaustive: tiles overlap by so many nucleotides. A longer gene may be found in parts.
     isoforms : bool
         Whether genes may have several structures.
+    confidence : bool
+        Whether introns and exons of genes have confidences, see `gpu_tools.with_confidence`.
+    min_confidence : int
+        Least confidence of the introns of a structure; above 0 there are confidences, too.
     batch : int, optional
         Targets of a batch; the result does not depend on it. Without it, `USUAL_BATCH`, or
         `LARGE_BATCH` for the exhaustive search on a GPU.
@@ -59,6 +65,8 @@ class AnnotationOptions:
     min_coverage: float = 0.0
     longest_gene: int = 200_000
     isoforms: bool = True
+    confidence: bool = False
+    min_confidence: int = 0
     batch: int | None = None
 
     def __post_init__(self):
@@ -91,4 +99,4 @@ class AnnotationOptions:
     def of_hits(self) -> dict:
         """Return by name what the hits of a batch depend on."""
         return {name: value for name, value in asdict(self).items()
-                if name not in ("isoforms", "batch")}  # fmt: skip
+                if name not in _OF_GENES}  # fmt: skip
