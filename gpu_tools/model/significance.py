@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
+from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -351,14 +352,30 @@ def nearest_setting(setting: dict[str, Any]) -> dict[str, Any]:
     return min(alike, key=lambda known: sum(known[name] != setting[name] for name in known))
 
 
-@cache
+def null_model_of_sites(
+    name: str, scoring: SplicedScoring | ProteinScoring, reading: str = "any"
+) -> NullModel | None:
+    """Return the shipped model for a site model by its name, whatever its weights are now."""
+    setting = setting_of(scoring, reading, name)
+    kind = "proteins-" if isinstance(scoring, ProteinScoring) else ""
+    laws = _laws_by_file().get(kind + name, ())
+    return next((model for known, model in laws if known | {"sites": name} == setting), None)
+
+
 def shipped_models() -> tuple[tuple[dict[str, Any], NullModel], ...]:
     """Return the settings and models of the shipped laws."""
-    folder = resource_path("models", "significance")
-    files = (json.loads(path.read_text("ascii")) for path in sorted(folder.glob("*.json")))
-    return tuple(
-        (law["setting"], _null_model_of(law)) for content in files for law in content["laws"]
-    )
+    return tuple(chain.from_iterable(_laws_by_file().values()))
+
+
+@cache
+def _laws_by_file() -> dict[str, tuple[tuple[dict[str, Any], NullModel], ...]]:
+    """Return the settings and models of the shipped laws by the names of their files."""
+    paths = sorted(resource_path("models", "significance").glob("*.json"))
+    contents = {path.stem: json.loads(path.read_text("ascii")) for path in paths}
+    return {
+        stem: tuple((law["setting"], _null_model_of(law)) for law in content["laws"])
+        for stem, content in contents.items()
+    }
 
 
 def _null_model_of(law: dict[str, Any]) -> NullModel:
