@@ -96,6 +96,7 @@ _PUBLIC = {
     ),
     "gpu_tools.sites": (
         "SiteCase",
+        "is_coding",
         "load_sites",
         "site_align",
         "tables_of",

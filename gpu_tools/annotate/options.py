@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from gpu_tools.hardware.device import resolve
+from gpu_tools.model.acceptance import Acceptance
 from gpu_tools.model.results import ProteinAlignment, SplicedAlignment
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ MOST_INTRON = 100_000
 """Nucleotides of the longest intron of a gene, by default."""
 USUAL_BATCH, LARGE_BATCH = 100, 1000
 _PAID = 10
-_OF_GENES = ("isoforms", "confidence", "min_confidence", "batch")
+_OF_GENES = ("isoforms", "confidence", "min_confidence", "min_coverage", "batch")
 """Options on which hits do not depend."""
 
 
@@ -43,8 +44,11 @@ class AnnotationOptions:
         Longest intron of a gene, in nucleotides; see `longest_intron_of`.
     max_evalue : float
         Largest E-value of a hit, see `gpu_tools.with_evalues`; the search space is the genome.
-    min_identity, min_coverage : float
-        Smallest identity, and smallest aligned part of the target, 0 to 1.
+    min_identity : float
+        Smallest identity of a hit, 0 to 1.
+    min_coverage : float
+        Smallest aligned part of the target, 0 to 1, of a hit that makes or supports a gene; see
+        `gpu_tools.model.acceptance.Acceptance`.
     longest_gene : int
         Exhaustive: tiles overlap by so many nucleotides. A longer gene may be found in parts.
     isoforms : bool
@@ -60,9 +64,9 @@ class AnnotationOptions:
 
     search: str = "seeded"
     max_intron: int = MOST_INTRON
-    max_evalue: float = 0.001
-    min_identity: float = 0.0
-    min_coverage: float = 0.0
+    max_evalue: float = Acceptance.max_evalue
+    min_identity: float = Acceptance.min_identity
+    min_coverage: float = Acceptance.min_coverage
     longest_gene: int = 200_000
     isoforms: bool = True
     confidence: bool = False
@@ -77,14 +81,14 @@ class AnnotationOptions:
             if value is not None and value < 1:
                 raise ValueError(f"{name} {value}; expected at least 1")
 
-    def accepts(self, alignment: Alignment) -> bool:
+    @property
+    def acceptance(self) -> Acceptance:
+        """Which alignments are hits, and which of these make genes."""
+        return Acceptance(self.max_evalue, self.min_identity, self.min_coverage)
+
+    def is_hit(self, alignment: Alignment) -> bool:
         """Return whether an alignment with an E-value is a hit."""
-        return (
-            bool(alignment.chain)
-            and alignment.evalue <= self.max_evalue
-            and (not self.min_identity or (alignment.identity or 0.0) >= self.min_identity)
-            and (not self.min_coverage or alignment.coverage >= self.min_coverage)
-        )
+        return self.acceptance.is_credible(alignment)
 
     def batch_on(self, device: str) -> int:
         """Return the targets of a batch on a device."""

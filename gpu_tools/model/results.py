@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import takewhile
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -25,6 +26,12 @@ def cigar_text(cigar: Iterable[CigarOperation]) -> str:
 def count_columns(cigar: Iterable[CigarOperation], operations: str) -> int:
     """Return the number of columns of some operations."""
     return sum([n for operation, n in cigar if operation in operations])
+
+
+def _leading(cigar: Iterable[CigarOperation], until: str, counted: str) -> int:
+    """Return the columns of some operations before the first one of others."""
+    before = takewhile(lambda run: run[0] not in until, cigar)
+    return count_columns(before, counted)
 
 
 class _ColumnCounts:
@@ -56,6 +63,8 @@ class _ExonChain:
     """What alignments of cDNAs and of proteins to a chain of exons share."""
 
     chain: tuple[tuple[int, int], ...]
+    target_length: int
+    beyond: tuple[int, int]
     score: int | None
     intron_confidences: tuple[int, ...] | None
     exon_confidences: tuple[int, ...] | None
@@ -80,6 +89,20 @@ class _ExonChain:
             return self
         chain = tuple(map(base.to_record, self.chain))
         return self.changed(base=base.record, base_length=base.record_length, chain=chain)
+
+    @property
+    def coverage(self) -> float | None:
+        """Target symbols aligned to symbols of the base / target length, or None without a chain.
+
+        Those of a protein are aligned to codons.
+        """
+        return self._paired / self.target_length if self.chain else None
+
+    @property
+    def coverage_within(self) -> float | None:
+        """Coverage of the target but what lies `beyond` the base, or None without a chain."""
+        within = self.target_length - sum(self.beyond)
+        return self._paired / max(within, 1) if self.chain else None
 
     @property
     def min_confidence(self) -> int | None:
@@ -166,6 +189,9 @@ class SplicedAlignment(_ExonChain, _ColumnCounts):
     target_reversed : bool
         Whether it is the target's reverse complement that is aligned, to which `target_start` and
         `target_end` refer.
+    beyond : tuple of (int, int)
+        Target symbols at its begin and at its end, as aligned, that would lie beyond an end of the
+        base's record or in a gap, see `gpu_tools.model.acceptance`.
     intron_confidences, exon_confidences : tuple of int, or None
         What each intron and each exon is worth in points, in transcript order, see
         `gpu_tools.with_confidence`; None if that is not known.
@@ -189,6 +215,7 @@ class SplicedAlignment(_ExonChain, _ColumnCounts):
     stop_codon: bool = False
     evalue: float | None = None
     target_reversed: bool = False
+    beyond: tuple[int, int] = (0, 0)
     intron_confidences: tuple[int, ...] | None = None
     exon_confidences: tuple[int, ...] | None = None
 
@@ -203,10 +230,14 @@ class SplicedAlignment(_ExonChain, _ColumnCounts):
         return other
 
     @property
-    def coverage(self) -> float | None:
-        """Target symbols paired with a base symbol / target length, or None without a chain."""
-        aligned = self._counts["="] + self._counts["X"]
-        return aligned / self.target_length if self.chain else None
+    def _paired(self) -> int:
+        return self._counts["="] + self._counts["X"]
+
+    @property
+    def unaligned_ends(self) -> tuple[int, int]:
+        """Target symbols before the first one paired with a base symbol, and behind the last."""
+        front, back = (_leading(cigar, "=X", "I") for cigar in (self.cigar, self.cigar[::-1]))
+        return self.target_start + front, self.target_length - self.target_end + back
 
 
 @dataclass(frozen=True)
@@ -258,6 +289,7 @@ class ProteinAlignment(_ExonChain):
         phases; None in site mode, and without a chain.
     exon_scores : tuple of float
         The scores of the listed candidates, in the order of `chain`; empty in site mode.
+    beyond : tuple of (int, int)
     intron_confidences, exon_confidences : tuple of int, or None
         See `gpu_tools.SplicedAlignment`.
     """
@@ -282,6 +314,7 @@ class ProteinAlignment(_ExonChain):
     evalue: float | None = None
     n_exons: int | None = None
     exon_scores: tuple[float, ...] = ()
+    beyond: tuple[int, int] = (0, 0)
     intron_confidences: tuple[int, ...] | None = None
     exon_confidences: tuple[int, ...] | None = None
 
@@ -297,11 +330,24 @@ class ProteinAlignment(_ExonChain):
         return len(self.residues)
 
     @property
-    def coverage(self) -> float | None:
-        """Residues aligned to a codon / protein length, or None without a chain."""
-        pairs = zip(self.translation, self.residues, strict=True)
-        paired = sum(a != "-" != b for a, b in pairs)
-        return paired / self.target_length if self.chain else None
+    def _pairs(self) -> list[bool]:
+        """Whether a codon and a residue are aligned, by column."""
+        return [a != "-" != b for a, b in zip(self.translation, self.residues, strict=True)]
+
+    @property
+    def _paired(self) -> int:
+        return sum(self._pairs)
+
+    @property
+    def unaligned_ends(self) -> tuple[int, int]:
+        """Residues before the first one that is aligned to a codon, and behind the last one."""
+        pairs = self._pairs
+        first = pairs.index(True) if any(pairs) else len(pairs)
+        past = len(pairs) - pairs[::-1].index(True) if any(pairs) else len(pairs)
+        front, back = (
+            len(part) - part.count("-") for part in (self.residues[:first], self.residues[past:])
+        )
+        return self.target_start + front, self.target_length - self.target_end + back
 
     @property
     def frameshifts(self) -> int:

@@ -298,8 +298,9 @@ _NUCLEOTIDES_AT_ONCE = 1 << 20
 
 
 def setting_of(
-    scoring: SplicedScoring | ProteinScoring, reading: str = "any", sites: str | None = None
-) -> dict[str, Any]:
+    scoring: SplicedScoring | ProteinScoring, reading: str = "any", sites: str | None = None,
+    coding: bool = False,
+) -> dict[str, Any]:  # fmt: skip
     """Return all that the law of best scores depends on, except lengths and composition."""
     if isinstance(scoring, ProteinScoring):
         costs = {name: getattr(scoring, name) for name in ("gap_open", "gap_extend", "frameshift")}
@@ -308,14 +309,16 @@ def setting_of(
         weights = {"exon_weight": scoring.exon_weight, "intron_penalty": scoring.intron_penalty}
         return found if sites else found | weights
     scores = {name: getattr(scoring, name) for name in ("match", "mismatch", "gap", "ends")}
-    own = (0.0, 0) if sites else (float(scoring.exon_weight), scoring.intron_penalty)
-    weights = dict(zip(("exon_weight", "intron_penalty"), own, strict=True))
+    if sites:
+        kind = {"reading": reading, "coding": coding or reading != "any"}
+        return {"sites": sites, **scores, **kind}
+    weights = {"exon_weight": float(scoring.exon_weight), "intron_penalty": scoring.intron_penalty}
     return {"sites": sites, **scores, **weights, "reading": reading}
 
 
 def null_model(
     scoring: SplicedScoring | ProteinScoring | None = None, reading: str = "any",
-    sites: Any = None,
+    sites: Any = None, coding: bool = False,
 ) -> NullModel | None:  # fmt: skip
     """Return the shipped model of the best scores of unrelated targets.
 
@@ -327,6 +330,8 @@ def null_model(
         Whether chains must translate.
     sites : GeneSites, optional
         The site model; none in list mode.
+    coding : bool
+        Whether the targets are coding from end to end, as for `tables_of`.
 
     Returns
     -------
@@ -341,7 +346,7 @@ def null_model(
     scoring = scoring or SplicedScoring()
     if isinstance(scoring, SplicedScoring) and scoring.matrix is not None:
         return None
-    setting = setting_of(scoring, reading, sites and sites.fingerprint)
+    setting = setting_of(scoring, reading, sites and sites.fingerprint, coding)
     return next((model for known, model in shipped_models() if known == setting), None)
 
 
@@ -396,6 +401,12 @@ def null_laws(model: NullModel, cases: Iterable[AlignmentCase]) -> list[Gumbel]:
         that were tried of the case's base.
     """
     return model.laws(circumstances_of(cases))
+
+
+def laws_by(models: Sequence[NullModel], circumstances: Circumstances) -> list[Gumbel]:
+    """Return the law of each case by a model of its own."""
+    laws = {model: model.laws(circumstances) for model in dict.fromkeys(models)}
+    return [laws[model][k] for k, model in enumerate(models)]
 
 
 def circumstances_of(cases: Iterable[AlignmentCase]) -> Circumstances:

@@ -101,30 +101,53 @@ def null_model_or_stand_in(
     A model of the standard code stands in for that of another genetic code, one of `vertebrate` for
     that of a site model that is not shipped. A warning says so.
     """
-    own, is_protein = null_model(scoring, reading, sites), isinstance(scoring, ProteinScoring)
+    return null_models_or_stand_ins(scoring, reading, sites, own_weights, [False])[0]
+
+
+def null_models_or_stand_ins(
+    scoring: SplicedScoring | ProteinScoring, reading: str, sites: GeneSites | None,
+    own_weights: bool, coding: Iterable[bool],
+) -> list[NullModel]:  # fmt: skip
+    """Return the models for targets that are coding from end to end or not, each if it is."""
+    coding = list(coding)
+    of_kind = {
+        kind: _null_model_and_lack(scoring, reading, sites, own_weights, kind)
+        for kind in dict.fromkeys(coding)
+    }
+    for lack in dict.fromkeys(lack for _, lack in of_kind.values() if lack):
+        _log.warning("no E-values are known for %s; those of %s stand in", *lack)
+    return [of_kind[kind][0] for kind in coding]
+
+
+def _null_model_and_lack(
+    scoring: SplicedScoring | ProteinScoring, reading: str, sites: GeneSites | None,
+    own_weights: bool, coding: bool,
+) -> tuple[NullModel, tuple[str, ...]]:  # fmt: skip
+    """Return a model, and what it stands in for and what it is of if it stands in."""
+    is_protein = isinstance(scoring, ProteinScoring)
+    own = null_model(scoring, reading, sites, coding)
     if own:
-        return own
+        return own, ()
     code = scoring.genetic_code if is_protein else STANDARD
     usual = replace(scoring, genetic_code=STANDARD) if is_protein else scoring
     lacking = [(f"genetic code {code}", "the standard code")] if code != STANDARD else []
-    found = null_model(usual, reading, sites)
+    found = null_model(usual, reading, sites, coding)
     if not found and sites and not own_weights:
         lacking.append((f"the site model {sites.name}", _STANDS_IN))
         shipped = load_sites(_STANDS_IN)
         sites = protein_sites(shipped) if is_protein else shipped
-        found = null_model(usual, reading, sites)
+        found = null_model(usual, reading, sites, coding)
     if not found:
-        raise ScoringError(f"no E-values are known for {_unlike(usual, reading, sites)}")
-    what, instead = (" and ".join(words) for words in zip(*lacking, strict=True))
-    _log.warning("no E-values are known for %s; those of %s stand in", what, instead)
-    return found
+        unlike = _unlike(usual, reading, sites, coding)
+        raise ScoringError(f"no E-values are known for {unlike}")
+    return found, tuple(" and ".join(words) for words in zip(*lacking, strict=True))
 
 
-def _unlike(scoring, reading: str, sites: GeneSites | None) -> str:
+def _unlike(scoring, reading: str, sites: GeneSites | None, coding: bool) -> str:
     """Return what differs from the setting nearest to this one that has a model."""
     if getattr(scoring, "matrix", None) is not None and isinstance(scoring, SplicedScoring):
         return _WORDS["pairs"]
-    own = setting_of(scoring, reading, sites and sites.fingerprint)
+    own = setting_of(scoring, reading, sites and sites.fingerprint, coding)
     known = nearest_setting(own)
     return ", ".join(
         _WORDS.get(name, f"{name.replace('_', ' ')} {value}") for name, value in own.items()

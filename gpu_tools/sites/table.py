@@ -64,6 +64,12 @@ class BoundaryScores:
         return cls.from_lists(len(scores), usual, listed, scores[listed], of_kind)
 
     @classmethod
+    def everywhere(cls, length: int) -> BoundaryScores:
+        """Return a score of 0 for each boundary."""
+        none = np.empty(0, np.int64)
+        return cls.from_lists(length, 0, none, none, none)
+
+    @classmethod
     def from_lists(cls, length: int, usual: int, boundaries, scores, kinds) -> BoundaryScores:
         """Check listed scores and hold them in narrow integers."""
         return cls(
@@ -307,6 +313,14 @@ class SiteTable:
         introns = tuple(intron._replace(longest=0) for intron in self.introns)
         return SiteTable(self.first, self.acceptors, self.donors, self.last, introns,
                          stops=self.stops)  # fmt: skip
+
+    @cached_property
+    def neutral(self) -> SiteTable:
+        """The table whose chains begin and end anywhere at no cost, itself if chains translate."""
+        if self.stops is not None:
+            return self
+        anywhere = BoundaryScores.everywhere(self.length + 1)
+        return SiteTable(anywhere, self.acceptors, self.donors, anywhere, self.introns)
 
     def admits(self, donor: int, acceptor: int) -> bool:
         """Return whether an intron costs what it costs without a longest intron.

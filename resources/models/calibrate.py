@@ -55,7 +55,9 @@ SPACES = ((5_000, 6, 5), (20_000, 6, 5), (80_000, 6, 4), (200_000, 4, 3), (None,
 """Lengths of base sequences, how many of each, and targets of each length on each of them."""
 READINGS = "any", "complete", "incomplete"
 SITE_SETTINGS = tuple(
-    (reading, ends) for reading in READINGS for ends in ("global", "free-target", "free")
+    (reading, coding, ends)
+    for reading, coding in (("any", False), ("any", True), ("complete", True), ("incomplete", True))
+    for ends in ("global", "free-target", "free")
 )
 CANDIDATE_SETTINGS = tuple(
     (reading, ends, weight, penalty)
@@ -220,14 +222,14 @@ def codon_usage() -> list[dict[str, str]]:
 
 def site_laws(simulation: Simulation, model: GeneSites) -> Iterator[dict[str, Any]]:
     """Yield the entries of a site model."""
-    for reading, ends in SITE_SETTINGS:
+    for reading, coding, ends in SITE_SETTINGS:
 
-        def cases(base, targets, reading=reading, ends=ends):
-            tables = tables_of(base, model, "+-", ends, reading)
+        def cases(base, targets, reading=reading, coding=coding, ends=ends):
+            tables = tables_of(base, model, "+-", ends, reading, coding=coding)
             return [SiteCase(base, target, tables) for target in targets]
 
         scoring = SplicedScoring(ends=ends)
-        setting = setting_of(scoring, reading, model.fingerprint)
+        setting = setting_of(scoring, reading, model.fingerprint, coding)
         align = partial(site_align, scoring=scoring)
         yield simulation.law(setting, cases, align, NUCLEOTIDES)
 

@@ -178,7 +178,7 @@ def test_other_content_and_broken_files_are_not_taken_for_results(tmp_path, capl
     whole = annotate([TWO], proteins(a=A), work=tmp_path)
     other = annotate([genome(*SPACE)], proteins(a=A), work=tmp_path)
     assert (len(whole.genes), len(other.genes)) == (1, 0)
-    assert annotate([TWO], proteins(a=A), work=tmp_path, min_coverage=1.0) == whole
+    assert annotate([TWO], proteins(a=A), work=tmp_path, min_identity=1.0) == whole
     files = sorted(tmp_path.iterdir())
     assert len(files) == 3
     for path in files:

@@ -95,14 +95,6 @@ def transcripts_in(text):
     return {name: sorted(exons) for name, exons in found.items()}
 
 
-def test_a_name_that_gtf_cannot_hold_is_told_before_the_work(folder, tmp_path, capsys):
-    (tmp_path / "quoted.fa").write_text(f'>a"b\n{"MKV" * 20}\n')
-    words = ["--proteins", str(tmp_path / "quoted.fa"), "--output", str(tmp_path / "x.gtf")]
-    assert run(folder, *words) == 1
-    assert 'record a"b: the name cannot stand in GTF' in capsys.readouterr().err
-    assert not (tmp_path / "x.gtf").exists()
-
-
 def test_gff3_has_models_whose_parts_lie_within(folder):
     lines = (folder / "genes.gff3").read_text().splitlines()
     features = [line.split("\t") for line in lines if not line.startswith("#")]
@@ -249,37 +241,3 @@ def test_a_command_that_was_stopped_goes_on_to_the_same_files(folder, tmp_path, 
     assert {path: path.stat().st_mtime_ns for path in written} == before
     assert len(list((tmp_path / "work").iterdir())) == 4
     assert (tmp_path / "genes").read_bytes() == (folder / "genes.gff3").read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "error"),
-    [
-        (["--table", "{}"], 1, "named for two outputs"),
-        (["--summary", "{}/none/x"], 1, "there is no folder"),
-        (["--coding"], 2, "--coding needs --cdnas"),
-        (["--gap-open", "3"], 2, "no E-values are known"),
-        (["--cdnas", "{}/targets.fa"], 1, "nucleotide letters; proteins go to --proteins"),
-        (["--output", "{}/x.BED.gz"], 2, "the gene set is GFF3 or GTF; gffread --bed"),
-        (["--table", "{}/genome.fa"], 1, "named as input and as output"),
-        (["--work", "{}/genome.fa"], 1, "cannot be made"),
-        (["--proteins", "{}/targets.fa"], 1, "record a: a target of that name has been read"),
-        (["--stranded"], 2, "--stranded needs --cdnas"),
-        (["--proteins", "{}/genome.fa"], 1, "amino acids; nucleotides go to --cdnas"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_what_is_wrong_is_said_and_nothing_written(folder, tmp_path, capsys, words, code, error):
-    output = tmp_path / "genes.gff3"
-    table = words == ["--table", "{}"]
-    words = [str(output) if word == "{}" and table else word.format(folder) for word in words]
-    assert run(folder, "--output", str(output), *words) == code
-    message = capsys.readouterr().err
-    assert error in message
-    assert "Traceback" not in message
-    assert not output.exists()
-
-
-def test_a_run_needs_targets(folder, capsys):
-    words = ["--genome", str(folder / "genome.fa"), "--site-model", "fly"]
-    assert main(["annotate", *words, "--device", "cpu"]) == 2
-    assert "give --proteins or --cdnas" in capsys.readouterr().err

@@ -242,11 +242,6 @@ def test_chunks_are_one_text(size):
     assert rows(found) == oracle.approximate(patterns, texts, costs, max_distance=1)
 
 
-def test_palindromes_are_reported_on_both_strands():
-    found = exact({"EcoRI": "GAATTC"}, {"t": "AGAATTCA"}, both=True)
-    assert list(found) == [("EcoRI", "t", 1, 7, "+"), ("EcoRI", "t", 1, 7, "-")]
-
-
 @pytest.mark.parametrize(("text", "pattern"), [("ACG", "ACGT"), ("ACGT", "ACGT"), ("NNNN", "NN")])
 def test_pattern_longer_than_text_equal_to_it_and_n(text, pattern):
     texts, patterns = {"t": text}, {"p": pattern}
@@ -292,36 +287,3 @@ def test_bad_input():
         exact({"p": "ACG"}, text, "protein", both=True)
     with pytest.raises(InputError, match="record p, position 2: illegal symbol '!'"):
         Pattern.from_text("p", "A!")
-
-
-@pytest.mark.parametrize("alphabet", ["dna", "bytes"])
-@pytest.mark.parametrize("seed", range(6))
-def test_few_patterns_in_long_texts(seed, alphabet):
-    rng = np.random.default_rng(400 + seed)
-    letters = "ACGTN" if alphabet == "dna" else "ab\xff"
-    text = text_of(rng, letters, 400)
-    patterns = {}
-    for k in range(3):
-        at = int(rng.integers(0, 380))
-        patterns[f"p{k}"] = text[at : at + int(rng.integers(1, 20))].replace("N", "A")
-    patterns["last"] = text[-9:].replace("N", "A")
-    texts = {"t": text, "u": text[:70]}
-    found = exact(patterns, texts, alphabet, threads=2)
-    assert list(found) == oracle.exact(patterns, texts, alphabet)
-
-
-def test_many_patterns_of_many_lengths():
-    rng = np.random.default_rng(4)
-    texts = {"t": text_of(rng, "ACGT", 3000)}
-    patterns = {f"p{k}": text_of(rng, "ACGT", int(rng.integers(4, 9))) for k in range(2000)}
-    found = exact(patterns, texts)
-    where = {}
-    for length in range(4, 9):
-        for start in range(3001 - length):
-            where.setdefault(texts["t"][start : start + length], []).append(start)
-    expected = sorted(
-        (start, k, name)
-        for k, (name, pattern) in enumerate(patterns.items())
-        for start in where.get(pattern, [])
-    )
-    assert [(row[2], row[0]) for row in found] == [(start, name) for start, _, name in expected]

@@ -107,5 +107,7 @@ def test_the_shipped_limits_are_those_of_the_program(program):
             if "margin" in known:
                 wider.append((setting.get("reading"), setting["ends"]))
             if "least_agreement" in known:
-                limited.append((setting["reading"], setting["ends"], setting["exon_weight"]))
+                limited.append(
+                    (setting["reading"], setting["ends"], setting.get("exon_weight", 0.0))
+                )
         assert (limited, wider) == (expected_limits(path.stem), expected_margins(path.stem))

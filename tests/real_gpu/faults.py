@@ -20,7 +20,7 @@ from pathlib import Path
 from random import Random
 
 from benchmarks import record
-from gpu_tools.cli.common.tiny_runs import write_inputs
+from gpu_tools.cli.common.warming import write_inputs
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = {

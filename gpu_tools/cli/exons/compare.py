@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 import click
 
 from gpu_tools.cli.common import options
-from gpu_tools.cli.common.options import counted, note
-from gpu_tools.errors import InputError
+from gpu_tools.cli.common.options import note, option
+from gpu_tools.errors import InputError, counted
 from gpu_tools.exons import accuracy
 from gpu_tools.formats.exons.annotation import (
     TranscriptExons,
@@ -22,24 +22,20 @@ COLUMNS = ("level", "annotated", "predicted", "true", "sensitivity", "precision"
 
 
 @click.command("compare")
-@click.option(
-    "--candidates", required=True, metavar="FILE",
-    help="Predicted exons: GENSCAN, GFF3, GTF, BED or TSV.",
-)  # fmt: skip
-@click.option(
-    "--truth",
+@option("--candidates FILE", "Predicted exons: GENSCAN, GFF3, GTF, BED or TSV.", required=True)
+@option(
+    "--truth FILE",
     required=True,
-    metavar="FILE",
     help="Annotation in any of these formats; its features CDS if it has any, else its exons.",
 )
-@click.option(
-    "--transcripts", is_flag=True,
-    help="Compare introns and intron chains of transcripts instead, in GFF3 or GTF.",
-)  # fmt: skip
-@click.option(
-    "--overlapping", is_flag=True,
-    help="With --transcripts: only transcripts count that overlap one of the other file's.",
-)  # fmt: skip
+@option(
+    "--transcripts",
+    "Compare introns and intron chains of transcripts instead, in GFF3 or GTF.",
+)
+@option(
+    "--overlapping",
+    "With --transcripts: only transcripts count that overlap one of the other file's.",
+)
 @options.output
 @options.common
 def command(

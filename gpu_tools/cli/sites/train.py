@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from gpu_tools.cli.common import options
-from gpu_tools.cli.common.options import counted, note
-from gpu_tools.errors import InputError
+from gpu_tools.cli.common.options import note, option
+from gpu_tools.errors import InputError, counted
 from gpu_tools.exons.training import annotated_sequences
 from gpu_tools.formats.exons.annotation import read_coding
 from gpu_tools.formats.files import STANDARD_STREAM, open_output
@@ -29,27 +29,18 @@ _log = logging.getLogger(__name__)
 
 
 @click.command("train")
-@click.option(
-    "--genome", required=True, metavar="FASTA", help="Genomic sequences; - is standard input."
-)
-@click.option(
-    "--annotation", required=True, metavar="FILE",
+@option("--genome FASTA", "Genomic sequences; - is standard input.", required=True)
+@option(
+    "--annotation FILE", required=True,
     help="Their genes, GFF3 or GTF: features CDS, with phase or complete.",
 )  # fmt: skip
-@click.option(
-    "--name",
+@option("--name", "What the model is called.", type=options.NameType(), default="trained")
+@option(
+    "--source TEXT",
     type=options.NameType(),
-    default="trained",
-    show_default=True,
-    help="What the model is called.",
-)
-@click.option(
-    "--source",
-    type=options.NameType(),
-    metavar="TEXT",
     help="What the model is made from.  [default: files and counts]",
 )
-@click.option("--report", metavar="TSV", help="Also write what training saw.")
+@option("--report TSV", "Also write what training saw.")
 @options.output_of("Model (JSON)")
 @options.common
 def command(
@@ -61,9 +52,9 @@ def command(
     An intron that several coding sequences share counts once. Coding sequences that do not read
     through from ATG to a stop codon are left out with a warning.
     """
-    for option, text in (("--name", name), ("--source", source)):
+    for name_of, text in (("--name", name), ("--source", source)):
         if text == "":
-            raise click.BadParameter("an empty text", param_hint=option)
+            raise click.BadParameter("an empty text", param_hint=name_of)
     records, census = _read(genome, annotation)
     for warning in census.warnings():
         _log.warning("%s", warning)

@@ -33,6 +33,8 @@ from gpu_tools.formats.tables import bed_line
 from gpu_tools.model.results import ProteinAlignment, SplicedAlignment, cigar_text
 
 Interval = tuple[int, int]
+CutSides = tuple[bool, bool]
+"""Whether a feature is cut off at its low and at its high side."""
 
 
 class Transcript(NamedTuple):
@@ -143,6 +145,7 @@ def _content(alignment: SplicedAlignment) -> str:
 
 
 _SCORE = re.compile(r"-?\d+")
+_RANGES = "start_range", "end_range"
 _PARENT_GENE = re.compile(r";Parent=gene:[^;]*$")
 
 
@@ -154,7 +157,8 @@ def write_gene_models(path, alignments, bases, targets) -> None:
     with phase, the stop codon included, and its ``start_codon`` and ``stop_codon``. IDs are made of
     the names of target and base, the interval, and a checksum of the alignment, so that they also
     differ between files. Equal alignments are written once. `alignment_attributes` has the
-    attributes of an mRNA.
+    attributes of an mRNA. What a gap or the record's end cuts off has ``partial=true`` and
+    ``start_range=.,START`` or ``end_range=END,.``, as in NCBI's files.
     """
     with open_output(path) as stream:
         stream.writelines(gff3_head(bases))
@@ -168,15 +172,17 @@ class _Model:
     transcript: Transcript
     line: str
     parts: tuple[str, ...]
+    cut: CutSides = (False, False)
 
     @classmethod
     def of(cls, alignment: SplicedAlignment) -> _Model:
         transcript = Transcript.of(alignment)
         name, target = transcript.name, escape_attribute(alignment.target)
         attributes = [f"ID=mRNA:{name}", f"Name={target}", *alignment_attributes(alignment)]
-        interval, score = extent(alignment.chain), str(alignment.score)
+        interval, score, cut = extent(alignment.chain), str(alignment.score), cut_sides(alignment)
+        attributes += partial_attributes(interval, cut)
         line = _line(alignment, "mRNA", interval, score, attributes)
-        return cls(transcript, line, tuple(part_lines(alignment, name)))
+        return cls(transcript, line, tuple(part_lines(alignment, name)), cut)
 
 
 def read_models(features: Iterable[Feature]) -> Iterator[_Model]:
@@ -205,7 +211,8 @@ def _model_of(lines: Sequence[Feature]) -> _Model:
         int(head.score), exons,
     )  # fmt: skip
     line = _PARENT_GENE.sub("", head.line)
-    return _Model(transcript, line, tuple(part.line for part in parts))
+    cut = tuple(head.attribute(side) is not None for side in _RANGES)
+    return _Model(transcript, line, tuple(part.line for part in parts), cut)
 
 
 def gene_lines(models: Iterable[_Model]) -> Iterator[str]:
@@ -215,10 +222,12 @@ def gene_lines(models: Iterable[_Model]) -> Iterator[str]:
         distinct.setdefault(model.transcript.name, model)
     for gene in genes_of([model.transcript for model in distinct.values()]):
         best, seqid = gene.best, escape_seqid(gene.best.base)
-        attributes = f"ID=gene:{gene.name};Name={escape_attribute(best.target)}"
-        yield feature_line(seqid, "gene", gene.interval, attributes, best.strand)
-        for isoform in gene.isoforms:
-            model = distinct[isoform.name]
+        models = [distinct[isoform.name] for isoform in gene.isoforms]
+        cut = joint_cut(gene.interval, ((extent(m.transcript.exons), m.cut) for m in models))
+        attributes = [f"ID=gene:{gene.name}", f"Name={escape_attribute(best.target)}"]
+        text = ";".join([*attributes, *partial_attributes(gene.interval, cut)])
+        yield feature_line(seqid, "gene", gene.interval, text, best.strand)
+        for model in models:
             yield f"{model.line};Parent=gene:{gene.name}\n"
             yield from (f"{line}\n" for line in model.parts)
 
@@ -236,11 +245,35 @@ def alignment_attributes(alignment: SplicedAlignment | ProteinAlignment) -> Iter
         yield "target_reversed=true"
     if alignment.evalue is not None:
         yield f"evalue={alignment.evalue:.1e}"
+    if alignment.intron_confidences:
+        yield f"intron_confidence={','.join(map(str, alignment.intron_confidences))}"
 
 
-def target_attribute(
-    alignment: SplicedAlignment | ProteinAlignment, start: int, end: int
-) -> str:  # fmt: skip
+def cut_sides(alignment: SplicedAlignment | ProteinAlignment) -> CutSides:
+    """Return whether a gap or the record's end cuts a gene off at its low and its high side."""
+    begin, end = (symbols > 0 for symbols in alignment.beyond)
+    return (begin, end) if alignment.strand == "+" else (end, begin)
+
+
+def joint_cut(interval: Interval, parts: Iterable[tuple[Interval, CutSides]]) -> CutSides:
+    """Return the sides of an interval at which the parts that reach there are cut off."""
+    parts = list(parts)
+    low, high = (
+        any(part[side] == interval[side] and cut[side] for part, cut in parts) for side in (0, 1)
+    )
+    return low, high
+
+
+def partial_attributes(interval: Interval, cut: CutSides) -> list[str]:
+    """Return the attributes by which NCBI's files tell that a feature is cut off."""
+    start, end = interval
+    texts = (f".,{start + 1}", f"{end},.")
+    ranges = [f"{name}={text}" for name, text, is_cut in zip(_RANGES, texts, cut, strict=True)
+              if is_cut]  # fmt: skip
+    return ["partial=true", *ranges] if ranges else []
+
+
+def target_attribute(alignment: SplicedAlignment | ProteinAlignment, start: int, end: int) -> str:
     """Return the attribute that names symbols of the target, 0-based half-open as aligned.
 
     Of a cDNA that is aligned as its reverse complement they are those of the cDNA, with ``-``.
@@ -293,12 +326,28 @@ def _exon_line(alignment: SplicedAlignment, exon: AlignedExon, k: int, name: str
     start, end = exon.target
     if start < end:
         attributes.append(target_attribute(alignment, start, end))
+    attributes += _part_attributes(alignment, exon.interval)
     score = format_number(scores[k - 1]) if scores else "."
     return _line(alignment, "exon", exon.interval, score, attributes)
 
 
+def _confidence_at(alignment: SplicedAlignment, interval: Interval) -> list[int]:
+    """Return the confidence of the exon that an exon or CDS lies in, if it is known."""
+    pairs = zip(alignment.chain, alignment.exon_confidences or (), strict=False)
+    start, end = interval
+    return [points for exon, points in pairs if exon[0] <= start and end <= exon[1]]
+
+
+def _part_attributes(alignment: SplicedAlignment, interval: Interval) -> list[str]:
+    """Return the attributes of an exon, or CDS of an exon: its confidence, and if it is cut off."""
+    whole = extent(alignment.chain), cut_sides(alignment)
+    confidence = [f"confidence={points}" for points in _confidence_at(alignment, interval)]
+    return confidence + partial_attributes(interval, joint_cut(interval, [whole]))
+
+
 def _coding_line(alignment: SplicedAlignment, name: str, feature: str, interval, phase) -> str:
     attributes = [f"ID={feature}:{name}", f"Parent=mRNA:{name}"]
+    attributes += _part_attributes(alignment, interval) if feature == "CDS" else []
     return _line(alignment, feature, interval, ".", attributes, phase)
 
 
@@ -345,13 +394,21 @@ def _transcripts(alignments: Iterable[SplicedAlignment]) -> Iterator[str]:
 def transcript_lines(alignment: SplicedAlignment | ProteinAlignment, ids: str) -> Iterator[str]:
     """Yield the lines of a transcript; `ids` are the attributes of all of them."""
     check_gtf_name(alignment.target)
-    target = f'target_id "{alignment.target}"; '
+    more = f'target_id "{alignment.target}"; '
+    if alignment.intron_confidences:
+        more += f'intron_confidence "{",".join(map(str, alignment.intron_confidences))}"; '
     interval, score = extent(alignment.chain), str(alignment.score)
-    yield _gtf_line(alignment, "transcript", interval, score, ".", ids + target)
+    yield _gtf_line(alignment, "transcript", interval, score, ".", ids + more)
     for k, exon in enumerate(alignment.chain, start=1):
-        yield _gtf_line(alignment, "exon", exon, ".", ".", f'{ids}exon_number "{k}"; ')
+        more = f'exon_number "{k}"; {_gtf_confidence(alignment, exon)}'
+        yield _gtf_line(alignment, "exon", exon, ".", ".", ids + more)
     for feature, interval, frame in _coding(alignment):
-        yield _gtf_line(alignment, feature, interval, ".", frame, ids)
+        more = _gtf_confidence(alignment, interval) if feature == "CDS" else ""
+        yield _gtf_line(alignment, feature, interval, ".", frame, ids + more)
+
+
+def _gtf_confidence(alignment: SplicedAlignment, interval: Interval) -> str:
+    return "".join(f'confidence "{n}"; ' for n in _confidence_at(alignment, interval))
 
 
 def _coding(alignment: SplicedAlignment) -> Iterator[tuple[str, tuple[int, int], int]]:

@@ -174,7 +174,7 @@ def _mark(residue: str, acid: str, nucleotides: str, scoring: ProteinScoring) ->
 
 def _around_intron(
     alignment: ProteinAlignment, text: str, at: int, length: int, phase: int, k: int, scoring
-) -> Iterator[Piece]:  # fmt: skip
+) -> Iterator[Piece]:
     """Yield an intron, and the parts of the codon that it splits."""
     end = at + phase + length
     rest = text[end : end + (CODON - phase) % CODON]

@@ -23,8 +23,7 @@ from gpu_tools.formats.exons.gff import (
     merged,
 )
 from gpu_tools.formats.exons.intervals import format_of, parse_exons
-from gpu_tools.formats.files import read_lines
-from gpu_tools.formats.odd import OddItems
+from gpu_tools.formats.files import OddItems, read_lines
 from gpu_tools.formats.tables import Location
 from gpu_tools.model.annotation import CodingSegment, CodingSequence
 from gpu_tools.model.exon_set import ExonSet
@@ -275,7 +274,7 @@ def read_transcripts(path: str | os.PathLike) -> list[TranscriptExons]:
         odd.add(error)
     odd.warn()
     return [
-        TranscriptExons(name[0], strands[name], tuple(merged(_exons_of(parts))))
+        TranscriptExons(name[0], "+-"[strands[name]], tuple(merged(_exons_of(parts))))
         for name, parts in found.items()
         if name not in unclear
     ]

@@ -199,8 +199,7 @@ def _blocks(
                           f"{count} of each")  # fmt: skip
     blocks = [(start + o, start + o + n) for o, n in zip(offsets, sizes, strict=True)]
     if min(sizes) < 1 or min(offsets) != 0 or max(b for _, b in blocks) != end:
-        raise location.error("the blocks do not span the interval",
-                          f"blocks from {start} to {end}")  # fmt: skip
+        raise location.error("the blocks do not span the interval", f"blocks from {start} to {end}")
     return blocks
 
 
@@ -215,6 +214,4 @@ _PARSERS = {
     "genscan": parse_genscan, "gff3": parse_features, "bed": _parse_bed, "tsv": _parse_tsv,
     "gtf": partial(parse_features, unescape=str),
 }  # fmt: skip
-_WRITERS = {
-    "gff3": write_gff3, "bed": _write_bed, "tsv": _write_tsv, "genscan": write_genscan,
-}  # fmt: skip
+_WRITERS = {"gff3": write_gff3, "bed": _write_bed, "tsv": _write_tsv, "genscan": write_genscan}

@@ -27,11 +27,6 @@ def same_rows(design, case, scoring=None):
 
 
 @DESIGNS
-def test_worked_example_of_the_source(design):
-    assert design.score(cases.WORKED_EXAMPLE.case()) == 3
-
-
-@DESIGNS
 @pytest.mark.parametrize("seed", range(FEW))
 def test_small_cases_by_programme(design, seed):
     rng = np.random.default_rng(seed)
@@ -50,27 +45,6 @@ def test_exons_and_targets_longer_than_a_tile(design, longest):
     exons = [(0, longest), (longest, longest + 1), (longest + 1, 2 * longest + 3)]
     example = cases.Example(base, cases.random_text(rng, TILE + 1), exons)
     same_rows(design, example.case())
-
-
-@DESIGNS
-def test_case_without_candidates(design):
-    assert design.score(cases.Example("ACGT", "AC", []).case()) is None
-
-
-@DESIGNS
-def test_times_are_measured(design):
-    example = cases.Example("ACGT", "AC", [(0, 1), (2, 4)])
-    assert simulated() or design.kernel_milliseconds(example.case()) > 0  # it simulates no clock
-    assert design.wall_milliseconds(example.case()) > 0
-
-
-@DESIGNS
-@pytest.mark.skipif(simulated(), reason="takes hours on the simulator")
-@pytest.mark.parametrize("seed", range(4))
-def test_large_random_cases(design, seed):
-    rng = np.random.default_rng(1000 + seed)
-    example = cases.random_example(rng, base=6000, target=2500, count=40, longest=1500)
-    same_rows(design, example.case(), pure_scoring(rng))
 
 
 @DESIGNS

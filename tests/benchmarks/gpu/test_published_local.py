@@ -30,10 +30,3 @@ def test_score_and_ends_of_the_best(seed, monkeypatch):
     assert (found.score, found.end) == (expected[0], expected[2])
     part, other = (text[a:b] for text, a, b in zip(texts, found.start, found.end, strict=True))
     assert oracle_local.trace(part, other, pair, gaps)[0] == found.score
-
-
-def test_no_positive_score():
-    query, subject = sequences("AAAA", "CCC", scoring := random_scoring(np.random.default_rng(1)))
-    forward = local_antidiagonals.Forward(query.codes, subject.codes, scoring)
-    forward.run()
-    assert forward.best() is None
