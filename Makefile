@@ -35,7 +35,7 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.tests
 	$(PYTEST) $(WORKERS) -m "not slurm"
-	NUMBA_ENABLE_CUDASIM=1 $(PYTEST) $(WORKERS) -m cuda
+	NUMBA_ENABLE_CUDASIM=1 $(PYTEST) $(WORKERS) -m cuda $$(grep -rl 'mark\.cuda' tests --include='*.py')
 
 # another seed, other inputs: make fuzz INPUTS=1000000 SEED=2 PROCESSES=16 RECORD=fuzz.json
 INPUTS ?= 20000

@@ -38,6 +38,7 @@ from gpu_tools.formats.sequences.fasta import iterate_fasta
 from gpu_tools.hardware.device import cpu_threads
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.acceptance import YES
+from gpu_tools.model.results import DROP, faults_of, with_frameshifts
 from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.significance import Composition, Gumbel, genome_circumstances, laws_by
 
@@ -122,10 +123,14 @@ def annotation_of(
     """Make genes of the chains of all targets."""
     laws = laws_of(genome.summary.composition, targets)
     found = results_of(in_one_direction(found, laws, options.is_hit), options.is_hit)
-    found = [(number, genome.with_cut_ends(one)) for number, one in found]
+    found = [
+        (number, with_frameshifts(genome.with_cut_ends(one), options.frameshifts))
+        for number, one in found
+    ]
     accepted = [pair for pair in found if options.acceptance.verdict(pair[1]) == YES]
     hits = gene_set.hits_of(accepted, laws, sources_of(targets))
-    clusters, chimeras = gene_set.cluster_hits(hits)
+    kept = [hit for hit in hits if options.frameshifts != DROP or not faults_of(hit.alignment)]
+    clusters, chimeras = gene_set.cluster_hits(kept)
     explanation = Explanation(genome, targets)
     choose = partial(gene_set.structures_of, isoforms=options.isoforms, gain=explanation.gain)
     every = [(some.kind, sequence) for some in targets for sequence in some.sequences]
@@ -140,8 +145,9 @@ def annotation_of(
     genes = gene_set.genes_of(clusters, names, genome.record_lengths, structures)
     results = gene_set.target_results(found, hits, genes, names, options.acceptance)
     return gene_set.GenomeAnnotation(
-        tuple(gene for gene, _ in genes), tuple(results), genome.record_lengths, len(chimeras)
-    )
+        tuple(gene for gene, _ in genes), tuple(results), genome.record_lengths, len(chimeras),
+        len(hits) - len(kept),
+    )  # fmt: skip
 
 
 # Search for hits, batch by batch of the targets.

@@ -335,8 +335,8 @@ class TargetResult:
         Its best hit, an accepted one if there is any. Without one the best score that was reached,
         if any was; it has no chain then, unless its identity is too small.
     gene : str or None
-        Name of the best hit's gene; None without an accepted hit, for one that joins two genes, and
-        where no structure has enough confidence.
+        Name of the best hit's gene; None without an accepted hit, for one that joins two genes or
+        is left out, and where no structure has enough confidence.
     accepted : {"yes", "part", "no"}
         Whether the best hit is accepted, or covers too little of the target.
     """
@@ -364,12 +364,15 @@ class GenomeAnnotation:
         Nucleotides of each record, by name.
     chimeras : int
         Hits that join two genes; they are part of none.
+    dropped : int
+        Hits with frameshifts or stop codons inside that were left out.
     """
 
     genes: tuple[AnnotatedGene, ...]
     targets: tuple[TargetResult, ...]
     record_lengths: dict[str, int]
     chimeras: int
+    dropped: int = 0
 
 
 @dataclass(frozen=True)

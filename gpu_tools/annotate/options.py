@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpu_tools.hardware.device import resolve
 from gpu_tools.model.acceptance import Acceptance
-from gpu_tools.model.results import ProteinAlignment, SplicedAlignment
+from gpu_tools.model.results import FRAMESHIFTS, KEEP, ProteinAlignment, SplicedAlignment
 
 if TYPE_CHECKING:
     from gpu_tools.sites.model import GeneSites
@@ -18,7 +18,9 @@ MOST_INTRON = 100_000
 """Nucleotides of the longest intron of a gene, by default."""
 USUAL_BATCH, LARGE_BATCH = 100, 1000
 _PAID = 10
-_OF_GENES = ("isoforms", "confidence", "min_confidence", "min_coverage", "batch")
+_OF_GENES = (
+    "isoforms", "frameshifts", "confidence", "min_confidence", "min_coverage", "batch",
+)  # fmt: skip
 """Options on which hits do not depend."""
 
 
@@ -53,6 +55,9 @@ class AnnotationOptions:
         Exhaustive: tiles overlap by so many nucleotides. A longer gene may be found in parts.
     isoforms : bool
         Whether genes may have several structures.
+    frameshifts : {"keep", "split", "drop"}
+        ``split``: the nucleotides of frameshifts belong to no coding sequence, which then reads in
+        one frame; ``drop``: hits with frameshifts or stop codons inside make and support no gene.
     confidence : bool
         Whether introns and exons of genes have confidences, see `gpu_tools.with_confidence`.
     min_confidence : int
@@ -69,6 +74,7 @@ class AnnotationOptions:
     min_coverage: float = Acceptance.min_coverage
     longest_gene: int = 200_000
     isoforms: bool = True
+    frameshifts: str = KEEP
     confidence: bool = False
     min_confidence: int = 0
     batch: int | None = None
@@ -76,6 +82,9 @@ class AnnotationOptions:
     def __post_init__(self):
         if self.search not in SEARCHES:
             raise ValueError(f"search {self.search!r}; expected one of {', '.join(SEARCHES)}")
+        if self.frameshifts not in FRAMESHIFTS:
+            expected = ", ".join(FRAMESHIFTS)
+            raise ValueError(f"frameshifts {self.frameshifts!r}; expected one of {expected}")
         for name in ("max_intron", "longest_gene", "batch"):
             value = getattr(self, name)
             if value is not None and value < 1:

@@ -25,7 +25,7 @@ from gpu_tools.formats.sequences.fasta import write_fasta
 from gpu_tools.formats.tables import write_table
 from gpu_tools.model.acceptance import PART
 from gpu_tools.model.loci import interval_of
-from gpu_tools.model.results import ProteinAlignment
+from gpu_tools.model.results import ProteinAlignment, faults_of
 from gpu_tools.model.sequences import ProteinSequence, decode, reverse_complement
 from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.translation import translate
@@ -56,7 +56,8 @@ def _gene_lines(gene: AnnotatedGene) -> Iterator[str]:
         f"ID=gene:{name}", f"Name={escape_attribute(best.target)}", f"targets={len(gene.targets)}",
         *gene_model.partial_attributes(interval, cut),
     ]  # fmt: skip
-    yield feature_line(seqid, "gene", interval, ";".join(attributes), gene.strand, best.score)
+    kind = gene_model.gene_type(map(gene_model.is_pseudo, own))
+    yield feature_line(seqid, kind, interval, ";".join(attributes), gene.strand, best.score)
     for transcript in gene.transcripts:
         yield _transcript_line(transcript, seqid, f"gene:{name}")
         parts = gene_model.part_lines(transcript.alignment, escape_seqid(transcript.name))
@@ -75,7 +76,8 @@ def _transcript_line(transcript: AnnotatedTranscript, seqid: str, gene: str) -> 
         *gene_model.partial_attributes(interval_of(own), gene_model.cut_sides(own)),
     ]  # fmt: skip
     text = ";".join(attributes)
-    return feature_line(seqid, "mRNA", interval_of(own), text, own.strand, own.score)
+    kind = gene_model.transcript_type(own)
+    return feature_line(seqid, kind, interval_of(own), text, own.strand, own.score)
 
 
 def write_gtf(path, annotation: GenomeAnnotation) -> None:
@@ -205,6 +207,9 @@ def summary_of(annotation: GenomeAnnotation, genome: GenomeRecords) -> dict:
         "introns": dict(sorted(sites.items(), key=lambda item: (-item[1], item[0]))),
         "frameshifts": sum(shifts or 0 for shifts, _ in faults),
         "inner_stops": sum(stops or 0 for _, stops in faults),
+        "broken_mrnas": len(broken_transcripts(annotation)),
+        "pseudogenes": len(pseudogenes(annotation)),
+        "dropped_hits": annotation.dropped,
         "unaligned_ends": len(with_unaligned_ends(annotation)),
         "complete": sum(own.start_codon and own.stop_codon for own in best),
         "median_lengths": {
@@ -213,6 +218,19 @@ def summary_of(annotation: GenomeAnnotation, genome: GenomeRecords) -> dict:
             "intron": _median([length for _, length in introns]),
         },
     }
+
+
+def broken_transcripts(annotation: GenomeAnnotation) -> list[str]:
+    """Return the names of mRNAs with frameshifts or stop codons inside."""
+    return [one.name for one in _transcripts(annotation) if faults_of(one.alignment)]
+
+
+def pseudogenes(annotation: GenomeAnnotation) -> list[str]:
+    """Return the names of genes of which each mRNA has several frameshifts or stop codons."""
+    return [
+        gene.name for gene in annotation.genes
+        if all(gene_model.is_pseudo(transcript.alignment) for transcript in gene.transcripts)
+    ]  # fmt: skip
 
 
 def with_unaligned_ends(annotation: GenomeAnnotation) -> list[str]:

@@ -20,10 +20,16 @@ from gpu_tools.cli.common import loci, options
 from gpu_tools.cli.common.cases import read_cdnas
 from gpu_tools.cli.common.credibility import acceptance, tell
 from gpu_tools.cli.common.options import option, progress
-from gpu_tools.cli.common.proteins import protein_scores, protein_scoring, read_proteins
+from gpu_tools.cli.common.proteins import (
+    frameshifts,
+    protein_scores,
+    protein_scoring,
+    read_proteins,
+)
 from gpu_tools.errors import InputError, ScoringError, counted
 from gpu_tools.formats.alignments.gene_model import check_gtf_name
 from gpu_tools.formats.files import format_of, uncompressed_name
+from gpu_tools.model.scoring import SITE_SCORING
 
 # What commands of an annotation share: options of the search, targets, and files of a gene set.
 
@@ -66,6 +72,11 @@ search = options.added(
         "proteins, free-target for cDNAs]",
     ),
     option(
+        "--end-cost N", type=options.Count(0),
+        help="With --cdnas: points that leaving out an end of the target costs, its poly-A tail "
+        f"excepted.  [default: {SITE_SCORING.end_cost}]",
+    ),
+    option(
         "--coding",
         "With --cdnas: only structures that translate, from a start codon to a stop codon.",
     ),
@@ -76,8 +87,10 @@ search = options.added(
 
 structures = options.added(
     option(
-        "--isoforms/--no-isoforms", default=True, help="Whether a gene may have several structures."
+        "--isoforms/--no-isoforms", default=True,
+        help="Whether a gene may have several structures.",
     ),
+    frameshifts,
     option(
         "--confidence",
         "Tell the confidence of each intron and exon: the points that the best chain at the place "
@@ -89,7 +102,7 @@ structures = options.added(
         "introns, whose score is so high.",
     ),
 )  # fmt: skip
-"""Adds the options of what is reported of a gene."""
+"""Adds the options of what genes are made of hits to a command."""
 
 kept = options.added(
     option(
@@ -174,11 +187,17 @@ class GeneSetFiles:
             "of proteins with an end that is aligned to nothing (coverage below 1): its exons may "
             "lie beyond --max-intron or a contig's end, or be missing",
         )  # fmt: skip
+        tell(
+            tables.broken_transcripts(found), "mRNA",
+            "with a frameshift or a stop codon inside",
+        )  # fmt: skip
+        tell(tables.pseudogenes(found), "gene", "with several of them, written as pseudogenes")
         with_hit = sum(target.loci > 0 for target in found.targets)
         mrnas = sum(len(gene.transcripts) for gene in found.genes)
         options.note(
             counted(len(found.genes), "gene"), counted(mrnas, "mRNA"),
             f"{with_hit:,} of {counted(len(found.targets), 'target')} found",
+            *([f"{counted(found.dropped, 'hit')} left out"] if found.dropped else []),
         )  # fmt: skip
 
 
@@ -199,7 +218,7 @@ def read_targets(values: dict, is_gtf: bool = False) -> list:
     A name that the gene set cannot hold, if it is GTF, raises `InputError`.
     """
     from gpu_tools.annotate.targets import cdna_targets, protein_targets
-    from gpu_tools.model.scoring import GENE_SCORING, SplicedScoring
+    from gpu_tools.model.scoring import SplicedScoring
     from gpu_tools.sites.model import load_sites
 
     proteins, cdnas, ends = values["proteins"], values["cdnas"], values["ends"]
@@ -213,7 +232,8 @@ def read_targets(values: dict, is_gtf: bool = False) -> list:
         found.append(protein_targets(sequences, sites, scoring, values["keep_ends"], sources))
     if cdnas:
         sequences, sources = _read_all(cdnas, read_cdnas, names, is_gtf)
-        scoring = SplicedScoring(ends=ends or GENE_SCORING.ends)
+        cost = SITE_SCORING.end_cost if values["end_cost"] is None else values["end_cost"]
+        scoring = SplicedScoring(ends=ends or SITE_SCORING.ends, end_cost=cost)
         reading = "complete" if values["coding"] else "any"
         stranded = values["stranded"]
         found.append(cdna_targets(sequences, sites, scoring, reading, stranded, sources))
@@ -252,9 +272,9 @@ def _named_once(path: str, read: Callable[[str], dict], names: set[str], is_gtf:
 def _check_usage(values: dict) -> None:
     if not (values["proteins"] or values["cdnas"]):
         raise click.UsageError("give --proteins or --cdnas")
-    for name in ("coding", "stranded"):
-        if values[name] and not values["cdnas"]:
-            raise click.UsageError(f"--{name} needs --cdnas")
+    for name in ("coding", "stranded", "end_cost"):
+        if values[name] not in (None, False) and not values["cdnas"]:
+            raise click.UsageError(f"--{name.replace('_', '-')} needs --cdnas")
 
 
 @click.command("annotate")

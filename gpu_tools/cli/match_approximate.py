@@ -6,15 +6,8 @@ from collections.abc import Iterable, Iterator
 
 import click
 
-from gpu_tools.cli.common import options
+from gpu_tools.cli.common import matching, options
 from gpu_tools.cli.common.loci import errors_of_records
-from gpu_tools.cli.common.matching import (
-    matching,
-    read_patterns,
-    size,
-    stream_texts,
-    write_and_note,
-)
 from gpu_tools.cli.common.options import option, progress
 from gpu_tools.errors import InputError
 from gpu_tools.formats.matches import MatchRow
@@ -31,7 +24,7 @@ def _cost(name: str, least: int, text: str):
 
 
 @click.command("match-approximate")
-@matching
+@matching.options
 @option(
     "--max-distance D", type=options.Count(),
     help="Report every end position within this distance. Either this or --best is needed.",
@@ -63,15 +56,15 @@ def command(
     if best == (max_distance is not None):
         raise click.UsageError("give either --max-distance D or --best")
     costs = _costs(substitution_table, alphabet, weights)
-    patterns = read_patterns(patterns_path, alphabet, both_strands)
-    passing = stream_texts(texts, alphabet, coordinates)
+    patterns = matching.read_patterns(patterns_path, alphabet, both_strands)
+    passing = matching.stream_texts(texts, alphabet, coordinates)
     names = {patterns_path: [pattern.name for pattern in patterns.patterns]}
-    with progress("searching", size(texts), quiet) as done, errors_of_records(names):
+    with progress("searching", matching.size(texts), quiet) as done, errors_of_records(names):
         found = scan_approximate(
             patterns, passing, max_distance=max_distance,
             costs=costs, device=device, threads=threads, progress=done,
         )  # fmt: skip
-        write_and_note(output, COLUMNS, passing.moved(_rows(found)), bed, patterns)
+        matching.write_and_note(output, COLUMNS, passing.moved(_rows(found)), bed, patterns)
 
 
 def _costs(path: str | None, alphabet: str, weights: dict[str, int]) -> EditCosts:

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from gpu_tools.model.locus import Loci, Locus
 
+FRAMESHIFTS = KEEP, SPLIT, DROP = "keep", "split", "drop"
+"""What becomes of structures with frameshifts or stop codons inside, see `with_frameshifts`."""
 CigarOperation = tuple[str, int]
 """One run of an alignment: operation letter and length."""
 
@@ -292,6 +294,9 @@ class ProteinAlignment(_ExonChain):
     beyond : tuple of (int, int)
     intron_confidences, exon_confidences : tuple of int, or None
         See `gpu_tools.SplicedAlignment`.
+    splits_frameshifts : bool
+        Whether the nucleotides of frameshifts belong to no coding sequence, which then reads in one
+        frame.
     """
 
     base: str
@@ -317,6 +322,7 @@ class ProteinAlignment(_ExonChain):
     beyond: tuple[int, int] = (0, 0)
     intron_confidences: tuple[int, ...] | None = None
     exon_confidences: tuple[int, ...] | None = None
+    splits_frameshifts: bool = False
 
     @property
     def matches(self) -> int:
@@ -358,6 +364,22 @@ class ProteinAlignment(_ExonChain):
     def inner_stops(self) -> int:
         """Number of stop codons inside the chain, those that stand for U not among them."""
         return self.translation.count("*")
+
+
+def faults_of(alignment: SplicedAlignment | ProteinAlignment) -> int:
+    """Return the number of frameshifts and of stop codons inside; a cDNA's alignment has none."""
+    if not isinstance(alignment, ProteinAlignment):
+        return 0
+    return alignment.frameshifts + alignment.inner_stops
+
+
+def with_frameshifts(
+    alignment: SplicedAlignment | ProteinAlignment, kept: str
+) -> SplicedAlignment | ProteinAlignment:
+    """Return an alignment whose coding sequence is written as one of `FRAMESHIFTS` says."""
+    if kept != SPLIT or not isinstance(alignment, ProteinAlignment) or not alignment.frameshifts:
+        return alignment
+    return alignment.changed(splits_frameshifts=True)
 
 
 @dataclass(frozen=True)

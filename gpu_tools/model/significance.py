@@ -286,6 +286,7 @@ def _gamma_regression(terms: NDArray[np.float64], squares: NDArray[np.float64]):
 # Shipped parameters by scoring.
 
 SIGNIFICANCE_FORMAT = "gpu-tools significance"
+_COST = "end_cost"
 _CODON = 3
 _N_NUCLEOTIDES = 4
 _STRANDS = 2
@@ -311,7 +312,7 @@ def setting_of(
     scores = {name: getattr(scoring, name) for name in ("match", "mismatch", "gap", "ends")}
     if sites:
         kind = {"reading": reading, "coding": coding or reading != "any"}
-        return {"sites": sites, **scores, **kind}
+        return {"sites": sites, **scores, "end_cost": scoring.clip_cost, **kind}
     weights = {"exon_weight": float(scoring.exon_weight), "intron_penalty": scoring.intron_penalty}
     return {"sites": sites, **scores, **weights, "reading": reading}
 
@@ -341,13 +342,20 @@ def null_model(
     Notes
     -----
     The parameters come from ``resources/models/calibrate.py``. Those of list mode with an exon
-    weight hold for the candidates of ``exons predict``.
+    weight hold for the candidates of ``exons predict``. For a cost of clipped ends that is not
+    shipped those of the next smaller one count, which is on the safe side: unrelated targets have
+    both ends clipped, so that their scores fall as the cost rises.
     """
     scoring = scoring or SplicedScoring()
     if isinstance(scoring, SplicedScoring) and scoring.matrix is not None:
         return None
     setting = setting_of(scoring, reading, sites and sites.fingerprint, coding)
-    return next((model for known, model in shipped_models() if known == setting), None)
+    cost = setting.get(_COST, 0)
+    costs = {
+        known.get(_COST, 0): model for known, model in shipped_models()
+        if known.get(_COST, 0) <= cost and known | {_COST: cost} == setting | {_COST: cost}
+    }  # fmt: skip
+    return costs[max(costs)] if costs else None
 
 
 def nearest_setting(setting: dict[str, Any]) -> dict[str, Any]:

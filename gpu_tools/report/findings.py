@@ -15,6 +15,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from gpu_tools.errors import InputError
+from gpu_tools.formats.alignments.gene_model import TRANSCRIPTS
 from gpu_tools.formats.batch import CaseRow, exons_of_batches, read_case_rows
 from gpu_tools.formats.exons.annotation import read_annotated_exons
 from gpu_tools.formats.exons.gff import features
@@ -298,7 +299,7 @@ def _read_phases(paths: Iterable[Path]) -> dict[tuple[str, int, int], str]:
     """Return the phases of the coding segments of chains that translate."""
     phases, targets = {}, {}
     for feature in (f for path in paths for f in features(path, read_lines(path))):
-        if feature.type == "mRNA":
+        if feature.type in TRANSCRIPTS:
             targets[feature.attribute("ID")] = unquote(feature.attribute("Name") or "")
         elif feature.type == "CDS":
             target = targets.get(feature.attribute("Parent"), "")

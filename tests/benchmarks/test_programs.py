@@ -104,22 +104,18 @@ def test_program_with_a_folder_at_a_tiny_size(name, species, tmp_path):
     check(importlib.import_module(name).measure(species, tiny=True), tmp_path / "record.json")
 
 
+@pytest.mark.parametrize(("name", "part"), [
+    ("accuracy.species", "measure_mutated"), ("accuracy.bench_credibility", "measure_proteins"),
+])  # fmt: skip
+def test_part_with_a_folder_at_a_tiny_size(name, part, species, tmp_path):
+    measure = getattr(importlib.import_module(f"benchmarks.{name}"), part)
+    check(measure(species, tiny=True), tmp_path / "record.json")
+
+
 def test_memory_of_annotations_at_a_tiny_size(tmp_path):
     from benchmarks.hardware.bench_memory import measure_annotation
 
     check(measure_annotation(tiny=True), tmp_path / "record.json")
-
-
-def test_mutated_genes_of_vertebrates_at_a_tiny_size(species, tmp_path):
-    from benchmarks.accuracy.species import measure_mutated
-
-    check(measure_mutated(species, tiny=True), tmp_path / "record.json")
-
-
-def test_evalues_of_proteins_at_a_tiny_size(species, tmp_path):
-    from benchmarks.accuracy.bench_credibility import measure_proteins
-
-    check(measure_proteins(species, tiny=True), tmp_path / "record.json")
 
 
 def test_chains_of_a_short_gene_are_found(tmp_path):

@@ -271,6 +271,7 @@ WRONG_USAGE = [
         ("--site-model vertebrate", "either --exons or --site-model"),
         ("--strand +", "--strand needs --site-model"),
         ("--max-intron 9", "--max-intron needs --site-model"),
+        ("--end-cost 0", "--end-cost needs --site-model"),
         ("--coding --ends free", "needs whole candidates"),
     )),
     *((f"{command} --region {region}", f"'{region}' is neither NAME:START-END, 1-based, START not")
@@ -288,6 +289,7 @@ WRONG_USAGE = [
     ("annotate --genome base.fa --site-model fly -o x.gff3", "give --proteins or --cdnas"),
     (f"{GENES} --coding", "--coding needs --cdnas"),
     (f"{GENES} --stranded", "--stranded needs --cdnas"),
+    (f"{GENES} --end-cost 0", "--end-cost needs --cdnas"),
     (f"{GENES} --gap-open 3", "no E-values are known"),
     (f"{GENES} -o x.BED.gz", "the gene set is GFF3 or GTF; gffread --bed"),
     ("exons convert c.gff3", ""),

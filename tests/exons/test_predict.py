@@ -169,16 +169,14 @@ def test_nothing_in_short_or_unknown_sequences(text, shipped):
     assert len(best_parse(encode(text), shipped)) == 0
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
-def test_smallest_score_must_be_finite(value, shipped):
-    with pytest.raises(ScoringError, match="not a finite number"):
-        predict_exons(encode("ACGT"), shipped, value)
-
-
-@pytest.mark.parametrize("value", [float("nan"), -0.1, 1.1])
-def test_smallest_probability_must_be_one(value, shipped):
-    with pytest.raises(ScoringError, match="not between 0 and 1"):
-        predict_exons(encode("ACGT"), shipped, None, value)
+@pytest.mark.parametrize(
+    ("score", "probability", "message"),
+    [(float(score), None, "not a finite number") for score in ("nan", "inf", "-inf")]
+    + [(None, share, "not between 0 and 1") for share in (float("nan"), -0.1, 1.1)],
+)
+def test_thresholds_without_a_meaning(score, probability, message, shipped):
+    with pytest.raises(ScoringError, match=message):
+        predict_exons(encode("ACGT"), shipped, score, probability)
 
 
 def test_lower_cutoffs_only_add(locus, shipped):

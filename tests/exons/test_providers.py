@@ -12,13 +12,12 @@ import pytest
 
 from gpu_tools.cli.main import main
 from gpu_tools.errors import InputError, ProgramError
-from gpu_tools.exons.providers import Augustus, Genscan, log_odds
+from gpu_tools.exons.providers import Genscan, log_odds
 from gpu_tools.formats.exons.intervals import read_exons
 from gpu_tools.formats.exons.predictors import parse_augustus
 from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
 from gpu_tools.model.resources import resource_path
 from gpu_tools.model.sequences import Sequence, encode, reverse_complement
-from tests.cases import random_text
 from tests.programs import require
 
 GENSCAN = Path(__file__).parents[1] / "programs" / "genscan"
@@ -217,6 +216,7 @@ def test_augustus_exons_once_with_the_probabilities_of_their_frames_together():
         (True, 200, 260, 3, 0.02),
         (True, 400, 480, 1, 0.52),
     ]
+    assert len(parse_augustus("x", [(1, "# (none)")])) == 0
 
 
 @pytest.mark.parametrize(
@@ -233,10 +233,6 @@ def test_augustus_output_that_is_none(old, new, message):
     with pytest.raises(InputError) as caught:
         parse_augustus("x", enumerate(text.splitlines(), start=1))
     assert str(caught.value).startswith(f"x, {message}")
-
-
-def test_augustus_without_genes():
-    assert len(parse_augustus("x", [(1, "# (none)")])) == 0
 
 
 def test_scores_are_log_odds():
@@ -277,10 +273,3 @@ def test_augustus_without_such_a_species(two_loci, capsys):
     assert main(["exons", "predict", "--quiet", *words]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert "augustus failed with status 1: Species-specific configuration files not found" in line
-
-
-def test_augustus_of_random_bases():
-    require("augustus")
-    rng = np.random.default_rng(3)
-    exons = Augustus(samples=10).exons(encode(random_text(rng, 300)))
-    exons.check_within(300, "random")

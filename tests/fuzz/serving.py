@@ -63,7 +63,7 @@ def _answer(rng: Random) -> Callable:
     if kind == 0:
         return cut(body[: len(body) // 2], len(body) + rng.choice((0, 1, 1 << 40)))
     if kind == 1:
-        return chunked(body, b"")
+        return chunked(body, end=b"")
     if kind == 2:
         return ranges(body)
     if kind == 3:

@@ -17,7 +17,7 @@ from gpu_tools.formats.sequences.fasta import read_fasta, stream_bytes, stream_f
 from gpu_tools.matching import ALPHABETS, Pattern, PatternSet
 from gpu_tools.model.sequences import SequenceChunk
 
-matching = added(
+options = added(
     option(
         "--patterns patterns_path FILE", required=True,
         help="Patterns, FASTA or FASTQ; with --alphabet bytes one a line, named by its number.",

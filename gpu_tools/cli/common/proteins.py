@@ -16,7 +16,7 @@ from gpu_tools.formats.alignments.proteins import coding_sequence, place_of, tra
 from gpu_tools.formats.files import OddItems, format_of
 from gpu_tools.formats.scales import SHIPPED, load_matrix
 from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
-from gpu_tools.model.results import ProteinAlignment
+from gpu_tools.model.results import FRAMESHIFTS, KEEP, ProteinAlignment
 from gpu_tools.model.scoring import LIMIT_INT32, ProteinScoring
 from gpu_tools.model.sequences import ProteinSequence, decode_protein, encode_protein
 from gpu_tools.model.translation import GENETIC_CODES, STANDARD
@@ -63,12 +63,20 @@ protein_scores = added(
 )  # fmt: skip
 """Adds the options of the scores of proteins to a command."""
 
+frameshifts = option(
+    "--frameshifts", type=click.Choice(FRAMESHIFTS), default=KEEP,
+    help="With --proteins: structures with frameshifts or stop codons inside. keep: an exon is one "
+    "CDS, with the alignment's phase; split: a frameshift's nucleotides belong to no CDS, whose "
+    "parts read in one frame; drop: these structures are left out.",
+)  # fmt: skip
+
 protein_options = added(
     option(
         "--proteins FASTA",
         "Instead of --targets: proteins of homologous genes, aligned codon by codon.",
     ),
     protein_scores,
+    frameshifts,
     option(
         "--protein-sequences FASTA",
         "With --proteins: also write what the accepted chains translate to.",
@@ -87,7 +95,7 @@ protein_options = added(
 
 
 SCORES = ("matrix", "gap_open", "gap_extend", "frameshift", "stop", "genetic_code", "keep_ends")
-OPTIONS = ("proteins", *SCORES, "protein_sequences", "cds_sequences", "show")
+OPTIONS = ("proteins", *SCORES, "frameshifts", "protein_sequences", "cds_sequences", "show")
 
 
 def protein_scoring(options: dict, ends: str, **weights) -> ProteinScoring:

@@ -10,11 +10,7 @@ from gpu_tools.cli.common import options
 from gpu_tools.cli.common.options import note, option
 from gpu_tools.errors import InputError, counted
 from gpu_tools.exons import accuracy
-from gpu_tools.formats.exons.annotation import (
-    TranscriptExons,
-    read_annotated_exons,
-    read_transcripts,
-)
+from gpu_tools.formats.exons import annotation
 from gpu_tools.formats.exons.intervals import read_exons
 from gpu_tools.formats.tables import write_table
 
@@ -49,10 +45,10 @@ def command(
     if overlapping and not transcripts:
         raise click.UsageError("--overlapping needs --transcripts")
     if transcripts:
-        sides = read_transcripts(candidates), read_transcripts(truth)
+        sides = annotation.read_transcripts(candidates), annotation.read_transcripts(truth)
         names = [dict.fromkeys(one.record for one in side) for side in sides]
     else:
-        names = sides = read_exons(candidates), read_annotated_exons(truth)
+        names = sides = read_exons(candidates), annotation.read_annotated_exons(truth)
     try:
         accuracy.check_in_common(*names)
     except InputError as error:
@@ -64,7 +60,7 @@ def command(
 
 
 def _of_transcripts(
-    sides: Sequence[list[TranscriptExons]], overlapping: bool
+    sides: Sequence[list[annotation.TranscriptExons]], overlapping: bool
 ) -> dict[str, accuracy.Accuracy]:
     if overlapping:
         pairs = sides, sides[::-1]

@@ -17,13 +17,7 @@ from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.formats.tables import write_table
 from gpu_tools.model.annotation import AnnotatedSequence
 from gpu_tools.model.json_model import model_to_json
-from gpu_tools.sites.training import (
-    CENSUS_COLUMNS,
-    IntronCensus,
-    census_of,
-    census_rows,
-    train_sites,
-)
+from gpu_tools.sites import training
 
 _log = logging.getLogger(__name__)
 
@@ -58,15 +52,15 @@ def command(
     records, census = _read(genome, annotation)
     for warning in census.warnings():
         _log.warning("%s", warning)
-    content = train_sites(records, name, source or _source(census, genome, annotation))
+    content = training.train_sites(records, name, source or _source(census, genome, annotation))
     with open_output(output) as stream:
         stream.write(model_to_json(content))
     note(counted(census.n_coding, "coding sequence"), counted(census.kinds.total(), "intron"))
     if report is not None:
-        write_table(report, CENSUS_COLUMNS, census_rows(census, content, records))
+        write_table(report, training.CENSUS_COLUMNS, training.census_rows(census, content, records))
 
 
-def _read(genome: str, annotation: str) -> tuple[list[AnnotatedSequence], IntronCensus]:
+def _read(genome: str, annotation: str) -> tuple[list[AnnotatedSequence], training.IntronCensus]:
     """Return what can be learned from, and what it is."""
     if genome == annotation == STANDARD_STREAM:
         raise InputError("more than one input is standard input", path=STANDARD_STREAM)
@@ -75,7 +69,7 @@ def _read(genome: str, annotation: str) -> tuple[list[AnnotatedSequence], Intron
         records = annotated_sequences(read_fasta(genome), coding)
     except InputError as error:
         raise error.located(path=annotation) from None
-    census = census_of(records, sum(map(len, coding.values())))
+    census = training.census_of(records, sum(map(len, coding.values())))
     if not census.kinds["GT-AG"]:
         raise InputError(
             "no intron from GT to AG to train on", path=annotation,
@@ -84,7 +78,7 @@ def _read(genome: str, annotation: str) -> tuple[list[AnnotatedSequence], Intron
     return records, census
 
 
-def _source(census: IntronCensus, genome: str, annotation: str) -> str:
+def _source(census: training.IntronCensus, genome: str, annotation: str) -> str:
     return (
         f"{census.kinds.total()} introns of {census.n_coding} coding sequences: "
         f"{Path(genome).name}, {Path(annotation).name}"

@@ -2,14 +2,11 @@
 
 import numpy as np
 import pytest
-from numba import njit
 
 from gpu_tools import AffineScoring, Sequence, local_align
 from gpu_tools.local.cpu import score_pass as cpu
 from gpu_tools.local.problem import ALL, SearchSizes, Threshold, make_problem
 from tests.local import cases
-
-_bounds_of_window = njit(cpu.bounds_of_window)  # an inner function, which intrinsics need compiled
 
 
 @pytest.mark.parametrize("seed", range(12))

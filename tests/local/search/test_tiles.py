@@ -99,23 +99,14 @@ def test_global_is_what_the_definition_says(seed, sizes):
     assert (found.score, cases.letters_of(found)) == tuple(expected)
 
 
-def random_codes(rng, length):
-    return rng.integers(0, 5, length).astype(np.uint8)
-
-
-def related(rng, codes, changes):
-    """Return codes with substitutions and some stretches left out."""
-    copy = codes.copy()
-    copy[rng.integers(0, len(copy), changes)] = 2
-    return np.delete(copy, rng.integers(0, len(copy) - 1, changes // 8))
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_scores_equal_those_of_filling_everything_again(seed):
     """The next alignment is the best of the whole matrix without the pairs so far."""
     rng = np.random.default_rng(50 + seed)
-    query = random_codes(rng, 700)
-    subject = np.concatenate([related(rng, query[100:600], 60), related(rng, query[:400], 40)])
+    query = cases.codes(rng, 700, 5)
+    subject = np.concatenate(
+        [cases.changed(rng, query[k:][:n], 0.1, 5) for k, n in ((100, 500), (0, 400))]
+    )
     problem = make_problem(query, subject, AffineScoring())
     used, gaps, pairs = ForbiddenPairs(), (problem.gap_open, problem.gap_extend), set()
     for f in cases.k_best(problem, 8):

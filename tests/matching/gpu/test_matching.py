@@ -3,8 +3,16 @@
 import numpy as np
 import pytest
 
-from gpu_tools.hardware.device import simulated
-from gpu_tools.matching import ALPHABETS, Pattern, PatternSet, match_approximate, match_exact, seeds
+from gpu_tools.hardware.device import Device, simulated
+from gpu_tools.matching import (
+    ALPHABETS,
+    Pattern,
+    PatternSet,
+    api,
+    match_approximate,
+    match_exact,
+    seeds,
+)
 from gpu_tools.model.scoring import EditCosts
 from gpu_tools.model.sequences import Sequence
 
@@ -162,31 +170,13 @@ def test_matches_everywhere(options, costs):
     assert len(approximate(patterns, texts, costs=COSTS[costs], **options)) > 3
 
 
-def test_several_shares_of_a_text():
+def test_several_shares_of_a_text(monkeypatch):
     """Three shares, as on three GPUs."""
-    from gpu_tools.matching.approximate import first_limits
-    from gpu_tools.matching.cpu.approximate import Finder
-    from gpu_tools.matching.cpu.exact import Searcher
-    from gpu_tools.matching.gpu.approximate import DeviceFinder
-    from gpu_tools.matching.gpu.exact import DeviceSearcher
-    from gpu_tools.matching.index import library
-    from gpu_tools.matching.text_blocks import Context, text_blocks
-
-    rng = np.random.default_rng(12)
-    patterns, texts = random_search(rng, 6, 40 if SMALL else 20_000, 3)
-    probes = patterns.probes()
-    (text_block,) = text_blocks(texts, Context(after=5), [])
-    searcher = Searcher(library(probes, patterns.matches), 1)
-    expected = sorted(searcher.find(text_block).tolist())
-    assert sorted(DeviceSearcher(searcher, (0, 0, 0)).find(text_block).tolist()) == expected
-    assert expected
-    found = []
-    for on_gpu in (False, True):
-        limits = first_limits(probes, len(patterns.names), EditCosts(), None)
-        finder = Finder(probes, patterns.matches, EditCosts(), limits, 1)
-        finder = DeviceFinder(finder, (0, 0, 0)) if on_gpu else finder
-        found.append(sorted(finder.find(text_block).tolist()))
-    assert found[0] == found[1]
+    devices = {"cpu": Device("cpu"), "cuda": Device("cuda", (0, 0, 0))}
+    monkeypatch.setattr(api, "resolve", devices.get)
+    patterns, texts = random_search(np.random.default_rng(12), 6, 40 if SMALL else 20_000, 3)
+    assert exact(patterns, texts)
+    assert approximate(patterns, texts)
 
 
 def test_seeds_on_a_gpu():

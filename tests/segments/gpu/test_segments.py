@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from gpu_tools import max_segment, max_segments, max_submatrix
-from gpu_tools.hardware.device import simulated
+from gpu_tools.hardware.device import Device, simulated
+from gpu_tools.segments import api
 from tests.segments import cases
 
 pytestmark = pytest.mark.cuda
@@ -52,21 +53,11 @@ def across_all_parts():
 
 @pytest.mark.parametrize("parts", [2, 3])
 @pytest.mark.parametrize("seed", [1, None] if simulated() else [*range(20), None])
-def test_segments_of_several_parts(seed, parts):
+def test_segments_of_several_parts(seed, parts, monkeypatch):
     """As on several GPUs: segments within a part, across one border and across all."""
-    from gpu_tools.segments.gpu import segments as cuda
-    from gpu_tools.segments.runs import locate
-
-    values = across_all_parts() if seed is None else long_values(seed, "int32")
-    found = cuda.maximal(values, np.int64(1), (0,) * parts)
-    expected = max_segments(values, device="cpu")
-    assert all(map(np.array_equal, found, (expected.starts, expected.ends, expected.scores)))
-    summaries, best = (
-        cuda.summaries(values, np.int64(1), (0,) * parts),
-        max_segment(values, device="cpu"),
-    )
-    where = locate(values, np.int64(1), summaries, cuda.TILE)
-    assert where == (best and (best.start, best.end, best.score))
+    devices = {"cpu": Device("cpu"), "cuda": Device("cuda", (0,) * parts)}
+    monkeypatch.setattr(api, "resolve", devices.get)
+    check(across_all_parts() if seed is None else long_values(seed, "int32"))
 
 
 def test_lists_that_the_memory_of_the_gpu_does_not_hold_are_made_again(monkeypatch):
