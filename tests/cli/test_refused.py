@@ -124,7 +124,7 @@ BAD_INPUT = [
         "--match ", "--mismatch -", "--gap -", "--intron-penalty ", "--exon-weight ")),
     (f"{LIST} --region CHR1:1-4 --base odd.fa", "(did you mean 'chr1.2'"),
     (f"{SITES} --targets dna.fa --site-model vertebate", "(did you mean 'vertebrate'"),
-    (f"{SITES} --targets dna.fa --site-model martian", "one of arabidopsis, fly, vertebrate, worm"),
+    (f"{SITES} --targets dna.fa --site-model martian", "one of aphid, arabidopsis, aspergillus"),
     (f"{SITES} --targets dna.fa --max-intron 93",
      "a longest intron of 93; expected 94 to 10000000"),
     (f"{SITES} --targets p.fa", "expected IUPAC nucleotide letters; proteins go to --proteins"),
