@@ -17,7 +17,7 @@ from pathlib import Path
 
 from benchmarks import record
 from benchmarks.accuracy.proteins import _kogs
-from benchmarks.annotate.bench_wild import MODELS, Wild, longest
+from benchmarks.annotate.bench_wild import KINGDOMS, MODELS, Wild, longest
 from gpu_tools.annotate.api import annotate_genome
 from gpu_tools.annotate.options import AnnotationOptions, longest_intron_of
 from gpu_tools.annotate.targets import protein_targets
@@ -25,7 +25,6 @@ from gpu_tools.model.sequences import ProteinSequence
 from gpu_tools.sites.model import load_sites
 
 RANGES = (0, 5, 10, 15, 20, 30, 40, 60, 80)
-KINGDOMS = "human", "fly"
 Part = tuple[str, str, int, int]
 """Record, strand, and an intron or an exon."""
 
@@ -64,7 +63,8 @@ def sources(data: Wild, tiny: bool) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield the names of sets of targets, and the targets."""
     own = longest(data.coding)[: 5 if tiny else None]
     yield "own", {f"t{k}": data.protein(model) for k, model in enumerate(own)}
-    for kingdom in () if tiny else KINGDOMS:
+    others = [one for one in KINGDOMS if one not in MODELS.get(data.folder.name, ())]
+    for kingdom in () if tiny else others:
         yield kingdom, _kogs(data.folder.parent / "kogs" / f"{kingdom}.fa.gz")
 
 
