@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from gpu_tools.annotate.options import Alignment
-from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.acceptance import NO, Acceptance
 from gpu_tools.model.loci import interval_of
 from gpu_tools.model.significance import Gumbel
@@ -336,8 +335,8 @@ class TargetResult:
         Its best hit, an accepted one if there is any. Without one the best score that was reached,
         if any was; it has no chain then, unless its identity is too small.
     gene : str or None
-        Name of the best hit's gene; None without an accepted hit, and for one that joins two genes
-        or is left out.
+        Name of the best hit's gene; None without an accepted hit, for one that joins two genes or
+        is left out, and where no structure has enough confidence.
     accepted : {"yes", "part", "no"}
         Whether the best hit is accepted, or covers too little of the target.
     """
@@ -389,13 +388,14 @@ def genes_of(
     clusters: Sequence[HitCluster],
     targets: TargetNames,
     record_lengths: dict[str, int],
-    choose: Callable[[HitCluster], list[Structure]],
-    threads: int,
+    structures: Sequence[list[Structure]],
 ) -> list[tuple[AnnotatedGene, HitCluster]]:
-    """Return the genes of clusters, named in the order of the genome, and their clusters."""
+    """Return the genes of clusters, named in the order of the genome, and their clusters.
+
+    A cluster without structures is no gene.
+    """
     order = {record: k for k, record in enumerate(record_lengths)}
-    structures = map_on_threads(threads, choose, clusters)
-    pairs = zip(clusters, structures, strict=True)
+    pairs = [pair for pair in zip(clusters, structures, strict=True) if pair[1]]
     found = sorted(pairs, key=lambda pair: _position(pair[1], order))
     counts: Counter[str] = Counter()
     genes = []

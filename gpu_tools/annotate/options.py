@@ -18,6 +18,10 @@ MOST_INTRON = 100_000
 """Nucleotides of the longest intron of a gene, by default."""
 USUAL_BATCH, LARGE_BATCH = 100, 1000
 _PAID = 10
+_OF_GENES = (
+    "isoforms", "frameshifts", "confidence", "min_confidence", "min_coverage", "batch",
+)  # fmt: skip
+"""Options on which hits do not depend."""
 
 
 def longest_intron_of(sites: GeneSites) -> int:
@@ -54,6 +58,10 @@ class AnnotationOptions:
     frameshifts : {"keep", "split", "drop"}
         ``split``: the nucleotides of frameshifts belong to no coding sequence, which then reads in
         one frame; ``drop``: hits with frameshifts or stop codons inside make and support no gene.
+    confidence : bool
+        Whether introns and exons of genes have confidences, see `gpu_tools.with_confidence`.
+    min_confidence : int
+        Least confidence of the introns of a structure; above 0 there are confidences, too.
     batch : int, optional
         Targets of a batch; the result does not depend on it. Without it, `USUAL_BATCH`, or
         `LARGE_BATCH` for the exhaustive search on a GPU.
@@ -67,6 +75,8 @@ class AnnotationOptions:
     longest_gene: int = 200_000
     isoforms: bool = True
     frameshifts: str = KEEP
+    confidence: bool = False
+    min_confidence: int = 0
     batch: int | None = None
 
     def __post_init__(self):
@@ -102,4 +112,4 @@ class AnnotationOptions:
     def of_hits(self) -> dict:
         """Return by name what the hits of a batch depend on."""
         return {name: value for name, value in asdict(self).items()
-                if name not in ("isoforms", "frameshifts", "batch", "min_coverage")}  # fmt: skip
+                if name not in _OF_GENES}  # fmt: skip

@@ -20,7 +20,7 @@ from gpu_tools.formats.alignments.walk import coding_parts
 from gpu_tools.formats.scales import load_matrix
 from gpu_tools.model.locus import SearchWindow
 from gpu_tools.model.results import ProteinAlignment
-from gpu_tools.model.scoring import GENE_SCORING, AffineScoring, ProteinScoring, SplicedScoring
+from gpu_tools.model.scoring import SITE_SCORING, AffineScoring, ProteinScoring, SplicedScoring
 from gpu_tools.model.sequences import ProteinSequence, reverse_complement
 from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.significance import NullModel, setting_of
@@ -432,7 +432,8 @@ def cdna_targets(
     sites : GeneSites
         See `load_sites`.
     scoring : SplicedScoring, optional
-        Match 1, mismatch -1, gap -2 and free ends of the target by default.
+        That of `spliced-align` in site mode by default: match 1, mismatch -1, gap -2, and 5 points
+        for each end of the target that is left out.
     reading : {"any", "complete", "incomplete"}
         Whether genes must translate, see `tables_of`; without that they have no CDS.
     stranded : bool
@@ -451,7 +452,7 @@ def cdna_targets(
     InputError
         If one of them is a protein.
     """
-    scoring = scoring or SplicedScoring(ends=GENE_SCORING.ends)
+    scoring = scoring or SITE_SCORING
     sequences = tuple(sequences)
     for one in sequences:
         if isinstance(one, ProteinSequence):

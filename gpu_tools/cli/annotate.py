@@ -29,6 +29,7 @@ from gpu_tools.cli.common.proteins import (
 from gpu_tools.errors import InputError, ScoringError, counted
 from gpu_tools.formats.alignments.gene_model import check_gtf_name
 from gpu_tools.formats.files import format_of, uncompressed_name
+from gpu_tools.model.scoring import SITE_SCORING
 
 # What commands of an annotation share: options of the search, targets, and files of a gene set.
 
@@ -69,6 +70,11 @@ search = options.added(
         "--ends", type=click.Choice(_ENDS),
         help="free-target: the target's ends may stay unaligned at no cost.  [default: global for "
         "proteins, free-target for cDNAs]",
+    ),
+    option(
+        "--end-cost N", type=options.Count(0),
+        help="With --cdnas: points that leaving out an end of the target costs, its poly-A tail "
+        f"excepted.  [default: {SITE_SCORING.end_cost}]",
     ),
     option(
         "--coding",
@@ -202,7 +208,7 @@ def read_targets(values: dict, is_gtf: bool = False) -> list:
     A name that the gene set cannot hold, if it is GTF, raises `InputError`.
     """
     from gpu_tools.annotate.targets import cdna_targets, protein_targets
-    from gpu_tools.model.scoring import GENE_SCORING, SplicedScoring
+    from gpu_tools.model.scoring import SplicedScoring
     from gpu_tools.sites.model import load_sites
 
     proteins, cdnas, ends = values["proteins"], values["cdnas"], values["ends"]
@@ -216,7 +222,8 @@ def read_targets(values: dict, is_gtf: bool = False) -> list:
         found.append(protein_targets(sequences, sites, scoring, values["keep_ends"], sources))
     if cdnas:
         sequences, sources = _read_all(cdnas, read_cdnas, names, is_gtf)
-        scoring = SplicedScoring(ends=ends or GENE_SCORING.ends)
+        cost = SITE_SCORING.end_cost if values["end_cost"] is None else values["end_cost"]
+        scoring = SplicedScoring(ends=ends or SITE_SCORING.ends, end_cost=cost)
         reading = "complete" if values["coding"] else "any"
         stranded = values["stranded"]
         found.append(cdna_targets(sequences, sites, scoring, reading, stranded, sources))
@@ -255,9 +262,9 @@ def _named_once(path: str, read: Callable[[str], dict], names: set[str], is_gtf:
 def _check_usage(values: dict) -> None:
     if not (values["proteins"] or values["cdnas"]):
         raise click.UsageError("give --proteins or --cdnas")
-    for name in ("coding", "stranded"):
-        if values[name] and not values["cdnas"]:
-            raise click.UsageError(f"--{name} needs --cdnas")
+    for name in ("coding", "stranded", "end_cost"):
+        if values[name] not in (None, False) and not values["cdnas"]:
+            raise click.UsageError(f"--{name.replace('_', '-')} needs --cdnas")
 
 
 @click.command("annotate")

@@ -36,7 +36,13 @@ from gpu_tools.formats.alignments import SUFFIXES, check_names, write_alignments
 from gpu_tools.hardware.device import cpu_threads
 from gpu_tools.model.acceptance import YES, Acceptance, with_cut_ends
 from gpu_tools.model.results import DROP, SplicedAlignment, faults_of, with_frameshifts
-from gpu_tools.model.scoring import CANDIDATE_WEIGHTS, ENDS, GENE_SCORING, SplicedScoring
+from gpu_tools.model.scoring import (
+    CANDIDATE_WEIGHTS,
+    ENDS,
+    GENE_SCORING,
+    SITE_SCORING,
+    SplicedScoring,
+)
 from gpu_tools.model.significance import NullModel
 
 _log = logging.getLogger(__name__)
@@ -116,6 +122,11 @@ def _runs_on_cpu(requested: dict) -> str | None:
     "enter its first exon and leave its last one anywhere. Proteins are aligned from end to end "
     "by default.",
 )  # fmt: skip
+@option(
+    "--end-cost N", type=options.Count(0),
+    help="With --site-model: points that leaving out an end of the target costs, its poly-A tail "
+    f"excepted.  [default: {SITE_SCORING.end_cost}]",
+)  # fmt: skip
 @options.alignments_of(SUFFIXES)
 @loci.coordinates
 @credibility
@@ -125,7 +136,7 @@ def _runs_on_cpu(requested: dict) -> str | None:
 @click.pass_context
 def command(
     context, base, regions, exons, targets, pairs, exons_format, site_model, strand, min_intron,
-    max_intron, coding, incomplete, max_evalue, min_identity, min_coverage, shuffles,
+    max_intron, end_cost, coding, incomplete, max_evalue, min_identity, min_coverage, shuffles,
     all_alignments, alignments, alignments_format, coordinates, output, device, threads, quiet,
     **scores,
 ) -> None:  # fmt: skip
@@ -145,11 +156,13 @@ def command(
     reading = ("incomplete" if incomplete else "complete") if coding else "any"
     if incomplete and not coding:
         raise click.UsageError("--incomplete needs --coding")
-    sites = {"strand": strand, "min_intron": min_intron, "max_intron": max_intron}
+    sites = {"strand": strand, "min_intron": min_intron, "max_intron": max_intron,
+             "end_cost": end_cost}  # fmt: skip
     proteins = {name: scores.pop(name) for name in OPTIONS}
     check_protein_usage(context, alignments)
-    if proteins["proteins"] and max_intron is not None:
-        raise click.UsageError("--max-intron is for cDNAs, not for --proteins")
+    for name in ("max_intron", "end_cost"):
+        if proteins["proteins"] and sites[name] is not None:
+            raise click.UsageError(f"--{name.replace('_', '-')} is for cDNAs, not for --proteins")
     _check_usage(exons, site_model, sites, scores)
     if coding and exons and scores["ends"] == "free":
         raise click.UsageError("--coding with --exons needs whole candidates, not --ends free")
@@ -304,7 +317,8 @@ def _with_sites(files: CaseFiles, site_model: str, sites: dict, scores: dict) ->
     own_weights = model.fingerprint != loaded.fingerprint
     if sites["max_intron"] is not None:
         model = model.with_longest_intron(sites["max_intron"])
-    scoring, reading = SplicedScoring(**scores), sites["reading"]
+    cost = SITE_SCORING.end_cost if sites["end_cost"] is None else sites["end_cost"]
+    scoring, reading = SplicedScoring(**scores, end_cost=cost), sites["reading"]
     strands = sites["strand"] or "+-"
     inputs = read_site_cases(files, model, strands, scoring.ends, reading, sites["threads"])
     _warn(unusual_site_counts(model, inputs.cases))

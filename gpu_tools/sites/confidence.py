@@ -8,11 +8,16 @@ from itertools import pairwise
 
 from gpu_tools.errors import InputError
 from gpu_tools.hardware.device import cpu_threads
+from gpu_tools.model.loci import interval_of
 from gpu_tools.model.results import ProteinAlignment, SplicedAlignment
 from gpu_tools.model.scoring import ProteinScoring, SplicedScoring
 from gpu_tools.sites.api import SiteCase, site_align
 from gpu_tools.sites.proteins.api import protein_align
+from gpu_tools.sites.proteins.ends import replace_ends
 
+Alignment = SplicedAlignment | ProteinAlignment
+FLANK = 1000
+"""Nucleotides on both sides of a chain that belong to its locus, by default."""
 _UNTRACED = 1 << 28
 """A least score that no chain has, so that none is traced."""
 _AT_A_TIME = 1 << 26
@@ -21,17 +26,18 @@ _AT_A_TIME = 1 << 26
 
 def with_confidence(
     cases: Iterable[SiteCase],
-    alignments: Iterable[SplicedAlignment | ProteinAlignment],
+    alignments: Iterable[Alignment],
     scoring: SplicedScoring | ProteinScoring | None = None,
     *,
+    flank: int | None = FLANK,
     device: str = "auto",
     threads: int | None = None,
     progress: Callable[[int], None] | None = None,
-) -> list[SplicedAlignment | ProteinAlignment]:
+) -> list[Alignment]:
     """Return alignments that say how many points each intron and each exon is worth.
 
     The confidence of a splice site is the alignment's score less that of the best chain of the
-    case, on the chain's strand, that does not use the site. The confidence of an intron is the
+    locus, on the chain's strand, that does not use the site. The confidence of an intron is the
     smaller one of its two sites'. That of an exon is the score less that of the best chain without
     the intron's site at its begin and the one at its end: the first and the last exon have one such
     site. An exon between no introns has none; its confidence is the score. No confidence is above
@@ -40,18 +46,19 @@ def with_confidence(
     Parameters
     ----------
     cases : iterable of SiteCase or ProteinCase
-        The cases that were aligned, or others of the same target in which the chain is possible
-        at the same score, say of its span and a flank.
+        The cases that were aligned.
     alignments : iterable of SplicedAlignment or ProteinAlignment
         For each case the best alignment, in the coordinates of the case's base.
     scoring : SplicedScoring or ProteinScoring, optional
         The scoring of the alignments; for proteins it must be given.
+    flank : int, optional
+        The locus is the chain's span, and so many nucleotides on both sides; None: the whole base.
     device : str
         ``auto``, ``cpu``, ``cuda``, ``cuda:0`` or ``cuda:0,1``; the result does not depend on it.
     threads : int, optional
         Threads of the CPU, by default all.
     progress : callable, optional
-        Called with the number of nominal cells that are done since its last call.
+        Called with the number of sweeps' nominal cells that are done since its last call.
 
     Returns
     -------
@@ -66,12 +73,13 @@ def with_confidence(
 
     Notes
     -----
-    All numbers are exact. A chain of n exons takes 3 n - 4 sweeps of its case, scores only: each
+    All numbers are exact. A chain of n exons takes 3 n - 4 sweeps of its locus, scores only: each
     site alone, and both sites of each inner exon. The sweeps of all cases are one batch, shared by
     the threads or the GPUs.
 
     A chain with a further exon inside an intron uses both of the intron's sites, and is no
-    alternative to it in this sense.
+    alternative to it in this sense. Residues at an end that a protein's alignment from end to end
+    leaves out stay left out.
 
     Examples
     --------
@@ -81,7 +89,10 @@ def with_confidence(
     """
     cases, alignments = list(cases), list(alignments)
     align = protein_align if isinstance(scoring, ProteinScoring) else site_align
-    chains = [_SitesOfChain.of(*pair) for pair in zip(cases, alignments, strict=True)]
+    chains = [
+        _SitesOfChain.of(case, one, scoring, flank)
+        for case, one in zip(cases, alignments, strict=True)
+    ]
     best: list[dict[tuple, int | None]] = [{} for _ in chains]
     for batch in _batches(chains):
         found = align(
@@ -98,24 +109,29 @@ class _SitesOfChain:
     """An alignment, its case, and its introns' boundaries in reading direction."""
 
     case: SiteCase
-    alignment: SplicedAlignment | ProteinAlignment
+    alignment: Alignment
     introns: Sequence[tuple[int, int]]
 
     @classmethod
-    def of(cls, case: SiteCase, alignment: SplicedAlignment | ProteinAlignment) -> _SitesOfChain:
-        """Return the sites of a chain; refuse a chain that its case does not allow."""
+    def of(cls, case: SiteCase, alignment: Alignment, scoring, flank: int | None) -> _SitesOfChain:
+        """Return the sites of a chain in its locus; refuse a chain that its case does not allow."""
         if not isinstance(case, SiteCase):
             raise InputError(
                 "confidence among listed candidates", record=alignment.target,
                 expected="a case of site mode",
             )  # fmt: skip
         introns = case.introns_of(alignment)
-        if introns and not case.tables[alignment.strand].has_sites(*zip(*introns, strict=True)):
+        if not introns:
+            return cls(case, alignment, introns)
+        if not case.tables[alignment.strand].has_sites(*zip(*introns, strict=True)):
             raise InputError(
                 "a chain with a site that the case does not have", record=alignment.target,
                 expected="the alignment of the case, in its coordinates",
             )  # fmt: skip
-        return cls(case, alignment, introns)
+        locus, first = _locus_of(case, alignment, flank)
+        if isinstance(scoring, ProteinScoring) and not scoring.free:
+            locus = _of_aligned_residues(locus, alignment)
+        return cls(locus, alignment, [(d - first, a - first) for d, a in introns])
 
     @property
     def closed(self) -> list[tuple[int | None, int | None]]:
@@ -151,6 +167,29 @@ class _SitesOfChain:
                 loss(self.introns[0][0]), *inner, loss(acceptor=self.introns[-1][1])
             ),
         )  # fmt: skip
+
+
+def _locus_of(case: SiteCase, alignment: Alignment, flank: int | None) -> tuple[SiteCase, int]:
+    """Return the case of a chain's locus and strand, and where that begins in reading direction."""
+    start, end, length, strand = 0, len(case.base), len(case.base), alignment.strand
+    if flank is not None:
+        low, high = interval_of(alignment)
+        start, end = max(low - flank, 0), min(high + flank, length)
+    base = replace(case.base, codes=case.base.codes[start:end])
+    first = start if strand == "+" else length - end
+    table = case.tables[strand].part(first, first + len(base))
+    return replace(case, base=base, tables={strand: table}), first
+
+
+def _of_aligned_residues(case: SiteCase, alignment: ProteinAlignment) -> SiteCase:
+    """Return a case without the residues at the ends that an alignment leaves out."""
+    start, end = alignment.target_start, alignment.target_end
+    before, behind = start > 0, end < alignment.target_length
+    if not (before or behind):
+        return case
+    target = replace(case.target, codes=case.target.codes[start:end])
+    tables = {name: replace_ends(own, before, behind) for name, own in case.tables.items()}
+    return replace(case, target=target, tables=tables)
 
 
 def _batches(chains: Iterable[_SitesOfChain]) -> Iterator[list[tuple[int, tuple]]]:

@@ -103,6 +103,12 @@ class BoundaryScores:
         is_listed = k < len(self.boundaries) and self.boundaries[k] == boundary
         return int(self.scores[k]) if is_listed else self.usual
 
+    def part(self, low: int, high: int) -> BoundaryScores:
+        """Return the scores of the boundaries in [low, high), which are counted from `low`."""
+        own = self.listed(low, high)
+        lists = self.boundaries[own] - low, self.scores[own], self.kinds[own]
+        return BoundaryScores.from_lists(high - low, self.usual, *lists)
+
     def without(self, boundary: int) -> BoundaryScores:
         """Return the scores with a listed boundary closed; `usual` is `CLOSED`."""
         kept = self.boundaries != boundary
@@ -335,6 +341,12 @@ class SiteTable:
         return set(donors) <= set(self.donors.boundaries.tolist()) and set(acceptors) <= set(
             self.acceptors.boundaries.tolist()
         )
+
+    def part(self, start: int, end: int) -> SiteTable:
+        """Return the table of the nucleotides in [start, end), with the penalties that it has."""
+        lists = [each.part(start, end + 1) for each in self.lists]
+        introns = tuple(each._replace(origin=each.origin + start) for each in self.introns)
+        return SiteTable(*lists, introns, stops=self.stops)
 
     def without(self, donor: int | None, acceptor: int | None) -> SiteTable:
         """Return the table without an inner exit, an inner entry or both."""

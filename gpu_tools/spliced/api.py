@@ -137,7 +137,7 @@ def spliced_align_many(
         As `spliced_align` does.
     """
     columns = cases if isinstance(cases, CaseColumns) else case_columns(cases)
-    scoring, threads = scoring or SplicedScoring(), cpu_threads(threads)
+    scoring, threads = _of_list_mode(scoring), cpu_threads(threads)
     done = progress or (lambda cells: None)
     where = resolve(device)
     if scoring.ends == "free" or reading != "any":
@@ -183,7 +183,7 @@ def spliced_scores(
         As `spliced_align` does.
     """
     columns = cases if isinstance(cases, CaseColumns) else case_columns(cases)
-    scoring, threads = scoring or SplicedScoring(), cpu_threads(threads)
+    scoring, threads = _of_list_mode(scoring), cpu_threads(threads)
     where = resolve(device)
     if scoring.ends == "free":
         found = spliced_align_many(columns, scoring, device=device, threads=threads)
@@ -200,6 +200,14 @@ def spliced_scores(
     on_cpu = partial(schedule.scores_on_cpu, columns, scoring, threads)
     scores = on_gpu_or_cpu(where, on_gpus, on_cpu)
     return np.ma.array(scores, mask=scores == NO_CHAIN, copy=False)
+
+
+def _of_list_mode(scoring: SplicedScoring | None) -> SplicedScoring:
+    """Return a scoring, `SplicedScoring` by default; raise `ScoringError` for an end cost."""
+    scoring = scoring or SplicedScoring()
+    if scoring.end_cost:
+        raise ScoringError(f"end cost {scoring.end_cost} in list mode; expected 0")
+    return scoring
 
 
 def _in_rows(cases, scoring, reading, threads, done) -> list[SplicedAlignment]:

@@ -21,6 +21,7 @@ from gpu_tools import (
     with_confidence,
 )
 from gpu_tools.formats.scales import load_matrix
+from gpu_tools.model.loci import interval_of
 from gpu_tools.model.locus import Locus
 from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.model.sequences import decode, reverse_complement
@@ -173,6 +174,45 @@ def test_closing_a_site_is_aligning_without_it():
         (other,) = site_align([replace(case, tables={"+": table})], scoring)
         left.append(other.score)
     assert found.intron_confidences[0] == found.score - max(left)
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("kind", ["protein", "any"])
+def test_the_locus_is_the_span_and_a_flank(kind, turned):
+    """Cut out of a longer base, with the sites of the flank and penalties that rise with length."""
+    text = "CTTCTAAGAG" * 30 + GENE + "CTTCTAAGAG" * 25
+    text = decode(reverse_complement(Sequence.from_text("b", text).codes)) if turned else text
+    (case,), scoring = gene_cases(kind, text)
+    align = protein_align if kind == "protein" else site_align
+    (found,) = align([case], scoring)
+    cut = with_confidence([case], [found], scoring, flank=40)[0]
+    low, high = interval_of(found)
+    locus = Locus("b", low - 40, high + 40, len(text))
+    base = Sequence(locus.name, case.base.codes[low - 40 : high + 40])
+    tables = {found.strand: case.tables[found.strand]}
+    start = low - 40 if found.strand == "+" else len(text) - high - 40
+    part = replace(case, base=base, tables={
+        s: t.part(start, start + len(base)) for s, t in tables.items()})  # fmt: skip
+    assert align([part], scoring)[0].score == found.score
+    own = found.changed(chain=tuple((a - low + 40, b - low + 40) for a, b in found.chain),
+                        base_length=len(base))  # fmt: skip
+    whole = with_confidence([part], [own], scoring, flank=None)[0]
+    assert cut.chain == found.chain
+    assert cut.intron_confidences == whole.intron_confidences
+    wide = with_confidence([case], [found], scoring, flank=None)[0]
+    assert all(a <= b for a, b in zip(
+        wide.intron_confidences, cut.intron_confidences, strict=True))  # fmt: skip
+
+
+def test_residues_that_are_left_out_stay_so():
+    (case,), scoring = gene_cases("protein")
+    (plain,) = protein_align([case], scoring)
+    longer = replace(case.target, codes=np.append(case.target.codes, case.target.codes[1:30]))
+    shorter = plain.changed(target_length=len(longer))
+    (wanted,) = with_confidence([case], [plain], scoring)
+    (found,) = with_confidence([replace(case, target=longer)], [shorter], scoring)
+    # without the points of the stop codon, which an end that is left out has not
+    assert found.intron_confidences[0] == pytest.approx(wanted.intron_confidences[0], abs=18)
 
 
 def test_an_exon_without_introns_is_worth_its_score():

@@ -10,6 +10,7 @@ from gpu_tools import (
     Case,
     ExonSet,
     InputError,
+    ScoringError,
     Sequence,
     SplicedScoring,
     case_columns,
@@ -210,3 +211,9 @@ def test_results_are_made_of_arrays_when_they_are_read():
     assert [*many[::-2]] == [*many][::-2]
     assert many[-1] == [*many][7]
     assert many[3].cigar == ()
+
+
+@pytest.mark.parametrize("function", [spliced_align, spliced_scores])
+def test_an_end_cost_is_for_site_mode(function):
+    with pytest.raises(ScoringError, match="end cost 5 in list mode; expected 0"):
+        function([], SplicedScoring(ends="free-target", end_cost=5))

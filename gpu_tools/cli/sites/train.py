@@ -57,7 +57,7 @@ def command(
         stream.write(model_to_json(content))
     note(counted(census.n_coding, "coding sequence"), counted(census.kinds.total(), "intron"))
     if report is not None:
-        write_table(report, training.CENSUS_COLUMNS, training.census_rows(census, content, records))
+        write_table(report, training.CENSUS_COLUMNS, training.census_rows(census, content))
 
 
 def _read(genome: str, annotation: str) -> tuple[list[AnnotatedSequence], training.IntronCensus]:
