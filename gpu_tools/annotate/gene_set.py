@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from gpu_tools.annotate.options import Alignment
-from gpu_tools.hardware.threads import map_on_threads
+from gpu_tools.model.acceptance import NO, Acceptance
 from gpu_tools.model.loci import interval_of
 from gpu_tools.model.significance import Gumbel
 
@@ -330,12 +330,15 @@ class TargetResult:
     length : int
         Residues or nucleotides.
     loci : int
-        Number of its hits.
+        Number of its accepted hits.
     best : SplicedAlignment or ProteinAlignment or None
-        Its best hit. Without one the best score that was reached, if any was; it has no chain
-        then, unless identity or coverage are too small.
+        Its best hit, an accepted one if there is any. Without one the best score that was reached,
+        if any was; it has no chain then, unless its identity is too small.
     gene : str or None
-        Name of the best hit's gene; None without a hit, and for one that joins two genes.
+        Name of the best hit's gene; None without an accepted hit, for one that joins two genes or
+        is left out, and where no structure has enough confidence.
+    accepted : {"yes", "part", "no"}
+        Whether the best hit is accepted, or covers too little of the target.
     """
 
     name: str
@@ -344,6 +347,7 @@ class TargetResult:
     loci: int
     best: Alignment | None
     gene: str | None
+    accepted: str
 
 
 @dataclass(frozen=True)
@@ -360,12 +364,15 @@ class GenomeAnnotation:
         Nucleotides of each record, by name.
     chimeras : int
         Hits that join two genes; they are part of none.
+    dropped : int
+        Hits with frameshifts or stop codons inside that were left out.
     """
 
     genes: tuple[AnnotatedGene, ...]
     targets: tuple[TargetResult, ...]
     record_lengths: dict[str, int]
     chimeras: int
+    dropped: int = 0
 
 
 @dataclass(frozen=True)
@@ -381,13 +388,14 @@ def genes_of(
     clusters: Sequence[HitCluster],
     targets: TargetNames,
     record_lengths: dict[str, int],
-    choose: Callable[[HitCluster], list[Structure]],
-    threads: int,
+    structures: Sequence[list[Structure]],
 ) -> list[tuple[AnnotatedGene, HitCluster]]:
-    """Return the genes of clusters, named in the order of the genome, and their clusters."""
+    """Return the genes of clusters, named in the order of the genome, and their clusters.
+
+    A cluster without structures is no gene.
+    """
     order = {record: k for k, record in enumerate(record_lengths)}
-    structures = map_on_threads(threads, choose, clusters)
-    pairs = zip(clusters, structures, strict=True)
+    pairs = [pair for pair in zip(clusters, structures, strict=True) if pair[1]]
     found = sorted(pairs, key=lambda pair: _position(pair[1], order))
     counts: Counter[str] = Counter()
     genes = []
@@ -430,14 +438,15 @@ def target_results(
     hits: Sequence[Hit],
     genes: Sequence[tuple[AnnotatedGene, HitCluster]],
     targets: TargetNames,
+    acceptance: Acceptance,
 ) -> list[TargetResult]:
     """Return what became of each target.
 
-    `found` holds hits and other chains of each target, its best one first.
+    `found` holds hits and other chains of each target, its best one first; `hits` are accepted.
     """
     gene_of = {hit: gene.name for gene, cluster in genes for hit in cluster.hits}
     best: dict[int, Alignment] = {}
-    for number, alignment in found:
+    for number, alignment in [*((hit.target, hit.alignment) for hit in hits), *found]:
         best.setdefault(number, alignment)
     by_target = defaultdict(list)
     for hit in hits:
@@ -446,6 +455,7 @@ def target_results(
         TargetResult(
             name, kind, length, len(by_target[k]), best.get(k),
             gene_of.get(by_target[k][0]) if by_target[k] else None,
+            acceptance.verdict(best[k]) if k in best else NO,
         )
         for k, (name, kind, length) in enumerate(
             zip(targets.names, targets.kinds, targets.lengths, strict=True)

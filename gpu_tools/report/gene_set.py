@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 import altair as alt
 
-from gpu_tools.errors import InputError, did_you_mean
+from gpu_tools.errors import InputError, counted, did_you_mean
 from gpu_tools.formats.batch import GFF3_VERSION, sequence_region
 from gpu_tools.formats.exons.gff import features
 from gpu_tools.formats.files import open_output, read_lines
@@ -23,8 +23,7 @@ from gpu_tools.report.charts import configured, source
 from gpu_tools.report.files import address
 from gpu_tools.report.findings import count, fraction, one_of, read_checked
 from gpu_tools.report.models import COLOURS, GREY, RULE, WRONG
-from gpu_tools.report.page import page_data, page_template
-from gpu_tools.report.tables import MOST_ROWS, Card, Column, Table, counted
+from gpu_tools.report.page import MOST_ROWS, Card, Column, Table, page_data, page_template
 
 MODELS, GENES, TARGETS, SUMMARY = "genes.gff3", "genes.tsv", "targets.tsv", "summary.json"
 """Files in the folder of a gene set; the first and the third one must be there."""
@@ -36,9 +35,10 @@ _GENE_CHECKS = {
 _TARGET_CHECKS = {"length": count, "found": one_of("yes", "no"), "loci": count}
 _FIGURE_CHECKS = {
     "score": Location.integer, "evalue": Location.number, "identity": fraction,
-    "coverage": fraction,
+    "coverage": fraction, "accepted": one_of("yes", "part", "no"),
 }  # fmt: skip
-_FIGURES = ("gene", "record", "strand", "start", "end", "score", "evalue", "identity", "coverage")
+_FIGURES = ("gene", "record", "strand", "start", "end", "score", "evalue", "identity", "coverage",
+            "accepted")  # fmt: skip
 COMPLETE = 0.9
 """Part of a conserved target that is aligned if its gene is complete."""
 STATES = ("complete, single", "complete, several", "fragment", "missing")
@@ -161,7 +161,8 @@ def _read_families(path: str | os.PathLike, targets: list[dict]) -> dict[str, li
 def completeness(families: dict[str, list[str]], targets: list[dict]) -> dict[str, int]:
     """Return how many families of a conserved set are in each of `STATES`.
 
-    A family is complete if `COMPLETE` of one of its targets are aligned, and a fragment if less.
+    A family is complete if `COMPLETE` of one of its targets are aligned, and a fragment if less,
+    whether that makes a gene or not.
     It has several genes if that target has several loci.
     """
     rows = {row["target"]: row for row in targets}
@@ -173,7 +174,7 @@ def completeness(families: dict[str, list[str]], targets: list[dict]) -> dict[st
 
 def _state(row: dict) -> int:
     if row["found"] != "yes":
-        return 3
+        return 2 if row.get("accepted") == "part" else 3
     if float(row["coverage"] or 0) < COMPLETE:
         return 2
     return 0 if row["loci"] == "1" else 1

@@ -109,26 +109,48 @@ def null_model_or_stand_in(
     says so, but for a shipped site model: that is told at level INFO, as chance is measured in
     place where it matters.
     """
-    own, is_protein = null_model(scoring, reading, sites), isinstance(scoring, ProteinScoring)
+    return null_models_or_stand_ins(scoring, reading, sites, own_weights, [False])[0]
+
+
+def null_models_or_stand_ins(
+    scoring: SplicedScoring | ProteinScoring, reading: str, sites: GeneSites | None,
+    own_weights: bool, coding: Iterable[bool],
+) -> list[NullModel]:  # fmt: skip
+    """Return the models for targets that are coding from end to end or not, each if it is."""
+    coding = list(coding)
+    of_kind = {
+        kind: _null_model_and_lack(scoring, reading, sites, own_weights, kind)
+        for kind in dict.fromkeys(coding)
+    }
+    for level, *lack in dict.fromkeys(lack for _, lack in of_kind.values() if lack):
+        _log.log(level, "no E-values are known for %s; those of %s stand in", *lack)
+    return [of_kind[kind][0] for kind in coding]
+
+
+def _null_model_and_lack(
+    scoring: SplicedScoring | ProteinScoring, reading: str, sites: GeneSites | None,
+    own_weights: bool, coding: bool,
+) -> tuple[NullModel, tuple]:  # fmt: skip
+    """Return a model; if it stands in, also the level of the word, for what, and what it is of."""
+    is_protein = isinstance(scoring, ProteinScoring)
+    own = null_model(scoring, reading, sites, coding)
     if own:
-        return own
+        return own, ()
     code = scoring.genetic_code if is_protein else STANDARD
     usual = replace(scoring, genetic_code=STANDARD) if is_protein else scoring
     lacking = [(f"genetic code {code}", "the standard code")] if code != STANDARD else []
-    level, found = logging.WARNING, null_model(usual, reading, sites)
+    level, found = logging.WARNING, null_model(usual, reading, sites, coding)
     if not found and sites and not own_weights:
         names = (sites.name, _STANDS_IN)
-        laws = ((name, null_model_of_sites(name, usual, reading)) for name in names)
+        laws = ((name, null_model_of_sites(name, usual, reading, coding)) for name in names)
         instead, found = next(((name, law) for name, law in laws if law), (None, None))
         told = instead if instead != sites.name else f"{instead} with other weights"
         lacking.append((f"the site model {sites.name}", told))
         level = logging.INFO if _is_shipped(sites, is_protein) and code == STANDARD else level
     if not found:
-        unlike = _unlike(usual, reading, sites, own_weights)
+        unlike = _unlike(usual, reading, sites, own_weights, coding)
         raise ScoringError(f"no E-values are known for {unlike}")
-    what, instead = (" and ".join(words) for words in zip(*lacking, strict=True))
-    _log.log(level, "no E-values are known for %s; those of %s stand in", what, instead)
-    return found
+    return found, (level, *(" and ".join(words) for words in zip(*lacking, strict=True)))
 
 
 def _is_shipped(sites: GeneSites, is_protein: bool) -> bool:
@@ -139,11 +161,11 @@ def _is_shipped(sites: GeneSites, is_protein: bool) -> bool:
     return sites.fingerprint == (protein_sites(shipped) if is_protein else shipped).fingerprint
 
 
-def _unlike(scoring, reading: str, sites: GeneSites | None, own_weights: bool) -> str:
+def _unlike(scoring, reading: str, sites: GeneSites | None, own_weights: bool, coding: bool) -> str:
     """Return what differs from the setting nearest to this one that has a model."""
     if getattr(scoring, "matrix", None) is not None and isinstance(scoring, SplicedScoring):
         return _WORDS["pairs"]
-    own = setting_of(scoring, reading, sites and sites.fingerprint)
+    own = setting_of(scoring, reading, sites and sites.fingerprint, coding)
     known = nearest_setting(own)
     if not own_weights:  # there are laws that stand in for those of other site models
         own["sites"] = known["sites"]

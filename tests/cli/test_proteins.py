@@ -32,12 +32,6 @@ def run(*arguments, proteins="protein.fa"):
     ])  # fmt: skip
 
 
-def complaint(capsys, *arguments, code=1):
-    """Run something wrong; return the last line of what is said."""
-    assert main(["spliced-align", "--base", "base.fa", "--quiet", *arguments]) == code
-    return capsys.readouterr().err.splitlines()[-1]
-
-
 def text(path):
     return Path(path).read_text()
 
@@ -98,12 +92,6 @@ def test_a_stop_at_the_end_of_a_protein_is_left_out(files, end):
     Path("stopped.fa").write_text(f">p\n{PROTEIN}{end}\n")
     assert run(proteins="stopped.fa") == 0
     assert rows()[0]["target_length"] == str(len(PROTEIN))
-
-
-def test_another_point_in_a_protein_is_an_error(files, capsys):
-    Path("wrong.fa").write_text(f">p\n{PROTEIN[:9]}.{PROTEIN[9:]}\n")
-    arguments = "--proteins", "wrong.fa", "--site-model", "vertebrate"
-    assert "wrong.fa" in complaint(capsys, *arguments)
 
 
 def run_listed(flank, *arguments, phases=(0, 2)):
@@ -183,34 +171,6 @@ def test_a_random_protein_is_not_accepted(files, tmp_path):
     (tmp_path / "other.fa").write_text(">o\nWHKYCFPNWQHHDEKWYCTRWGKNMYPEHWC\n")
     assert run(proteins="other.fa") == 0
     assert rows()[0]["accepted"] == "no"
-
-
-def test_wrong_usage(files, capsys):
-    model = ("--site-model", "vertebrate")
-    both = (*model, "--proteins", "protein.fa", "--targets", "protein.fa")
-    assert "give either --targets or --proteins" in complaint(capsys, *both, code=2)
-    assert "give either --targets or --proteins" in complaint(capsys, *model, code=2)
-    gap = (*model, "--proteins", "protein.fa", "--gap", "-3")
-    assert "--gap does not go with --proteins" in complaint(capsys, *gap, code=2)
-    listed = ("--proteins", "protein.fa", "--exons", "x.bed", "--ends", "free")
-    assert "needs whole candidates, not --ends free" in complaint(capsys, *listed, code=2)
-    stop = (*model, "--targets", "protein.fa", "--stop", "3")
-    assert "--stop needs --proteins" in complaint(capsys, *stop, code=2)
-    sam = (*model, "--proteins", "protein.fa", "--alignments", "x.sam")
-    assert "SAM and BAM hold no proteins" in complaint(capsys, *sam, code=2)
-    code = (*model, "--proteins", "protein.fa", "--genetic-code", "7")
-    assert "genetic code 7; expected one of" in complaint(capsys, *code, code=2)
-
-
-def test_sequences_of_the_other_kind_are_told(files, capsys, tmp_path):
-    model = ("--site-model", "vertebrate")
-    said = complaint(capsys, *model, "--targets", "protein.fa")
-    assert said.endswith("expected IUPAC nucleotide letters; proteins go to --proteins")
-    said = complaint(capsys, *model, "--proteins", "base.fa")
-    assert said.endswith("expected amino acids; nucleotides go to --targets")
-    (tmp_path / "empty.fa").write_text(">e\n*\n")
-    said = complaint(capsys, *model, "--proteins", "empty.fa")
-    assert said == "gpu-tools: error: empty.fa, record e: no residue; expected amino acids"
 
 
 def test_the_standard_code_stands_in_for_another_one(files, capsys):

@@ -1,8 +1,6 @@
 """Site mode on the command line: ``spliced-align --site-model``."""
 
-import os
 import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -102,37 +100,6 @@ def test_defaults_are_the_models_weights_and_free_ends_of_the_target(files, caps
     assert free[8] == "81-141,251-329,439-514"
     assert float(free[9]) > 0.98
     assert int(whole[3]) < int(free[3])
-
-
-def test_a_longest_intron_that_is_too_short_is_bad_input(files, capsys):
-    assert run("--site-model", "vertebrate", "--max-intron", "93") == 1
-    assert "a longest intron of 93; expected 94 to 10000000" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ((), "either --exons or --site-model"),
-        (("--exons", "e.bed", "--site-model", "vertebrate"), "either --exons or --site-model"),
-        (("--exons", "e.bed", "--strand", "+"), "--strand needs --site-model"),
-        (("--exons", "e.bed", "--max-intron", "9"), "--max-intron needs --site-model"),
-        (("--exons", "e.bed", "--coding", "--ends", "free"), "needs whole candidates"),
-        (("--site-model", "vertebrate", "--incomplete"), "--incomplete needs --coding"),
-    ],
-)
-def test_wrong_usage(files, capsys, arguments, words):
-    assert run(*arguments) == 2
-    assert words in capsys.readouterr().err
-
-
-def test_explicit_cuda_without_a_gpu_is_an_error(files):
-    command = [sys.executable, "-m", "gpu_tools", "spliced-align", "--device", "cuda"]
-    command += ["--base", "s.fa", "--targets", "t.fa", "--site-model", "vertebrate"]
-    hidden = os.environ | {"CUDA_VISIBLE_DEVICES": "", "NUMBA_ENABLE_CUDASIM": "0"}
-    hidden |= {"PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(command, capture_output=True, text=True, env=hidden)
-    assert done.returncode == 1
-    assert "no usable CUDA device" in done.stderr
 
 
 @pytest.mark.cuda

@@ -13,7 +13,7 @@ from gpu_tools.hardware.device import cpu_threads
 @click.command("annotation_genes")
 @annotate.genome
 @annotate.search
-@annotate.isoforms
+@annotate.structures
 @click.option(
     "--hits", multiple=True, required=True, metavar="JSON", help="Hits of a part; repeatable."
 )

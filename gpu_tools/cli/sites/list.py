@@ -23,8 +23,8 @@ def command(output: str, quiet: bool) -> None:
     """List the models that spliced-align --site-model knows by name.
 
     Introns of the usual lengths, from usual_from on, cost intron_penalty points against cDNAs, and
-    twice as much against proteins. The column rising has lines EXTRA:EVERY. A longer intron costs EXTRA points more, and one more
-    for each EVERY nucleotides; of the lines the cheapest counts.
+    twice as much against proteins. The column rising has lines EXTRA:EVERY. A longer intron costs
+    EXTRA points more, and one more for each EVERY nucleotides; of the lines the cheapest counts.
     """
     write_table(output, COLUMNS, _rows(load_sites(name) for name in shipped_sites()))
 

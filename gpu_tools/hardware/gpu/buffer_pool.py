@@ -28,10 +28,6 @@ class Buffers:
     """Arrays of the current GPU by name, and the stream in which they are used.
 
     They are used by one thread at a time. An array that is too small is made anew.
-
-    Attributes
-    ----------
-    stream : stream of numba
     """
 
     def __init__(self):
@@ -110,14 +106,9 @@ class Buffers:
 class BufferPool:
     """The buffers of one GPU for one call.
 
-    Attributes
-    ----------
-    resident : Buffers
-        For what all batches of a call read.
-    batches : tuple of Buffers
-        For batches, in turns: results of one are read while the GPU works on the next.
-    staging : tuple of Buffers
-        For values of the host: each has a thread that copies them and waits for the results.
+    The `resident` ones hold what all batches of a call read. Those of `batches` are used in turns:
+    results of one are read while the GPU works on the next. Those of `staging` hold values of the
+    host: each has a thread that copies them and waits for the results.
     """
 
     def __init__(self):
@@ -142,18 +133,14 @@ class BufferPool:
         """Release the buffers of the batches."""
         for buffers in self.batches:
             buffers.clear()
-        _release()
+        if not simulated():
+            cuda.current_context().deallocations.clear()
 
     def clear(self) -> None:
         """Release all buffers."""
         for buffers in (self.resident, *self.staging):
             buffers.clear()
         self.clear_batches()
-
-
-def _release() -> None:
-    if not simulated():
-        cuda.current_context().deallocations.clear()
 
 
 _RETAINED: dict[int, list[BufferPool]] = defaultdict(list)

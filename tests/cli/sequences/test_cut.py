@@ -83,28 +83,6 @@ def test_a_part_of_a_locus_is_named_by_its_record(genome, tmp_path):
     assert output.read_text() == f">chr1:13-15\n{RECORD[12:15]}\n"
 
 
-@pytest.mark.parametrize(
-    ("options", "record", "message"),
-    [
-        (("--locus", "20-31"), "chr1", "record chr1: locus 20-31 does not lie within the sequence"),
-        ((), "chr9", "no record named 'chr9'"),
-        (("--locus", "2-3"), "chr9", "no record named 'chr9'"),
-    ],
-)
-def test_bad_input_is_one_line(genome, capsys, options, record, message):
-    output = cut(genome, *options, record=record, code=1)
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
-    assert not output.exists()
-
-
-@pytest.mark.parametrize("locus", ["0-5", "5-4", "5", "a-b", "1-2-3"])
-def test_malformed_locus_is_wrong_usage(genome, capsys, locus):
-    cut(genome, "--locus", locus, code=2)
-    assert "is not START-END" in capsys.readouterr().err
-
-
 def cut_exons(genome, *options, record="chr1", coordinates="locus", code=0):
     """Run exons cut on a locus whose header says what it is."""
     given, output = genome.parent / "exons.gff3", genome.parent / "cut.gff3"
