@@ -96,10 +96,12 @@ _PUBLIC = {
     ),
     "gpu_tools.sites": (
         "SiteCase",
+        "is_coding",
         "load_sites",
         "site_align",
         "tables_of",
     ),
+    "gpu_tools.sites.confidence": ("with_confidence",),
     "gpu_tools.sites.proteins.api": (
         "ProteinCase",
         "protein_align",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -64,6 +64,7 @@ def oracle_scoring(scoring: SplicedScoring) -> dict:
 
     return {
         "pair": pair, "gap": scoring.gap, "penalty": scoring.intron_penalty, "ends": scoring.ends,
+        "end_cost": scoring.clip_cost,
     }  # fmt: skip
 
 
@@ -154,6 +155,19 @@ def random_scoring(rng) -> SplicedScoring:
         intron_penalty=int(rng.choice([0, 0, 3, 20])),
         ends=str(rng.choice(["global", "free-target"])),
     )
+
+
+def random_site_scoring(rng) -> SplicedScoring:
+    """Return a scoring as site mode takes it: leaving out an end of the target may cost something.
+
+    The costs are below and above those of gaps.
+    """
+    return replace(random_scoring(rng), end_cost=int(rng.choice([0, 1, 2, 5, 12, 1000])))
+
+
+def with_tail(rng, target: str) -> str:
+    """Return a target to which A may be added, fewer and more than a poly-A tail has at least."""
+    return target + "A" * int(rng.choice([0, 0, 3, 9, 10, 13]))
 
 
 WORKED_EXAMPLE = Example(

@@ -34,8 +34,9 @@ from benchmarks.accuracy.cases import (
     with_indels,
 )
 from benchmarks.accuracy.choice import held_out_models, weighted
-from gpu_tools import Sequence, SiteCase, SplicedScoring, site_align, tables_of
+from gpu_tools import Sequence, SplicedScoring, site_align, tables_of
 from gpu_tools.model.sequences import decode
+from gpu_tools.sites.api import case_of
 
 DIVERGENCES = tuple(range(5, 55, 5))
 BIASED_DIVERGENCES = (15, 25, 35, 45)
@@ -76,9 +77,10 @@ class Aligner:
         begin = time.process_time()
         base, cdna = Sequence("locus", trial.gene.codes), Sequence("target", trial.target)
         model = self.models[trial.gene.record]
-        tables = tables_of(base, model, ends=self.ends, reading=self.reading)
+        tables = tables_of(base, model, ends=self.ends, reading=self.reading, coding=True)
         scoring = SplicedScoring(ends=self.ends)
-        (result,) = site_align([SiteCase(base, cdna, tables)], scoring, device="cpu", threads=1)
+        case = case_of(base, cdna, tables, model.stops)
+        (result,) = site_align([case], scoring, device="cpu", threads=1)
         chain = list(result.chain) if result.strand == "+" else []
         return chain, time.process_time() - begin
 

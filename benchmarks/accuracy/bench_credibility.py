@@ -31,10 +31,9 @@ from benchmarks.accuracy.proteins import diverged as diverged_protein
 from gpu_tools import (
     Case,
     Sequence,
-    SiteCase,
     SplicedScoring,
+    is_coding,
     load_sites,
-    null_laws,
     null_model,
     site_align,
     spliced_align,
@@ -47,6 +46,8 @@ from gpu_tools.formats.files import read_lines
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.scoring import CANDIDATE_WEIGHTS, ENDS, ProteinScoring
 from gpu_tools.model.sequences import ProteinSequence
+from gpu_tools.model.significance import circumstances_of, laws_by
+from gpu_tools.sites.api import case_of
 from gpu_tools.sites.proteins.api import (
     ProteinCase,
     protein_align,
@@ -182,8 +183,8 @@ def evalues(setting: Setting, base: Sequence, targets: list) -> list[float]:
         cases = [ProteinCase(base, target, tables) for target in targets]
         results = protein_align(cases, scoring, device="cpu")
     elif model:
-        tables = tables_of(base, model, "+-", scoring.ends, reading)
-        cases = [SiteCase(base, target, tables) for target in targets]
+        tables = tables_of(base, model, "+-", scoring.ends, reading, coding=True)
+        cases = [case_of(base, target, tables, model.stops) for target in targets]
         results = site_align(cases, scoring)
     else:
         exons = predict_exons(base.codes, load_model("vertebrate"))
@@ -192,8 +193,9 @@ def evalues(setting: Setting, base: Sequence, targets: list) -> list[float]:
             protein_spliced_align(cases, scoring, device="cpu") if protein
             else spliced_align(cases, scoring, reading=reading)
         )  # fmt: skip
-    law = null_model(scoring, sites=model) if protein else null_model(scoring, reading, model)
-    found = with_evalues(results, null_laws(law, cases))
+    coding = [model and not protein and is_coding(target, model.stops) for target in targets]
+    models = [null_model(scoring, reading, model, bool(own)) for own in coding]
+    found = with_evalues(results, laws_by(models, circumstances_of(cases)))
     return [1.0 if a.evalue is None else a.evalue for a in found]
 
 

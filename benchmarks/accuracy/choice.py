@@ -16,7 +16,8 @@ import numpy as np
 from benchmarks import record
 from benchmarks.accuracy.cases import Counts, Gene, annotated_records, genes, mutated
 from benchmarks.exons.evaluation import folds
-from gpu_tools import Sequence, SiteCase, site_align, tables_of
+from gpu_tools import Sequence, site_align, tables_of
+from gpu_tools.sites.api import case_of
 from gpu_tools.sites.model import GeneSites, sites_from_dict
 from gpu_tools.sites.training import train_sites
 
@@ -49,8 +50,9 @@ def counts(models: list[GeneSites], cases: list[tuple[Gene, np.ndarray]]) -> lis
     site_cases = []
     for gene, target in cases:
         base = Sequence("locus", gene.codes)
-        tables = tables_of(base, models[gene.record], "+")
-        site_cases.append(SiteCase(base, Sequence("target", target), tables))
+        model = models[gene.record]
+        tables = tables_of(base, model, "+", coding=True)
+        site_cases.append(case_of(base, Sequence("target", target), tables, model.stops))
     found = [Counts.zero() for _ in models]
     for (gene, _), result in zip(cases, site_align(site_cases, device="cpu"), strict=True):
         found[gene.record].add(gene, list(result.chain))

@@ -31,10 +31,11 @@ from benchmarks import record
 from benchmarks.accuracy import programs
 from benchmarks.accuracy.cases import Counts, annotated_records, substituted, with_indels
 from benchmarks.accuracy.choice import held_out_models
-from gpu_tools import Sequence, SiteCase, site_align, tables_of
+from gpu_tools import Sequence, site_align, tables_of
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.annotation import AnnotatedSequence, CodingSegment, CodingSequence
 from gpu_tools.model.sequences import decode, reverse_complement
+from gpu_tools.sites.api import case_of
 from gpu_tools.sites.model import GeneSites, sites_from_dict
 from gpu_tools.sites.training import train_sites
 
@@ -177,10 +178,12 @@ def ours(trials: list[Trial]) -> Found:
     for begin in range(0, len(trials), BATCH):
         cases = []
         for trial in trials[begin : begin + BATCH]:
-            key = id(trial.base), id(trial.transcript.model)
+            model = trial.transcript.model
+            key = id(trial.base), id(model)
             if key not in tables:
-                tables[key] = tables_of(trial.base, trial.transcript.model)
-            cases.append(SiteCase(trial.base, Sequence("t", trial.target), tables[key]))
+                tables[key] = tables_of(trial.base, model, coding=True)
+            target = Sequence("t", trial.target)
+            cases.append(case_of(trial.base, target, tables[key], model.stops))
         for result in site_align(cases, device=DEVICE):
             found.append(sorted((result.strand, *exon) for exon in result.chain or ()))
         if len(tables) > BATCH:

@@ -20,9 +20,10 @@ from benchmarks.accuracy import programs
 from benchmarks.accuracy.bench_accuracy import Aligner, Trial, peer_exons, row, trials_of
 from benchmarks.accuracy.cases import Gene, annotated_records, genes
 from benchmarks.exons.bench_exons import held_out_models
-from gpu_tools import Case, Sequence, SiteCase, SplicedScoring, site_align, spliced_align, tables_of
+from gpu_tools import Case, Sequence, SplicedScoring, site_align, spliced_align, tables_of
 from gpu_tools.exons.predict import predict_exons
 from gpu_tools.exons.providers import Augustus
+from gpu_tools.sites.api import case_of
 
 DIVERGENCES = (15, 25, 35)
 _CONFIG = Path(__file__).parents[2] / "config" / "config.yaml"
@@ -68,8 +69,9 @@ def chains_of_sites(records):
 
     def find(trial: Trial) -> tuple[list[tuple[int, int]], float]:
         begin, base = busy_seconds(), Sequence("locus", trial.gene.codes)
-        tables = tables_of(base, models[trial.gene.record], ends=scoring.ends)
-        case = SiteCase(base, Sequence("target", trial.target), tables)
+        model = models[trial.gene.record]
+        tables = tables_of(base, model, ends=scoring.ends, coding=True)
+        case = case_of(base, Sequence("target", trial.target), tables, model.stops)
         return _forward(site_align([case], scoring, device="cpu", threads=1), begin)
 
     return find

@@ -16,16 +16,17 @@ from gpu_tools.annotate.genome import GenomeRecords, genome_tiles, tile_windows
 from gpu_tools.annotate.options import Alignment, AnnotationOptions
 from gpu_tools.errors import InputError
 from gpu_tools.formats.alignments.proteins import translated
+from gpu_tools.formats.alignments.walk import coding_parts
 from gpu_tools.formats.scales import load_matrix
 from gpu_tools.model.locus import SearchWindow
 from gpu_tools.model.results import ProteinAlignment
-from gpu_tools.model.scoring import GENE_SCORING, AffineScoring, ProteinScoring, SplicedScoring
+from gpu_tools.model.scoring import SITE_SCORING, AffineScoring, ProteinScoring, SplicedScoring
 from gpu_tools.model.sequences import ProteinSequence, reverse_complement
 from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.significance import NullModel, setting_of
 from gpu_tools.model.translation import STANDARD
 from gpu_tools.search.windows import CONTEXT, USUAL, longest_intron
-from gpu_tools.sites.api import SiteCase, site_align, tables_of
+from gpu_tools.sites.api import SiteCase, case_of, is_coding, site_align, tables_of
 from gpu_tools.sites.model import GeneSites
 from gpu_tools.sites.proteins.api import (
     ProteinCase,
@@ -34,7 +35,7 @@ from gpu_tools.sites.proteins.api import (
     protein_tables_of,
 )
 from gpu_tools.sites.proteins.ends import unsupported_ends, with_supported_ends
-from gpu_tools.sites.suitability import null_model_or_stand_in
+from gpu_tools.sites.suitability import null_model_or_stand_in, null_models_or_stand_ins
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.proteins.scored import aligned_codes, column_scores, sure_stretch
 
@@ -200,6 +201,7 @@ class ProteinTargets:
     sites: GeneSites
     scoring: ProteinScoring
     keeps_ends: bool = False
+    sources: tuple[int, ...] = ()
     kind: ClassVar[str] = PROTEIN
     finds_loose_ends: ClassVar[bool] = True
     shuffles_codons: ClassVar[bool] = False
@@ -207,14 +209,19 @@ class ProteinTargets:
     """Points by which an isoform explains its target better than other structures."""
 
     @property
+    def sources_by_target(self) -> tuple[int, ...]:
+        """The number of each target's source, 0 if none is given."""
+        return self.sources or (0,) * len(self.sequences)
+
+    @property
     def genetic_code(self) -> int:
         """NCBI's number of the code."""
         return self.scoring.genetic_code
 
     @cached_property
-    def null(self) -> NullModel:
-        """The law of unrelated proteins' best scores."""
-        return null_model_or_stand_in(self.scoring, sites=self.sites)
+    def nulls(self) -> list[NullModel]:
+        """The law of unrelated proteins' best scores, for each target."""
+        return [null_model_or_stand_in(self.scoring, sites=self.sites)] * len(self.sequences)
 
     def setting(self) -> dict:
         """Return all that alignments depend on."""
@@ -283,6 +290,7 @@ class CdnaTargets:
     scoring: SplicedScoring
     reading: str = "any"
     stranded: bool = False
+    sources: tuple[int, ...] = ()
     kind: ClassVar[str] = CDNA
     finds_loose_ends: ClassVar[bool] = False
     genetic_code: ClassVar[int] = STANDARD
@@ -290,14 +298,20 @@ class CdnaTargets:
     """Points by which an isoform explains its target better than other structures."""
 
     @property
+    def sources_by_target(self) -> tuple[int, ...]:
+        """The number of each target's source, 0 if none is given."""
+        return self.sources or (0,) * len(self.sequences)
+
+    @property
     def shuffles_codons(self) -> bool:
         """Whether unrelated targets are made of whole codons in random order."""
         return self.reading != "any"
 
     @cached_property
-    def null(self) -> NullModel:
-        """The law of unrelated cDNAs' best scores."""
-        return null_model_or_stand_in(self.scoring, self.reading, self.sites)
+    def nulls(self) -> list[NullModel]:
+        """The law of unrelated cDNAs' best scores, for each target."""
+        coding = [is_coding(one, self.sites.stops) for one in self.sequences]
+        return null_models_or_stand_ins(self.scoring, self.reading, self.sites, False, coding)
 
     def setting(self) -> dict:
         """Return all that alignments depend on."""
@@ -306,11 +320,11 @@ class CdnaTargets:
 
     def tables(self, base: Nucleotides, strand: str) -> dict[str, SiteTable]:
         """Return the sites of one strand of a base."""
-        return tables_of(base, self.sites, strand, self.scoring.ends, self.reading, 1)
+        return tables_of(base, self.sites, strand, self.scoring.ends, self.reading, 1, True)
 
     def case(self, base: Nucleotides, target: Nucleotides, tables) -> SiteCase:
         """Return the case of a base and a cDNA."""
-        return SiteCase(base, target, tables)
+        return case_of(base, target, tables, self.sites.stops)
 
     def align(self, cases: list[SiteCase], least: list[int], device: str, threads: int | None):
         """Align cDNAs; a result whose score is below its case's least has no chain."""
@@ -353,7 +367,8 @@ TargetSet = ProteinTargets | CdnaTargets
 
 def spliced(alignment: Alignment, record: Nucleotides, first: int = 0) -> Nucleotides:
     """Return the nucleotides of a chain; `first` is the record's coordinate of its first symbol."""
-    parts = [record.codes[start - first : end - first] for start, end in sorted(alignment.chain)]
+    intervals = [interval for interval, _ in coding_parts(alignment)] or alignment.chain
+    parts = [record.codes[start - first : end - first] for start, end in sorted(intervals)]
     codes = np.concatenate(parts)
     codes = codes if alignment.strand == "+" else reverse_complement(codes)
     return Nucleotides(alignment.target, codes)
@@ -364,6 +379,7 @@ def protein_targets(
     sites: GeneSites,
     scoring: ProteinScoring | None = None,
     keeps_ends: bool = False,
+    sources: Iterable[int] = (),
 ) -> ProteinTargets:
     """Return proteins as targets of `annotate_genome`.
 
@@ -377,6 +393,9 @@ def protein_targets(
         BLOSUM62 and the default costs by default.
     keeps_ends : bool
         Whether all residues are aligned, though those at an end are like nothing that is there.
+    sources : iterable of int, optional
+        For each target a number of the collection that it is of, say a species: a distant
+        relative's isoform needs another collection that agrees. All are of one by default.
 
     Returns
     -------
@@ -393,7 +412,7 @@ def protein_targets(
     for one in sequences:
         if not isinstance(one, ProteinSequence):
             raise InputError("nucleotides", record=one.name, expected="a ProteinSequence")
-    return ProteinTargets(sequences, protein_sites(sites), scoring, keeps_ends)
+    return ProteinTargets(sequences, protein_sites(sites), scoring, keeps_ends, tuple(sources))
 
 
 def cdna_targets(
@@ -402,6 +421,7 @@ def cdna_targets(
     scoring: SplicedScoring | None = None,
     reading: str = "any",
     stranded: bool = False,
+    sources: Iterable[int] = (),
 ) -> CdnaTargets:
     """Return cDNAs as targets of `annotate_genome`.
 
@@ -412,11 +432,15 @@ def cdna_targets(
     sites : GeneSites
         See `load_sites`.
     scoring : SplicedScoring, optional
-        Match 1, mismatch -1, gap -2 and free ends of the target by default.
+        That of `spliced-align` in site mode by default: match 1, mismatch -1, gap -2, and 5 points
+        for each end of the target that is left out.
     reading : {"any", "complete", "incomplete"}
         Whether genes must translate, see `tables_of`; without that they have no CDS.
     stranded : bool
         Whether all cDNAs are in reading direction; else both directions of each are tried.
+    sources : iterable of int, optional
+        For each target a number of the collection that it is of, say a species: a distant
+        relative's isoform needs another collection that agrees. All are of one by default.
 
     Returns
     -------
@@ -428,9 +452,9 @@ def cdna_targets(
     InputError
         If one of them is a protein.
     """
-    scoring = scoring or SplicedScoring(ends=GENE_SCORING.ends)
+    scoring = scoring or SITE_SCORING
     sequences = tuple(sequences)
     for one in sequences:
         if isinstance(one, ProteinSequence):
             raise InputError("a protein", record=one.name, expected="a Sequence of nucleotides")
-    return CdnaTargets(sequences, sites, scoring, reading, stranded)
+    return CdnaTargets(sequences, sites, scoring, reading, stranded, tuple(sources))

@@ -239,11 +239,11 @@ def call_of(mode: str, cases: list[Case], device: str) -> Callable[[], object]:
     if mode == LIST:
         return lambda: spliced_align(cases, GENE_SCORING, device=device, threads=threads)
     # list mode does not need these imports, which take time
-    from gpu_tools.model.scoring import SplicedScoring
+    from gpu_tools.model.scoring import SITE_SCORING
     from gpu_tools.sites.api import SiteCase, site_align, tables_of
     from gpu_tools.sites.model import load_sites
 
-    model, scoring = load_sites(SITE_MODEL), SplicedScoring(ends=GENE_SCORING.ends)
+    model, scoring = load_sites(SITE_MODEL), SITE_SCORING
 
     def align():
         bases = {id(case.base): case.base for case in cases}

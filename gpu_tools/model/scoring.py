@@ -48,6 +48,9 @@ class SplicedScoring:
     ends : {"global", "free-target", "free"}
         ``free-target``: the target's ends may stay unaligned at no cost. ``free``: also, the chain
         may enter its first exon and leave its last one anywhere.
+    end_cost : int
+        Points that leaving out an end of the target costs with ends that are not ``global``,
+        however long it is, if gaps do not cost less; at least 0. For site mode alone.
     """
 
     match: int = 1
@@ -57,6 +60,7 @@ class SplicedScoring:
     exon_weight: float = 0.0
     intron_penalty: int = 0
     ends: str = "global"
+    end_cost: int = 0
 
     def __post_init__(self):
         if self.ends not in ENDS:
@@ -64,11 +68,15 @@ class SplicedScoring:
         if not np.isfinite(self.exon_weight):
             raise ScoringError(f"exon weight {self.exon_weight} is not a finite number")
         _check_whole(match=self.match, mismatch=self.mismatch, gap=self.gap,
-                     intron_penalty=self.intron_penalty)  # fmt: skip
+                     intron_penalty=self.intron_penalty, end_cost=self.end_cost)  # fmt: skip
+        if self.end_cost < 0:
+            raise ScoringError(f"end cost {self.end_cost}; expected 0 or more")
         pairs = [self.match, self.mismatch]
         if self.matrix is not None:
             pairs = self._checked_matrix().ravel().tolist()
-        largest = max(abs(int(score)) for score in (*pairs, self.gap, self.intron_penalty))
+        largest = max(
+            abs(int(score)) for score in (*pairs, self.gap, self.intron_penalty, self.end_cost)
+        )
         if largest >= LIMIT_INT32:
             raise ScoringError(f"a score of {largest} is too large; expected less than 2^30")
 
@@ -88,6 +96,11 @@ class SplicedScoring:
             np.fill_diagonal(scores[:4, :4], self.match)
         scores.flags.writeable = False
         return scores
+
+    @property
+    def clip_cost(self) -> int:
+        """What leaving out an end of the target costs, 0 where no end may be left out."""
+        return 0 if self.ends == "global" else self.end_cost
 
     @cached_property
     def lifted(self) -> NDArray[np.int64]:
@@ -128,6 +141,8 @@ GENE_SCORING = SplicedScoring(exon_weight=0.5, intron_penalty=10, ends="free-tar
 
 `SplicedScoring()` is the alignment score alone.
 """
+SITE_SCORING = SplicedScoring(ends=GENE_SCORING.ends, end_cost=5)
+"""The same in site mode, where the model has the weights of sites and introns."""
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
+from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -286,6 +287,7 @@ def _gamma_regression(terms: NDArray[np.float64], squares: NDArray[np.float64]):
 # Shipped parameters by scoring.
 
 SIGNIFICANCE_FORMAT = "gpu-tools significance"
+_COST = "end_cost"
 _CODON = 3
 _N_NUCLEOTIDES = 4
 _STRANDS = 2
@@ -298,8 +300,9 @@ _NUCLEOTIDES_AT_ONCE = 1 << 20
 
 
 def setting_of(
-    scoring: SplicedScoring | ProteinScoring, reading: str = "any", sites: str | None = None
-) -> dict[str, Any]:
+    scoring: SplicedScoring | ProteinScoring, reading: str = "any", sites: str | None = None,
+    coding: bool = False,
+) -> dict[str, Any]:  # fmt: skip
     """Return all that the law of best scores depends on, except lengths and composition."""
     if isinstance(scoring, ProteinScoring):
         costs = {name: getattr(scoring, name) for name in ("gap_open", "gap_extend", "frameshift")}
@@ -308,14 +311,16 @@ def setting_of(
         weights = {"exon_weight": scoring.exon_weight, "intron_penalty": scoring.intron_penalty}
         return found if sites else found | weights
     scores = {name: getattr(scoring, name) for name in ("match", "mismatch", "gap", "ends")}
-    own = (0.0, 0) if sites else (float(scoring.exon_weight), scoring.intron_penalty)
-    weights = dict(zip(("exon_weight", "intron_penalty"), own, strict=True))
+    if sites:
+        kind = {"reading": reading, "coding": coding or reading != "any"}
+        return {"sites": sites, **scores, "end_cost": scoring.clip_cost, **kind}
+    weights = {"exon_weight": float(scoring.exon_weight), "intron_penalty": scoring.intron_penalty}
     return {"sites": sites, **scores, **weights, "reading": reading}
 
 
 def null_model(
     scoring: SplicedScoring | ProteinScoring | None = None, reading: str = "any",
-    sites: Any = None,
+    sites: Any = None, coding: bool = False,
 ) -> NullModel | None:  # fmt: skip
     """Return the shipped model of the best scores of unrelated targets.
 
@@ -327,6 +332,8 @@ def null_model(
         Whether chains must translate.
     sites : GeneSites, optional
         The site model; none in list mode.
+    coding : bool
+        Whether the targets are coding from end to end, as for `tables_of`.
 
     Returns
     -------
@@ -336,13 +343,26 @@ def null_model(
     Notes
     -----
     The parameters come from ``resources/models/calibrate.py``. Those of list mode with an exon
-    weight hold for the candidates of ``exons predict``.
+    weight hold for the candidates of ``exons predict``. For a cost of clipped ends that is not
+    shipped those of the next smaller one count, which is on the safe side: unrelated targets have
+    both ends clipped, so that their scores fall as the cost rises.
     """
     scoring = scoring or SplicedScoring()
     if isinstance(scoring, SplicedScoring) and scoring.matrix is not None:
         return None
-    setting = setting_of(scoring, reading, sites and sites.fingerprint)
-    return next((model for known, model in shipped_models() if known == setting), None)
+    setting = setting_of(scoring, reading, sites and sites.fingerprint, coding)
+    return _model_for(setting, shipped_models())
+
+
+def _model_for(
+    setting: dict[str, Any], laws: Iterable[tuple[dict[str, Any], NullModel]]
+) -> NullModel | None:
+    cost = setting.get(_COST, 0)
+    costs = {
+        known.get(_COST, 0): model for known, model in laws
+        if known.get(_COST, 0) <= cost and known | {_COST: cost} == setting | {_COST: cost}
+    }  # fmt: skip
+    return costs[max(costs)] if costs else None
 
 
 def nearest_setting(setting: dict[str, Any]) -> dict[str, Any]:
@@ -351,14 +371,30 @@ def nearest_setting(setting: dict[str, Any]) -> dict[str, Any]:
     return min(alike, key=lambda known: sum(known[name] != setting[name] for name in known))
 
 
-@cache
+def null_model_of_sites(
+    name: str, scoring: SplicedScoring | ProteinScoring, reading: str = "any", coding: bool = False
+) -> NullModel | None:
+    """Return the shipped model for a site model by its name, whatever its weights are now."""
+    kind = "proteins-" if isinstance(scoring, ProteinScoring) else ""
+    laws = _laws_by_file().get(kind + name, ())
+    renamed = ((known | {"sites": name}, model) for known, model in laws)
+    return _model_for(setting_of(scoring, reading, name, coding), renamed)
+
+
 def shipped_models() -> tuple[tuple[dict[str, Any], NullModel], ...]:
     """Return the settings and models of the shipped laws."""
-    folder = resource_path("models", "significance")
-    files = (json.loads(path.read_text("ascii")) for path in sorted(folder.glob("*.json")))
-    return tuple(
-        (law["setting"], _null_model_of(law)) for content in files for law in content["laws"]
-    )
+    return tuple(chain.from_iterable(_laws_by_file().values()))
+
+
+@cache
+def _laws_by_file() -> dict[str, tuple[tuple[dict[str, Any], NullModel], ...]]:
+    """Return the settings and models of the shipped laws by the names of their files."""
+    paths = sorted(resource_path("models", "significance").glob("*.json"))
+    contents = {path.stem: json.loads(path.read_text("ascii")) for path in paths}
+    return {
+        stem: tuple((law["setting"], _null_model_of(law)) for law in content["laws"])
+        for stem, content in contents.items()
+    }
 
 
 def _null_model_of(law: dict[str, Any]) -> NullModel:
@@ -396,6 +432,12 @@ def null_laws(model: NullModel, cases: Iterable[AlignmentCase]) -> list[Gumbel]:
         that were tried of the case's base.
     """
     return model.laws(circumstances_of(cases))
+
+
+def laws_by(models: Sequence[NullModel], circumstances: Circumstances) -> list[Gumbel]:
+    """Return the law of each case by a model of its own."""
+    laws = {model: model.laws(circumstances) for model in dict.fromkeys(models)}
+    return [laws[model][k] for k, model in enumerate(models)]
 
 
 def circumstances_of(cases: Iterable[AlignmentCase]) -> Circumstances:

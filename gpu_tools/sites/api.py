@@ -12,17 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
-from gpu_tools.hardware.device import cpu_threads, resolve
-from gpu_tools.hardware.gpu_faults import on_gpu_or_cpu
+from gpu_tools.hardware.device import cpu_threads, on_gpu_or_cpu, resolve
 from gpu_tools.model.locus import Locus
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import Sequence, reverse_complement
+from gpu_tools.model.translation import STOP_CODONS
 from gpu_tools.sites.cpu.sweep import align_on_cpu, trace
 from gpu_tools.sites.model import GeneSites
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.bounds import device_for
-from gpu_tools.splicing.codons import translation_of
+from gpu_tools.splicing.codons import is_reading_frame, translation_of
 from gpu_tools.splicing.traceback import TracedChain
 
 
@@ -103,6 +103,7 @@ def tables_of(
     ends: str = "global",
     reading: str = "any",
     threads: int | None = None,
+    coding: bool = False,
 ) -> dict[str, SiteTable]:
     """Score the sites of a base sequence by a model.
 
@@ -118,12 +119,16 @@ def tables_of(
     strands : str
         ``+``, ``-`` or both.
     ends : str
-        As in the scoring: with ``free`` a chain begins and ends anywhere at no cost, that is for
-        the model's `begin` and `end` points or 0, whichever is more.
+        As in the scoring. It counts for coding targets: with ``free`` their chains begin and end
+        anywhere for the model's `begin` and `end` points or 0, whichever is more.
     reading : {"any", "complete", "incomplete"}
         Whether chains must translate, see `GeneSites.table`.
     threads : int, optional
         Threads of the CPU, by default all.
+    coding : bool
+        Whether the targets are coding from end to end, see `is_coding`. Only of these, and of
+        chains that translate, are start and stop codons evidence: then the model's points for how
+        a chain begins and ends count. Other chains begin and end anywhere at no cost.
 
     Returns
     -------
@@ -131,10 +136,45 @@ def tables_of(
         The tables of a `SiteCase`.
     """
     threads = cpu_threads(threads)
-    return {
+    tables = {
         strand: model.table(codes, ends, reading, origin, threads)
         for strand, (codes, origin) in read_strands(base, strands).items()
     }
+    return tables if coding else neutral(tables)
+
+
+def neutral(tables: dict[str, SiteTable]) -> dict[str, SiteTable]:
+    """Return tables whose chains begin and end anywhere at no cost, unless they translate."""
+    return {strand: table.neutral for strand, table in tables.items()}
+
+
+def is_coding(target: Sequence, stops: tuple[str, ...] = STOP_CODONS) -> bool:
+    """Tell whether a cDNA is one open reading frame from end to end.
+
+    Parameters
+    ----------
+    target : Sequence
+        A cDNA.
+    stops : tuple of str
+        The stop codons, say `stops` of a site model.
+
+    Returns
+    -------
+    bool
+        Whether the cDNA or its reverse complement begins with ATG, has whole codons, and only the
+        last of them is a stop codon. So the chains of both directions have points of one kind.
+    """
+    return any(
+        is_reading_frame(codes, tuple(stops))
+        for codes in (target.codes, reverse_complement(target.codes))
+    )
+
+
+def case_of(
+    base: Sequence, target: Sequence, tables: dict[str, SiteTable], stops: tuple[str, ...]
+) -> SiteCase:
+    """Return the case of a target, coding or not, given the base's tables for coding targets."""
+    return SiteCase(base, target, tables if is_coding(target, stops) else neutral(tables))
 
 
 def read_strands(base: Sequence, strands: str) -> dict[str, tuple[NDArray[np.uint8], int]]:
@@ -249,7 +289,7 @@ def site_align(
             found[k] = result
         return found
 
-    if least and any(case.is_limited for case in cases):
+    if scoring.clip_cost or (least and any(case.is_limited for case in cases)):
         return on_cpu(cases)
     return on_gpu_or_cpu(where, on_gpus, partial(on_cpu, cases))
 

@@ -12,6 +12,7 @@ from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.sites.table import CLOSED, SiteTable, once_a_table
 from gpu_tools.splicing.bounds import Bounds
 from gpu_tools.splicing.recurrence import empty_chain
+from gpu_tools.splicing.rows import kept_symbols
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def limits(known: TableLimits, columns: int, scoring: SplicedScoring) -> Limits:
     floor = least - gain - 1
     step += max(-low, high) + abs(gap)
     start = max(empty_chain(column, gap, scoring.ends != "global") for column in (0, columns))
-    lowest = floor - step - abs(gap) * columns
+    lowest = floor - step - abs(gap) * columns - scoring.clip_cost
     return Limits(floor, least, Bounds(lowest, start + gain + step + abs(gap) * columns))
 
 
@@ -64,16 +65,17 @@ def packed_limits(known: TableLimits, columns: int, width: int, scoring: Spliced
     With global ends its cells are S', and only the last column is looked at. With free ends they
     are S' less the lifting of all columns before the strip. So a cell is S and what lifting adds
     within the strip, and a path from a cell at the floor gains at most the best pair, not lifted,
-    in each column.
+    in each column. The chain that exists pays for one end that it leaves out.
     """
-    gap, (best, least, step, _) = scoring.gap, known
+    gap, (best, least, step, _), cost = scoring.gap, known, scoring.clip_cost
     (low, high), within = scoring.lifted_range, -scoring.gap * width
     step += max(-low, high) - gap
     pair, lifted = max(high + gap, 0), max(high, 0)
     if scoring.ends == "global":
         floor, lowest, highest = least - columns * lifted - best - 1, 0, columns * lifted
     else:
-        floor, lowest, highest = least - columns * pair - best - 1, -within, columns * pair + within
+        floor = least - cost - columns * pair - best - 1
+        lowest, highest = -within - cost, columns * pair + within
     return Limits(floor, least, Bounds(floor - step + lowest, highest + best + step))
 
 
@@ -85,10 +87,18 @@ def most_lifted(scoring: SplicedScoring) -> int:
     return max(scoring.lifted_range[1], -scoring.gap) if scoring.gap <= 0 else 0
 
 
-def possible(score: int, limit: Limits, columns: int, scoring: SplicedScoring) -> int | None:
+def possible(score: int, limit: Limits, target, scoring: SplicedScoring) -> int | None:
     """Return the score, or None if only a path from the floor has it: then there is no chain."""
-    unaligned = scoring.gap * columns if scoring.ends == "global" else 0
+    if scoring.ends == "global":
+        unaligned = scoring.gap * len(target)
+    else:  # of the simple chain, which aligns nothing
+        unaligned = max(scoring.gap * kept_symbols(target), -scoring.clip_cost)
     return score if score >= limit.least + unaligned else None
+
+
+def cost_behind(column: int, target, scoring: SplicedScoring) -> int:
+    """Return what leaving out the target's end behind a column costs."""
+    return scoring.clip_cost if column < kept_symbols(target) else 0
 
 
 def simple_chain(table: SiteTable, gap: int) -> int:

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import ScoringError
-from gpu_tools.hardware.device import cpu_threads, resolve
-from gpu_tools.hardware.gpu_faults import on_gpu_or_cpu
+from gpu_tools.hardware.device import cpu_threads, on_gpu_or_cpu, resolve
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
@@ -136,7 +135,7 @@ def spliced_align_many(
         As `spliced_align` does.
     """
     columns = cases if isinstance(cases, CaseColumns) else case_columns(cases)
-    scoring, threads = scoring or SplicedScoring(), cpu_threads(threads)
+    scoring, threads = _of_list_mode(scoring), cpu_threads(threads)
     done = progress or (lambda cells: None)
     where = resolve(device)
     if scoring.ends == "free" or reading != "any":
@@ -182,7 +181,7 @@ def spliced_scores(
         As `spliced_align` does.
     """
     columns = cases if isinstance(cases, CaseColumns) else case_columns(cases)
-    scoring, threads = scoring or SplicedScoring(), cpu_threads(threads)
+    scoring, threads = _of_list_mode(scoring), cpu_threads(threads)
     where = resolve(device)
     if scoring.ends == "free":
         found = spliced_align_many(columns, scoring, device=device, threads=threads)
@@ -199,6 +198,14 @@ def spliced_scores(
     on_cpu = partial(schedule.scores_on_cpu, columns, scoring, threads)
     scores = on_gpu_or_cpu(where, on_gpus, on_cpu)
     return np.ma.array(scores, mask=scores == NO_CHAIN, copy=False)
+
+
+def _of_list_mode(scoring: SplicedScoring | None) -> SplicedScoring:
+    """Return a scoring, `SplicedScoring` by default; raise `ScoringError` for an end cost."""
+    scoring = scoring or SplicedScoring()
+    if scoring.end_cost:
+        raise ScoringError(f"end cost {scoring.end_cost} in list mode; expected 0")
+    return scoring
 
 
 def _in_rows(cases, scoring, reading, threads, done) -> list[SplicedAlignment]:

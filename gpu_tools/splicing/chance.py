@@ -53,7 +53,8 @@ def lengthened(base: Nucleotides) -> Nucleotides:
 
     Within few nucleotides scores differ less than they do in a genome.
     """
-    random = np.random.default_rng([SHUFFLE_SEED, crc32(base.codes.tobytes())])
+    # not the orders of `shuffled`, for a target may be its base
+    random = np.random.default_rng([crc32(base.codes.tobytes()), SHUFFLE_SEED])
     parts, length = [base.codes], max(LEAST_PLACE, len(base))
     while sum(map(len, parts)) < length:
         parts.append(random.permutation(base.codes))

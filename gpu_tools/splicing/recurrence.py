@@ -38,6 +38,11 @@ def empty_chain(column, gap, free_ends):
     return max(-gap * column, 0) if free_ends else 0
 
 
+def clipped_chain(column, gap, free_ends, cost):
+    """Return `empty_chain` if leaving the symbols before the first exon out has a cost."""
+    return max(-gap * column - cost, 0) if free_ends else 0
+
+
 def empty_row(columns: NDArray[np.int64], gap: int, free_ends: bool) -> NDArray[np.int64]:
     """Return `empty_chain` of several columns."""
     return np.maximum(-gap * columns, 0) if free_ends else np.zeros_like(columns)

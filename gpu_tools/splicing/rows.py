@@ -15,9 +15,12 @@ from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.model.scoring import N_SYMBOLS, SplicedScoring
 from gpu_tools.model.sequences import OTHER
-from gpu_tools.splicing.recurrence import empty_chain
+from gpu_tools.splicing.recurrence import clipped_chain
 
-_empty_chain = njit(empty_chain)
+_clipped_chain = njit(clipped_chain)
+
+
+_A = 0
 
 
 class Strip(NamedTuple):
@@ -25,7 +28,7 @@ class Strip(NamedTuple):
 
     profile: NDArray  # lifted scores by base symbol
     start: NDArray  # S' of the empty chain
-    drop: NDArray  # what turns S' into S
+    drop: NDArray  # what turns S' into S, less the cost of the target's end behind the column
     final: NDArray  # 1 where a chain may end
     final_span: tuple[int, int]  # the elements between which all final columns lie
 
@@ -48,6 +51,21 @@ def lanes_of(dtype) -> int:
     return simd.VECTOR_BYTES // dtype.itemsize
 
 
+LEAST_TAIL = 10
+"""A in a row at a target's end, at least, that count as its poly-A tail.
+
+A cDNA's tail is added to the transcript: the genome does not have it, so leaving it out costs
+nothing. Sequence of a gene hardly ever ends so, and shorter stretches cost as any end does.
+"""
+
+
+def kept_symbols(target: NDArray[np.uint8]) -> int:
+    """Return how many symbols a target has without its poly-A tail."""
+    others = np.flatnonzero(target != _A)
+    kept = int(others[-1]) + 1 if len(others) else 0
+    return kept if len(target) - kept >= LEAST_TAIL else len(target)
+
+
 @register_jitable
 def padded(columns, strips, itemsize):
     """Return the columns, or an array of them, of strips that consist of whole vectors."""
@@ -59,15 +77,19 @@ def strip_of(target, first: int, width: int, scoring: SplicedScoring, dtype) -> 
     """Return the strip of `width` columns from `first` on."""
     cells, free = aligned_zeros((N_SYMBOLS + 3, width), dtype), scoring.ends != "global"
     profile, columns = cells[:N_SYMBOLS], cells[N_SYMBOLS:]
-    fill_strip(profile, *columns, target, first, scoring.lifted, scoring.gap, free)
+    clip = scoring.clip_cost, kept_symbols(target)
+    fill_strip(profile, *columns, target, first, scoring.lifted, scoring.gap, free, clip)
     span = final_span(first, width, lanes_of(dtype), len(target), free)
     return Strip(profile.ravel(), *columns, span)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def fill_strip(profile, start, drop, final, target, first, lifted, gap, free):
-    """Fill in a strip's columns from column `first` of a target on, see `Strip`."""
-    width, n = len(start), len(target)
+def fill_strip(profile, start, drop, final, target, first, lifted, gap, free, clip):
+    """Fill in a strip's columns from column `first` of a target on, see `Strip`.
+
+    `clip` is what leaving out an end costs, and the column from which on that costs nothing.
+    """
+    width, n, (cost, kept) = len(start), len(target), clip
     lanes = simd.VECTOR_BYTES // start.itemsize
     for place in range(width):
         column = first + place % lanes * (width // lanes) + place // lanes
@@ -76,7 +98,8 @@ def fill_strip(profile, start, drop, final, target, first, lifted, gap, free):
             symbol = target[column - 1]
         for k in range(len(profile)):
             profile[k, place] = gap if column > n else lifted[k, symbol]
-        start[place], drop[place] = _empty_chain(inside, gap, free), gap * inside
+        start[place] = _clipped_chain(inside, gap, free, cost)
+        drop[place] = gap * inside - (cost if inside < kept else 0)
         final[place] = column == n or (free and column < n)
 
 

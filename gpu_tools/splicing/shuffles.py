@@ -11,9 +11,8 @@ import numpy as np
 
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.sequences import Sequence as Nucleotides
-from gpu_tools.model.sequences import encode
 from gpu_tools.model.significance import Gumbel, fit_gumbel, least_evalues
-from gpu_tools.splicing.codons import FRAMES, stop_words
+from gpu_tools.splicing.codons import FRAMES, begins_with_start, ends_with_stop
 
 AnyCase = TypeVar("AnyCase")
 SHUFFLE_SEED = 20
@@ -33,17 +32,6 @@ def shuffled(target: Nucleotides, number: int, codons: bool = False) -> Nucleoti
     inner = random.permutation(codes[first : max(last, first)].reshape(-1, FRAMES)).ravel()
     order = np.concatenate([codes[:first], inner, codes[first + len(inner) :]])
     return Nucleotides(target.name, order)
-
-
-def begins_with_start(codes) -> bool:
-    """Return whether a sequence begins with ATG."""
-    return len(codes) >= FRAMES and bool(np.array_equal(codes[:FRAMES], encode("ATG")))
-
-
-def ends_with_stop(codes) -> bool:
-    """Return whether the last whole codon of a sequence is a stop codon, and not its first."""
-    whole = len(codes) // FRAMES * FRAMES
-    return whole > FRAMES and bool(stop_words()[tuple(codes[whole - FRAMES : whole])])
 
 
 def shuffled_laws(

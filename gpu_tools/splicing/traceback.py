@@ -371,7 +371,7 @@ def trace_back(
         exons.append(tracer.exon_before(end, column))
         column, end = exons[-1].column, tracer.end_before(exons[-1])
     exons.reverse()
-    first = first_column(column, scoring.gap, scoring.ends != "global")
+    first = first_column(column, scoring.gap, scoring.ends != "global", scoring.clip_cost)
     letters, lengths = [[INSERTION]], [[column - first]]
     for before, exon in zip([None, *exons], exons, strict=False):
         intron = exon.start - before.end if before else 0
@@ -387,8 +387,9 @@ def trace_back(
 
 def align_chain(codes, target, exons: NDArray[np.int32], scoring: SplicedScoring) -> TracedChain:
     """Align a chain whose exons and their columns are known."""
-    lifted, free = lifted_scores(scoring), scoring.ends != "global"
-    return chain_of(exons, *align_exons(codes, target, exons, lifted, scoring.gap, free), scoring)
+    lifted, free, cost = lifted_scores(scoring), scoring.ends != "global", scoring.clip_cost
+    runs = align_exons(codes, target, exons, lifted, scoring.gap, free, cost)
+    return chain_of(exons, *runs, scoring)
 
 
 def chain_of(
@@ -396,18 +397,18 @@ def chain_of(
 ) -> TracedChain:
     """Return a chain of exons as `align_chain` reads them, and what `align_exons` returns."""
     rows = exons.tolist()
-    first = first_column(rows[0][2], scoring.gap, scoring.ends != "global")
+    first = first_column(rows[0][2], scoring.gap, scoring.ends != "global", scoring.clip_cost)
     intervals = [(start, end) for start, end, *_ in rows]
     return TracedChain.of_runs(intervals, first, letters, lengths, columns)
 
 
 @njit(cache=True, nogil=True)
-def align_exons(codes, target, exons, lifted, gap, free):
+def align_exons(codes, target, exons, lifted, gap, free, cost):
     """Return the runs of operations of a chain, and the columns of each operation.
 
     Of the runs these are their letters, as numbered here, and their lengths.
     """
-    first = first_column(np.int64(exons[0, 2]), gap, free)
+    first = first_column(np.int64(exons[0, 2]), gap, free, cost)
     most = len(exons) + 1 + len(target)
     for e in range(len(exons)):
         most += exons[e, 1] - exons[e, 0]
@@ -427,9 +428,9 @@ def align_exons(codes, target, exons, lifted, gap, free):
 
 
 @register_jitable
-def first_column(column, gap, free):
+def first_column(column, gap, free, cost):
     """Return where the aligned part of the target begins if a chain is entered at a column.
 
-    Free ends leave the symbols before it out, unless gaps score more than nothing.
+    Free ends leave the symbols before it out, unless gaps score more than that costs.
     """
-    return column if free and gap <= 0 else 0
+    return column if free and -gap * column >= cost else 0

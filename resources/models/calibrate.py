@@ -25,7 +25,12 @@ from gpu_tools.formats.scales import load_matrix
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.formats.tables import read_table
 from gpu_tools.model.json_model import shipped_in
-from gpu_tools.model.scoring import CANDIDATE_WEIGHTS, ProteinScoring, SplicedScoring
+from gpu_tools.model.scoring import (
+    CANDIDATE_WEIGHTS,
+    SITE_SCORING,
+    ProteinScoring,
+    SplicedScoring,
+)
 from gpu_tools.model.sequences import AMINO_ACIDS, ProteinSequence, Sequence, encode
 from gpu_tools.model.significance import (
     SIGNIFICANCE_FORMAT,
@@ -54,8 +59,13 @@ RESIDUES = (30, 70, 150, 300, 600)
 SPACES = ((5_000, 6, 5), (20_000, 6, 5), (80_000, 6, 4), (200_000, 4, 3), (None, 1, 8))
 """Lengths of base sequences, how many of each, and targets of each length on each of them."""
 READINGS = "any", "complete", "incomplete"
+KINDS = ("any", False), ("any", True), ("complete", True), ("incomplete", True)
+"""Readings, each with whether targets are coding from end to end."""
 SITE_SETTINGS = tuple(
-    (reading, ends) for reading in READINGS for ends in ("global", "free-target", "free")
+    (reading, coding, ends, cost)
+    for reading, coding in KINDS
+    for ends in ("global", "free-target", "free")
+    for cost in ((0,) if ends == "global" else (0, SITE_SCORING.end_cost))
 )
 CANDIDATE_SETTINGS = tuple(
     (reading, ends, weight, penalty)
@@ -220,14 +230,14 @@ def codon_usage() -> list[dict[str, str]]:
 
 def site_laws(simulation: Simulation, model: GeneSites) -> Iterator[dict[str, Any]]:
     """Yield the entries of a site model."""
-    for reading, ends in SITE_SETTINGS:
+    for reading, coding, ends, cost in SITE_SETTINGS:
 
-        def cases(base, targets, reading=reading, ends=ends):
-            tables = tables_of(base, model, "+-", ends, reading)
+        def cases(base, targets, reading=reading, coding=coding, ends=ends):
+            tables = tables_of(base, model, "+-", ends, reading, coding=coding)
             return [SiteCase(base, target, tables) for target in targets]
 
-        scoring = SplicedScoring(ends=ends)
-        setting = setting_of(scoring, reading, model.fingerprint)
+        scoring = SplicedScoring(ends=ends, end_cost=cost)
+        setting = setting_of(scoring, reading, model.fingerprint, coding)
         align = partial(site_align, scoring=scoring)
         yield simulation.law(setting, cases, align, NUCLEOTIDES)
 

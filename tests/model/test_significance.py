@@ -54,6 +54,7 @@ from gpu_tools.sites.proteins.api import (
 from tests.oracles.credibility import agreement, coverage, repetition
 
 SEED = 41
+SITES = load_sites("vertebrate")
 
 
 def draw(random, law, count):
@@ -215,7 +216,26 @@ def test_a_law_is_known_up_to_the_largest_agreement():
 @pytest.mark.parametrize("ends", ["global", "free-target", "free"])
 def test_every_shipped_site_model_has_parameters(name, reading, ends):
     """If this fails a model has changed: run resources/models/calibrate.py."""
-    assert null_model(SplicedScoring(ends=ends), reading, load_sites(name)) is not None
+    for cost, coding in product((0, 5), (False, True)):
+        scoring = SplicedScoring(ends=ends, end_cost=cost)
+        assert null_model(scoring, reading, load_sites(name), coding) is not None
+
+
+def test_the_next_smaller_cost_of_clipped_ends_counts():
+    models = {
+        cost: null_model(SplicedScoring(ends="free-target", end_cost=cost), "any", SITES)
+        for cost in (0, 3, 5, 1000)
+    }
+    assert models[3] == models[0] != models[5] == models[1000]
+    whole = [null_model(SplicedScoring(end_cost=cost), "any", SITES) for cost in (0, 5)]
+    assert whole[0] == whole[1]
+
+
+def test_targets_that_are_coding_have_parameters_of_their_own():
+    of_kind = [null_model(SplicedScoring(), "any", SITES, coding) for coding in (False, True)]
+    assert of_kind[0] != of_kind[1]
+    whole = [null_model(SplicedScoring(), "complete", SITES, coding) for coding in (False, True)]
+    assert whole[0] == whole[1]
 
 
 @pytest.mark.parametrize(

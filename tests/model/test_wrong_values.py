@@ -36,7 +36,10 @@ def test_intervals_are_pairs_of_whole_numbers(intervals, message):
 @pytest.mark.parametrize(
     ("kind", "name"),
     [
-        *((SplicedScoring, name) for name in ("match", "mismatch", "gap", "intron_penalty")),
+        *(
+            (SplicedScoring, name)
+            for name in ("match", "mismatch", "gap", "intron_penalty", "end_cost")
+        ),
         *((AffineScoring, name) for name in ("match", "mismatch", "gap_open", "gap_extend")),
         *((EditCosts, name) for name in ("insertion", "deletion", "substitution")),
     ],
@@ -45,3 +48,9 @@ def test_intervals_are_pairs_of_whole_numbers(intervals, message):
 def test_scores_are_whole_numbers(kind, name, value):
     with pytest.raises(ScoringError, match="expected a whole number"):
         kind(**{name: value})
+
+
+@pytest.mark.parametrize("cost", [-1, 2**30])
+def test_an_end_costs_nothing_or_more(cost):
+    with pytest.raises(ScoringError, match="expected"):
+        SplicedScoring(end_cost=cost)

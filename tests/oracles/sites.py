@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from tests.oracles.spliced import global_score
+from tests.oracles.spliced import cost_before, cost_behind, global_score
 
 
 def chains(sites, length):
@@ -57,19 +57,25 @@ def intron_penalty(sites, end, start):
     return min(costs, default=None)
 
 
-def best_score(base, target, sites, scoring):
-    """Best score over all chains, each aligned by its definition; None if there is no chain."""
+def best_score(base, target, sites, scoring, is_wanted=lambda chain: True):
+    """Best score over all wanted chains, each aligned by its definition; None without a chain."""
     gap, pair = scoring["gap"], scoring["pair"]
-    spans = [(0, len(target))]
+    spans = {(0, len(target)): 0}
     if scoring["ends"] != "global":
-        spans = [(a, b) for a in range(len(target) + 1) for b in range(a, len(target) + 1)]
+        spans = {
+            (a, b): cost_before(a, scoring) + cost_behind(b, target, scoring)
+            for a in range(len(target) + 1)
+            for b in range(a, len(target) + 1)
+        }
     best, known = None, {}
     for chain, total in chains(sites, len(base)).items():
-        if sites.get("coding") and not translates(base, chain):
+        if not is_wanted(chain) or (sites.get("coding") and not translates(base, chain)):
             continue
         text = "".join(base[start:end] for start, end in chain)
         if text not in known:
-            known[text] = max(global_score(text, target[a:b], pair, gap) for a, b in spans)
+            known[text] = max(
+                global_score(text, target[a:b], pair, gap) - cost for (a, b), cost in spans.items()
+            )
         score = known[text] + total
         best = score if best is None else max(best, score)
     return best
@@ -120,7 +126,7 @@ def best_by_programme(base, target, sites, scoring):
     gap, pair, n, none = scoring["gap"], scoring["pair"], len(target), float("-inf")
     start = [gap * j for j in range(n + 1)]
     if scoring["ends"] != "global":
-        start = [max(value, 0) for value in start]
+        start = [max(value, -cost_before(j, scoring)) for j, value in enumerate(start)]
     row, kept, best = [none] * (n + 1), {}, none
     for i in range(len(base) + 1):
         if i > 0:
@@ -130,8 +136,9 @@ def best_by_programme(base, target, sites, scoring):
                 following.append(max(paired, row[j] + gap, following[j - 1] + gap))
             row = following
         if i in sites["last_exit"]:
-            columns = row[-1:] if scoring["ends"] == "global" else row
-            best = max(best, max(columns) + sites["last_exit"][i])
+            columns = {n: row[-1]} if scoring["ends"] == "global" else dict(enumerate(row))
+            ended = [value - cost_behind(j, target, scoring) for j, value in columns.items()]
+            best = max(best, max(ended) + sites["last_exit"][i])
         if i in sites["inner_exit"]:
             kept[i] = [value + sites["inner_exit"][i] for value in row]
         entries = []

@@ -38,10 +38,7 @@ def chains(exons):
 
 def chain_score(base, target, chain, scoring, bonus):
     """Score of one chain by its definition."""
-
-    def score(a, b):
-        return scoring["pair"](a, b)
-
+    score = scoring["pair"]
     text = "".join(base[start:end] for start, end in chain)
     extra = sum(bonus[exon] for exon in chain) - scoring["penalty"] * (len(chain) - 1)
     if scoring["ends"] == "global":
@@ -51,10 +48,8 @@ def chain_score(base, target, chain, scoring, bonus):
 
 
 def spliced_by_enumeration(base, target, exons, scoring, bonus):
-    """Best score over all chains, and every chain that reaches it."""
-    scores = {c: chain_score(base, target, c, scoring, bonus) for c in chains(exons)}
-    best = max(scores.values())
-    return best, [chain for chain, value in scores.items() if value == best]
+    """Best score over all chains."""
+    return max(chain_score(base, target, chain, scoring, bonus) for chain in chains(exons))
 
 
 def spliced_by_programme(base, target, exons, scoring, bonus):
@@ -88,6 +83,18 @@ def reverse_complement(text):
     return "".join(pairs.get(symbol.upper(), "N") for symbol in reversed(text))
 
 
+def cost_before(column, scoring):
+    """What leaving out the target's symbols before a column costs."""
+    return scoring["end_cost"] if column > 0 else 0
+
+
+def cost_behind(column, target, scoring):
+    """What leaving out the target's symbols from a column on costs; a poly-A tail costs nothing."""
+    kept = len(target.upper().rstrip("A"))
+    is_tail = column >= (kept if len(target) - kept >= 10 else len(target))
+    return 0 if is_tail else scoring["end_cost"]
+
+
 def rescore(base, target, result, scoring, bonus):
     """Score of a reported alignment, recounted from its chain and CIGAR alone."""
     chain = result.chain
@@ -110,6 +117,8 @@ def rescore(base, target, result, scoring, bonus):
             consumed.append(i)
     assert i == len(text)
     assert j == result.target_end
+    if scoring["ends"] != "global":
+        total -= cost_before(result.target_start, scoring) + cost_behind(j, target, scoring)
     between = [max(a[0], b[0]) - min(a[1], b[1]) for a, b in pairwise(chain)]
     assert introns == [n for n in between if n]
     return total + sum(bonus[exon] for exon in chain) - scoring["penalty"] * (len(chain) - 1)

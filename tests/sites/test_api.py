@@ -176,7 +176,7 @@ def test_small_cases_by_enumeration(seed, short_blocks):
     rng = np.random.default_rng(seed)
     base = cases.random_text(rng, int(rng.integers(1, 13)))
     target = random_target(rng, base, int(rng.integers(1, 9)))
-    scoring = cases.random_scoring(rng)
+    scoring = cases.random_site_scoring(rng)
     tables = {s: random_table(rng, len(base)) for s in random_strands(rng)}
     if seed >= 40:  # introns that gain much
         tables = {s: with_gain(table, int(rng.integers(1, 500))) for s, table in tables.items()}
@@ -188,7 +188,8 @@ def test_rising_penalties_of_longer_cases(seed, short_blocks):
     """Introns cross many borders."""
     rng = np.random.default_rng(seed)
     base = cases.random_text(rng, int(rng.integers(40, 90)))
-    target, scoring = random_target(rng, base, int(rng.integers(5, 20))), cases.random_scoring(rng)
+    target = cases.with_tail(rng, random_target(rng, base, int(rng.integers(5, 20))))
+    scoring = cases.random_site_scoring(rng)
     lines = [random_lines(rng, every) for every in (1, 2, 5)]
     introns = tuple(
         IntronClass(k % 2, int(rng.integers(0, 8)), int(rng.integers(-2, 3)), lines[k])
@@ -229,7 +230,7 @@ def test_chains_that_translate_by_enumeration(seed, short_blocks):
     for _ in range(15):
         base = random_coding_text(rng, 8)
         target = random_target(rng, base, int(rng.integers(1, 9)))
-        scoring = cases.random_scoring(rng)
+        scoring = cases.random_site_scoring(rng)
         tables = {s: coding_table(rng, len(base)) for s in random_strands(rng)}
         result = check_by_enumeration(base, target, tables, scoring, coding=True)
         text, m, chain = base, len(base), result.chain
@@ -259,6 +260,39 @@ def test_stop_codons_across_introns(stop, bases, last):
     if not chains and oracle_sites.translates(base, ((0, len(base)),)):
         chains = [((0, len(base)),)]
     assert [result.chain] == (chains or [()])
+
+
+def whole_base(length: int) -> dict[str, SiteTable]:
+    """Return a table whose chains begin and end anywhere at no cost, without introns."""
+    nowhere, anywhere = np.full(length + 1, CLOSED), np.zeros(length + 1, np.int64)
+    return {"+": SiteTable(anywhere, nowhere, nowhere, anywhere, ())}
+
+
+@pytest.mark.parametrize(
+    ("cost", "span"),
+    [(0, (1, 10)), (1, (1, 10)), (2, (0, 13)), (1000, (0, 13))],
+)
+@pytest.mark.parametrize("ends", ["free-target", "free"])
+def test_an_end_is_left_out_where_that_costs_less(cost, span, ends):
+    """Both ends lack a point: one symbol is a mismatch, and of three two are; a tie leaves out."""
+    base, target = "GACCATGCATGGC", "TACCATGCATTTC"
+    scoring = SplicedScoring(ends=ends, end_cost=cost)
+    result = align(base, target, whole_base(len(base)), scoring)
+    expected = oracle_sites.best_by_programme(
+        base, target, oracle_table(whole_base(len(base))["+"]), cases.oracle_scoring(scoring)
+    )
+    assert result.score == expected
+    assert (result.target_start, result.target_end) == span
+
+
+@pytest.mark.parametrize(("tail", "kept"), [(9, 1), (10, 0), (30, 0)])
+def test_a_poly_a_tail_is_left_out_at_no_cost(tail, kept):
+    base = "CGTCCATGCATGGTC"
+    scoring = SplicedScoring(ends="free-target", end_cost=5)
+    result = align(base, base + "A" * tail, whole_base(len(base)), scoring)
+    assert (result.score, result.target_end) == (len(base) - 5 * kept, len(base))
+    turned = align(base, "A" * tail + base, whole_base(len(base)), scoring)
+    assert (turned.score, turned.target_start) == (len(base) - 5, tail)
 
 
 def listed(base, table, minus):
@@ -312,7 +346,7 @@ def test_larger_cases_by_programme(seed, monkeypatch):
     monkeypatch.setattr(cpu, "COLUMNS_PER_STRIP", 30)
     factor = int(rng.choice([1, 2000]))
     base = cases.random_text(rng, int(rng.integers(60, 140)))
-    target = random_target(rng, base, int(rng.integers(30, 100)))
+    target = cases.with_tail(rng, random_target(rng, base, int(rng.integers(30, 100))))
     introns = tuple(
         IntronClass(kind, least, factor * penalty)
         for kind in (0, 1)
@@ -322,7 +356,8 @@ def test_larger_cases_by_programme(seed, monkeypatch):
     scaled = [np.where(s == CLOSED, CLOSED, factor * s) for s in table.scores]
     table = SiteTable(*scaled, introns, table.entry_kind, table.exit_kind)
     ends = str(rng.choice(["global", "free-target"]))
-    scoring = SplicedScoring(factor, -factor, -2 * factor, ends=ends)
+    cost = factor * int(rng.choice([0, 1, 5, 40]))
+    scoring = SplicedScoring(factor, -factor, -2 * factor, ends=ends, end_cost=cost)
     check_by_programme(base, target, table, scoring, int(rng.integers(1, 4)))
 
 

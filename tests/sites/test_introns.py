@@ -63,7 +63,10 @@ def test_longest_introns_by_programme(seed, short_blocks):
     """Several classes, with and without rising penalties, over many windows."""
     rng = np.random.default_rng(seed)
     base = cases.random_text(rng, int(rng.integers(40, 120)))
-    target, scoring = random_target(rng, base, int(rng.integers(5, 20))), cases.random_scoring(rng)
+    target, scoring = (
+        random_target(rng, base, int(rng.integers(5, 20))),
+        cases.random_site_scoring(rng),
+    )
     introns = tuple(
         IntronClass(
             k % 2, int(rng.integers(0, 8)), int(rng.integers(-2, 3)),
@@ -82,7 +85,7 @@ def test_longest_introns_of_chains_that_translate(seed, short_blocks):
     rng = np.random.default_rng(seed)
     spliced = 0
     for _ in range(8):
-        base, scoring = random_coding_text(rng, 12), cases.random_scoring(rng)
+        base, scoring = random_coding_text(rng, 12), cases.random_site_scoring(rng)
         target = random_target(rng, base, int(rng.integers(1, 9)))
         table = limited(coding_table(rng, len(base)), int(rng.integers(1, 9)))
         result = check_by_enumeration(base, target, {"+": table}, scoring, coding=True)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpu_tools import InputError, Sequence, tables_of
+from gpu_tools import InputError, Sequence, is_coding, tables_of
 from gpu_tools.model.sequences import encode
 from gpu_tools.sites import model as model_of_sites
 from gpu_tools.sites.model import load_sites, sites_from_dict
@@ -71,6 +71,54 @@ def test_ends_have_the_points_of_the_page(ends, reading, points):
         assert known == {i: score for i, score in expected.items() if score > float("-inf")}
 
 
+@pytest.mark.parametrize("ends", ["global", "free-target", "free"])
+def test_chains_of_targets_that_are_not_coding_begin_and_end_anywhere_at_no_cost(ends):
+    base = Sequence.from_text("b", "CATGGTAAACAGTAATC")
+    model = sites_from_dict(content(start=2, stop=3, begin=-7, end=-8))
+    whole = tables_of(base, model, ends=ends, coding=True)
+    for strand, table in tables_of(base, model, ends=ends).items():
+        none = np.zeros(len(base) + 1)
+        assert np.array_equal(table.first_entry, none)
+        assert np.array_equal(table.last_exit, none)
+        assert np.array_equal(table.inner_entry, whole[strand].inner_entry)
+        assert np.array_equal(table.inner_exit, whole[strand].inner_exit)
+        assert table.introns == whole[strand].introns
+        assert whole[strand].neutral is whole[strand].neutral
+
+
+@pytest.mark.parametrize("coding", [False, True])
+def test_chains_that_translate_have_the_points_of_their_ends(coding):
+    base = Sequence.from_text("b", "CATGGTAAACAGTAATC")
+    (table,) = tables_of(base, load_sites("fly"), "+", reading="complete", coding=coding).values()
+    assert table.first_entry.tolist()[:3] == [CLOSED, 0, CLOSED]
+
+
+@pytest.mark.parametrize(
+    ("text", "coding"),
+    [
+        ("ATGGCTTAA", True),
+        ("augnnnuga", True),
+        ("ATGTAA", True),
+        ("TTAAGCCAT", True),  # its reverse complement is
+        ("ATGTAAGCTTAA", False),
+        ("ATGGCTGCT", False),
+        ("GCTGCTTAA", False),
+        ("ATGGCTTAAA", False),
+        ("ATGGCTGTAA", False),
+        ("ATG", False),
+        ("", False),
+    ],
+)
+def test_which_cdnas_are_coding(text, coding):
+    assert is_coding(Sequence.from_text("t", text)) is coding
+
+
+def test_stop_codons_of_coding_cdnas_are_those_that_are_given():
+    target = Sequence.from_text("t", "ATGTAACAATGA")
+    assert not is_coding(target)
+    assert is_coding(target, ("TGA",))
+
+
 @pytest.mark.parametrize("strand", ["+", "-"])
 def test_a_locus_has_the_sites_and_penalties_of_its_record(strand):
     """But for sites whose matrices reach beyond its ends."""
@@ -132,7 +180,7 @@ def test_penalties_rise_along_the_models_lines():
 
 def test_penalties_and_lengths_can_be_changed():
     model = sites_from_dict(content())
-    assert [i.penalties for i in model.with_penalty(9).introns] == [((4, 9),), ((4, 9),)]
+    assert [i.penalties for i in model.with_penalty(9).introns] == [((4, 9),), ((4, 10),)]
     assert model.with_shortest_intron(5).introns[0].penalties == ((5, 5), (6, 3))
     assert model.with_shortest_intron(8).introns[0].penalties == ((8, 3),)
 

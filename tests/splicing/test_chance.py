@@ -8,6 +8,7 @@ from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.sequences import Sequence
 from gpu_tools.spliced.case import Case
 from gpu_tools.splicing.chance import LEAST_PLACE, is_doubtful, judged_in_place, lengthened
+from gpu_tools.splicing.shuffles import shuffled
 
 KNOWN = Gumbel(20.0, 2.0)
 UNKNOWN = KNOWN._replace(known=False)
@@ -58,6 +59,13 @@ def test_a_short_base_is_lengthened_by_its_own_nucleotides():
     assert longer.letters()[:70] == base.letters()
     assert sorted(longer.letters()[70:140]) == sorted(base.letters())
     assert longer.letters()[70:140] != longer.letters()[140:210]
+
+
+def test_a_lengthened_base_holds_no_shuffled_copy_of_itself():
+    """A target may be the base: then a shuffle would score as the target does."""
+    base = Sequence("b", np.random.default_rng(4).integers(0, 4, 200).astype(np.uint8))
+    longer = lengthened(base).letters()
+    assert not any(shuffled(base, number).letters() in longer for number in range(30))
     assert longer.letters() == lengthened(base).letters()
     long = Sequence.from_text("b", "ACGT" * 5000)
     assert lengthened(long).letters() == long.letters()

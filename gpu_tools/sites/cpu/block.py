@@ -387,6 +387,7 @@ def sweep_block(lists, sizes, target, memory, weights, strip, rows, again):
                 best[_SCORE], best[_END] = most + leave, i
                 _settle(row, half, carry, carry2, lanes)
                 best[_COLUMN] = column_of(row, drop, final, span, most, no_carry, lanes)
+            most += target.clip[0]
         begins, of_class, todo = begin_score != CLOSED, -1, _BEGIN
         begun = row.dtype.type(begin_score) if begins else floor
         slot = counts[0] & places

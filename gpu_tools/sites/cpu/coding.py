@@ -260,6 +260,7 @@ def sweep_coding_block(lists, sizes, target, memory, weights, bounds, again):
                 best[_SCORE], best[_END] = most + leave, i
                 score = most
                 best[_COLUMN] = column_of(rows[frame], drop, final, span, score, no_carry, lanes)
+            most += target.clip[0]
         stop = i >= FRAMES and stops[codes[i - 3], codes[i - 2], codes[i - 1]]
         if stop:
             clear(rows, frame, floor, lanes)

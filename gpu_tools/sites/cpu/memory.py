@@ -18,7 +18,7 @@ from gpu_tools.model.scoring import N_SYMBOLS, SplicedScoring
 from gpu_tools.sites.introns import Longest, Rising, class_arrays, longest_of
 from gpu_tools.sites.table import SiteTable, once_a_table
 from gpu_tools.splicing.codons import SPLITS
-from gpu_tools.splicing.rows import aligned_empty, clear, fill_strip
+from gpu_tools.splicing.rows import aligned_empty, clear, fill_strip, kept_symbols
 
 # The sites of a strand in the form that the compiled loops of site mode read.
 
@@ -168,6 +168,7 @@ class StripSizes(NamedTuple):
 class SiteTarget(NamedTuple):
     """A target, the lifted scores of all pairs of symbols, the gap score, and if ends are free.
 
+    `clip` is what leaving out an end costs, and the column from which on that costs nothing.
     `gain` is by how much a nucleotide raises the largest S at which a chain may end, at most. Where
     ends are free, `Strip.drop` falls by the gap score from column to column, and no S is more than
     a pair above those of the row before. Else S' never falls from left to right: the value in the
@@ -178,6 +179,7 @@ class SiteTarget(NamedTuple):
     lifted: NDArray[np.int64]
     gap: int
     free: bool
+    clip: tuple[int, int]
     gain: int
 
 
@@ -287,7 +289,8 @@ def target_of(symbols: NDArray[np.uint8], scoring: SplicedScoring) -> SiteTarget
     """Return what a sweep reads of a target."""
     gap, free, lifted = scoring.gap, scoring.ends != "global", scoring.lifted_range[1]
     gain = (max(lifted + gap, 0) if gap <= 0 else _ANY_GAIN) if free else max(lifted, gap, 0)
-    return SiteTarget(np.ascontiguousarray(symbols), scoring.lifted, gap, free, gain)
+    symbols, clip = np.ascontiguousarray(symbols), (scoring.clip_cost, kept_symbols(symbols))
+    return SiteTarget(symbols, scoring.lifted, gap, free, clip, gain)
 
 
 def memory_of(
@@ -334,6 +337,7 @@ def _begin(cells, numbers, sizes, target, first, floor):
     fill_strip(
         part(cells, rows.profile, rows.start), cells[rows.start], cells[rows.drop],
         cells[rows.final], target.symbols, first, target.lifted, target.gap, target.free,
+        target.clip,
     )  # fmt: skip
     for row in range(rows.rows, rows.entries):
         clear(cells, row, floor, simd.VECTOR_BYTES // cells.itemsize)

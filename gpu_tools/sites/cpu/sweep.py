@@ -23,10 +23,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.compiled import njit
-from gpu_tools.hardware.cpu.wavefront import blocks_of, count_block, wait_for
-from gpu_tools.hardware.threads import CELLS_PER_REPORT, CaseProgress, map_on_threads
+from gpu_tools.hardware.threads import (
+    CELLS_PER_REPORT,
+    CaseProgress,
+    blocks_of,
+    count_block,
+    map_on_threads,
+    wait_for,
+)
 from gpu_tools.model.scoring import SplicedScoring
-from gpu_tools.sites.bounds import Limits, TableLimits, limits, possible, table_limits
+from gpu_tools.sites.bounds import (
+    Limits,
+    TableLimits,
+    cost_behind,
+    limits,
+    possible,
+    table_limits,
+)
 from gpu_tools.sites.cpu import traceback
 from gpu_tools.sites.cpu.block import sweep_block
 from gpu_tools.sites.cpu.coding import fill_codons, sweep_coding_block
@@ -217,7 +230,7 @@ def sweep(
     ends, width = enumerate(memory.numbers[:, :3].tolist()), memory.cells.shape[2]
     # of equals the first end, at the least column
     least, end, column = min((-score, end, k * width + column) for k, (score, end, column) in ends)
-    score = possible(-least, limit, len(target), scoring)
+    score = possible(-least, limit, target, scoring)
     return SiteSweep(score, end, column, inputs, sweep_blocks, buffer)
 
 
@@ -257,7 +270,8 @@ def trace(
     numbers = [0] * traceback.NUMBERS
     numbers[traceback.END], numbers[traceback.COLUMN] = sweep.end, sweep.column
     numbers[traceback.FRAME] = sweep.end % FRAMES
-    numbers[traceback.VALUE] = sweep.score - table.last.at(sweep.end) - scoring.gap * sweep.column
+    dropped = scoring.gap * sweep.column - cost_behind(sweep.column, target, scoring)
+    numbers[traceback.VALUE] = sweep.score - table.last.at(sweep.end) - dropped
     numbers[traceback.LAST], numbers[traceback.THERE] = 1, -1
     path = np.array(numbers)
     exons, *runs = sweep.follow(path)

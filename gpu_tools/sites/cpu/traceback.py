@@ -17,7 +17,7 @@ from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.sites.introns import KIND, LENGTH, joins, penalty_of
 from gpu_tools.sites.table import CLOSED
 from gpu_tools.splicing.codons import FRAMES, completes, split_class
-from gpu_tools.splicing.recurrence import empty_chain
+from gpu_tools.splicing.recurrence import clipped_chain
 from gpu_tools.splicing.traceback import align_exons, previous_row, profile_of
 
 (
@@ -29,7 +29,7 @@ its frame; if it is the chain's last; the block that may have its exit; the bloc
 the boundary behind the ones that are; how many exons there are.
 """
 FIND_ENTRY, FIND_EXIT, DONE, LOST = range(4)
-_empty_chain, _completes, _split_class = map(njit, (empty_chain, completes, split_class))
+_clipped_chain, _completes, _split_class = map(njit, (clipped_chain, completes, split_class))
 
 
 class ChainLists(NamedTuple):
@@ -83,8 +83,8 @@ def aligned_path(codes, target, path, work):
     for k in range(n):
         for number in range(4):
             exons[k, number] = work.exons[n - 1 - k, number]
-    lifted, gap, free = target.lifted, target.gap, target.free
-    letters, lengths, columns = align_exons(codes, target.symbols, exons, lifted, gap, free)
+    ends = target.gap, target.free, target.clip[0]
+    letters, lengths, columns = align_exons(codes, target.symbols, exons, target.lifted, *ends)
     return exons, letters, lengths, columns
 
 
@@ -137,7 +137,7 @@ def _find_entry(lists, sizes, target, cells, path, work):
         if first < len(firsts) and firsts[first] == start:
             score = np.int64(scores[first])
         if score != CLOSED and bases == 0 and left >= (inside if tracks > 1 else 1):
-            column = _begun_at(gains, here, columns, value - score, gap, target.free)
+            column = _begun_at(gains, here, columns, value - score, target)
         least = inside - bases if bases > 0 else 1
         if acceptor < len(acceptors) and acceptors[acceptor] == start and left >= least:
             number = start // sizes.block
@@ -174,10 +174,11 @@ def _find_entry(lists, sizes, target, cells, path, work):
 
 
 @njit(nogil=True, error_model="numpy")
-def _begun_at(gains, here, columns, wanted, gap, free):
+def _begun_at(gains, here, columns, wanted, target):
     """Return the smallest column where a chain that begins explains a value, or -1."""
+    gap, free, cost = target.gap, target.free, target.clip[0]
     for c in range(columns + 1):
-        if _empty_chain(c, gap, free) + gains[here, c] == wanted:
+        if _clipped_chain(c, gap, free, cost) + gains[here, c] == wanted:
             return c
     return -1
 

@@ -113,7 +113,7 @@ def trace_chain(graph, sweep, target, pairs, costs, end, column):
             break
         letters[n], lengths[n] = INTRON, tracks.starts[track] - tracks.ends[before]
         end = before
-    start = first_column(column, gap, free)
+    start = first_column(column, gap, free, np.int64(0))
     letters[n], lengths[n] = INSERTION, column - start
     letters, lengths = merge_runs(letters[n:], lengths[n:])
     return exons[at:], start, letters, lengths
