@@ -7,7 +7,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 SNAKEMAKE := $(BIN)/snakemake --workflow-profile workflow/profiles/default
 PYTEST := $(BIN)/python -m pytest
-WORKERS := -n logical --maxprocesses 8
+# a file's tests run in one process, so that what they share is made once
+WORKERS := -n logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 
 .PHONY: help demo test fuzz kills slurm lint bench tables reproduce docs gallery clean
 
@@ -34,7 +35,7 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.tests
 	$(PYTEST) $(WORKERS) -m "not slurm"
-	NUMBA_ENABLE_CUDASIM=1 $(PYTEST) $(WORKERS) -m cuda
+	NUMBA_ENABLE_CUDASIM=1 $(PYTEST) $(WORKERS) -m cuda $$(grep -rl 'mark\.cuda' tests --include='*.py')
 
 # another seed, other inputs: make fuzz INPUTS=1000000 SEED=2 PROCESSES=16 RECORD=fuzz.json
 INPUTS ?= 20000

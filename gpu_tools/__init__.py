@@ -101,6 +101,7 @@ _PUBLIC = {
         "site_align",
         "tables_of",
     ),
+    "gpu_tools.sites.confidence": ("with_confidence",),
     "gpu_tools.sites.proteins.api": (
         "ProteinCase",
         "protein_align",

@@ -121,3 +121,8 @@ class FetchError(GpuToolsError):
 
 class ProgramError(GpuToolsError):
     """Another program cannot be run, or failed."""
+
+
+def counted(n: int, one: str, many: str = "") -> str:
+    """Return a number of things in words."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"

@@ -98,8 +98,8 @@ def searched(
     begin = time.process_time()
     found = hits_of_part(whole, [targets], options, Share(), run)
     seconds = round(time.process_time() - begin, 1)
-    chosen = results_of(found, options.accepts)
-    hits = [(number, hit) for number, hit in chosen if options.accepts(hit)]
+    chosen = results_of(found, options.is_hit)
+    hits = [(number, hit) for number, hit in chosen if options.is_hit(hit)]
     return SearchRun(hits, annotation_of(genome, [targets], options, found, 1), seconds)
 
 

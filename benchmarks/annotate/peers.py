@@ -73,15 +73,23 @@ def installed() -> list[str]:
 
 def run(name: str, genome: Path, proteins: Path, data: str) -> tuple[dict, list[str]]:
     """Return times and memory of a program's commands, and the lines of its GFF3."""
+    return run_program(PROGRAMS[name], genome, proteins, species=SPALN_SPECIES[data])
+
+
+def run_program(
+    program: GenomeProgram, genome: Path, proteins: Path, **words: str
+) -> tuple[dict, list[str]]:
+    """Return times and memory of commands, which may name further words, and the lines written."""
     with tempfile.TemporaryDirectory() as folder:
         # spaln writes its index beside the genome
-        words = {"genome": shutil.copy(genome, folder), "proteins": shutil.copy(proteins, folder)}
+        words |= {"genome": shutil.copy(genome, folder), "proteins": shutil.copy(proteins, folder)}
         output, figures = Path(folder, "output.gff3"), []
-        printed = Path(folder, "printed") if name == OURS else output
-        words |= {"output": str(output), "species": SPALN_SPECIES[data]}
-        for command in PROGRAMS[name].commands:
-            program = [word.format(**words) for word in command]
-            launcher = [sys.executable, "-c", LAUNCHER, str(printed), *program]
+        writes = any("{output}" in command for command in program.commands)
+        printed = Path(folder, "printed") if writes else output
+        words["output"] = str(output)
+        for command in program.commands:
+            own = [word.format(**words) for word in command]
+            launcher = [sys.executable, "-c", LAUNCHER, str(printed), *own]
             done = subprocess.run(launcher, cwd=folder, check=True, stdout=subprocess.PIPE)
             figures.append(json.loads(done.stdout))
         times = {

@@ -19,8 +19,8 @@ from functools import partial
 from pathlib import Path
 
 from benchmarks import record
-from gpu_tools.cli.common.tiny_runs import TINY_RUNS, WIDE, TinyRun, write_inputs
-from gpu_tools.hardware.reservation import FOLDER as LOCKS
+from gpu_tools.cli.common.warming import TINY_RUNS, WIDE, TinyRun, write_inputs
+from gpu_tools.hardware.device import FOLDER as LOCKS
 
 
 def process(line: list[str], folder: Path, cache: str) -> dict[str, float]:

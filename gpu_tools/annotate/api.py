@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from gpu_tools.annotate import gene_set
 from gpu_tools.annotate.batches import BatchStore, Found, key_of, read_found, write_found
+from gpu_tools.annotate.confidence import of_confidence, with_confidences
 from gpu_tools.annotate.genome import (
     GenomeRecords,
     GenomeSummary,
@@ -35,6 +36,9 @@ from gpu_tools.annotate.targets import TargetSet, Windows, windows_by
 from gpu_tools.errors import InputError
 from gpu_tools.formats.sequences.fasta import iterate_fasta
 from gpu_tools.hardware.device import cpu_threads
+from gpu_tools.hardware.threads import map_on_threads
+from gpu_tools.model.acceptance import YES
+from gpu_tools.model.results import DROP, faults_of, with_frameshifts
 from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.significance import Composition, Gumbel, genome_circumstances, laws_by
 
@@ -53,9 +57,10 @@ def annotate_genome(
     """Find genes in a genome by the proteins or cDNAs of related genes.
 
     Each target is aligned, exactly, to windows of the genome. Hits are chains whose E-value, with
-    both strands of the whole genome as the search space, is small enough. Hits that share coding
-    nucleotides on one strand make a gene. Its structure is that of the best hit; structures that
-    explain their own targets clearly better are isoforms.
+    both strands of the whole genome as the search space, is small enough. Hits that cover enough of
+    their targets and share coding nucleotides on one strand make a gene. Its structure is that of
+    the best hit; structures that explain their own targets better are isoforms if these are the
+    gene's own, or targets of two sources agree on them.
 
     Parameters
     ----------
@@ -95,7 +100,7 @@ def annotate_genome(
     whole = PartOfGenome(genome, None, genome.summary)
     run = PartRun(index, work, device, threads, progress or (lambda number: None))
     found = hits_of_part(whole, targets, options, Share(), run)
-    return annotation_of(genome, targets, options, found, threads)
+    return annotation_of(genome, targets, options, found, threads, device)
 
 
 def check_targets(targets: Sequence[TargetSet]) -> None:
@@ -113,13 +118,19 @@ def check_targets(targets: Sequence[TargetSet]) -> None:
 
 def annotation_of(
     genome: GenomeRecords, targets: Sequence[TargetSet], options: AnnotationOptions, found: Found,
-    threads: int,
+    threads: int, device: str = "auto",
 ) -> gene_set.GenomeAnnotation:  # fmt: skip
     """Make genes of the chains of all targets."""
     laws = laws_of(genome.summary.composition, targets)
-    found = results_of(in_one_direction(found, laws, options.accepts), options.accepts)
-    hits = gene_set.hits_of([pair for pair in found if options.accepts(pair[1])], laws)
-    clusters, chimeras = gene_set.cluster_hits(hits)
+    found = results_of(in_one_direction(found, laws, options.is_hit), options.is_hit)
+    found = [
+        (number, with_frameshifts(genome.with_cut_ends(one), options.frameshifts))
+        for number, one in found
+    ]
+    accepted = [pair for pair in found if options.acceptance.verdict(pair[1]) == YES]
+    hits = gene_set.hits_of(accepted, laws, sources_of(targets))
+    kept = [hit for hit in hits if options.frameshifts != DROP or not faults_of(hit.alignment)]
+    clusters, chimeras = gene_set.cluster_hits(kept)
     explanation = Explanation(genome, targets)
     choose = partial(gene_set.structures_of, isoforms=options.isoforms, gain=explanation.gain)
     every = [(some.kind, sequence) for some in targets for sequence in some.sequences]
@@ -127,10 +138,15 @@ def annotation_of(
         tuple(one.name for _, one in every), tuple(kind for kind, _ in every),
         tuple(len(one) for _, one in every),
     )  # fmt: skip
-    genes = gene_set.genes_of(clusters, names, genome.record_lengths, choose, threads)
+    structures = map_on_threads(threads, choose, clusters)
+    if options.confidence or options.min_confidence:
+        judged = with_confidences(structures, genome, targets, device, threads)
+        structures = [of_confidence(several, options.min_confidence) for several in judged]
+    genes = gene_set.genes_of(clusters, names, genome.record_lengths, structures)
+    results = gene_set.target_results(found, hits, genes, names, options.acceptance)
     return gene_set.GenomeAnnotation(
-        tuple(gene for gene, _ in genes), tuple(gene_set.target_results(found, hits, genes, names)),
-        genome.record_lengths, len(chimeras),
+        tuple(gene for gene, _ in genes), tuple(results), genome.record_lengths, len(chimeras),
+        len(hits) - len(kept),
     )  # fmt: skip
 
 
@@ -143,6 +159,13 @@ def laws_of(composition: Composition, targets: Sequence[TargetSet]) -> list[Gumb
         law for some in targets
         for law in laws_by(some.nulls, genome_circumstances(composition, some.sequences))
     ]  # fmt: skip
+
+
+def sources_of(targets: Sequence[TargetSet]) -> list[int]:
+    """Return the number of each target's source among all."""
+    pairs = [(k, source) for k, some in enumerate(targets) for source in some.sources_by_target]
+    numbers = {pair: number for number, pair in enumerate(dict.fromkeys(pairs))}
+    return [numbers[pair] for pair in pairs]
 
 
 def numbered(targets: Sequence[TargetSet]) -> Iterator[tuple[int, TargetSet]]:
@@ -169,12 +192,12 @@ def found_in_batches(
 
 def _batch(search: HitSearch, windows: Windows, batch: list[Nucleotides]) -> Found:
     """Return the hits of a batch, and behind them those of its reverse complements."""
-    accepts, turned = search.options.accepts, search.targets.turned
-    found = credible_or_best(search.alignments(windows(batch)), accepts)
+    is_hit, turned = search.options.is_hit, search.targets.turned
+    found = credible_or_best(search.alignments(windows(batch)), is_hit)
     if turned is None:
         return found
     again = replace(search, targets=turned).alignments(windows([*turned.sequences]))
-    others = credible_or_best(again, accepts)
+    others = credible_or_best(again, is_hit)
     return found + [(number, one.with_target_reversed()) for number, one in others]
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from gpu_tools.annotate.options import Alignment
-from gpu_tools.hardware.threads import map_on_threads
+from gpu_tools.model.acceptance import NO, Acceptance
 from gpu_tools.model.loci import interval_of
 from gpu_tools.model.significance import Gumbel
 
@@ -27,6 +27,8 @@ MOST_STRUCTURES = 40
 LEAST_ISOFORM = 0.9
 """Least evidence of an isoform, as a share of that of its target's best hit: hits with less are of
 paralogues, whose exons may differ."""
+OWN = 0.9
+"""Identity from which on a target is the gene's own, and not a relative's."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,7 @@ class Hit:
     evidence: float = field(compare=False)
     # evidence as a share of that of the target's best hit in the genome
     share: float = field(default=1.0, compare=False)
+    source: int = field(default=0, compare=False)  # number of the collection that the target is of
 
     @property
     def exons(self) -> tuple[Interval, ...]:
@@ -64,14 +67,26 @@ class Hit:
         return own.coverage >= COMPLETE
 
     @property
+    def is_own(self) -> bool:
+        """Whether the target is the gene's own: nearly identical to it, and not to another more."""
+        return self.share == 1 and (self.alignment.identity or 0.0) >= OWN
+
+    @property
+    def form(self) -> tuple[Interval, ...]:
+        """What makes a structure of a gene: exons that translate, introns of those that do not."""
+        return self.exons if self.alignment.phases else self.introns
+
+    @property
     def order(self) -> tuple:
         """Sort key: falling evidence, then a definite order."""
         own = self.alignment
         return -self.evidence, own.target, own.base, own.strand, own.chain
 
 
-def hits_of(found: Iterable[tuple[int, Alignment]], laws: Sequence[Gumbel]) -> list[Hit]:
-    """Return the hits of credible chains with their targets' numbers; `laws` are by number."""
+def hits_of(
+    found: Iterable[tuple[int, Alignment]], laws: Sequence[Gumbel], sources: Sequence[int]
+) -> list[Hit]:
+    """Return hits of credible chains with their targets' numbers; laws and sources are by these."""
     pairs = [
         (number, own, (own.score - laws[number].location) / laws[number].scale)
         for number, own in found
@@ -79,7 +94,10 @@ def hits_of(found: Iterable[tuple[int, Alignment]], laws: Sequence[Gumbel]) -> l
     best: dict[int, float] = {}
     for number, _, evidence in pairs:
         best[number] = max(evidence, best.get(number, evidence))
-    return [Hit(number, own, evidence, evidence / best[number]) for number, own, evidence in pairs]
+    return [
+        Hit(number, own, evidence, evidence / best[number], sources[number])
+        for number, own, evidence in pairs
+    ]
 
 
 def shared_nucleotides(one: Sequence[Interval], other: Sequence[Interval]) -> int:
@@ -147,7 +165,7 @@ def _clusters_of(hits: list[Hit]) -> tuple[list[HitCluster], list[Hit]]:
     chimeras = []
     for hit in hits:
         near = [gene for gene in genes if share_a_gene(hit, gene[0])]
-        if len(near) > 1 or joins_complete_genes(hit, hits):
+        if len(near) > 1 or (not hit.is_own and joins_complete_genes(hit, hits)):
             chimeras.append(hit)
         elif near:
             near[0].append(hit)
@@ -186,7 +204,7 @@ class Structure:
     """A structure of a gene, and the targets that support it."""
 
     hit: Hit  # the hit that it is
-    # numbers of the targets that have the same introns, the hit's own included
+    # numbers of the targets whose hits have the same form, the hit's own included
     supporters: tuple[int, ...]
     intron_support: tuple[int, ...]  # by intron, in transcript order: targets that have it
 
@@ -213,24 +231,38 @@ def _reaches(hit: Hit, intron: Interval) -> bool:
 def structures_of(
     cluster: HitCluster, isoforms: bool, gain: Callable[[Hit, Hit], float]
 ) -> list[Structure]:
-    """Return the structures of a gene."""
+    """Return the structures of a gene: the best hit's, and isoforms that have evidence.
+
+    An isoform explains its own target better than each structure before does. Its target is the
+    gene's own, or targets of two sources agree on each intron that it adds, and then it explains
+    its target clearly better: exons of a distant relative are its own, or mistakes.
+    """
     hits = cluster.hits
     having = Counter(intron for hit in hits for intron in set(hit.introns))
     ranked = sorted(hits, key=lambda hit: (-quality(hit, having, hits), hit.order))
-    chosen, seen = [ranked[0]], {ranked[0].introns}
+    chosen, seen = [ranked[0]], {ranked[0].form}
     candidates = [hit for hit in ranked if hit.share >= LEAST_ISOFORM] if isoforms else []
     for hit in candidates:
-        if hit.introns in seen or len(seen) > MOST_STRUCTURES:
+        if hit.form in seen or len(seen) > MOST_STRUCTURES:
             continue
-        seen.add(hit.introns)
-        if all(gain(hit, other) >= 1 for other in chosen):
+        known = {intron for other in chosen for intron in other.introns}
+        if not hit.is_own and not _is_agreed({*hit.introns} - known, hit, hits):
+            continue
+        seen.add(hit.form)
+        gains = [gain(hit, other) for other in chosen]
+        if min(gains) > 0 if hit.is_own else min(gains) >= 1:
             chosen.append(hit)
     return [_structure(hit, hits, having) for hit in chosen]
 
 
+def _is_agreed(introns: set[Interval], hit: Hit, hits: Sequence[Hit]) -> bool:
+    """Return whether there are introns, and targets of another source have each of them."""
+    others = {intron for one in hits if one.source != hit.source for intron in one.introns}
+    return bool(introns) and introns <= others
+
+
 def _structure(hit: Hit, hits: Sequence[Hit], having: Counter[Interval]) -> Structure:
-    supporters = sorted({other.target for other in hits if other.introns == hit.introns}
-                        | {hit.target})  # fmt: skip
+    supporters = sorted({other.target for other in hits if other.form == hit.form})
     support = [having[intron] for intron in hit.introns]
     ordered = support if hit.alignment.strand == "+" else support[::-1]
     return Structure(hit, tuple(supporters), tuple(ordered))
@@ -298,12 +330,15 @@ class TargetResult:
     length : int
         Residues or nucleotides.
     loci : int
-        Number of its hits.
+        Number of its accepted hits.
     best : SplicedAlignment or ProteinAlignment or None
-        Its best hit. Without one the best score that was reached, if any was; it has no chain
-        then, unless identity or coverage are too small.
+        Its best hit, an accepted one if there is any. Without one the best score that was reached,
+        if any was; it has no chain then, unless its identity is too small.
     gene : str or None
-        Name of the best hit's gene; None without a hit, and for one that joins two genes.
+        Name of the best hit's gene; None without an accepted hit, for one that joins two genes or
+        is left out, and where no structure has enough confidence.
+    accepted : {"yes", "part", "no"}
+        Whether the best hit is accepted, or covers too little of the target.
     """
 
     name: str
@@ -312,6 +347,7 @@ class TargetResult:
     loci: int
     best: Alignment | None
     gene: str | None
+    accepted: str
 
 
 @dataclass(frozen=True)
@@ -328,12 +364,15 @@ class GenomeAnnotation:
         Nucleotides of each record, by name.
     chimeras : int
         Hits that join two genes; they are part of none.
+    dropped : int
+        Hits with frameshifts or stop codons inside that were left out.
     """
 
     genes: tuple[AnnotatedGene, ...]
     targets: tuple[TargetResult, ...]
     record_lengths: dict[str, int]
     chimeras: int
+    dropped: int = 0
 
 
 @dataclass(frozen=True)
@@ -349,13 +388,14 @@ def genes_of(
     clusters: Sequence[HitCluster],
     targets: TargetNames,
     record_lengths: dict[str, int],
-    choose: Callable[[HitCluster], list[Structure]],
-    threads: int,
+    structures: Sequence[list[Structure]],
 ) -> list[tuple[AnnotatedGene, HitCluster]]:
-    """Return the genes of clusters, named in the order of the genome, and their clusters."""
+    """Return the genes of clusters, named in the order of the genome, and their clusters.
+
+    A cluster without structures is no gene.
+    """
     order = {record: k for k, record in enumerate(record_lengths)}
-    structures = map_on_threads(threads, choose, clusters)
-    pairs = zip(clusters, structures, strict=True)
+    pairs = [pair for pair in zip(clusters, structures, strict=True) if pair[1]]
     found = sorted(pairs, key=lambda pair: _position(pair[1], order))
     counts: Counter[str] = Counter()
     genes = []
@@ -398,14 +438,15 @@ def target_results(
     hits: Sequence[Hit],
     genes: Sequence[tuple[AnnotatedGene, HitCluster]],
     targets: TargetNames,
+    acceptance: Acceptance,
 ) -> list[TargetResult]:
     """Return what became of each target.
 
-    `found` holds hits and other chains of each target, its best one first.
+    `found` holds hits and other chains of each target, its best one first; `hits` are accepted.
     """
     gene_of = {hit: gene.name for gene, cluster in genes for hit in cluster.hits}
     best: dict[int, Alignment] = {}
-    for number, alignment in found:
+    for number, alignment in [*((hit.target, hit.alignment) for hit in hits), *found]:
         best.setdefault(number, alignment)
     by_target = defaultdict(list)
     for hit in hits:
@@ -414,6 +455,7 @@ def target_results(
         TargetResult(
             name, kind, length, len(by_target[k]), best.get(k),
             gene_of.get(by_target[k][0]) if by_target[k] else None,
+            acceptance.verdict(best[k]) if k in best else NO,
         )
         for k, (name, kind, length) in enumerate(
             zip(targets.names, targets.kinds, targets.lengths, strict=True)

@@ -63,16 +63,16 @@ class HitSearch:
     def alignments(self, windows: Iterable[SearchWindow]) -> Iterator[tuple[int, Alignment]]:
         """Yield the best chain of each window, and of what remains beside credible ones.
 
-        What is left of a window on both sides of an accepted chain is tried again, as long as
-        chains are accepted. A window whose accepted chain has an intron that is too long is cut
-        there, and both parts are tried instead.
+        What is left of a window on both sides of a hit is tried again, as long as there are hits.
+        A window whose hit has an intron that is too long is cut there, and both parts are tried
+        instead.
         """
         tried = (window for window in windows if self._is_tried(window))
         waiting = list(tried) if self._knows_words else tried
         while waiting:
             remaining: list[SearchWindow] = []
             for window, alignment in self._aligned(self._promising(waiting)):
-                if self.options.accepts(alignment):
+                if self.options.is_hit(alignment):
                     cut = _long_intron(alignment, self.options.max_intron)
                     remaining += self._rests(window, cut or interval_of(alignment), bool(cut))
                     if cut:
@@ -200,7 +200,7 @@ class HitSearch:
         """
         doubtful = [
             k for k, one in enumerate(found)
-            if self.options.accepts(one)
+            if self.options.is_hit(one)
             and (not self.laws[windows[k].target].known or self.targets.is_biased(one))
         ]  # fmt: skip
         if not doubtful:
@@ -239,7 +239,7 @@ class HitSearch:
         """Return alignments; hits without ends that no similarity supports."""
         cut = [
             k for k, one in enumerate(found)
-            if self.options.accepts(one) and self.targets.has_unsupported_end(one)
+            if self.options.is_hit(one) and self.targets.has_unsupported_end(one)
         ]  # fmt: skip
         cases, own = self._cases([windows[k] for k in cut]), [found[k] for k in cut]
         others = self.targets.supported(cases, own, self.device, self.threads) if cut else []
@@ -275,7 +275,7 @@ class HitSearch:
         ]
 
     def _least_score(self, target: int) -> int:
-        """Return a score below which no chain is accepted, just below the first that may be."""
+        """Return a score below which no chain is a hit, just below the first that may be."""
         return math.floor(self.laws[target].score_at(self.options.max_evalue)) - 1
 
     def _placed(self, window: SearchWindow, alignment: Alignment) -> Alignment:
@@ -386,7 +386,7 @@ def _core(window: SearchWindow, seed: SeedHit, residues: int) -> WindowCore | No
 def in_one_direction(
     found: Iterable[tuple[int, Alignment]],
     laws: Sequence[Gumbel],
-    accepts: Callable[[Alignment], bool],
+    is_hit: Callable[[Alignment], bool],
 ) -> list[tuple[int, Alignment]]:
     """Return the chains of each cDNA in its better direction, all of proteins.
 
@@ -397,7 +397,7 @@ def in_one_direction(
     best: dict[tuple[int, bool], float] = {}
     for target, alignment in found:
         turned = _is_reversed(alignment)
-        if not turned or accepts(alignment):
+        if not turned or is_hit(alignment):
             best[target, turned] = max(best.get((target, turned), -math.inf), alignment.score)
     turned = {
         target for target, is_turned in best
@@ -414,7 +414,7 @@ def _is_reversed(alignment: Alignment) -> bool:
 
 
 def credible_or_best(
-    found: Iterable[tuple[int, Alignment]], accepts: Callable[[Alignment], bool]
+    found: Iterable[tuple[int, Alignment]], is_hit: Callable[[Alignment], bool]
 ) -> list[tuple[int, Alignment]]:
     """Return all hits of each target, or else the best chain of a target that has none.
 
@@ -423,7 +423,7 @@ def credible_or_best(
     best: dict[int, Alignment] = {}
     hits: dict[int, dict[tuple, Alignment]] = {}
     for target, alignment in found:
-        if accepts(alignment):
+        if is_hit(alignment):
             hits.setdefault(target, {}).setdefault(rank(alignment), alignment)
         elif target not in best or rank(alignment) < rank(best[target]):
             best[target] = alignment
@@ -433,11 +433,11 @@ def credible_or_best(
 
 
 def results_of(
-    found: Iterable[tuple[int, Alignment]], accepts: Callable[[Alignment], bool]
+    found: Iterable[tuple[int, Alignment]], is_hit: Callable[[Alignment], bool]
 ) -> list[tuple[int, Alignment]]:
     """Return the hits of each target, or else the best chain of a target that has none."""
     chosen = []
-    for target, group in groupby(credible_or_best(found, accepts), key=lambda pair: pair[0]):
+    for target, group in groupby(credible_or_best(found, is_hit), key=lambda pair: pair[0]):
         several = [alignment for _, alignment in group]
         several = apart(several) if len(several) > 1 else several
         chosen += [(target, alignment) for alignment in several]

@@ -6,7 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from gpu_tools.hardware.device import resolve
-from gpu_tools.model.results import ProteinAlignment, SplicedAlignment
+from gpu_tools.model.acceptance import Acceptance
+from gpu_tools.model.results import FRAMESHIFTS, KEEP, ProteinAlignment, SplicedAlignment
 
 if TYPE_CHECKING:
     from gpu_tools.sites.model import GeneSites
@@ -17,6 +18,10 @@ MOST_INTRON = 100_000
 """Nucleotides of the longest intron of a gene, by default."""
 USUAL_BATCH, LARGE_BATCH = 100, 1000
 _PAID = 10
+_OF_GENES = (
+    "isoforms", "frameshifts", "confidence", "min_confidence", "min_coverage", "batch",
+)  # fmt: skip
+"""Options on which hits do not depend."""
 
 
 def longest_intron_of(sites: GeneSites) -> int:
@@ -41,12 +46,22 @@ class AnnotationOptions:
         Longest intron of a gene, in nucleotides; see `longest_intron_of`.
     max_evalue : float
         Largest E-value of a hit, see `gpu_tools.with_evalues`; the search space is the genome.
-    min_identity, min_coverage : float
-        Smallest identity, and smallest aligned part of the target, 0 to 1.
+    min_identity : float
+        Smallest identity of a hit, 0 to 1.
+    min_coverage : float
+        Smallest aligned part of the target, 0 to 1, of a hit that makes or supports a gene; see
+        `gpu_tools.model.acceptance.Acceptance`.
     longest_gene : int
         Exhaustive: tiles overlap by so many nucleotides. A longer gene may be found in parts.
     isoforms : bool
         Whether genes may have several structures.
+    frameshifts : {"keep", "split", "drop"}
+        ``split``: the nucleotides of frameshifts belong to no coding sequence, which then reads in
+        one frame; ``drop``: hits with frameshifts or stop codons inside make and support no gene.
+    confidence : bool
+        Whether introns and exons of genes have confidences, see `gpu_tools.with_confidence`.
+    min_confidence : int
+        Least confidence of the introns of a structure; above 0 there are confidences, too.
     batch : int, optional
         Targets of a batch; the result does not depend on it. Without it, `USUAL_BATCH`, or
         `LARGE_BATCH` for the exhaustive search on a GPU.
@@ -54,29 +69,35 @@ class AnnotationOptions:
 
     search: str = "seeded"
     max_intron: int = MOST_INTRON
-    max_evalue: float = 0.001
-    min_identity: float = 0.0
-    min_coverage: float = 0.0
+    max_evalue: float = Acceptance.max_evalue
+    min_identity: float = Acceptance.min_identity
+    min_coverage: float = Acceptance.min_coverage
     longest_gene: int = 200_000
     isoforms: bool = True
+    frameshifts: str = KEEP
+    confidence: bool = False
+    min_confidence: int = 0
     batch: int | None = None
 
     def __post_init__(self):
         if self.search not in SEARCHES:
             raise ValueError(f"search {self.search!r}; expected one of {', '.join(SEARCHES)}")
+        if self.frameshifts not in FRAMESHIFTS:
+            expected = ", ".join(FRAMESHIFTS)
+            raise ValueError(f"frameshifts {self.frameshifts!r}; expected one of {expected}")
         for name in ("max_intron", "longest_gene", "batch"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ValueError(f"{name} {value}; expected at least 1")
 
-    def accepts(self, alignment: Alignment) -> bool:
+    @property
+    def acceptance(self) -> Acceptance:
+        """Which alignments are hits, and which of these make genes."""
+        return Acceptance(self.max_evalue, self.min_identity, self.min_coverage)
+
+    def is_hit(self, alignment: Alignment) -> bool:
         """Return whether an alignment with an E-value is a hit."""
-        return (
-            bool(alignment.chain)
-            and alignment.evalue <= self.max_evalue
-            and (not self.min_identity or (alignment.identity or 0.0) >= self.min_identity)
-            and (not self.min_coverage or alignment.coverage >= self.min_coverage)
-        )
+        return self.acceptance.is_credible(alignment)
 
     def batch_on(self, device: str) -> int:
         """Return the targets of a batch on a device."""
@@ -91,4 +112,4 @@ class AnnotationOptions:
     def of_hits(self) -> dict:
         """Return by name what the hits of a batch depend on."""
         return {name: value for name, value in asdict(self).items()
-                if name not in ("isoforms", "batch")}  # fmt: skip
+                if name not in _OF_GENES}  # fmt: skip

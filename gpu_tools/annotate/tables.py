@@ -23,8 +23,9 @@ from gpu_tools.formats.exons.gff import escape_attribute, escape_seqid, feature_
 from gpu_tools.formats.files import open_output
 from gpu_tools.formats.sequences.fasta import write_fasta
 from gpu_tools.formats.tables import write_table
+from gpu_tools.model.acceptance import PART
 from gpu_tools.model.loci import interval_of
-from gpu_tools.model.results import ProteinAlignment
+from gpu_tools.model.results import ProteinAlignment, faults_of
 from gpu_tools.model.sequences import ProteinSequence, decode, reverse_complement
 from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.translation import translate
@@ -35,9 +36,10 @@ def write_gff3(path, annotation: GenomeAnnotation) -> None:
 
     An ``mRNA`` has ``Target``, and as attributes identity, coverage and E-value of its alignment,
     ``target_reversed`` if that is of a cDNA's reverse complement, ``support``, the targets that
-    have the same introns, and ``intron_support``, the targets that have each intron, in transcript
-    order. Parts are those of `gene_model.write_gene_models`; IDs are those of the gene set, so that
-    they differ within a genome.
+    support the structure, and ``intron_support``, the targets that have each intron, in transcript
+    order. What a gap or the record's end cuts off is told, and parts are written, as by
+    `gene_model.write_gene_models`; IDs are those of the gene set, so that they differ within a
+    genome.
     """
     with open_output(path) as stream:
         stream.writelines(gff3_head(annotation.record_lengths))
@@ -47,9 +49,15 @@ def write_gff3(path, annotation: GenomeAnnotation) -> None:
 
 def _gene_lines(gene: AnnotatedGene) -> Iterator[str]:
     name, best = escape_seqid(gene.name), gene.transcripts[0].alignment
-    attributes = f"ID=gene:{name};Name={escape_attribute(best.target)};targets={len(gene.targets)}"
     seqid, interval = escape_seqid(gene.record), (gene.start, gene.end)
-    yield feature_line(seqid, "gene", interval, attributes, gene.strand, best.score)
+    own = [transcript.alignment for transcript in gene.transcripts]
+    cut = gene_model.joint_cut(interval, ((interval_of(a), gene_model.cut_sides(a)) for a in own))
+    attributes = [
+        f"ID=gene:{name}", f"Name={escape_attribute(best.target)}", f"targets={len(gene.targets)}",
+        *gene_model.partial_attributes(interval, cut),
+    ]  # fmt: skip
+    kind = gene_model.gene_type(map(gene_model.is_pseudo, own))
+    yield feature_line(seqid, kind, interval, ";".join(attributes), gene.strand, best.score)
     for transcript in gene.transcripts:
         yield _transcript_line(transcript, seqid, f"gene:{name}")
         parts = gene_model.part_lines(transcript.alignment, escape_seqid(transcript.name))
@@ -65,9 +73,11 @@ def _transcript_line(transcript: AnnotatedTranscript, seqid: str, gene: str) -> 
         gene_model.target_attribute(own, own.target_start, own.target_end),
         *gene_model.alignment_attributes(own), f"support={len(transcript.targets)}",
         *([f"intron_support={support}"] if support else []),
+        *gene_model.partial_attributes(interval_of(own), gene_model.cut_sides(own)),
     ]  # fmt: skip
     text = ";".join(attributes)
-    return feature_line(seqid, "mRNA", interval_of(own), text, own.strand, own.score)
+    kind = gene_model.transcript_type(own)
+    return feature_line(seqid, kind, interval_of(own), text, own.strand, own.score)
 
 
 def write_gtf(path, annotation: GenomeAnnotation) -> None:
@@ -85,11 +95,11 @@ def write_gtf(path, annotation: GenomeAnnotation) -> None:
 
 GENE_COLUMNS = (
     "gene", "record", "strand", "start", "end", "mrnas", "exons", "best_target", "score", "evalue",
-    "identity", "coverage", "targets", "frameshifts", "inner_stops",
+    "identity", "coverage", "targets", "frameshifts", "inner_stops", "min_confidence",
 )  # fmt: skip
 TARGET_COLUMNS = (
     "target", "kind", "length", "found", "loci", "gene", "record", "strand", "start", "end",
-    "score", "evalue", "identity", "coverage",
+    "score", "evalue", "identity", "coverage", "accepted",
 )  # fmt: skip
 
 
@@ -109,6 +119,7 @@ def _gene_row(gene: AnnotatedGene) -> tuple:
     return (
         gene.name, gene.record, gene.strand, gene.start + 1, gene.end, len(gene.transcripts),
         own.n_chain, own.target, own.score, *_figures(own), len(gene.targets), shifts, stops,
+        own.min_confidence,
     )  # fmt: skip
 
 
@@ -116,10 +127,10 @@ def _target_row(target: TargetResult) -> tuple:
     own, found = target.best, "yes" if target.loci else "no"
     head = target.name, target.kind, target.length, found, target.loci, target.gene
     if own is None:
-        return *head, *[None] * (len(TARGET_COLUMNS) - len(head))
+        return *head, *[None] * (len(TARGET_COLUMNS) - len(head) - 1), target.accepted
     start, end = interval_of(own) if own.chain else (None, None)
     first = None if start is None else start + 1
-    return *head, own.base, own.strand, first, end, own.score, *_figures(own)
+    return *head, own.base, own.strand, first, end, own.score, *_figures(own), target.accepted
 
 
 def _figures(alignment: Alignment) -> tuple:
@@ -176,21 +187,29 @@ def summary_of(annotation: GenomeAnnotation, genome: GenomeRecords) -> dict:
     best = [gene.transcripts[0].alignment for gene in annotation.genes]
     kinds = Counter(target.kind for target in annotation.targets)
     found = Counter(target.kind for target in annotation.targets if target.loci)
+    part = Counter(target.kind for target in annotation.targets if target.accepted == PART)
     faults = [_faults(own) for own in best]
     introns = [intron for own in best for intron in _introns(own, genome)]
     sites = Counter(pair for pair, _ in introns)
     return {
         "records": len(annotation.record_lengths),
         "nucleotides": sum(annotation.record_lengths.values()),
-        "targets": {kind: {"given": n, "found": found[kind]} for kind, n in kinds.items()},
+        "targets": {
+            kind: {"given": n, "found": found[kind], "part": part[kind]}
+            for kind, n in kinds.items()
+        },
         "reversed_cdnas": len(reversed_targets(annotation)),
         "genes": len(annotation.genes),
+        "cut_off_genes": sum(any(own.beyond) for own in best),
         "mrnas": sum(len(gene.transcripts) for gene in annotation.genes),
         "chimeric_hits": annotation.chimeras,
         "exons": sum(own.n_chain for own in best),
         "introns": dict(sorted(sites.items(), key=lambda item: (-item[1], item[0]))),
         "frameshifts": sum(shifts or 0 for shifts, _ in faults),
         "inner_stops": sum(stops or 0 for _, stops in faults),
+        "broken_mrnas": len(broken_transcripts(annotation)),
+        "pseudogenes": len(pseudogenes(annotation)),
+        "dropped_hits": annotation.dropped,
         "unaligned_ends": len(with_unaligned_ends(annotation)),
         "complete": sum(own.start_codon and own.stop_codon for own in best),
         "median_lengths": {
@@ -199,6 +218,19 @@ def summary_of(annotation: GenomeAnnotation, genome: GenomeRecords) -> dict:
             "intron": _median([length for _, length in introns]),
         },
     }
+
+
+def broken_transcripts(annotation: GenomeAnnotation) -> list[str]:
+    """Return the names of mRNAs with frameshifts or stop codons inside."""
+    return [one.name for one in _transcripts(annotation) if faults_of(one.alignment)]
+
+
+def pseudogenes(annotation: GenomeAnnotation) -> list[str]:
+    """Return the names of genes of which each mRNA has several frameshifts or stop codons."""
+    return [
+        gene.name for gene in annotation.genes
+        if all(gene_model.is_pseudo(transcript.alignment) for transcript in gene.transcripts)
+    ]  # fmt: skip
 
 
 def with_unaligned_ends(annotation: GenomeAnnotation) -> list[str]:

@@ -16,6 +16,7 @@ from gpu_tools.annotate.genome import GenomeRecords, genome_tiles, tile_windows
 from gpu_tools.annotate.options import Alignment, AnnotationOptions
 from gpu_tools.errors import InputError
 from gpu_tools.formats.alignments.proteins import translated
+from gpu_tools.formats.alignments.walk import coding_parts
 from gpu_tools.formats.scales import load_matrix
 from gpu_tools.model.locus import SearchWindow
 from gpu_tools.model.results import ProteinAlignment
@@ -200,11 +201,17 @@ class ProteinTargets:
     sites: GeneSites
     scoring: ProteinScoring
     keeps_ends: bool = False
+    sources: tuple[int, ...] = ()
     kind: ClassVar[str] = PROTEIN
     finds_loose_ends: ClassVar[bool] = True
     shuffles_codons: ClassVar[bool] = False
     clearly: ClassVar[int] = 15
     """Points by which an isoform explains its target better than other structures."""
+
+    @property
+    def sources_by_target(self) -> tuple[int, ...]:
+        """The number of each target's source, 0 if none is given."""
+        return self.sources or (0,) * len(self.sequences)
 
     @property
     def genetic_code(self) -> int:
@@ -283,11 +290,17 @@ class CdnaTargets:
     scoring: SplicedScoring
     reading: str = "any"
     stranded: bool = False
+    sources: tuple[int, ...] = ()
     kind: ClassVar[str] = CDNA
     finds_loose_ends: ClassVar[bool] = False
     genetic_code: ClassVar[int] = STANDARD
     clearly: ClassVar[int] = 20
     """Points by which an isoform explains its target better than other structures."""
+
+    @property
+    def sources_by_target(self) -> tuple[int, ...]:
+        """The number of each target's source, 0 if none is given."""
+        return self.sources or (0,) * len(self.sequences)
 
     @property
     def shuffles_codons(self) -> bool:
@@ -354,7 +367,8 @@ TargetSet = ProteinTargets | CdnaTargets
 
 def spliced(alignment: Alignment, record: Nucleotides, first: int = 0) -> Nucleotides:
     """Return the nucleotides of a chain; `first` is the record's coordinate of its first symbol."""
-    parts = [record.codes[start - first : end - first] for start, end in sorted(alignment.chain)]
+    intervals = [interval for interval, _ in coding_parts(alignment)] or alignment.chain
+    parts = [record.codes[start - first : end - first] for start, end in sorted(intervals)]
     codes = np.concatenate(parts)
     codes = codes if alignment.strand == "+" else reverse_complement(codes)
     return Nucleotides(alignment.target, codes)
@@ -365,6 +379,7 @@ def protein_targets(
     sites: GeneSites,
     scoring: ProteinScoring | None = None,
     keeps_ends: bool = False,
+    sources: Iterable[int] = (),
 ) -> ProteinTargets:
     """Return proteins as targets of `annotate_genome`.
 
@@ -378,6 +393,9 @@ def protein_targets(
         BLOSUM62 and the default costs by default.
     keeps_ends : bool
         Whether all residues are aligned, though those at an end are like nothing that is there.
+    sources : iterable of int, optional
+        For each target a number of the collection that it is of, say a species: a distant
+        relative's isoform needs another collection that agrees. All are of one by default.
 
     Returns
     -------
@@ -394,7 +412,7 @@ def protein_targets(
     for one in sequences:
         if not isinstance(one, ProteinSequence):
             raise InputError("nucleotides", record=one.name, expected="a ProteinSequence")
-    return ProteinTargets(sequences, protein_sites(sites), scoring, keeps_ends)
+    return ProteinTargets(sequences, protein_sites(sites), scoring, keeps_ends, tuple(sources))
 
 
 def cdna_targets(
@@ -403,6 +421,7 @@ def cdna_targets(
     scoring: SplicedScoring | None = None,
     reading: str = "any",
     stranded: bool = False,
+    sources: Iterable[int] = (),
 ) -> CdnaTargets:
     """Return cDNAs as targets of `annotate_genome`.
 
@@ -419,6 +438,9 @@ def cdna_targets(
         Whether genes must translate, see `tables_of`; without that they have no CDS.
     stranded : bool
         Whether all cDNAs are in reading direction; else both directions of each are tried.
+    sources : iterable of int, optional
+        For each target a number of the collection that it is of, say a species: a distant
+        relative's isoform needs another collection that agrees. All are of one by default.
 
     Returns
     -------
@@ -435,4 +457,4 @@ def cdna_targets(
     for one in sequences:
         if isinstance(one, ProteinSequence):
             raise InputError("a protein", record=one.name, expected="a Sequence of nucleotides")
-    return CdnaTargets(sequences, sites, scoring, reading, stranded)
+    return CdnaTargets(sequences, sites, scoring, reading, stranded, tuple(sources))

@@ -17,95 +17,104 @@ from gpu_tools.annotate.options import (
     longest_intron_of,
 )
 from gpu_tools.cli.common import loci, options
+from gpu_tools.cli.common.cases import read_cdnas
 from gpu_tools.cli.common.credibility import acceptance, tell
-from gpu_tools.cli.common.options import progress
-from gpu_tools.cli.common.proteins import ProteinOptions, protein_scores, read_proteins
-from gpu_tools.errors import InputError, ScoringError
+from gpu_tools.cli.common.options import option, progress
+from gpu_tools.cli.common.proteins import (
+    frameshifts,
+    protein_scores,
+    protein_scoring,
+    read_proteins,
+)
+from gpu_tools.errors import InputError, ScoringError, counted
 from gpu_tools.formats.alignments.gene_model import check_gtf_name
 from gpu_tools.formats.files import format_of, uncompressed_name
-from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.scoring import SITE_SCORING
 
 # What commands of an annotation share: options of the search, targets, and files of a gene set.
 
 
 _ENDS = ("global", "free-target")
-_DEFAULTS = AnnotationOptions()
-_SCORES = ("matrix", "gap_open", "gap_extend", "frameshift", "stop", "genetic_code", "keep_ends")
 _OTHER_FORMATS = (".bed", ".sam", ".bam", ".paf")
 
-genome = click.option("--genome", required=True, metavar="FASTA", help="The genome.")
+genome = option("--genome FASTA", "The genome.", required=True)
 
 search = options.added(
-    click.option(
-        "--proteins", multiple=True, metavar="FASTA",
-        help="Proteins of related genes. Repeatable.",
+    option("--proteins FASTA", "Proteins of related genes. Repeatable.", multiple=True),
+    option("--cdnas FASTA", "cDNAs of related genes. Repeatable.", multiple=True),
+    option(
+        "--stranded",
+        "With --cdnas: all of them are in reading direction. Without this both directions of each "
+        "are tried, and one that fits clearly better reversed is taken so.",
     ),
-    click.option(
-        "--cdnas", multiple=True, metavar="FASTA",
-        help="cDNAs of related genes. Repeatable.",
-    ),
-    click.option(
-        "--stranded", is_flag=True,
-        help="With --cdnas: all of them are in reading direction. Without this both directions of "
-        "each are tried, and one that fits clearly better reversed is taken so.",
-    ),
-    click.option(
-        "--site-model", required=True, metavar="NAME|FILE",
+    option(
+        "--site-model NAME|FILE", required=True,
         help="Model of the splice sites, shipped (gpu-tools sites list) or in JSON (gpu-tools "
         "sites train).",
     ),
-    click.option(
-        "--search", type=click.Choice(SEARCHES), default=_DEFAULTS.search, show_default=True,
+    option(
+        "--search", type=click.Choice(SEARCHES), of=AnnotationOptions,
         help="Align targets in windows around words that they share with the genome, or "
         "everywhere.",
     ),
-    click.option(
-        "--max-intron", type=options.Count(1), metavar="N",
+    option(
+        "--max-intron N", type=options.Count(1),
         help="Longest intron of a gene.  [default: one that costs 10 points in the site model, at "
         f"most {MOST_INTRON}]",
     ),
-    click.option(
-        "--longest-gene", type=options.Count(1), default=_DEFAULTS.longest_gene,
-        show_default=True, metavar="N",
+    option(
+        "--longest-gene N", type=options.Count(1), of=AnnotationOptions,
         help="With --search exhaustive: longest gene that is surely found whole.",
     ),
-    click.option(
+    option(
         "--ends", type=click.Choice(_ENDS),
-        help="free-target: the target's ends may stay unaligned at no cost.  [default: global "
-        "for proteins, free-target for cDNAs]",
+        help="free-target: the target's ends may stay unaligned at no cost.  [default: global for "
+        "proteins, free-target for cDNAs]",
     ),
-    click.option(
-        "--end-cost", type=options.Count(0), metavar="N",
+    option(
+        "--end-cost N", type=options.Count(0),
         help="With --cdnas: points that leaving out an end of the target costs, its poly-A tail "
         f"excepted.  [default: {SITE_SCORING.end_cost}]",
     ),
-    click.option(
-        "--coding", is_flag=True,
-        help="With --cdnas: only structures that translate, from a start codon to a stop codon.",
+    option(
+        "--coding",
+        "With --cdnas: only structures that translate, from a start codon to a stop codon.",
     ),
     protein_scores,
     acceptance,
 )  # fmt: skip
 """Adds the options on which hits depend to a command; `read_targets` and `limits_of` take them."""
 
-isoforms = click.option(
-    "--isoforms/--no-isoforms", default=True, show_default=True,
-    help="Whether a gene may have several structures.",
+structures = options.added(
+    option(
+        "--isoforms/--no-isoforms", default=True,
+        help="Whether a gene may have several structures.",
+    ),
+    frameshifts,
+    option(
+        "--confidence",
+        "Tell the confidence of each intron and exon: the points that the best chain at the place "
+        "loses without it. Takes some sweeps of each gene.",
+    ),
+    option(
+        "--min-confidence N", type=options.Count(), of=AnnotationOptions,
+        help="Report only structures whose introns all have so much confidence; those without "
+        "introns, whose score is so high.",
+    ),
 )  # fmt: skip
+"""Adds the options of what genes are made of hits to a command."""
 
 kept = options.added(
-    click.option(
-        "--index", metavar="FOLDER",
-        help="Keep the index of the seeded search there; it is made if it is missing.",
+    option(
+        "--index FOLDER",
+        "Keep the index of the seeded search there; it is made if it is missing.",
     ),
-    click.option(
-        "--work", metavar="FOLDER",
-        help="Keep the results of each batch of targets there; the same command goes on with "
-        "them.",
+    option(
+        "--work FOLDER",
+        "Keep the results of each batch of targets there; the same command goes on with them.",
     ),
-    click.option(
-        "--batch", type=options.Count(1), metavar="N",
+    option(
+        "--batch N", type=options.Count(1),
         help=f"Targets of a batch; {USUAL_BATCH} by default, {LARGE_BATCH:,} for the exhaustive "
         "search on a GPU.",
     ),
@@ -124,17 +133,12 @@ def _as_gene_set(context: click.Context, param: click.Parameter, value: str) -> 
 
 files = options.added(
     options.output_of("Gene set in GFF3, or GTF if it ends in .gtf,", callback=_as_gene_set),
-    click.option("--table", metavar="TSV", help="Also write a table of the genes."),
-    click.option("--targets-table", metavar="TSV", help="Also write a table of the targets."),
-    click.option(
-        "--protein-sequences", metavar="FASTA",
-        help="Also write the proteins of all mRNAs with a CDS.",
-    ),
-    click.option(
-        "--cds-sequences", metavar="FASTA", help="Also write the exons of all mRNAs, joined."
-    ),
-    click.option("--summary", metavar="JSON", help="Also write the gene set's figures."),
-)  # fmt: skip
+    option("--table TSV", "Also write a table of the genes."),
+    option("--targets-table TSV", "Also write a table of the targets."),
+    option("--protein-sequences FASTA", "Also write the proteins of all mRNAs with a CDS."),
+    option("--cds-sequences FASTA", "Also write the exons of all mRNAs, joined."),
+    option("--summary JSON", "Also write the gene set's figures."),
+)
 """Adds the files of a gene set to a command; `GeneSetFiles` takes them."""
 
 
@@ -158,11 +162,6 @@ class GeneSetFiles:
     def is_gtf(self) -> bool:
         """Whether the gene set is written as GTF."""
         return format_of(self.output, (".gtf",)) is not None
-
-    def check_names(self, targets: list) -> None:
-        """Raise `InputError` for the name of a target that the gene set cannot hold."""
-        for name in (one.name for some in targets for one in some.sequences if self.is_gtf):
-            check_gtf_name(name)
 
     def write(self, found, genome) -> None:
         """Write a `GenomeAnnotation`, and note how many genes and targets it has."""
@@ -188,11 +187,17 @@ class GeneSetFiles:
             "of proteins with an end that is aligned to nothing (coverage below 1): its exons may "
             "lie beyond --max-intron or a contig's end, or be missing",
         )  # fmt: skip
+        tell(
+            tables.broken_transcripts(found), "mRNA",
+            "with a frameshift or a stop codon inside",
+        )  # fmt: skip
+        tell(tables.pseudogenes(found), "gene", "with several of them, written as pseudogenes")
         with_hit = sum(target.loci > 0 for target in found.targets)
         mrnas = sum(len(gene.transcripts) for gene in found.genes)
         options.note(
-            options.counted(len(found.genes), "gene"), options.counted(mrnas, "mRNA"),
-            f"{with_hit:,} of {options.counted(len(found.targets), 'target')} found",
+            counted(len(found.genes), "gene"), counted(mrnas, "mRNA"),
+            f"{with_hit:,} of {counted(len(found.targets), 'target')} found",
+            *([f"{counted(found.dropped, 'hit')} left out"] if found.dropped else []),
         )  # fmt: skip
 
 
@@ -207,8 +212,11 @@ def limits_of(values: dict) -> AnnotationOptions:
     return AnnotationOptions(**own)
 
 
-def read_targets(values: dict) -> list:
-    """Read the targets of each kind; scores without a law of E-values are wrong usage."""
+def read_targets(values: dict, is_gtf: bool = False) -> list:
+    """Read the targets of each kind; scores without a law of E-values are wrong usage.
+
+    A name that the gene set cannot hold, if it is GTF, raises `InputError`.
+    """
     from gpu_tools.annotate.targets import cdna_targets, protein_targets
     from gpu_tools.model.scoring import SplicedScoring
     from gpu_tools.sites.model import load_sites
@@ -216,20 +224,19 @@ def read_targets(values: dict) -> list:
     proteins, cdnas, ends = values["proteins"], values["cdnas"], values["ends"]
     _check_usage(values)
     sites, found = load_sites(values["site_model"]), []
-    scores = {name: values[name] for name in _SCORES}
-    own = ProteinOptions(None, **scores, protein_sequences=None, cds_sequences=None, show=None)
     names: set[str] = set()
     if proteins:
         read = partial(read_proteins, nucleotides="--cdnas")
-        sequences = [one for path in proteins for one in _named_once(path, read, names)]
-        scoring = own.scoring(ends or "global")
-        found.append(protein_targets(sequences, sites, scoring, own.keep_ends))
+        sequences, sources = _read_all(proteins, read, names, is_gtf)
+        scoring = protein_scoring(values, ends or "global")
+        found.append(protein_targets(sequences, sites, scoring, values["keep_ends"], sources))
     if cdnas:
-        sequences = [one for path in cdnas for one in _named_once(path, _read_cdnas, names)]
+        sequences, sources = _read_all(cdnas, read_cdnas, names, is_gtf)
         cost = SITE_SCORING.end_cost if values["end_cost"] is None else values["end_cost"]
         scoring = SplicedScoring(ends=ends or SITE_SCORING.ends, end_cost=cost)
         reading = "complete" if values["coding"] else "any"
-        found.append(cdna_targets(sequences, sites, scoring, reading, values["stranded"]))
+        stranded = values["stranded"]
+        found.append(cdna_targets(sequences, sites, scoring, reading, stranded, sources))
     try:
         for some in found:
             some.nulls  # noqa: B018  (raises)
@@ -238,23 +245,28 @@ def read_targets(values: dict) -> list:
     return found
 
 
-def _named_once(path: str, read: Callable[[str], dict], names: set[str]) -> list:
-    """Return the targets of a file, none of which has the name of one before."""
+def _read_all(
+    paths, read: Callable[[str], dict], names: set[str], is_gtf: bool
+) -> tuple[list, list[int]]:
+    """Return the targets of all files, and the number of each one's file."""
+    each = [_named_once(path, read, names, is_gtf) for path in paths]
+    numbers = [k for k, found in enumerate(each) for _ in found]
+    return [one for found in each for one in found], numbers
+
+
+def _named_once(path: str, read: Callable[[str], dict], names: set[str], is_gtf: bool) -> list:
+    """Return the targets of a file, with names of their own, that GTF can hold if it has to."""
     found = read(path)
     if again := next((name for name in found if name in names), None):
         raise InputError(
             "a target of that name has been read from another file", path=path, record=again,
             expected="a name for each target",
         )  # fmt: skip
+    with loci.errors_of(path):
+        for name in found if is_gtf else ():
+            check_gtf_name(name)
     names.update(found)
     return list(found.values())
-
-
-def _read_cdnas(path: str) -> dict:
-    try:
-        return {one.name: one for one in read_fasta(path)}
-    except InputError as error:
-        raise error.hinted("proteins go to --proteins") from None
 
 
 def _check_usage(values: dict) -> None:
@@ -269,7 +281,7 @@ def _check_usage(values: dict) -> None:
 @genome
 @loci.region_of("the genome")
 @search
-@isoforms
+@structures
 @kept
 @files
 @options.device
@@ -279,15 +291,14 @@ def command(genome, regions, index, work, device, threads, quiet, **more) -> Non
 
     Each target is aligned, exactly, to the parts of the genome that resemble it, on both strands.
     Credible alignments that share coding nucleotides make a gene. Its structure is that of the best
-    one; structures that explain their own targets clearly better are isoforms. E-values count the
-    whole genome as searched.
+    one. Structures that explain their own targets better are isoforms if these are the gene's own,
+    or targets of two files agree on them. E-values count the whole genome as searched.
     """
     from gpu_tools.annotate.api import annotate_genome
     from gpu_tools.annotate.genome import GenomeRecords
 
     files = GeneSetFiles.taken(more)
-    targets = read_targets(more)
-    files.check_names(targets)
+    targets = read_targets(more, files.is_gtf)
     found = loci.read_loci(genome, regions)
     with loci.errors_of(genome):
         records = GenomeRecords(loci.joined(found) if regions else found)

@@ -14,8 +14,7 @@ import click
 from gpu_tools.cli.common import options
 from gpu_tools.errors import DeviceError
 from gpu_tools.formats.tables import write_table
-from gpu_tools.hardware.device import Gpu, cpu_threads, list_gpus
-from gpu_tools.hardware.reservation import is_held, lock_folder
+from gpu_tools.hardware.device import Gpu, cpu_threads, is_held, list_gpus, lock_folder
 from gpu_tools.model.resources import installed_version
 
 COLUMNS = ("what", "state", "found", "to_do")
@@ -47,7 +46,7 @@ def command(output: str, quiet: bool) -> None:
     The table has a row for each thing: ok, a note about what is not there and need not be, or a
     problem, with what to do. With a problem the exit code is 1.
     """
-    findings = [*_software(), *_gpus(), *_folders(), *_extras()]
+    findings = [*_software(), *_gpus(), _compile_cache(), _locks(), *_extras()]
     write_table(output, COLUMNS, findings)
     if any(finding.state == PROBLEM for finding in findings):
         click.get_current_context().exit(1)
@@ -81,23 +80,18 @@ def _gpu(gpu: Gpu) -> Finding:
     return Finding(f"cuda:{gpu.ordinal}", OK, text)
 
 
-def _folders() -> Iterator[Finding]:
-    yield _compile_cache()
-    yield _locks()
-
-
 def _compile_cache() -> Finding:
-    from gpu_tools.hardware import compile_cache
+    from gpu_tools.hardware import compiled
 
-    folders = [place / compile_cache.folder_name() for place in compile_cache.places()]
-    folder = next(filter(compile_cache.usable, folders), None)
-    named = bool(os.environ.get(compile_cache.NAMED)) and not compile_cache.listed(folders[0])
+    folders = [place / compiled.folder_name() for place in compiled.places()]
+    folder = next(filter(compiled.usable, folders), None)
+    named = bool(os.environ.get(compiled.NAMED)) and not compiled.listed(folders[0])
     if folder is None or (named and folder != folders[0]):
-        to_do = f"set {compile_cache.NAMED} to a folder that can be written, on a disk with room"
+        to_do = f"set {compiled.NAMED} to a folder that can be written, on a disk with room"
         return Finding("compile cache", PROBLEM, f"{folders[0]} cannot be written", to_do)
-    known = compile_cache.listed(folder)
+    known = compiled.listed(folder)
     where = f"{folder}, {sum(name.endswith('.nbi') for name in known)} compiled functions"
-    if bad := [name for name in compile_cache.damaged(folder) if name in known]:
+    if bad := [name for name in compiled.damaged(folder) if name in known]:
         to_do = "gpu-tools warm-up compiles them again"
         return Finding("compile cache", PROBLEM, f"{where}; {len(bad)} files are damaged", to_do)
     if not known:

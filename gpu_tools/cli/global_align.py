@@ -7,7 +7,8 @@ import click
 from gpu_tools import global_align
 from gpu_tools.cli.common import options, pairwise
 from gpu_tools.cli.common.loci import errors_of_records
-from gpu_tools.cli.common.options import counted, note, progress
+from gpu_tools.cli.common.options import note, progress
+from gpu_tools.errors import counted
 from gpu_tools.formats import tables
 from gpu_tools.formats.alignments.pairwise import write_alignments
 

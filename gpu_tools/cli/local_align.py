@@ -9,7 +9,8 @@ import click
 
 from gpu_tools import local_align
 from gpu_tools.cli.common import loci, options, pairwise
-from gpu_tools.cli.common.options import counted, note, progress
+from gpu_tools.cli.common.options import note, option, progress
+from gpu_tools.errors import counted
 from gpu_tools.formats import tables
 from gpu_tools.formats.alignments.dot_plot import SUFFIXES as IMAGES
 from gpu_tools.formats.alignments.dot_plot import check_dot_plot, write_dot_plot
@@ -28,25 +29,19 @@ _log = logging.getLogger(__name__)
 @click.command("local-align")
 @pairwise.options
 @loci.region_of("the subjects")
-@click.option(
-    "--k", type=options.Count(1), default=10, show_default=True, metavar="N",
-    help="Most alignments of a pair of sequences.",
-)  # fmt: skip
-@click.option(
-    "--min-score", type=click.IntRange(min=1), default=1, show_default=True, metavar="X",
-    help="Smallest score of an alignment.",
-)  # fmt: skip
-@click.option(
-    "--both-strands", is_flag=True,
-    help="Also align the reverse complement of each query; adds the column strand.",
-)  # fmt: skip
-@click.option(
-    "--statistics", is_flag=True,
-    help="Add the columns bits and evalue. Penalties of gaps that are not given are those of a "
-    "scoring whose parameters are known.",
-)  # fmt: skip
-@click.option(
-    "--dot-plot", metavar="FILE", callback=options.one_of_suffixes(IMAGES),
+@option("--k N", "Most alignments of a pair of sequences.", type=options.Count(1), default=10)
+@option("--min-score X", "Smallest score of an alignment.", type=click.IntRange(min=1), default=1)
+@option(
+    "--both-strands",
+    "Also align the reverse complement of each query; adds the column strand.",
+)
+@option(
+    "--statistics",
+    "Add the columns bits and evalue. Penalties of gaps that are not given are those of a scoring "
+    "whose parameters are known.",
+)
+@option(
+    "--dot-plot FILE", callback=options.one_of_suffixes(IMAGES),
     help="Also draw where the alignments lie, as .svg or .png, a panel a pair of sequences.",
 )  # fmt: skip
 @options.output

@@ -6,16 +6,9 @@ from collections.abc import Iterable, Iterator
 
 import click
 
-from gpu_tools.cli.common import options
+from gpu_tools.cli.common import matching, options
 from gpu_tools.cli.common.loci import errors_of_records
-from gpu_tools.cli.common.matching import (
-    matching,
-    read_patterns,
-    size,
-    stream_texts,
-    write_and_note,
-)
-from gpu_tools.cli.common.options import progress
+from gpu_tools.cli.common.options import option, progress
 from gpu_tools.errors import InputError
 from gpu_tools.formats.matches import MatchRow
 from gpu_tools.formats.scales import read_matrix
@@ -27,29 +20,24 @@ COLUMNS = ("pattern", "text", "start", "end", "strand", "distance", "cigar")
 
 
 def _cost(name: str, least: int, text: str):
-    return click.option(
-        f"--{name}", type=options.Count(least, LIMIT_INT32 - 1), default=1,
-        show_default=True, metavar="N", help=text,
-    )  # fmt: skip
+    return option(f"--{name} N", text, EditCosts, type=options.Count(least, LIMIT_INT32 - 1))
 
 
 @click.command("match-approximate")
-@matching
-@click.option(
-    "--max-distance", type=options.Count(), metavar="D",
+@matching.options
+@option(
+    "--max-distance D", type=options.Count(),
     help="Report every end position within this distance. Either this or --best is needed.",
 )  # fmt: skip
-@click.option(
-    "--best", is_flag=True, help="Report the end positions of each pattern's best distance."
-)
+@option("--best", "Report the end positions of each pattern's best distance.")
 @_cost("insertion", 1, "Cost of a text symbol that the pattern lacks (D).")
 @_cost("deletion", 1, "Cost of a pattern symbol that the text lacks (I).")
 @_cost("substitution", 0, "Cost of a pattern symbol that does not match its text symbol (X).")
-@click.option(
-    "--substitution-table", metavar="FILE",
-    help="Costs of pairs of letters in NCBI's format: a row for each of the pattern's letters, a "
+@option(
+    "--substitution-table FILE",
+    "Costs of pairs of letters in NCBI's format: a row for each of the pattern's letters, a "
     "column for each of the text's; --substitution is for the others.",
-)  # fmt: skip
+)
 @options.output
 @options.device
 @options.common
@@ -68,15 +56,15 @@ def command(
     if best == (max_distance is not None):
         raise click.UsageError("give either --max-distance D or --best")
     costs = _costs(substitution_table, alphabet, weights)
-    patterns = read_patterns(patterns_path, alphabet, both_strands)
-    passing = stream_texts(texts, alphabet, coordinates)
+    patterns = matching.read_patterns(patterns_path, alphabet, both_strands)
+    passing = matching.stream_texts(texts, alphabet, coordinates)
     names = {patterns_path: [pattern.name for pattern in patterns.patterns]}
-    with progress("searching", size(texts), quiet) as done, errors_of_records(names):
+    with progress("searching", matching.size(texts), quiet) as done, errors_of_records(names):
         found = scan_approximate(
             patterns, passing, max_distance=max_distance,
             costs=costs, device=device, threads=threads, progress=done,
         )  # fmt: skip
-        write_and_note(output, COLUMNS, passing.moved(_rows(found)), bed, patterns)
+        matching.write_and_note(output, COLUMNS, passing.moved(_rows(found)), bed, patterns)
 
 
 def _costs(path: str | None, alphabet: str, weights: dict[str, int]) -> EditCosts:

@@ -4,14 +4,7 @@ from __future__ import annotations
 
 import click
 
-from gpu_tools.cli.common import options
-from gpu_tools.cli.common.matching import (
-    matching,
-    read_patterns,
-    size,
-    stream_texts,
-    write_and_note,
-)
+from gpu_tools.cli.common import matching, options
 from gpu_tools.cli.common.options import progress
 from gpu_tools.formats.matches import MatchRow
 from gpu_tools.matching import scan_exact
@@ -20,7 +13,7 @@ COLUMNS = ("pattern", "text", "start", "end", "strand")
 
 
 @click.command("match-exact")
-@matching
+@matching.options
 @options.output
 @options.device
 @options.common
@@ -34,9 +27,9 @@ def command(
     inclusive positions on the forward strand; a palindrome is reported on both strands. Positions
     in a locus are in its record's coordinates.
     """
-    patterns = read_patterns(patterns_path, alphabet, both_strands)
-    passing = stream_texts(texts, alphabet, coordinates)
-    with progress("searching", size(texts), quiet) as done:
+    patterns = matching.read_patterns(patterns_path, alphabet, both_strands)
+    passing = matching.stream_texts(texts, alphabet, coordinates)
+    with progress("searching", matching.size(texts), quiet) as done:
         found = scan_exact(patterns, passing, device=device, threads=threads, progress=done)
         rows = (MatchRow(*row) for part in found for row in part)
-        write_and_note(output, COLUMNS, passing.moved(rows), bed, patterns)
+        matching.write_and_note(output, COLUMNS, passing.moved(rows), bed, patterns)

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from gpu_tools import max_segment, max_segments
 from gpu_tools.cli.common import loci, options
-from gpu_tools.cli.common.options import counted, note, progress
-from gpu_tools.errors import InputError
+from gpu_tools.cli.common.options import note, option, progress
+from gpu_tools.errors import InputError, counted
 from gpu_tools.formats.matches import REGION, Annotation, SegmentRow, write_segments
 from gpu_tools.formats.numbers import is_track, read_tracks, read_values
 from gpu_tools.formats.scales import load_scale
@@ -56,42 +56,33 @@ def _decimal(context: click.Context, parameter: click.Parameter, text: str) -> D
 
 
 @click.command("max-segments")
-@click.option(
-    "--sequence", multiple=True, metavar="FASTA",
+@option(
+    "--sequence FASTA", multiple=True,
     help="Sequences; needs --scale. Repeatable. Either this or --values is needed.",
 )  # fmt: skip
-@click.option(
-    "--scale", metavar="NAME|TSV",
-    help="Scores of symbols: a shipped scale, or a table with columns symbol and score.",
-)  # fmt: skip
-@click.option(
-    "--values", metavar="FILE",
-    help="Numbers: .npy, a text of one number a line, or tracks: bedGraph, bigWig.",
-)  # fmt: skip
-@click.option(
-    "--subtract", default="0", show_default=True, callback=_decimal, metavar="X",
+@option(
+    "--scale NAME|TSV",
+    "Scores of symbols: a shipped scale, or a table with columns symbol and score.",
+)
+@option("--values FILE", "Numbers: .npy, a text of one number a line, or tracks: bedGraph, bigWig.")
+@option(
+    "--subtract X", default="0", callback=_decimal,
     help="Subtract X from each score or number: what must be reached on average to count.",
 )  # fmt: skip
-@click.option(
-    "--all", "every", is_flag=True,
-    help="All maximal scoring segments after Ruzzo and Tompa.  [default: the best one]",
-)  # fmt: skip
-@click.option(
-    "--min-score", type=float, callback=options.finite, metavar="X",
+@option(
+    "--all every",
+    "All maximal scoring segments after Ruzzo and Tompa.  [default: the best one]",
+)
+@option(
+    "--min-score X", type=float, callback=options.finite,
     help="Keep segments that score X or more.  [default: all]",
 )  # fmt: skip
-@click.option(
-    "--min-length", type=options.Count(1), default=1, show_default=True, metavar="N",
-    help="Keep segments of N symbols or more.",
-)  # fmt: skip
-@click.option(
-    "--significance", is_flag=True,
-    help="Add a column evalue, after Karlin and Altschul; needs --scale.",
-)  # fmt: skip
-@click.option("--bed", metavar="FILE", help="Also write the segments as BED.")
-@click.option("--gff3", metavar="FILE", help="Also write the segments as GFF3.")
-@click.option(
-    "--feature", type=options.NameType(), default=REGION, show_default=True, metavar="TYPE",
+@option("--min-length N", "Keep segments of N symbols or more.", type=options.Count(1), default=1)
+@option("--significance", "Add a column evalue, after Karlin and Altschul; needs --scale.")
+@option("--bed FILE", "Also write the segments as BED.")
+@option("--gff3 FILE", "Also write the segments as GFF3.")
+@option(
+    "--feature TYPE", type=options.NameType(), default=REGION,
     help="Type of the features in GFF3, a term of the Sequence Ontology.",
 )  # fmt: skip
 @loci.coordinates

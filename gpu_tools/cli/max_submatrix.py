@@ -6,7 +6,7 @@ import click
 
 from gpu_tools import max_submatrix
 from gpu_tools.cli.common import loci, options
-from gpu_tools.cli.common.options import note
+from gpu_tools.cli.common.options import note, option
 from gpu_tools.errors import InputError
 from gpu_tools.formats.numbers import read_matrix
 from gpu_tools.formats.sequences.fasta import read_one
@@ -26,26 +26,14 @@ _SCORE = click.IntRange(-LARGEST, LARGEST, min_open=True, max_open=True)
 
 
 @click.command("max-submatrix")
-@click.option(
-    "--matrix", metavar="FILE",
-    help="Numbers: .npy, or a text of a row a line with tabs between the columns.",
-)  # fmt: skip
-@click.option(
-    "--dot-plot", "fastas", nargs=2, metavar="FASTA FASTA",
+@option("--matrix FILE", "Numbers: .npy, or a text of a row a line with tabs between the columns.")
+@option(
+    "--dot-plot fastas FASTA FASTA", nargs=2,
     help="Instead of a matrix: two files of one sequence each, rows before columns.",
 )  # fmt: skip
-@click.option(
-    "--match", type=_SCORE, default=1, show_default=True, metavar="N",
-    help="With --dot-plot: score of equal symbols.",
-)  # fmt: skip
-@click.option(
-    "--mismatch", type=_SCORE, default=-1, show_default=True, metavar="N",
-    help="With --dot-plot: score of unequal symbols.",
-)  # fmt: skip
-@click.option(
-    "--alphabet", type=click.Choice(tuple(ALPHABETS)), default="dna", show_default=True,
-    help="Of the two sequences.",
-)  # fmt: skip
+@option("--match N", "With --dot-plot: score of equal symbols.", type=_SCORE, default=1)
+@option("--mismatch N", "With --dot-plot: score of unequal symbols.", type=_SCORE, default=-1)
+@option("--alphabet", "Of the two sequences.", type=click.Choice(tuple(ALPHABETS)), default="dna")
 @loci.coordinates
 @options.output
 @options.device

@@ -7,54 +7,48 @@ from pathlib import Path
 import click
 
 from gpu_tools.cli.common import options
-from gpu_tools.cli.common.options import counted, note
-from gpu_tools.errors import InputError
+from gpu_tools.cli.common.options import note, option
+from gpu_tools.errors import InputError, counted
 from gpu_tools.formats.files import open_binary
 
-_FILES = {"multiple": True, "metavar": "FILE"}
 _NEEDED = ("altair", "vl_convert", "jinja2")
 
 
 @click.command("report")
 @click.argument("results")
-@click.option(
-    "--output", "-o", default="report.html", show_default=True, metavar="FILE",
-    help="Page to write, HTML.",
-)  # fmt: skip
-@click.option("--title", default="Gene structures", show_default=True, help="Title of the page.")
-@click.option(
-    "--genome", metavar="FASTA",
-    help="Genomic sequences: for splice sites in the figures, and for the session of IGV.",
-)  # fmt: skip
-@click.option(
-    "--candidates", **_FILES,
+@option("--output -o FILE", "Page to write, HTML.", default="report.html")
+@option("--title", "Title of the page.", default="Gene structures")
+@option(
+    "--genome FASTA",
+    "Genomic sequences: for splice sites in the figures, and for the session of IGV.",
+)
+@option(
+    "--candidates FILE", multiple=True,
     help="Candidate exons to draw, beside those of the workflow: GFF3, BED and others; repeatable.",
 )  # fmt: skip
-@click.option("--annotation", **_FILES, help="Annotation to draw, GFF3 or GTF; repeatable.")
-@click.option(
-    "--alignments", **_FILES,
+@option("--annotation FILE", "Annotation to draw, GFF3 or GTF; repeatable.", multiple=True)
+@option(
+    "--alignments FILE", multiple=True,
     help="Alignments to link to, and phases from GFF3, beside those of the workflow; repeatable.",
 )  # fmt: skip
-@click.option(
-    "--track", **_FILES,
+@option(
+    "--track FILE", multiple=True,
     help="File to link to and to show in IGV, such as an annotation; repeatable.",
 )  # fmt: skip
-@click.option(
-    "--igv", metavar="FILE", callback=options.one_of_suffixes((".xml",)),
+@option(
+    "--igv FILE", callback=options.one_of_suffixes((".xml",)),
     help="Also write a session for IGV, .xml.",
 )  # fmt: skip
-@click.option(
-    "--figures", metavar="FOLDER", help="Also write all figures as SVG, PNG and Vega-Lite."
-)
-@click.option(
-    "--loci", type=click.IntRange(min=0), default=100, show_default=True, metavar="N",
+@option("--figures FOLDER", "Also write all figures as SVG, PNG and Vega-Lite.")
+@option(
+    "--loci N", type=click.IntRange(min=0), default=100,
     help="Loci that have a figure, those of the lowest E-values.",
 )  # fmt: skip
-@click.option(
-    "--conserved", metavar="FILE",
-    help="Of a gene set: names of targets that every genome should have, one a line, or family and "
+@option(
+    "--conserved FILE",
+    "Of a gene set: names of targets that every genome should have, one a line, or family and "
     "target.",
-)  # fmt: skip
+)
 @options.common
 def command(
     results, output, title, genome, candidates, annotation, alignments, track, igv, figures, loci,

@@ -21,18 +21,21 @@ from gpu_tools.cli.common.cases import (
     read_protein_cases,
     read_site_cases,
 )
-from gpu_tools.cli.common.credibility import Acceptance, Run, credibility, tell, tell_codons
-from gpu_tools.cli.common.options import SECONDS_BETWEEN_LINES, progress, time_left
+from gpu_tools.cli.common.credibility import Run, credibility, tell, tell_codons
+from gpu_tools.cli.common.options import SECONDS_BETWEEN_LINES, option, progress, time_left
 from gpu_tools.cli.common.proteins import (
-    ProteinOptions,
+    OPTIONS,
     check_protein_usage,
     protein_options,
+    protein_scoring,
     write_proteins,
 )
+from gpu_tools.errors import counted
 from gpu_tools.formats import tables
 from gpu_tools.formats.alignments import SUFFIXES, check_names, write_alignments
 from gpu_tools.hardware.device import cpu_threads
-from gpu_tools.model.results import SplicedAlignment
+from gpu_tools.model.acceptance import YES, Acceptance, with_cut_ends
+from gpu_tools.model.results import DROP, SplicedAlignment, faults_of, with_frameshifts
 from gpu_tools.model.scoring import (
     CANDIDATE_WEIGHTS,
     ENDS,
@@ -63,80 +66,71 @@ def _runs_on_cpu(requested: dict) -> str | None:
 
 
 @click.command("spliced-align")
-@click.option("--base", required=True, metavar="FASTA", help="Genomic sequences.")
+@option("--base FASTA", "Genomic sequences.", required=True)
 @loci.region_of("the genomic sequences")
-@click.option(
-    "--exons", metavar="FILE",
-    help="Candidate exons by sequence name: GENSCAN report, GFF3, GTF, BED or TSV. Either this or "
+@option(
+    "--exons FILE",
+    "Candidate exons by sequence name: GENSCAN report, GFF3, GTF, BED or TSV. Either this or "
     "--site-model is needed.",
-)  # fmt: skip
-@click.option(
-    "--site-model", metavar="NAME|FILE",
-    help="Instead of --exons: all exons between sites of a model, shipped (gpu-tools sites list) "
-    "or in JSON (gpu-tools sites train).",
-)  # fmt: skip
-@click.option(
-    "--strand", type=click.Choice(("+", "-")), help="With --site-model: only this strand."
 )
-@click.option(
-    "--coding", is_flag=True,
-    help="Only chains that translate, from a start codon to a stop codon.",
-)  # fmt: skip
-@click.option(
-    "--incomplete", is_flag=True,
-    help="With --coding: chains may also begin and end at any other codon; with --site-model, for "
-    "the model's points.",
-)  # fmt: skip
-@click.option(
-    "--min-intron", type=options.Count(), metavar="N",
+@option(
+    "--site-model NAME|FILE",
+    "Instead of --exons: all exons between sites of a model, shipped (gpu-tools sites list) or in "
+    "JSON (gpu-tools sites train).",
+)
+@option("--strand", "With --site-model: only this strand.", type=click.Choice(("+", "-")))
+@option("--coding", "Only chains that translate, from a start codon to a stop codon.")
+@option(
+    "--incomplete",
+    "With --coding: chains may also begin and end at any other codon; with --site-model, for the "
+    "model's points.",
+)
+@option(
+    "--min-intron N", type=options.Count(),
     help="With --site-model: length of the shortest intron.  [default: the model's]",
 )  # fmt: skip
-@click.option(
-    "--max-intron", type=options.Count(), metavar="N",
+@option(
+    "--max-intron N", type=options.Count(),
     help="With --site-model and cDNAs: no intron is longer.  [default: none is too long]",
 )  # fmt: skip
 @options.targets
 @protein_options
 @options.pairs
 @options.exons_format
-@click.option(
-    "--match", type=click.IntRange(min=1), default=GENE_SCORING.match, show_default=True,
-    metavar="N",
-    help="Score of equal nucleotides.",
-)  # fmt: skip
-@click.option(
-    "--mismatch", type=int, default=GENE_SCORING.mismatch, show_default=True, metavar="N",
-    help="Score of unequal nucleotides.",
-)  # fmt: skip
-@click.option(
-    "--gap", type=click.IntRange(max=0), default=GENE_SCORING.gap, show_default=True,
-    metavar="N",
-    help="Score added for each gap symbol.",
-)  # fmt: skip
-@click.option(
-    "--exon-weight", type=float, callback=options.finite, metavar="W",
+@option(
+    "--match N", type=click.IntRange(min=1), of=GENE_SCORING, help="Score of equal nucleotides."
+)
+@option("--mismatch N", "Score of unequal nucleotides.", type=int, of=GENE_SCORING)
+@option(
+    "--gap N", type=click.IntRange(max=0), of=GENE_SCORING, help="Score added for each gap symbol."
+)
+@option(
+    "--exon-weight W", type=float, callback=options.finite,
     help="Add round(W * candidate's own score) for each exon of the chain; with --site-model W is "
     f"points per bit of a splice site.  [default: {GENE_SCORING.exon_weight}, or the model's; with "
     "--proteins 1, or 1.7]",
 )  # fmt: skip
-@click.option(
-    "--intron-penalty", type=int, metavar="N",
+@option(
+    "--intron-penalty N", type=int,
     help="Subtract N for each exon after the chain's first; with --site-model a longer intron "
     "costs more, as the model says.  "
     f"[default: {GENE_SCORING.intron_penalty}, or the model's; with --proteins 20, or 28]",
 )  # fmt: skip
-@click.option(
-    "--ends", type=click.Choice(ENDS), default=GENE_SCORING.ends, show_default=True,
+@option(
+    "--ends", type=click.Choice(ENDS), of=GENE_SCORING,
     help="free-target: the target's ends may stay unaligned at no cost; free: also, the chain may "
     "enter its first exon and leave its last one anywhere. Proteins are aligned from end to end "
     "by default.",
 )  # fmt: skip
-@click.option(
-    "--end-cost",
-    type=options.Count(0),
-    metavar="N",
+@option(
+    "--end-cost N", type=options.Count(0),
     help="With --site-model: points that leaving out an end of the target costs, its poly-A tail "
     f"excepted.  [default: {SITE_SCORING.end_cost}]",
+)  # fmt: skip
+@option(
+    "--confidence",
+    "With --site-model: GFF3 and GTF tell the confidence of each intron and exon, the points that "
+    "the best chain at the place loses without it.",
 )
 @options.alignments_of(SUFFIXES)
 @loci.coordinates
@@ -148,8 +142,8 @@ def _runs_on_cpu(requested: dict) -> str | None:
 def command(
     context, base, regions, exons, targets, pairs, exons_format, site_model, strand, min_intron,
     max_intron, end_cost, coding, incomplete, max_evalue, min_identity, min_coverage, shuffles,
-    all_alignments, alignments, alignments_format, coordinates, output, device, threads, quiet,
-    **scores,
+    confidence, all_alignments, alignments, alignments_format, coordinates, output, device,
+    threads, quiet, **scores,
 ) -> None:  # fmt: skip
     """Find the chain of candidate exons that aligns best to each target, exactly.
 
@@ -169,16 +163,15 @@ def command(
         raise click.UsageError("--incomplete needs --coding")
     sites = {"strand": strand, "min_intron": min_intron, "max_intron": max_intron,
              "end_cost": end_cost}  # fmt: skip
-    own = {name: scores.pop(name) for name in ProteinOptions.__dataclass_fields__}
-    proteins = ProteinOptions(**own)
+    proteins = {name: scores.pop(name) for name in OPTIONS}
     check_protein_usage(context, alignments)
     for name in ("max_intron", "end_cost"):
-        if proteins.proteins and sites[name] is not None:
+        if proteins["proteins"] and sites[name] is not None:
             raise click.UsageError(f"--{name.replace('_', '-')} is for cDNAs, not for --proteins")
-    _check_usage(exons, site_model, sites, scores)
+    _check_usage(exons, site_model, sites | {"confidence": confidence or None}, scores)
     if coding and exons and scores["ends"] == "free":
         raise click.UsageError("--coding with --exons needs whole candidates, not --ends free")
-    targets_file = proteins.proteins if targets is None else targets
+    targets_file = proteins["proteins"] if targets is None else targets
     files = CaseFiles(base, exons, targets_file, pairs, exons_format, regions)
     if targets is None:
         default = context.get_parameter_source("ends") is click.core.ParameterSource.DEFAULT
@@ -203,21 +196,31 @@ def command(
     if reading == "any" and not quiet and not (exons and scores["ends"] == "free"):
         _tell_expected(inputs.cases, device, threads)
     results = _aligned(run, wanted, quiet)
-    if targets is None and site_model is not None and not proteins.keep_ends:
+    if targets is None and site_model is not None and not proteins["keep_ends"]:
         results = _supported(inputs.cases, results, wanted, work.scoring, align)
-    accepts = [*map(wanted.accepts, results)]
+    frameshifts = proteins["frameshifts"]
+    results = [
+        with_frameshifts(with_cut_ends(one, inputs.bases[one.base]), frameshifts)
+        if wanted.is_credible(one) else one for one in results
+    ]  # fmt: skip
+    verdicts = [*map(wanted.verdict, results)]
+    accepts = [verdict == YES for verdict in verdicts]
     _warn(work.warning([*compress(results, accepts)]))
+    chosen = [
+        (all_alignments or accepted) and not (frameshifts == DROP and faults_of(one))
+        for one, accepted in zip(results, accepts, strict=True)
+    ]
+    if confidence:
+        results = _with_confidence(inputs.cases, results, chosen, work.scoring, device, threads)
     moved = [result.moved(placed[result.base]) for result in results]
-    written = moved if all_alignments else [*compress(moved, accepts)]
+    written = [*compress(moved, chosen)]
     for path in alignments:
         write_alignments(path, written, placed.record_lengths, inputs.targets, alignments_format)
-    found = [
-        pair for *pair, accepted in zip(results, moved, accepts, strict=True)
-        if pair[1].chain and (all_alignments or accepted)
-    ]  # fmt: skip
+    pairs = zip(results, moved, strict=True)
+    found = [pair for pair in compress(pairs, chosen) if pair[1].chain]
     write_proteins(proteins, found, inputs.bases, work.scoring)
-    tables.write_table(output, COLUMNS, _rows(moved, accepts))
-    options.note(options.counted(len(moved), "case"), f"{sum(accepts):,} accepted")
+    tables.write_table(output, COLUMNS, _rows(moved, verdicts))
+    options.note(counted(len(moved), "case"), f"{sum(accepts):,} accepted")
 
 
 def _aligned(run: Run, wanted: Acceptance, quiet: bool) -> list[SplicedAlignment]:
@@ -232,14 +235,24 @@ def _aligned(run: Run, wanted: Acceptance, quiet: bool) -> list[SplicedAlignment
     return results
 
 
-def _supported(
-    cases: list, results: list, wanted: Acceptance, scoring, align: Callable
+def _with_confidence(
+    cases: list, results: list, chosen: list[bool], scoring, device: str, threads: int | None
 ) -> list:  # fmt: skip
-    """Return results; accepted ones have no ends that are there only since all is aligned."""
+    """Return results, those that are chosen with the confidence of introns and exons."""
+    from gpu_tools.sites.confidence import with_confidence
+
+    own = list(compress(cases, chosen)), list(compress(results, chosen))
+    judged = iter(with_confidence(*own, scoring, device=device, threads=threads))
+    return [next(judged) if is_chosen else one
+            for one, is_chosen in zip(results, chosen, strict=True)]  # fmt: skip
+
+
+def _supported(cases: list, results: list, wanted: Acceptance, scoring, align: Callable) -> list:
+    """Return results; credible ones have no ends that are there only since all is aligned."""
     from gpu_tools.sites.proteins.ends import unsupported_ends, with_supported_ends
 
     cut = [k for k, one in enumerate(results)
-           if wanted.accepts(one) and any(unsupported_ends(one, scoring))]  # fmt: skip
+           if wanted.is_credible(one) and any(unsupported_ends(one, scoring))]  # fmt: skip
     own = [cases[k] for k in cut], [results[k] for k in cut]
     again = dict(zip(cut, with_supported_ends(*own, scoring, align), strict=True))
     tell(
@@ -295,16 +308,16 @@ def _with_candidates(files: CaseFiles, scores: dict, reading: str) -> _Work:
     return _Work(read_cases(files), scoring, align, nulls, lambda results: None)
 
 
-def _with_listed_proteins(files: CaseFiles, scores: dict, proteins: ProteinOptions) -> _Work:
+def _with_listed_proteins(files: CaseFiles, scores: dict, proteins: dict) -> _Work:
     """Return the work on proteins and listed candidates."""
     from gpu_tools.spliced.proteins.api import protein_spliced_align
 
     weights = CANDIDATE_WEIGHTS | {name: n for name, n in scores.items() if n is not None}
-    scoring = proteins.scoring(**{name: weights[name] for name in ("ends", *CANDIDATE_WEIGHTS)})
-    inputs, nulls = (
-        read_listed_protein_cases(files),
-        partial(_null_models, scoring, "any", None, False),
+    scoring = protein_scoring(
+        proteins, **{name: weights[name] for name in ("ends", *CANDIDATE_WEIGHTS)}
     )
+    nulls = partial(_null_models, scoring, "any", None, False)
+    inputs = read_listed_protein_cases(files)
     return _Work(inputs, scoring, protein_spliced_align, nulls, lambda results: None)
 
 
@@ -356,7 +369,7 @@ def _adjusted(model, min_intron: int | None, scores: dict):
 
 
 def _with_proteins(
-    files: CaseFiles, site_model: str, sites: dict, scores: dict, proteins: ProteinOptions
+    files: CaseFiles, site_model: str, sites: dict, scores: dict, proteins: dict
 ) -> _Work:
     """Return the work on proteins and all exons that a model admits."""
     from gpu_tools.sites.model import load_sites
@@ -365,7 +378,7 @@ def _with_proteins(
 
     weighted = protein_sites(load_sites(site_model))
     model = _adjusted(weighted, sites["min_intron"], scores)
-    scoring = proteins.scoring(scores["ends"])
+    scoring = protein_scoring(proteins, scores["ends"])
     inputs = read_protein_cases(files, model, scoring, sites["strand"] or "+-", sites["threads"])
     own_weights = model.fingerprint != weighted.fingerprint
     nulls = partial(_null_models, scoring, "any", model, own_weights)
@@ -378,15 +391,15 @@ def _warn(text: str | None) -> None:
         _log.warning("%s", text)
 
 
-def _rows(results: list[SplicedAlignment], accepts: list[bool]) -> Iterator[tuple]:
-    for result, accepted in zip(results, accepts, strict=True):
+def _rows(results: list[SplicedAlignment], verdicts: list[str]) -> Iterator[tuple]:
+    for result, accepted in zip(results, verdicts, strict=True):
         chain = ",".join([f"{start + 1}-{end}" for start, end in result.chain])
         yield (
             result.base, result.target, result.strand, result.score, result.base_length,
             result.target_length, result.n_exons, result.n_chain, chain or None,
             _fraction(result.identity), result.cells, _fraction(result.coverage),
             None if result.evalue is None else f"{result.evalue:.1e}",
-            "yes" if accepted else "no",
+            accepted,
         )  # fmt: skip
 
 

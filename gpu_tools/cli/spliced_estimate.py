@@ -9,7 +9,8 @@ import click
 
 from gpu_tools.cli.common import loci, options
 from gpu_tools.cli.common.cases import CaseFiles, read_cases
-from gpu_tools.cli.common.options import progress
+from gpu_tools.cli.common.options import option, progress
+from gpu_tools.errors import counted
 from gpu_tools.formats import tables
 from gpu_tools.hardware.device import cpu_threads
 
@@ -27,48 +28,43 @@ FIGURES = ("kind", "device", "version", "mode", "part", "seconds")
 _MODES = ("list", "site")
 
 
-def _needs_no_device(requested: dict) -> str | None:
-    """Return which work no GPU does, None if calls are timed."""
-    return None if requested["measure"] or requested["calibrate"] else "estimates"
-
-
 @click.command("spliced-estimate")
-@click.option("--base", metavar="FASTA", help="Genomic sequences.")
+@option("--base FASTA", "Genomic sequences.")
 @loci.region_of("the genomic sequences")
-@click.option(
-    "--exons", metavar="FILE",
-    help="Candidate exons by sequence name: GENSCAN report, GFF3, GTF, BED or TSV. Site mode needs "
+@option(
+    "--exons FILE",
+    "Candidate exons by sequence name: GENSCAN report, GFF3, GTF, BED or TSV. Site mode needs "
     "none.",
-)  # fmt: skip
+)
 @options.targets
 @options.pairs
 @options.exons_format
-@click.option(
-    "--histograms", metavar="FILE",
-    help="Also write how often lengths of exons and sizes of groups occur, as TSV.",
-)  # fmt: skip
-@click.option(
-    "--calls", metavar="FILE",
-    help="Also write how long one call with all cases takes in each mode on each kind of device, "
-    "on a CPU with one thread, as TSV.",
-)  # fmt: skip
-@click.option(
+@option(
+    "--histograms FILE",
+    "Also write how often lengths of exons and sizes of groups occur, as TSV.",
+)
+@option(
+    "--calls FILE",
+    "Also write how long one call with all cases takes in each mode on each kind of device, on a "
+    "CPU with one thread, as TSV.",
+)
+@option(
     "--calibrate/--no-calibrate", default=None,
     help="Time the device first, some seconds, and store its figures in the user's cache folder. "
     "Without cases the table holds these figures.  [default: if the stored figures are of another "
     "device or version]",
 )  # fmt: skip
-@click.option(
-    "--measure", is_flag=True,
-    help="Also run each case alone, and report the time and the estimate's relative error.",
-)  # fmt: skip
-@click.option(
-    "--mode", type=click.Choice(_MODES), default=_MODES[0], show_default=True,
+@option(
+    "--measure",
+    "Also run each case alone, and report the time and the estimate's relative error.",
+)
+@option(
+    "--mode", type=click.Choice(_MODES), default=_MODES[0],
     help="What --measure runs, and what the last line sums up: listed candidates, or all exons "
     "that sites allow.",
 )  # fmt: skip
 @options.output
-@options.device_unless(_needs_no_device)
+@options.device_unless(lambda r: None if r["measure"] or r["calibrate"] else "estimates")
 @options.common
 def command(
     base, regions, exons, targets, pairs, exons_format, histograms, calls, calibrate, measure,
@@ -96,7 +92,7 @@ def command(
     tables.write_table(output, columns, _rows(estimates, times, (mode, _kind(device))))
     if histograms:
         tables.write_table(histograms, HISTOGRAM, _histogram_rows(cases))
-    options.note(options.counted(len(cases), "case"))
+    options.note(counted(len(cases), "case"))
     if calls:
         tables.write_table(calls, CALLS, _call_rows(work, known, exons is not None))
     _sum_up(work, known, mode, cpu_threads(threads))
@@ -211,7 +207,7 @@ def _sum_up(work, known, mode: str, threads: int) -> None:
     for figures in known:
         of_cpu = figures.kind == "cpu"
         seconds = estimated_seconds(work, figures, mode, threads if of_cpu else 1)
-        count = f" with {options.counted(threads, 'thread')}" if of_cpu else ""
+        count = f" with {counted(threads, 'thread')}" if of_cpu else ""
         options.note(f"about {seconds:.2g} s in {mode} mode on {figures.device}{count}")
 
 

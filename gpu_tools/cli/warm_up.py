@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from gpu_tools.cli.common import options
-from gpu_tools.cli.common.tiny_runs import TINY_RUNS
-from gpu_tools.cli.common.warming import Warming, devices_to_warm
+from gpu_tools.cli.common.options import option
+from gpu_tools.cli.common.warming import TINY_RUNS, Warming, devices_to_warm
 from gpu_tools.errors import GpuToolsError
 
 COMMANDS = sorted({run.command.partition(" ")[0] for run in TINY_RUNS})
@@ -14,13 +14,13 @@ COMMANDS = sorted({run.command.partition(" ")[0] for run in TINY_RUNS})
 
 @click.command("warm-up")
 @click.argument("commands", nargs=-1, type=click.Choice(COMMANDS), metavar="[COMMAND]...")
-@click.option(
-    "--device", type=options.DeviceType(), default="auto", show_default=True,
+@option(
+    "--device", type=options.DeviceType(), default="auto",
     help="For which device: cpu, or a GPU as cuda, cuda:0 or cuda:0,1; auto is the CPU and, if "
     "there is one, a GPU.",
 )  # fmt: skip
-@click.option(
-    "--threads", type=options.Count(1), metavar="N",
+@option(
+    "--threads N", type=options.Count(1),
     help="Threads of the runs; one at a time compiles.  [default: one a processor]",
 )  # fmt: skip
 @options.common
@@ -35,14 +35,10 @@ def command(commands: tuple[str, ...], device: str, threads: int | None, quiet: 
     for each in devices_to_warm(device):
         warming = Warming(each)
         runs = warming.missing([run for run in chosen if run.is_for(each)])
-        failures = warming.run(runs, threads, _silent if quiet else _tell)
+        failures = warming.run(runs, threads, (lambda text: None) if quiet else _tell)
         if failures:
             raise GpuToolsError(f"code for {each} could not be compiled: {failures[0]}")
 
 
 def _tell(text: str) -> None:
     click.echo(text, err=True)
-
-
-def _silent(text: str) -> None:
-    """Say nothing."""

@@ -7,6 +7,7 @@ import codecs
 import fcntl
 import gzip
 import io
+import logging
 import lzma
 import os
 import re
@@ -23,7 +24,6 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from gpu_tools.errors import InputError, OutputError
-from gpu_tools.formats.odd import OddItems
 from gpu_tools.hardware.own_files import free_disk
 
 STANDARD_STREAM = "-"
@@ -508,3 +508,52 @@ def _remove_if_left(path: str, is_of_here: bool) -> None:
 @cache
 def _machine() -> str:
     return f"{zlib.crc32(socket.gethostname().encode()):08x}"
+
+
+_log = logging.getLogger(__name__)
+
+
+class _Settings:
+    """A command's choice, which holds for all readers, those of other threads too."""
+
+    strict: bool = False
+    warnings: set[str] | None = None
+
+
+@contextmanager
+def odd_items(strict: bool) -> Iterator[None]:
+    """Within the block, log each warning about odd items once, or raise them as errors."""
+    before = _Settings.strict, _Settings.warnings
+    _Settings.strict, _Settings.warnings = strict, set()
+    try:
+        yield
+    finally:
+        _Settings.strict, _Settings.warnings = before
+
+
+class OddItems:
+    """Items of a kind in one file that are left out, or read otherwise, and counted.
+
+    `what` says what they are and what is done with them: ``records without symbols, left out``.
+    """
+
+    def __init__(self, what: str):
+        self._what, self._count = what, 0
+        self.first: InputError | None = None
+
+    def add(self, problem: InputError) -> None:
+        """Count an item; if inputs have to be sound, raise what is wrong with it."""
+        if _Settings.strict:
+            raise problem
+        self._count += 1
+        self.first = self.first or problem
+
+    def warn(self) -> None:
+        """Warn of the items, if there are any."""
+        if self.first is None:
+            return
+        text = f"{self._what}: {self._count}; the first: {self.first}"
+        if _Settings.warnings is None or text not in _Settings.warnings:
+            _log.warning("%s", text)
+        if _Settings.warnings is not None:
+            _Settings.warnings.add(text)

@@ -21,9 +21,7 @@ from gpu_tools.model.sequences import AMINO_ACIDS, OTHER, encode
 # Substitution matrices in NCBI's format: a line of letters, then a line of scores a letter.
 
 
-SHIPPED = (
-    "BLOSUM45", "BLOSUM50", "BLOSUM62", "BLOSUM80", "PAM30", "PAM70", "PAM120", "PAM250",
-)  # fmt: skip
+SHIPPED = ("BLOSUM45", "BLOSUM50", "BLOSUM62", "BLOSUM80", "PAM30", "PAM70", "PAM120", "PAM250")
 
 
 def load_matrix(name: str | os.PathLike) -> SubstitutionMatrix:

@@ -1,1 +1,28 @@
-"""The machine: which device does the work, one job a GPU, compiled code kept on disk, prefetch."""
+"""The machine: which device does the work, one job a GPU, compiled code kept on disk, prefetch.
+
+Here is what is told when a function has to be compiled: it needs no module that takes long to load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+_listeners: list[Callable[[], None]] = []
+
+
+@contextmanager
+def once_compiling(listener: Callable[[], None]) -> Iterator[None]:
+    """Have `listener` called within the block when code is missing from the compile cache, once."""
+    _listeners.append(listener)
+    try:
+        yield
+    finally:
+        if listener in _listeners:
+            _listeners.remove(listener)
+
+
+def about_to_compile() -> None:
+    """Call the listeners that have not been called yet."""
+    while _listeners:
+        _listeners.pop()()

@@ -1,19 +1,24 @@
-"""Which device does the work, which inputs are too small for a GPU, and what its errors mean.
+"""Which device does the work, one job a GPU, and what happens when a GPU fails.
 
 No other module asks whether there is a GPU.
 """
 
 from __future__ import annotations
 
+import fcntl
 import importlib
 import logging
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+import stat
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
+from typing import Generic, TextIO, TypeVar
 
 from gpu_tools.errors import DeviceError
 
@@ -270,3 +275,167 @@ def described(error: BaseException) -> str:
 def is_of_gpu(error: BaseException) -> bool:
     """Tell whether an error is one of a GPU, its driver or its compiler."""
     return any(kind.__module__.startswith(_LIBRARIES) for kind in type(error).__mro__)
+
+
+_WARNED: set[str] = set()
+Item, Result = TypeVar("Item"), TypeVar("Result")
+
+
+def on_gpu_or_cpu(
+    where: Device, on_gpu: Callable[[tuple[int, ...]], Result], on_cpu: Callable[[], Result]
+) -> Result:
+    """Do work on GPUs or on the CPU; where a device may give way, on the CPU if a GPU fails."""
+    if where.kind == "cpu":
+        return on_cpu()
+    try:
+        with faults_as_errors():
+            return on_gpu(where.ordinals)
+    except DeviceError as error:
+        give_way(where, error)
+    return on_cpu()
+
+
+class GpuUntilItFails(Generic[Item, Result]):
+    """A function of one argument after the other: on GPUs, and from a failure on, on the CPU.
+
+    `on_gpus` makes the function that works on the GPUs whose ordinals it receives.
+    """
+
+    def __init__(
+        self,
+        where: Device,
+        on_gpus: Callable[[tuple[int, ...]], Callable[[Item], Result]],
+        on_cpu: Callable[[Item], Result],
+    ):
+        self._where, self._on_cpu = where, on_cpu
+        self._function = on_gpu_or_cpu(where, on_gpus, lambda: on_cpu)
+
+    def __call__(self, item: Item) -> Result:
+        """Return the function's result."""
+        if self._function is not self._on_cpu:
+            try:
+                with faults_as_errors():
+                    return self._function(item)
+            except DeviceError as error:
+                give_way(self._where, error)
+                self._function = self._on_cpu
+        return self._on_cpu(item)
+
+
+def give_way(where: Device, error: DeviceError) -> None:
+    """Tell once that the CPU takes over, or raise the error if the device does not give way."""
+    if not where.or_cpu:
+        raise error
+    if str(error) not in _WARNED:
+        _log.warning("%s; the CPU does the work", error)
+    _WARNED.add(str(error))
+
+
+def has_given_way() -> bool:
+    """Tell whether the CPU has taken over in this process."""
+    return bool(_WARNED)
+
+
+@contextmanager
+def faults_as_errors() -> Iterator[None]:
+    """Turn what libraries raise when a GPU fails within the block into a `DeviceError`."""
+    try:
+        yield
+    except Exception as error:
+        if not is_of_gpu(error):
+            raise
+        raise DeviceError(f"the GPU cannot do it: {described(error)}") from error
+
+
+FOLDER = "GPU_TOOLS_LOCKS"
+
+
+@contextmanager
+def reserved(specification: str) -> Iterator[str]:
+    """Hold the GPUs of a device specification until the block ends.
+
+    Locks lie in the folder that ``GPU_TOOLS_LOCKS`` names, by default one in the system's folder
+    for temporary files; all users of a machine share them. The system drops a lock when its
+    process ends, however it ends.
+    """
+    device = resolve(specification)
+    if device.kind == "cpu":
+        yield "cpu"
+        return
+    known = {gpu.ordinal: gpu for gpu in list_gpus()}
+    with ExitStack() as held:
+        if ":" in specification:
+            # in one order for all, so that no two jobs wait for each other
+            for gpu in sorted((known[n] for n in device.ordinals), key=lambda gpu: gpu.uuid):
+                _wait_for(held, gpu)
+            ordinals = device.ordinals
+        else:
+            ordinals = _any_of(held, list(known.values()), specification == "auto")
+        if specification == "auto":
+            held.enter_context(as_auto())
+        yield f"cuda:{','.join(map(str, ordinals))}" if ordinals else "cpu"
+
+
+def is_held(gpu: Gpu) -> bool:
+    """Return whether a process holds a GPU at this moment."""
+    with ExitStack() as held:
+        return not _locked(held, gpu, fcntl.LOCK_NB)
+
+
+def _any_of(held: ExitStack, gpus: list[Gpu], may_have_none: bool) -> tuple[int, ...]:
+    for gpu in gpus:
+        if _locked(held, gpu, fcntl.LOCK_NB):
+            return (gpu.ordinal,)
+    if may_have_none:
+        _log.warning("every GPU is in use by another job; this one runs on the CPU")
+        return ()
+    _wait_for(held, gpus[0])
+    return (gpus[0].ordinal,)
+
+
+def _wait_for(held: ExitStack, gpu: Gpu) -> None:
+    if not _locked(held, gpu, fcntl.LOCK_NB):
+        _log.warning("GPU %d is in use by another job; waiting for it", gpu.ordinal)
+        _locked(held, gpu, 0)
+
+
+def _locked(held: ExitStack, gpu: Gpu, how: int) -> bool:
+    # by the card's own identity: schedulers number the cards anew for each job
+    stream = _open(lock_folder() / f"{gpu.uuid}.lock")
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | how)
+    except BlockingIOError:
+        stream.close()
+        return False
+    held.enter_context(stream)
+    return True
+
+
+def lock_folder() -> Path:
+    """Return the folder of the locks, and make it if it is missing."""
+    named = os.environ.get(FOLDER)
+    folder = Path(named or Path(tempfile.gettempdir()) / "gpu-tools-locks")
+    try:
+        folder.mkdir()
+        folder.chmod(0o1777)
+    except FileExistsError:
+        if not folder.is_dir() or (folder.is_symlink() and not named):
+            raise DeviceError(f"{folder}: no folder for locks of GPUs (it is none)") from None
+    except OSError as error:
+        raise DeviceError(f"{folder}: no folder for locks of GPUs ({error.strerror})") from None
+    return folder
+
+
+def _open(path: Path) -> TextIO:
+    how = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # a lock needs no more, and no pipe is read
+    try:
+        try:
+            handle = os.open(path, how)
+        except FileNotFoundError:
+            handle = os.open(path, how | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise DeviceError(f"{path}: cannot be locked ({error.strerror})") from None
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise DeviceError(f"{path}: cannot be locked (it is not a file)")
+    return open(handle, encoding="ascii")

@@ -1,4 +1,4 @@
-"""Work shared among threads and GPUs, prefetch, and progress within a case."""
+"""Work shared among threads and GPUs, strips of a sweep, prefetch, and progress within a case."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from threading import Lock
 from typing import TypeVar
 
 import numpy as np
+from numba import types
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.compiled import njit
+from gpu_tools.hardware.cpu import simd
 
 Item, Result = TypeVar("Item"), TypeVar("Result")
 
@@ -121,14 +123,8 @@ SECONDS_PER_LOOK = 0.5
 class CaseProgress:
     """Reports how many cells of a case are done; threads may share it.
 
-    Parameters
-    ----------
-    cells : int
-        Nominal cells of the case: the sum of what is reported.
-    done : callable
-        Called with the number of cells that are done since its last call.
-    least : int
-        About so many cells are reported at a time.
+    `done` is called with the cells since its last call, about `least` of them or more; `cells` are
+    the nominal ones of the case, the sum of what is reported.
     """
 
     def __init__(self, cells: int, done: Callable[[int], None], least: int = CELLS_PER_REPORT):
@@ -166,3 +162,47 @@ def watched(call: Callable[[NDArray[np.int64]], Result], done: Callable[[int], N
                 done(now - seen)
                 seen = now
         return working.result()
+
+
+_yield_processor = types.ExternalFunction("sched_yield", types.int32())
+
+
+def blocks_of(n_steps: int, size: int) -> list[tuple[int, int]]:
+    """Cut steps into blocks of `size`, as (first, past the last)."""
+    return [(first, min(first + size, n_steps)) for first in range(0, n_steps, size)]
+
+
+def run_strips(
+    block: Callable[[int, tuple[int, int]], None], strips: int, blocks: list[tuple[int, int]]
+) -> None:
+    """Run all blocks of all strips, each strip on a thread, behind the one before it."""
+    done = np.zeros(strips, dtype=np.int64)
+
+    def follow(strip: int) -> None:
+        try:
+            for number, steps in enumerate(blocks):
+                if strip > 0:
+                    # a block reads border rows that the strip before finishes a vector later
+                    wait_for(done, strip - 1, min(number + 2, len(blocks)))
+                block(strip, steps)
+                count_block(done, strip)
+        finally:  # also lets the next strip end if this one failed
+            done[strip] = len(blocks)
+
+    map_on_threads(strips, follow, range(strips))
+
+
+@njit(cache=True, nogil=True)
+def wait_for(done, strip, needed):
+    """Wait until a strip has done as many blocks as needed.
+
+    The thread stays awake: where there are many cores, waking up takes longer than a block.
+    """
+    while simd.fetch_add(done, strip, 0) < needed:
+        _yield_processor()
+
+
+@njit(cache=True, nogil=True)
+def count_block(done, strip):
+    """Count a block that a strip has done."""
+    simd.fetch_add(done, strip, 1)

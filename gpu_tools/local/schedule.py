@@ -9,8 +9,7 @@ from itertools import islice, repeat
 from typing import NamedTuple
 
 from gpu_tools.hardware.cpu import simd
-from gpu_tools.hardware.device import Device
-from gpu_tools.hardware.gpu_faults import on_gpu_or_cpu
+from gpu_tools.hardware.device import Device, on_gpu_or_cpu
 from gpu_tools.hardware.threads import CaseProgress, map_on_threads, prefetch, within_limit
 from gpu_tools.local import problem as problems
 from gpu_tools.local.cpu import score_pass as cpu

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
-from gpu_tools.hardware.device import Device, cpu_threads, resolve
-from gpu_tools.hardware.gpu_faults import GpuUntilItFails
+from gpu_tools.hardware.device import Device, GpuUntilItFails, cpu_threads, resolve
 from gpu_tools.hardware.threads import CaseProgress, prefetch
 from gpu_tools.matching import approximate, seeds, text_blocks
 from gpu_tools.matching.cpu.approximate import Finder

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import takewhile
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -13,6 +14,8 @@ from numpy.typing import NDArray
 
 from gpu_tools.model.locus import Loci, Locus
 
+FRAMESHIFTS = KEEP, SPLIT, DROP = "keep", "split", "drop"
+"""What becomes of structures with frameshifts or stop codons inside, see `with_frameshifts`."""
 CigarOperation = tuple[str, int]
 """One run of an alignment: operation letter and length."""
 
@@ -25,6 +28,12 @@ def cigar_text(cigar: Iterable[CigarOperation]) -> str:
 def count_columns(cigar: Iterable[CigarOperation], operations: str) -> int:
     """Return the number of columns of some operations."""
     return sum([n for operation, n in cigar if operation in operations])
+
+
+def _leading(cigar: Iterable[CigarOperation], until: str, counted: str) -> int:
+    """Return the columns of some operations before the first one of others."""
+    before = takewhile(lambda run: run[0] not in until, cigar)
+    return count_columns(before, counted)
 
 
 class _ColumnCounts:
@@ -56,6 +65,11 @@ class _ExonChain:
     """What alignments of cDNAs and of proteins to a chain of exons share."""
 
     chain: tuple[tuple[int, int], ...]
+    target_length: int
+    beyond: tuple[int, int]
+    score: int | None
+    intron_confidences: tuple[int, ...] | None
+    exon_confidences: tuple[int, ...] | None
 
     @property
     def n_chain(self) -> int:
@@ -77,6 +91,27 @@ class _ExonChain:
             return self
         chain = tuple(map(base.to_record, self.chain))
         return self.changed(base=base.record, base_length=base.record_length, chain=chain)
+
+    @property
+    def coverage(self) -> float | None:
+        """Target symbols aligned to symbols of the base / target length, or None without a chain.
+
+        Those of a protein are aligned to codons.
+        """
+        return self._paired / self.target_length if self.chain else None
+
+    @property
+    def coverage_within(self) -> float | None:
+        """Coverage of the target but what lies `beyond` the base, or None without a chain."""
+        within = self.target_length - sum(self.beyond)
+        return self._paired / max(within, 1) if self.chain else None
+
+    @property
+    def min_confidence(self) -> int | None:
+        """Least confidence of the introns, of the exon without introns; None if it is not known."""
+        if not self.chain or self.intron_confidences is None:
+            return None
+        return min(self.intron_confidences or self.exon_confidences)
 
     def with_evalue(self, evalue: float | None) -> Self:
         """Return the alignment with an E-value."""
@@ -156,6 +191,12 @@ class SplicedAlignment(_ExonChain, _ColumnCounts):
     target_reversed : bool
         Whether it is the target's reverse complement that is aligned, to which `target_start` and
         `target_end` refer.
+    beyond : tuple of (int, int)
+        Target symbols at its begin and at its end, as aligned, that would lie beyond an end of the
+        base's record or in a gap, see `gpu_tools.model.acceptance`.
+    intron_confidences, exon_confidences : tuple of int, or None
+        What each intron and each exon is worth in points, in transcript order, see
+        `gpu_tools.with_confidence`; None if that is not known.
     """
 
     base: str
@@ -176,6 +217,9 @@ class SplicedAlignment(_ExonChain, _ColumnCounts):
     stop_codon: bool = False
     evalue: float | None = None
     target_reversed: bool = False
+    beyond: tuple[int, int] = (0, 0)
+    intron_confidences: tuple[int, ...] | None = None
+    exon_confidences: tuple[int, ...] | None = None
 
     def with_target_reversed(self) -> SplicedAlignment:
         """Return the alignment as that of the target's reverse complement."""
@@ -188,10 +232,14 @@ class SplicedAlignment(_ExonChain, _ColumnCounts):
         return other
 
     @property
-    def coverage(self) -> float | None:
-        """Target symbols paired with a base symbol / target length, or None without a chain."""
-        aligned = self._counts["="] + self._counts["X"]
-        return aligned / self.target_length if self.chain else None
+    def _paired(self) -> int:
+        return self._counts["="] + self._counts["X"]
+
+    @property
+    def unaligned_ends(self) -> tuple[int, int]:
+        """Target symbols before the first one paired with a base symbol, and behind the last."""
+        front, back = (_leading(cigar, "=X", "I") for cigar in (self.cigar, self.cigar[::-1]))
+        return self.target_start + front, self.target_length - self.target_end + back
 
 
 @dataclass(frozen=True)
@@ -243,6 +291,12 @@ class ProteinAlignment(_ExonChain):
         phases; None in site mode, and without a chain.
     exon_scores : tuple of float
         The scores of the listed candidates, in the order of `chain`; empty in site mode.
+    beyond : tuple of (int, int)
+    intron_confidences, exon_confidences : tuple of int, or None
+        See `gpu_tools.SplicedAlignment`.
+    splits_frameshifts : bool
+        Whether the nucleotides of frameshifts belong to no coding sequence, which then reads in one
+        frame.
     """
 
     base: str
@@ -265,6 +319,10 @@ class ProteinAlignment(_ExonChain):
     evalue: float | None = None
     n_exons: int | None = None
     exon_scores: tuple[float, ...] = ()
+    beyond: tuple[int, int] = (0, 0)
+    intron_confidences: tuple[int, ...] | None = None
+    exon_confidences: tuple[int, ...] | None = None
+    splits_frameshifts: bool = False
 
     @property
     def matches(self) -> int:
@@ -278,11 +336,24 @@ class ProteinAlignment(_ExonChain):
         return len(self.residues)
 
     @property
-    def coverage(self) -> float | None:
-        """Residues aligned to a codon / protein length, or None without a chain."""
-        pairs = zip(self.translation, self.residues, strict=True)
-        paired = sum(a != "-" != b for a, b in pairs)
-        return paired / self.target_length if self.chain else None
+    def _pairs(self) -> list[bool]:
+        """Whether a codon and a residue are aligned, by column."""
+        return [a != "-" != b for a, b in zip(self.translation, self.residues, strict=True)]
+
+    @property
+    def _paired(self) -> int:
+        return sum(self._pairs)
+
+    @property
+    def unaligned_ends(self) -> tuple[int, int]:
+        """Residues before the first one that is aligned to a codon, and behind the last one."""
+        pairs = self._pairs
+        first = pairs.index(True) if any(pairs) else len(pairs)
+        past = len(pairs) - pairs[::-1].index(True) if any(pairs) else len(pairs)
+        front, back = (
+            len(part) - part.count("-") for part in (self.residues[:first], self.residues[past:])
+        )
+        return self.target_start + front, self.target_length - self.target_end + back
 
     @property
     def frameshifts(self) -> int:
@@ -293,6 +364,22 @@ class ProteinAlignment(_ExonChain):
     def inner_stops(self) -> int:
         """Number of stop codons inside the chain, those that stand for U not among them."""
         return self.translation.count("*")
+
+
+def faults_of(alignment: SplicedAlignment | ProteinAlignment) -> int:
+    """Return the number of frameshifts and of stop codons inside; a cDNA's alignment has none."""
+    if not isinstance(alignment, ProteinAlignment):
+        return 0
+    return alignment.frameshifts + alignment.inner_stops
+
+
+def with_frameshifts(
+    alignment: SplicedAlignment | ProteinAlignment, kept: str
+) -> SplicedAlignment | ProteinAlignment:
+    """Return an alignment whose coding sequence is written as one of `FRAMESHIFTS` says."""
+    if kept != SPLIT or not isinstance(alignment, ProteinAlignment) or not alignment.frameshifts:
+        return alignment
+    return alignment.changed(splits_frameshifts=True)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
+from itertools import chain
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -350,9 +351,15 @@ def null_model(
     if isinstance(scoring, SplicedScoring) and scoring.matrix is not None:
         return None
     setting = setting_of(scoring, reading, sites and sites.fingerprint, coding)
+    return _model_for(setting, shipped_models())
+
+
+def _model_for(
+    setting: dict[str, Any], laws: Iterable[tuple[dict[str, Any], NullModel]]
+) -> NullModel | None:
     cost = setting.get(_COST, 0)
     costs = {
-        known.get(_COST, 0): model for known, model in shipped_models()
+        known.get(_COST, 0): model for known, model in laws
         if known.get(_COST, 0) <= cost and known | {_COST: cost} == setting | {_COST: cost}
     }  # fmt: skip
     return costs[max(costs)] if costs else None
@@ -364,14 +371,30 @@ def nearest_setting(setting: dict[str, Any]) -> dict[str, Any]:
     return min(alike, key=lambda known: sum(known[name] != setting[name] for name in known))
 
 
-@cache
+def null_model_of_sites(
+    name: str, scoring: SplicedScoring | ProteinScoring, reading: str = "any", coding: bool = False
+) -> NullModel | None:
+    """Return the shipped model for a site model by its name, whatever its weights are now."""
+    kind = "proteins-" if isinstance(scoring, ProteinScoring) else ""
+    laws = _laws_by_file().get(kind + name, ())
+    renamed = ((known | {"sites": name}, model) for known, model in laws)
+    return _model_for(setting_of(scoring, reading, name, coding), renamed)
+
+
 def shipped_models() -> tuple[tuple[dict[str, Any], NullModel], ...]:
     """Return the settings and models of the shipped laws."""
-    folder = resource_path("models", "significance")
-    files = (json.loads(path.read_text("ascii")) for path in sorted(folder.glob("*.json")))
-    return tuple(
-        (law["setting"], _null_model_of(law)) for content in files for law in content["laws"]
-    )
+    return tuple(chain.from_iterable(_laws_by_file().values()))
+
+
+@cache
+def _laws_by_file() -> dict[str, tuple[tuple[dict[str, Any], NullModel], ...]]:
+    """Return the settings and models of the shipped laws by the names of their files."""
+    paths = sorted(resource_path("models", "significance").glob("*.json"))
+    contents = {path.stem: json.loads(path.read_text("ascii")) for path in paths}
+    return {
+        stem: tuple((law["setting"], _null_model_of(law)) for law in content["laws"])
+        for stem, content in contents.items()
+    }
 
 
 def _null_model_of(law: dict[str, Any]) -> NullModel:

@@ -7,11 +7,14 @@ from collections.abc import Iterable
 
 import altair as alt
 
-from gpu_tools.formats.scores import ScoredRow
+from gpu_tools.errors import counted
+from gpu_tools.formats.exons.gff import merged
+from gpu_tools.formats.matches import ScoredRow
 from gpu_tools.report import models
 from gpu_tools.report.findings import (
     METHODS,
     CaseParallelism,
+    DrawnLocus,
     Findings,
     Job,
     Parallelism,
@@ -19,8 +22,6 @@ from gpu_tools.report.findings import (
     method_of,
     ratio_of,
 )
-from gpu_tools.report.loci import DrawnLocus
-from gpu_tools.report.tables import counted
 
 MOST_MODELS = 30
 MOST_POINTS = 4000
@@ -44,6 +45,7 @@ def charts_of(
     The overview holds `loci`; a click on a base opens the part of the page that `links` names.
     """
     own = findings.parallelism
+    histograms = [_histogram(own, name) for name in _LABELS if name in own.histograms]
     found = {
         "overview": _overview([locus for locus in loci if locus.accepted]),
         "heat_map": _heat_map(findings, links or {}),
@@ -52,7 +54,7 @@ def charts_of(
         "job_times": _job_times(findings.jobs),
         "case_times": _case_times(own.cases),
         "cells": _cells(own.cases),
-        "histograms": _histograms(own),
+        "histograms": alt.hconcat(*histograms, spacing=40) if histograms else None,
     }
     return configured(found)
 
@@ -107,7 +109,7 @@ def _overview(loci: list[DrawnLocus]) -> alt.LayerChart | None:
 
 def _scale(locus: DrawnLocus) -> float:
     """Return the pixels of a nucleotide with which a model fills the width."""
-    exons = models.merged(locus.best.alignment.chain)
+    exons = merged(locus.best.alignment.chain, models.JOINED)
     nucleotides = sum(end - start for start, end in exons)
     return min((_WIDTH - _GAP * (len(exons) - 1)) / nucleotides, 0.5)
 
@@ -203,8 +205,8 @@ def _accuracy_bars(findings: Findings) -> alt.FacetChart | None:
     """Draw sensitivity, precision and F1 over all annotated loci together."""
     measures = ["sensitivity", "precision", "F1"]
     values = [
-        {"method": _of_accuracy(row), "measure": measure, "level": row["level"],
-         "value": float(row[measure.lower()])}
+        {"method": f"chains of {row['method']}" if row["exons"] == "chain" else "candidates alone",
+         "measure": measure, "level": row["level"], "value": float(row[measure.lower()])}
         for row in findings.accuracy if row["base"] is None
         for measure in measures if row[measure.lower()]
     ]  # fmt: skip
@@ -229,10 +231,6 @@ def _accuracy_bars(findings: Findings) -> alt.FacetChart | None:
         row=alt.Row("level:N", sort=["nucleotide", "exon"], header=header),
         spacing={"row": 14, "column": 44},
     )  # fmt: skip
-
-
-def _of_accuracy(row: dict) -> str:
-    return "candidates alone" if row["exons"] == "candidates" else f"chains of {row['method']}"
 
 
 def _job_times(jobs: list[Job]) -> alt.LayerChart | None:
@@ -304,13 +302,8 @@ def _cells(cases: list[CaseParallelism]) -> alt.Chart | None:
     ).properties(width=400, height=260)  # fmt: skip
 
 
-def _histograms(found: Parallelism) -> alt.HConcatChart | None:
-    """Draw how often lengths of candidates and sizes of groups occur, side by side."""
-    parts = [_histogram(found, name) for name in _LABELS if name in found.histograms]
-    return alt.hconcat(*parts, spacing=40) if parts else None
-
-
 def _histogram(found: Parallelism, name: str) -> alt.Chart:
+    """Draw how often lengths of candidates, or sizes of groups, occur."""
     values = [
         {"from": bar.first - 0.5, "to": bar.last + 0.5, "count": bar.count, "base": 0.5,
          "values": f"{bar.first:,}" + (f" to {bar.last:,}" if bar.last > bar.first else "")}

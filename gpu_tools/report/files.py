@@ -106,7 +106,7 @@ def pictures(folder: Path) -> list[Picture]:
     return [
         Picture(path.relative_to(folder).as_posix(), path.read_text("utf-8", errors="replace"))
         for path in small[:_MOST_PICTURES]
-    ]  # fmt: skip
+    ]
 
 
 def session_tracks(folder: Path, others: Iterable[Path]) -> list[Path]:

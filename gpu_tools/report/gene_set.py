@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 import altair as alt
 
-from gpu_tools.errors import InputError, did_you_mean
+from gpu_tools.errors import InputError, counted, did_you_mean
 from gpu_tools.formats.batch import GFF3_VERSION, sequence_region
 from gpu_tools.formats.exons.gff import features
 from gpu_tools.formats.files import open_output, read_lines
@@ -23,8 +23,7 @@ from gpu_tools.report.charts import configured, source
 from gpu_tools.report.files import address
 from gpu_tools.report.findings import count, fraction, one_of, read_checked
 from gpu_tools.report.models import COLOURS, GREY, RULE, WRONG
-from gpu_tools.report.page import page_data, page_template
-from gpu_tools.report.tables import MOST_ROWS, Card, Column, Table, counted
+from gpu_tools.report.page import MOST_ROWS, Card, Column, Table, page_data, page_template
 
 MODELS, GENES, TARGETS, SUMMARY = "genes.gff3", "genes.tsv", "targets.tsv", "summary.json"
 """Files in the folder of a gene set; the first and the third one must be there."""
@@ -36,9 +35,12 @@ _GENE_CHECKS = {
 _TARGET_CHECKS = {"length": count, "found": one_of("yes", "no"), "loci": count}
 _FIGURE_CHECKS = {
     "score": Location.integer, "evalue": Location.number, "identity": fraction,
-    "coverage": fraction,
+    "coverage": fraction, "accepted": one_of("yes", "part", "no"),
 }  # fmt: skip
-_FIGURES = ("gene", "record", "strand", "start", "end", "score", "evalue", "identity", "coverage")
+_FIGURES = ("gene", "record", "strand", "start", "end", "score", "evalue", "identity", "coverage",
+            "accepted")  # fmt: skip
+_BROKEN = "broken_mrnas", "pseudogenes", "dropped_hits"
+"""Figures of the summary, which older ones lack."""
 COMPLETE = 0.9
 """Part of a conserved target that is aligned if its gene is complete."""
 STATES = ("complete, single", "complete, several", "fragment", "missing")
@@ -124,7 +126,9 @@ def _read_summary(path: Path) -> dict:
         return {}
     try:
         found = json.loads("\n".join(line for _, line in read_lines(path)))
-        if all(type(n) is int and n >= 0 for n in (found["complete"], *found["introns"].values())):
+        broken = (found.get(name, 0) for name in _BROKEN)
+        counts = found["complete"], *found["introns"].values(), *broken
+        if all(type(n) is int and n >= 0 for n in counts):
             return found
         line = None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -161,7 +165,8 @@ def _read_families(path: str | os.PathLike, targets: list[dict]) -> dict[str, li
 def completeness(families: dict[str, list[str]], targets: list[dict]) -> dict[str, int]:
     """Return how many families of a conserved set are in each of `STATES`.
 
-    A family is complete if `COMPLETE` of one of its targets are aligned, and a fragment if less.
+    A family is complete if `COMPLETE` of one of its targets are aligned, and a fragment if less,
+    whether that makes a gene or not.
     It has several genes if that target has several loci.
     """
     rows = {row["target"]: row for row in targets}
@@ -173,7 +178,7 @@ def completeness(families: dict[str, list[str]], targets: list[dict]) -> dict[st
 
 def _state(row: dict) -> int:
     if row["found"] != "yes":
-        return 3
+        return 2 if row.get("accepted") == "part" else 3
     if float(row["coverage"] or 0) < COMPLETE:
         return 2
     return 0 if row["loci"] == "1" else 1
@@ -332,15 +337,27 @@ def gene_cards(findings: GeneSetFindings) -> list[Card]:
     summary, introns = findings.summary, len(findings.intron_lengths)
     usual = summary.get("introns", {}).get("GT-AG", 0)
     nucleotides = sum(findings.record_lengths.values())
+    part = sum(row.get("accepted") == "part" for row in findings.targets)
     cards = [
         Card(f"{len(findings.genes):,}", "genes", f"in {nucleotides / 1e6:,.1f} Mb"),
-        Card(f"{len(findings.found):,} of {len(findings.targets):,}", "targets have a gene"),
+        Card(
+            f"{len(findings.found):,} of {len(findings.targets):,}",
+            "targets have a gene",
+            f"and {part:,} a part of one" if part else "",
+        ),
         Card(f"{len(findings.exon_lengths):,}", "exons", f"and {counted(introns, 'intron')}"),
     ]
     if introns and usual:
         cards.append(Card(f"{100 * usual / introns:.1f} %", "of introns are GT-AG"))
     if "complete" in summary:
         cards.append(Card(f"{summary['complete']:,}", "genes from start to stop codon"))
+    broken, pseudogenes, dropped = (summary.get(name, 0) for name in _BROKEN)
+    if broken or dropped:
+        notes = [counted(pseudogenes, "pseudogene")] if pseudogenes else []
+        notes += [f"{counted(dropped, 'hit')} with such left out"] if dropped else []
+        cards.append(
+            Card(f"{broken:,}", "mRNAs with frameshifts or stop codons inside", ", ".join(notes))
+        )
     if findings.conserved:
         total = sum(findings.conserved.values())
         complete = sum(findings.conserved[state] for state in STATES[:2])

@@ -15,17 +15,18 @@ from typing import NamedTuple
 
 import altair as alt
 
-from gpu_tools.formats.scores import ScoredRow
+from gpu_tools.formats.exons.gff import merged
+from gpu_tools.formats.matches import ScoredRow
 from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.report.findings import (
     CANONICAL,
+    DrawnLocus,
     Findings,
     Interval,
     method_of,
     ratio_of,
     splice_sites,
 )
-from gpu_tools.report.loci import DrawnLocus
 
 FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', Arial, sans-serif"
 INK, GREY, FAINT, RULE = "#1f2933", "#6b7785", "#eef1f4", "#c5ccd3"
@@ -60,7 +61,7 @@ _GAPS = 0.4
 """Largest part of the axis for what is shortened."""
 _MOST_PER_NUCLEOTIDE = 1.0
 """Largest number of pixels of a nucleotide, so that a short exon does not fill the axis."""
-_JOINED = 12
+JOINED = 12
 """Gaps of fewer nucleotides are drawn to scale."""
 HEADER, LANE, HALF = 20, 20, 6
 """Pixels: a group's header, a lane, half of an exon's height."""
@@ -98,9 +99,11 @@ def model_figure(locus: DrawnLocus, findings: Findings) -> ModelFigure:
     headers, lanes, height = _stacked([(name, lanes) for name, lanes in groups if lanes])
     axis = ShortenedAxis([exon for lane in lanes for exon in lane.exons], locus.shown)
     sites = _sites(locus, lanes, findings)
+    titles = _COLUMNS.items()
+    heads = [{"x": x, "y": HEADER / 2, "text": text, "kind": "head"} for text, x in titles]
     datasets = {
         "headers": headers,
-        "labels": [*_heads(), *(label for lane in lanes for label in _labels(lane))],
+        "labels": [*heads, *(label for lane in lanes for label in _labels(lane))],
         "bands": [
             {"x": s.left, "x2": s.right, "y": 0, "y2": height} for s in axis.stretches if s.to_scale
         ],
@@ -202,7 +205,7 @@ class ShortenedAxis:
     """
 
     def __init__(self, exons: Iterable[Interval], shown: Interval):
-        covered = merged(exons)
+        covered = merged(exons, JOINED)
         gaps = [(a[1], b[0]) for a, b in pairwise(covered)]
         nucleotides = sum(end - start for start, end in covered)
         width = AXIS_WIDTH - 2 * _SIDE
@@ -251,17 +254,6 @@ class ShortenedAxis:
             if far and (not chosen or last[0] - stretch.left >= apart):
                 chosen.append((round(stretch.left, 1), stretch.start + 1))
         return [*chosen, (round(last[0], 1), last[1])]
-
-
-def merged(intervals: Iterable[Interval], gap: int = _JOINED) -> list[Interval]:
-    """Return what intervals cover; those fewer than `gap` nucleotides apart are joined."""
-    covered: list[Interval] = []
-    for start, end in sorted(intervals):
-        if covered and start - covered[-1][1] < gap:
-            covered[-1] = covered[-1][0], max(covered[-1][1], end)
-        else:
-            covered.append((start, end))
-    return covered
 
 
 def _notes(axis: ShortenedAxis, height: int) -> list[dict]:
@@ -343,11 +335,6 @@ def _sites(locus: DrawnLocus, lanes: list[FigureLane], findings: Findings) -> di
         return {}
     introns = [(intron, lane.strand) for lane in lanes if lane.row for intron in lane.introns]
     return splice_sites(findings.sequences[locus.base], introns)
-
-
-def _heads() -> list[dict]:
-    """Return the titles of the columns of numbers."""
-    return [{"x": x, "y": HEADER / 2, "text": text, "kind": "head"} for text, x in _COLUMNS.items()]
 
 
 def _labels(lane: FigureLane) -> Iterator[dict]:

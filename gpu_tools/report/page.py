@@ -5,22 +5,287 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+from collections.abc import Callable, Collection, Iterable, Sequence
 from importlib.resources import files
 from pathlib import Path
+from statistics import median
 from typing import NamedTuple
 
 import jinja2
 import vl_convert
 from markupsafe import Markup
 
+from gpu_tools.errors import counted
 from gpu_tools.formats.files import open_output
-from gpu_tools.formats.scores import ScoredRow
+from gpu_tools.formats.matches import ScoredRow
+from gpu_tools.formats.tables import MISSING
+from gpu_tools.model.loci import interval_of
 from gpu_tools.model.resources import installed_version
-from gpu_tools.report import charts, models, tables
+from gpu_tools.report import charts, models
 from gpu_tools.report.files import address, linked_files, pictures
-from gpu_tools.report.findings import Findings, method_of
-from gpu_tools.report.loci import DrawnLocus, drawn_loci, rank
-from gpu_tools.report.tables import counted
+from gpu_tools.report.findings import (
+    SECONDS,
+    CaseParallelism,
+    DrawnLocus,
+    Findings,
+    Parallelism,
+    drawn_loci,
+    is_accepted,
+    method_of,
+    rank,
+    ratio_of,
+)
+
+MOST_ROWS = 20_000
+Value = str | float | int | None
+
+
+class Column(NamedTuple):
+    """A column: its title, whether it holds numbers, and how many decimals of them are shown.
+
+    `unit` is ``%`` for fractions; `decimals` None is for numbers as they are, such as E-values.
+    """
+
+    title: str
+    numeric: bool = False
+    decimals: int | None = 0
+    unit: str = ""
+
+
+class Table(NamedTuple):
+    """A table of the page: a value a column in each row, and the part of the page it links to.
+
+    An empty link is none. Of `total` rows there are, fewer may be listed.
+    """
+
+    columns: Sequence[Column]
+    rows: list[list[Value]]
+    links: list[str]
+    total: int
+
+    @property
+    def content(self) -> dict:
+        """What the page's script reads."""
+        return {
+            "columns": [column._asdict() for column in self.columns],
+            "rows": self.rows, "links": self.links, "total": self.total,
+        }  # fmt: skip
+
+
+_OF_CHAIN = (
+    Column("target"), Column("method"), Column("strand"), Column("start", True),
+    Column("end", True), Column("exons", True), Column("score", True),
+    Column("identity", True, 1, "%"), Column("coverage", True, 1, "%"),
+    Column("E-value", True, None),
+)  # fmt: skip
+CASE_COLUMNS = (Column("locus"), *_OF_CHAIN, Column("accepted"), Column("chain"))
+"""Columns of the table of all cases, and of a locus's chains."""
+
+
+def _of_chain(row: ScoredRow) -> list[Value]:
+    found = row.alignment
+    start, end = interval_of(found) if found.chain else (None, None)
+    return [
+        found.target, method_of(row), found.strand, None if start is None else start + 1, end,
+        len(found.chain) or None, found.score, ratio_of(row, "identity"),
+        ratio_of(row, "coverage"), found.evalue,
+    ]  # fmt: skip
+
+
+def loci_table(loci: list[DrawnLocus], drawn: Collection[str]) -> Table:
+    """Return a row a locus and method: its best chain there; loci that are drawn have a link."""
+    found = [
+        (locus, min(rows, key=rank), len(rows))
+        for locus in loci
+        if locus.accepted
+        for rows in _by(locus.rows, method_of).values()
+    ]
+    columns = (Column("locus"), *_OF_CHAIN, Column("targets", True), Column("record"))
+    rows = [[locus.name, *_of_chain(row), n, locus.record] for locus, row, n in found]
+    links = [f"locus/{locus.name}" if locus.name in drawn else "" for locus, *_ in found]
+    return Table(columns, rows, links, len(rows))
+
+
+def _by(rows: Iterable[ScoredRow], key: Callable) -> dict[str, list[ScoredRow]]:
+    groups: dict[str, list[ScoredRow]] = {}
+    for row in rows:
+        groups.setdefault(key(row), []).append(row)
+    return groups
+
+
+def targets_table(findings: Findings, link: Callable[[ScoredRow], str]) -> Table:
+    """Return a row a target: at how many loci it was accepted, and its best chain."""
+    columns = (
+        Column("target"), Column("length", True), Column("tried on", True),
+        Column("accepted", True), Column("best locus"), *_OF_CHAIN[1:],
+    )  # fmt: skip
+    rows, links = [], []
+    for target, found in _by(findings.rows, lambda row: row.alignment.target).items():
+        chains = [row for row in found if row.alignment.chain]
+        best = min(chains or found, key=lambda row: (not is_accepted(row), *rank(row)))
+        bases = {row.fields["base"] for row in found}
+        accepted = {row.fields["base"] for row in found if is_accepted(row)}
+        rows.append([target, best.alignment.target_length, len(bases), len(accepted),
+                     best.fields["base"], *_of_chain(best)[1:]])  # fmt: skip
+        links.append(link(best))
+    return Table(columns, rows[:MOST_ROWS], links[:MOST_ROWS], len(rows))
+
+
+def cases_table(findings: Findings, link: Callable[[ScoredRow], str]) -> Table:
+    """Return a row a case and method, as the table of scores has them."""
+    rows = findings.rows
+    if len(rows) > MOST_ROWS:
+        rows = sorted(rows, key=lambda row: not is_accepted(row))[:MOST_ROWS]
+    values = [
+        [row.fields["base"], *_of_chain(row), row.fields["accepted"],
+         row.fields["chain"].replace(",", ", ")]
+        for row in rows
+    ]  # fmt: skip
+    return Table(CASE_COLUMNS, values, [link(row) for row in rows], len(findings.rows))
+
+
+def accuracy_table(findings: Findings) -> Table:
+    """Return the table of accuracy, all loci together first."""
+    columns = (
+        Column("locus"), Column("method"), Column("exons"), Column("level"),
+        Column("annotated", True), Column("predicted", True), Column("true", True),
+        Column("sensitivity", True, 1, "%"), Column("precision", True, 1, "%"),
+        Column("F1", True, 1, "%"),
+    )  # fmt: skip
+    ordered = sorted(findings.accuracy, key=lambda row: row["base"] is not None)
+    counts, ratios = ("annotated", "predicted", "true"), ("sensitivity", "precision", "f1")
+    rows = [
+        [row["base"] or "all", row["method"], row["exons"], row["level"],
+         *(int(row[name]) for name in counts),
+         *(None if row[name] is None else float(row[name]) for name in ratios)]
+        for row in ordered
+    ]  # fmt: skip
+    return Table(columns, rows, [""] * len(rows), len(rows))
+
+
+def jobs_table(findings: Findings) -> Table:
+    """Return a row an alignment job of the workflow."""
+    columns = (
+        Column("rule"), Column("batch"), Column("device"), Column("cases", True),
+        Column("billion cells", True, 2),
+        Column("seconds", True, 1), Column("billion cells a second", True, 2),
+        Column("estimated (s)", True, 2), Column("memory (MiB)", True),
+    )  # fmt: skip
+    rows = [
+        [job.rule, job.batch, job.device, job.cases, job.cells / 1e9, job.seconds,
+         job.cells / 1e9 / job.seconds if job.seconds else None, job.estimated, job.mebibytes]
+        for job in findings.jobs
+    ]  # fmt: skip
+    return Table(columns, rows, [""] * len(rows), len(rows))
+
+
+def parallelism_table(found: Parallelism) -> Table:
+    """Return a row a case: its candidates, what can run side by side, and how long it takes."""
+    columns = (
+        Column("locus"), Column("target"), Column("candidates", True),
+        Column("million cells", True, 2), Column("computed", True, 0, "%"), Column("groups", True),
+        Column("largest group", True), Column("longest chain", True),
+        Column("million cells, sites", True, 2),
+        *(Column(f"{mode}, {kind} (ms)", True, 2)
+          for mode in ("candidates", "sites") for kind in ("CPU", "GPU")),
+    )  # fmt: skip
+    rows = [_of_case(case) for case in found.cases[:MOST_ROWS]]
+    return Table(columns, rows, [""] * len(rows), len(found.cases))
+
+
+def _of_case(case: CaseParallelism) -> list[Value]:
+    own, cells = case.numbers, case.numbers["cells"]
+    return [
+        case.base, case.target, own["n_exons"], cells / 1e6,
+        own["computed_cells"] / cells if cells else None, own["groups"], own["largest_group"],
+        own["longest_chain"], own["site_cells"] / 1e6,
+        *(1e3 * own[name] if name.startswith("site") or cells else None for name in SECONDS),
+    ]  # fmt: skip
+
+
+# Key figures
+
+
+class Card(NamedTuple):
+    """A number of the first page, with its meaning."""
+
+    number: str
+    meaning: str
+    note: str = ""
+
+
+def cards(findings: Findings, loci: list[DrawnLocus]) -> list[Card]:
+    """Return the numbers of the first page."""
+    accepted = findings.accepted
+    bases, found = ({row.fields["base"] for row in rows} for rows in (findings.rows, accepted))
+    targets, placed = ({row.alignment.target for row in rows} for rows in (findings.rows, accepted))
+    models = [locus.best for locus in loci if locus.accepted]
+    exons = sum(row.alignment.n_chain for row in models)
+    return [
+        Card(f"{len(found):,} of {len(bases):,}", "loci searched have a gene model"),
+        Card(f"{len(placed):,} of {len(targets):,}", "targets have a locus"),
+        Card(f"{len(accepted):,}", "accepted", f"of {counted(len(findings.rows), 'alignment')}"),
+        Card(f"{exons:,}", "exons", f"in {counted(len(models), 'best model')}"),
+        *_identity(models), *_accuracy(findings), *_time(findings),
+    ]  # fmt: skip
+
+
+def _identity(models: list[ScoredRow]) -> list[Card]:
+    found = [x for x in (ratio_of(row, "identity") for row in models) if x is not None]
+    if not found:
+        return []
+    return [Card(f"{100 * median(found):.0f} %", "median identity", "of best models")]
+
+
+def _accuracy(findings: Findings) -> list[Card]:
+    total = [
+        row for row in findings.accuracy
+        if row["base"] is None and row["level"] == "exon" and row["exons"] == "chain" and row["f1"]
+    ]  # fmt: skip
+    best = max(total, key=lambda row: float(row["f1"]), default=None)
+    if best is None:
+        return []
+    sensitivity, precision = (100 * float(best[name] or 0) for name in ("sensitivity", "precision"))
+    note = f"{precision:.0f} % of chosen ones are annotated ({best['method']})"
+    return [Card(f"{sensitivity:.0f} %", "of annotated exons found exactly", note)]
+
+
+def _time(findings: Findings) -> list[Card]:
+    texts = (row.fields.get("cells", MISSING) for row in findings.rows)
+    cells = sum(int(text) for text in texts if text != MISSING)
+    seconds = sum(job.seconds for job in findings.jobs)
+    note = f"in {seconds:,.0f} s of alignment jobs" if seconds else "of the matrices"
+    return [Card(_large(cells), "cells", note)] if cells else []
+
+
+def _large(number: int) -> str:
+    """Return a number with a word for its power of ten, on one line."""
+    for power, word in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
+        if number >= power:
+            return f"{number / power:,.3g}\N{NO-BREAK SPACE}{word}"
+    return f"{number:,}"
+
+
+def times(findings: Findings) -> str:
+    """Return what the time model expects of the cases and jobs, in a sentence or two."""
+    cases = findings.parallelism.cases
+    if not cases:
+        return ""
+    listed, of_sites = (
+        int(sum(case.numbers[name] for case in cases)) for name in ("cells", "site_cells")
+    )
+    parts = [f"{_large(listed)} cells of candidates"] if listed else []
+    parts.append(f"{_large(of_sites)} cells of site mode")
+    text = f"{counted(len(cases), 'case')}: {', '.join(parts)}."
+    jobs = [job for job in findings.jobs if job.estimated is not None]
+    if not jobs:
+        return text
+    estimated, busy = sum(job.estimated for job in jobs), sum(job.busy_seconds for job in jobs)
+    return (
+        f"{text} The time model expects {estimated:.2g} s of alignment in "
+        f"{counted(len(jobs), 'job')}, which took {busy:,.1f} s with all that they do beside it."
+    )
+
 
 _TEMPLATES = {"models": False, "candidates": True}
 """Templates of figures of loci by name: whether they have a panel of candidates."""
@@ -64,15 +329,15 @@ class Report:
         links = {base: f"locus/{name}" for base, name in self._of_base.items()}
         return charts.charts_of(self.findings, self.drawn, links)
 
-    def tables(self) -> dict[str, tables.Table]:
+    def tables(self) -> dict[str, Table]:
         """Return the tables by name, those for which there are rows."""
         found = {
-            "loci": tables.loci_table(self.loci, {locus.name for locus in self.drawn}),
-            "targets": tables.targets_table(self.findings, self.link),
-            "cases": tables.cases_table(self.findings, self.link),
-            "accuracy": tables.accuracy_table(self.findings),
-            "parallelism": tables.parallelism_table(self.findings.parallelism),
-            "jobs": tables.jobs_table(self.findings),
+            "loci": loci_table(self.loci, {locus.name for locus in self.drawn}),
+            "targets": targets_table(self.findings, self.link),
+            "cases": cases_table(self.findings, self.link),
+            "accuracy": accuracy_table(self.findings),
+            "parallelism": parallelism_table(self.findings.parallelism),
+            "jobs": jobs_table(self.findings),
         }
         always = ("loci", "targets", "cases")
         return {name: table for name, table in found.items() if table.rows or name in always}
@@ -90,17 +355,19 @@ def _content(report: Report, around: Surroundings) -> dict:
     findings, images = report.findings, pictures(report.findings.folder)
     drawn, listed = report.charts(), report.tables()
     loci = {locus.name: _locus(locus, findings) for locus in report.drawn}
+    most = max((len(locus["datasets"]["candidates"]) for locus in loci.values()), default=0)
+    note = f"at most {most} are drawn" if most == models.MOST_CANDIDATES else ""
     data = page_data(
         drawn, listed, loci=loci,
         templates={name: models.template(candidates) for name, candidates in _TEMPLATES.items()},
         pictures={image.name: image.svg for image in images},
-        chain_columns=[column._asdict() for column in tables.CASE_COLUMNS],
+        chain_columns=[column._asdict() for column in CASE_COLUMNS],
     )  # fmt: skip
     return data | {
-        "title": around.title, "lead": _lead(report), "cards": tables.cards(findings, report.loci),
+        "title": around.title, "lead": _lead(report), "cards": cards(findings, report.loci),
         "parts": _parts(listed, images), "tables": listed, "images": images,
         "omitted_models": max(0, len(report.loci) - charts.MOST_MODELS),
-        "candidates_note": _candidates_note(loci), "times": tables.times(findings),
+        "candidates_note": note, "times": times(findings),
         "files": linked_files(findings.folder, around.files, around.path),
         "session": around.session and address(around.session, around.path),
         "genome": around.genome, "source": findings.folder,
@@ -113,7 +380,7 @@ def page_template(name: str) -> jinja2.Template:
     return jinja2.Environment(autoescape=True, loader=loader).get_template(name)
 
 
-def page_data(drawn: dict[str, dict], listed: dict[str, tables.Table], **more) -> dict:
+def page_data(drawn: dict[str, dict], listed: dict[str, Table], **more) -> dict:
     """Return what every page's template needs: charts, and the data and texts of its script."""
     data = {"loci": {}, "templates": {}, "pictures": {}, "chain_columns": []} | more
     data |= {"charts": drawn, "tables": {name: table.content for name, table in listed.items()}}
@@ -161,16 +428,11 @@ def _lead(report: Report) -> str:
     )
 
 
-def _candidates_note(loci: dict) -> str:
-    most = max((len(locus["datasets"]["candidates"]) for locus in loci.values()), default=0)
-    return f"at most {most} are drawn" if most == models.MOST_CANDIDATES else ""
-
-
 def _locus(locus: DrawnLocus, findings: Findings) -> dict:
     """Return what the page's script needs to show a locus."""
     figure = models.model_figure(locus, findings)
     name = "candidates" if figure.datasets["candidates"] else "models"
-    chains = tables.cases_table(findings._replace(rows=locus.rows), lambda row: "").rows
+    chains = cases_table(findings._replace(rows=locus.rows), lambda row: "").rows
     return {
         "template": name, "height": figure.height, "datasets": figure.datasets,
         "facts": _facts(locus), "chains": chains,

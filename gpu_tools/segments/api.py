@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gpu_tools.errors import InputError
-from gpu_tools.hardware.device import cpu_threads, resolve
-from gpu_tools.hardware.gpu_faults import on_gpu_or_cpu
+from gpu_tools.hardware.device import cpu_threads, on_gpu_or_cpu, resolve
 from gpu_tools.hardware.own_files import check_memory
 from gpu_tools.model.results import Segment, Segments, Submatrix
 from gpu_tools.segments.cpu import segments as cpu

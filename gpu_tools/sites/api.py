@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
-from gpu_tools.hardware.device import cpu_threads, resolve
-from gpu_tools.hardware.gpu_faults import on_gpu_or_cpu
+from gpu_tools.hardware.device import cpu_threads, on_gpu_or_cpu, resolve
 from gpu_tools.model.locus import Locus
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring

@@ -56,6 +56,13 @@ class SitesPerKb(NamedTuple):
     acceptors: float
 
 
+class SiteBits(NamedTuple):
+    """Mean bits of the true donors and acceptors of the usual kind of intron."""
+
+    donor: float
+    acceptor: float
+
+
 @dataclass(frozen=True)
 class IntronModel:
     """One kind of intron: its two sites, and penalties by least length.
@@ -96,6 +103,10 @@ class GeneSites:
         Stop codons.
     sites_per_kb : SitesPerKb, optional
         Sites of the genome that the model was trained on.
+    introns_per_kb : float, optional
+        Introns in 1,000 coding nucleotides of that genome.
+    mean_bits : SiteBits, optional
+        What its true sites score.
     longest_intron : int
         Length of the longest intron, 0 if there is no limit, see `with_longest_intron`.
     """
@@ -110,6 +121,8 @@ class GeneSites:
     end: int
     stops: tuple[str, ...]
     sites_per_kb: SitesPerKb | None = None
+    introns_per_kb: float | None = None
+    mean_bits: SiteBits | None = None
     longest_intron: int = 0
 
     @property
@@ -124,17 +137,25 @@ class GeneSites:
         Nor of the longest intron: it only lowers scores, most those of unrelated targets.
         """
         content = asdict(replace(self, name="", source=""))
-        del content["longest_intron"]
+        for name in ("longest_intron", "introns_per_kb", "mean_bits"):
+            del content[name]
         text = json.dumps(content, sort_keys=True, default=lambda array: array.tolist())
         return sha256(text.encode()).hexdigest()[:16]
 
     def with_penalty(self, penalty: int) -> GeneSites:
-        """Return the model with one penalty for short introns; it rises from there as before."""
+        """Return the model with one penalty for short introns; it rises from there as before.
+
+        Rarer kinds of intron cost as much more than the first one as before.
+        """
         if abs(penalty) > LARGEST_PENALTY:
             raise ScoringError(
                 f"an intron penalty of {penalty} is too large; expected at most {LARGEST_PENALTY}"
             )
-        introns = (replace(i, penalties=((i.penalties[0][0], penalty),)) for i in self.introns)
+        usual = self.introns[0].penalties[-1][1]
+        introns = (
+            replace(i, penalties=((i.penalties[0][0], penalty + i.penalties[-1][1] - usual),))
+            for i in self.introns
+        )
         return replace(self, introns=tuple(introns))
 
     def with_shortest_intron(self, length: int) -> GeneSites:
@@ -281,16 +302,18 @@ def sites_from_dict(content: Any) -> GeneSites:
         tuple(_intron(ModelReader(kind, f"introns[{k}].")) for k, kind in enumerate(kinds)),
         *points,
         reader.codons("stops"),
-        _per_kb(reader),
+        _figures(reader, "sites_per_kb", SitesPerKb, 0, 1000),
+        reader.number("introns_per_kb", 0, 1000) if "introns_per_kb" in content else None,
+        _figures(reader, "mean_bits", SiteBits, -1000, 1000),
     )
 
 
-def _per_kb(reader: ModelReader) -> SitesPerKb | None:
-    """Return the sites per kb, None if the model does not say."""
-    if "sites_per_kb" not in reader.content:
+def _figures(reader: ModelReader, name: str, of: type, low: int, high: int):
+    """Return figures of donors and acceptors, None if the model does not say."""
+    if name not in reader.content:
         return None
-    inner = reader.inner("sites_per_kb")
-    return SitesPerKb(*(inner.number(key, 0, 1000) for key in SitesPerKb._fields))
+    inner = reader.inner(name)
+    return of(*(inner.number(key, low, high) for key in of._fields))
 
 
 def _intron(reader: ModelReader) -> IntronModel:

@@ -16,10 +16,16 @@ from gpu_tools.errors import ScoringError
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import ProteinScoring, SplicedScoring
 from gpu_tools.model.sequences import OTHER
-from gpu_tools.model.significance import NullModel, nearest_setting, null_model, setting_of
+from gpu_tools.model.significance import (
+    NullModel,
+    nearest_setting,
+    null_model,
+    null_model_of_sites,
+    setting_of,
+)
 from gpu_tools.model.translation import STANDARD
 from gpu_tools.sites.api import SiteCase
-from gpu_tools.sites.model import GeneSites, SitesPerKb, load_sites
+from gpu_tools.sites.model import GeneSites, SitesPerKb, load_sites, shipped_sites
 from gpu_tools.sites.proteins.api import protein_sites
 
 _log = logging.getLogger(__name__)
@@ -98,8 +104,10 @@ def null_model_or_stand_in(
 ) -> NullModel:  # fmt: skip
     """Return the shipped model of unrelated targets' scores, or that of what resembles these.
 
-    A model of the standard code stands in for that of another genetic code, one of `vertebrate` for
-    that of a site model that is not shipped. A warning says so.
+    A model of the standard code stands in for that of another genetic code. For that of a site
+    model, the one of the same name with other weights stands in, or that of `vertebrate`. A warning
+    says so, but for a shipped site model: that is told at level INFO, as chance is measured in
+    place where it matters.
     """
     return null_models_or_stand_ins(scoring, reading, sites, own_weights, [False])[0]
 
@@ -114,16 +122,16 @@ def null_models_or_stand_ins(
         kind: _null_model_and_lack(scoring, reading, sites, own_weights, kind)
         for kind in dict.fromkeys(coding)
     }
-    for lack in dict.fromkeys(lack for _, lack in of_kind.values() if lack):
-        _log.warning("no E-values are known for %s; those of %s stand in", *lack)
+    for level, *lack in dict.fromkeys(lack for _, lack in of_kind.values() if lack):
+        _log.log(level, "no E-values are known for %s; those of %s stand in", *lack)
     return [of_kind[kind][0] for kind in coding]
 
 
 def _null_model_and_lack(
     scoring: SplicedScoring | ProteinScoring, reading: str, sites: GeneSites | None,
     own_weights: bool, coding: bool,
-) -> tuple[NullModel, tuple[str, ...]]:  # fmt: skip
-    """Return a model, and what it stands in for and what it is of if it stands in."""
+) -> tuple[NullModel, tuple]:  # fmt: skip
+    """Return a model; if it stands in, also the level of the word, for what, and what it is of."""
     is_protein = isinstance(scoring, ProteinScoring)
     own = null_model(scoring, reading, sites, coding)
     if own:
@@ -131,24 +139,36 @@ def _null_model_and_lack(
     code = scoring.genetic_code if is_protein else STANDARD
     usual = replace(scoring, genetic_code=STANDARD) if is_protein else scoring
     lacking = [(f"genetic code {code}", "the standard code")] if code != STANDARD else []
-    found = null_model(usual, reading, sites, coding)
+    level, found = logging.WARNING, null_model(usual, reading, sites, coding)
     if not found and sites and not own_weights:
-        lacking.append((f"the site model {sites.name}", _STANDS_IN))
-        shipped = load_sites(_STANDS_IN)
-        sites = protein_sites(shipped) if is_protein else shipped
-        found = null_model(usual, reading, sites, coding)
+        names = (sites.name, _STANDS_IN)
+        laws = ((name, null_model_of_sites(name, usual, reading, coding)) for name in names)
+        instead, found = next(((name, law) for name, law in laws if law), (None, None))
+        told = instead if instead != sites.name else f"{instead} with other weights"
+        lacking.append((f"the site model {sites.name}", told))
+        level = logging.INFO if _is_shipped(sites, is_protein) and code == STANDARD else level
     if not found:
-        unlike = _unlike(usual, reading, sites, coding)
+        unlike = _unlike(usual, reading, sites, own_weights, coding)
         raise ScoringError(f"no E-values are known for {unlike}")
-    return found, tuple(" and ".join(words) for words in zip(*lacking, strict=True))
+    return found, (level, *(" and ".join(words) for words in zip(*lacking, strict=True)))
 
 
-def _unlike(scoring, reading: str, sites: GeneSites | None, coding: bool) -> str:
+def _is_shipped(sites: GeneSites, is_protein: bool) -> bool:
+    """Return whether a model is one of the shipped ones as it is."""
+    if sites.name not in shipped_sites():
+        return False
+    shipped = load_sites(sites.name)
+    return sites.fingerprint == (protein_sites(shipped) if is_protein else shipped).fingerprint
+
+
+def _unlike(scoring, reading: str, sites: GeneSites | None, own_weights: bool, coding: bool) -> str:
     """Return what differs from the setting nearest to this one that has a model."""
     if getattr(scoring, "matrix", None) is not None and isinstance(scoring, SplicedScoring):
         return _WORDS["pairs"]
     own = setting_of(scoring, reading, sites and sites.fingerprint, coding)
     known = nearest_setting(own)
+    if not own_weights:  # there are laws that stand in for those of other site models
+        own["sites"] = known["sites"]
     return ", ".join(
         _WORDS.get(name, f"{name.replace('_', ' ')} {value}") for name, value in own.items()
         if value != known[name]

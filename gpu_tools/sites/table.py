@@ -103,6 +103,18 @@ class BoundaryScores:
         is_listed = k < len(self.boundaries) and self.boundaries[k] == boundary
         return int(self.scores[k]) if is_listed else self.usual
 
+    def part(self, low: int, high: int) -> BoundaryScores:
+        """Return the scores of the boundaries in [low, high), which are counted from `low`."""
+        own = self.listed(low, high)
+        lists = self.boundaries[own] - low, self.scores[own], self.kinds[own]
+        return BoundaryScores.from_lists(high - low, self.usual, *lists)
+
+    def without(self, boundary: int) -> BoundaryScores:
+        """Return the scores with a listed boundary closed; `usual` is `CLOSED`."""
+        kept = self.boundaries != boundary
+        lists = self.boundaries[kept], self.scores[kept], self.kinds[kept]
+        return BoundaryScores(self.length, self.usual, *lists)
+
     @property
     def span(self) -> tuple[int, int] | None:
         """The first and the last open boundary, None if there is none."""
@@ -323,6 +335,24 @@ class SiteTable:
                 cost = int(intron.penalty_between(donor, acceptor))
                 costs[bool(intron.admits(donor, acceptor))].append(cost)
         return bool(costs[True]) and min(costs[True]) <= min(costs[False], default=2**62)
+
+    def has_sites(self, donors: Iterable[int], acceptors: Iterable[int]) -> bool:
+        """Return whether there are all of some inner exits and entries."""
+        return set(donors) <= set(self.donors.boundaries.tolist()) and set(acceptors) <= set(
+            self.acceptors.boundaries.tolist()
+        )
+
+    def part(self, start: int, end: int) -> SiteTable:
+        """Return the table of the nucleotides in [start, end), with the penalties that it has."""
+        lists = [each.part(start, end + 1) for each in self.lists]
+        introns = tuple(each._replace(origin=each.origin + start) for each in self.introns)
+        return SiteTable(*lists, introns, stops=self.stops)
+
+    def without(self, donor: int | None, acceptor: int | None) -> SiteTable:
+        """Return the table without an inner exit, an inner entry or both."""
+        donors = self.donors if donor is None else self.donors.without(donor)
+        acceptors = self.acceptors if acceptor is None else self.acceptors.without(acceptor)
+        return SiteTable(self.first, acceptors, donors, self.last, self.introns, stops=self.stops)
 
     @property
     def lists(self) -> tuple[BoundaryScores, ...]:

@@ -19,6 +19,7 @@ from gpu_tools.sites.model import (
     SITE_FORMAT,
     SITE_VERSION,
     GeneSites,
+    SiteBits,
     SitesPerKb,
     sites_from_dict,
 )
@@ -72,6 +73,7 @@ class IntronCensus(NamedTuple):
     n_introns: int  # introns of all coding sequences, those of several as often
     kinds: Counter[str]  # distinct introns by the words at their ends: `GT-AG`, ..., `other`
     lengths: NDArray[np.int64]  # lengths of the distinct introns
+    n_nucleotides: int  # nucleotides of all coding sequences
 
     def warnings(self) -> Iterator[str]:
         """Yield what speaks against a model, one line each."""
@@ -104,6 +106,7 @@ def census_of(records: Sequence[AnnotatedSequence], n_annotated: int) -> IntronC
         sum(len(one.segments) - 1 for one in coding),
         kinds,
         np.array(lengths, dtype=np.int64),
+        sum(segment.end - segment.start for one in coding for segment in one.segments),
     )
 
 
@@ -128,7 +131,7 @@ def _n_genes(coding: Sequence[CodingSequence]) -> int:
 
 
 def census_rows(
-    census: IntronCensus, content: dict[str, Any], records: Sequence[AnnotatedSequence]
+    census: IntronCensus, content: dict[str, Any]
 ) -> Iterator[tuple[str, object, object]]:
     """Yield the rows of the report: quantity, value, and its share of the whole if it has one."""
     left_out = census.n_annotated - census.n_coding
@@ -144,15 +147,18 @@ def census_rows(
     for percent in QUANTILES:
         length = np.percentile(census.lengths, percent, method="lower")
         yield f"intron length {percent} %", int(length), None
-    yield from _model_rows(content, records)
+    yield "introns per kb of coding sequence", content["introns_per_kb"], None
+    yield from _model_rows(content)
 
 
-def _model_rows(content, records) -> Iterator[tuple[str, object, object]]:
+def _model_rows(content) -> Iterator[tuple[str, object, object]]:
     model = sites_from_dict(content)
     yield "shortest intron of the model", model.shortest_intron, None
-    strands = [strand for record in records for strand in strands_of(record)]
-    for kind in ("donor", "acceptor"):
-        bits = _mean_bits(strands, kind, model)
+    for least, penalty in model.introns[0].penalties:
+        yield f"points of an intron of {least} nucleotides", penalty, None
+    yield "points of an intron AT-AC", model.introns[-1].penalties[0][1], None
+    for kind in SiteBits._fields:
+        bits = getattr(model.mean_bits, kind, None)
         yield f"mean bits of the {kind}s", None if bits is None else f"{bits:.2f}", None
     for kind, per_kb in content["sites_per_kb"].items():
         yield f"{kind} per kb", per_kb, None
@@ -168,7 +174,7 @@ def _mean_bits(strands: list[ReadingStrand], kind: str, model: GeneSites) -> flo
     bits = [_bits(strand.codes, getattr(strand, f"{kind}s"), site) for strand in strands]
     passing = [b[b >= site.cutoff] for b in bits]
     every = np.concatenate(passing)
-    return float(every.mean()) / 100 if len(every) else None
+    return round(float(every.mean()) / 100, 2) if len(every) else None
 
 
 def _bits(codes: NDArray[np.uint8], edges: NDArray[np.int64], site: SiteModel) -> NDArray:
@@ -188,6 +194,61 @@ MINOR_DONOR, MINOR_ACCEPTOR = "ATATCCTT", "CCAC"
 """Consensus of the introns AT-AC at their first and at their last nucleotides."""
 
 
+class IntronFigures(NamedTuple):
+    """What the introns of a genome are like."""
+
+    shares: NDArray[np.float64]  # share of the introns of each length, from 0 on
+    number: int  # introns that they are counted on
+    shortest: int  # least length of an intron
+    per_nucleotide: float  # introns per coding nucleotide
+    minor: int = 0  # introns AT-AC among them
+
+    def length_at(self, share: float) -> int:
+        """Return the length that a share of the introns does not exceed."""
+        return int(np.searchsorted(np.cumsum(self.shares), share))
+
+    def modal_class(self) -> tuple[int, float]:
+        """Return the lower end of the most usual lengths, and the share of each of them.
+
+        They are the shortest ranges that hold a tenth of the introns, or `MODAL_INTRONS` of few.
+        """
+        held = min(max(MODAL_SHARE, MODAL_INTRONS / max(self.number, 1)), 1.0)
+        sums = np.concatenate([[0.0], np.cumsum(self.shares)])
+        # introns that lie outside of the lengths known, or rounding
+        held = min(held, float(sums[-1] - sums[self.shortest]) * (1 - 1e-9))
+        low = np.arange(self.shortest, len(self.shares))
+        high = np.searchsorted(sums, sums[low] + held)
+        low, high = low[high < len(sums)], high[high < len(sums)]
+        narrow = high - low == (high - low).min()
+        shares = (sums[high] - sums[low])[narrow] / (high - low).min()
+        return int(low[narrow][0]), float(shares.max())
+
+    def classes(self) -> list[tuple[int, float]]:
+        """Return least lengths and what introns of these cost, in bits, rising lengths.
+
+        It is -log2 of the introns per coding nucleotide and of the share of one length: first that
+        of the lengths below the most usual ones, if they are rarer, then that of these.
+        """
+        low, usual = self.modal_class()
+        below = float(self.shares[self.shortest : low].sum()) + 0.5 / max(self.number, 1)
+        share = below / max(low - self.shortest, 1)
+        density = -math.log2(self.per_nucleotide)
+        short = [(self.shortest, density - math.log2(share))] if share < usual else []
+        least = low if short and low > self.shortest else self.shortest
+        return [*short[: least != self.shortest], (least, density - math.log2(usual))]
+
+    def minor_bits(self) -> float:
+        """Return what introns AT-AC cost more: -log2 of their share, of the usual one of few."""
+        share = (self.minor + MINOR_SHARE * MINOR_WEIGHT) / (self.number + MINOR_WEIGHT)
+        return -math.log2(share)
+
+
+MODAL_SHARE, MODAL_INTRONS = 0.1, 20
+"""Share of the introns that the most usual lengths hold, and introns at least."""
+MINOR_SHARE, MINOR_WEIGHT = 0.001, 1000
+"""Usual share of introns AT-AC, and introns as whose count it counts."""
+
+
 @dataclass(frozen=True)
 class SiteDesign:
     """The choices that training does not estimate."""
@@ -201,7 +262,6 @@ class SiteDesign:
     acceptor_cutoff: float = -14.0
     points_per_bit: float = 0.85  # weight of the sites
     shortest: int = 30  # least length of an intron, where few are seen
-    penalty: int = 14
     # how the penalty rises with the length, see `gpu_tools.sites.table.IntronClass`; distances are
     # powers of two, which can be halved
     rising: tuple[tuple[int, int], ...] = ((0, 1024), (4, 8192), (8, 65536))
@@ -220,38 +280,55 @@ class SiteDesign:
 def train_sites(
     records: Iterable[AnnotatedSequence], name: str, source: str, design: SiteDesign | None = None
 ) -> dict[str, Any]:
-    """Estimate a site model: matrices, lengths of introns, sites per kb."""
-    design = design or SiteDesign()
+    """Estimate a site model: matrices, lengths and density of introns, sites per kb."""
+    records, design = list(records), design or SiteDesign()
     strands = [strand for record in records for strand in strands_of(record)]
     donor = strands, "donors", design.donor, design.site_weight, design.cutoff
     acceptor = strands, "acceptors", design.acceptor, design.site_weight, design.acceptor_cutoff
     major = {"donor": site_matrix(*donor), "acceptor": site_matrix(*acceptor)}
-    lengths = np.array([end - start for s in strands for start, end in s.distinct_introns])
-    lengths = lengths[lengths >= LEAST_SHORTEST]
-    quartile = float(np.percentile(lengths, 75)) if len(lengths) else design.rising_length
-    introns = shortest_intron(lengths, design), rising_penalties(quartile, design)
-    content = site_model(name, source, major, introns, design)
-    per_kb = sites_per_kb_of(sites_from_dict(content), [strand.codes for strand in strands])
-    return content | {"sites_per_kb": per_kb._asdict()}
+    content = site_model(name, source, major, intron_figures(records, design), design)
+    model = sites_from_dict(content)
+    per_kb = sites_per_kb_of(model, [strand.codes for strand in strands])
+    bits = {kind: _mean_bits(strands, kind, model) for kind in SiteBits._fields}
+    known = {"mean_bits": bits} if None not in bits.values() else {}
+    return content | {"sites_per_kb": per_kb._asdict()} | known
+
+
+def intron_figures(records: Sequence[AnnotatedSequence], design: SiteDesign) -> IntronFigures:
+    """Count the introns of annotated sequences; those that bridge frameshifts are left out."""
+    census = census_of(records, 0)
+    lengths = census.lengths[census.lengths >= LEAST_SHORTEST]
+    shortest, number = shortest_intron(lengths, design), len(lengths)
+    if not number:  # nothing is known of them
+        lengths = np.arange(shortest, design.rising_length)
+    per_nucleotide = max(census.n_introns, 1) / max(census.n_nucleotides, 1)
+    shares = np.bincount(lengths) / len(lengths)
+    minor = census.kinds[_KINDS["AT", "AC"]]
+    return IntronFigures(shares, number, shortest, per_nucleotide, minor)
 
 
 def site_model(
-    name: str, source: str, major: dict[str, Any], introns: tuple[int, list], design: SiteDesign
+    name: str, source: str, major: dict[str, Any], figures: IntronFigures, design: SiteDesign
 ) -> dict[str, Any]:
     """Return a site model with given matrices of the introns GT-AG."""
     minor = {
         "donor": _consensus(MINOR_DONOR, 0, slice(0, 2), design),
         "acceptor": _consensus(MINOR_ACCEPTOR, len(MINOR_ACCEPTOR), slice(-2, None), design),
     }
-    lengths = {
-        "from": [introns[0]], "penalties": [design.penalty], "rising": introns[1],
-    }  # fmt: skip
+    rising = rising_penalties(figures.length_at(0.75), design)
+
+    def lengths(classes: list[tuple[int, float]]) -> dict[str, Any]:
+        penalties = [round(design.points_per_bit * bits) for _, bits in classes]
+        return {"from": [least for least, _ in classes], "penalties": penalties, "rising": rising}
+
+    classes = figures.classes()
+    rare = [(figures.shortest, classes[-1][1] + figures.minor_bits())]
     return {
         "format": SITE_FORMAT, "version": SITE_VERSION, "name": name, "source": source,
         "units": "bits", "points_per_bit": design.points_per_bit,
-        "introns": [major | lengths, minor | lengths],
+        "introns": [major | lengths(classes), minor | lengths(rare)],
         "start": 0, "stop": 0, "begin": design.anywhere, "end": design.anywhere,
-        "stops": list(STOP_CODONS),
+        "stops": list(STOP_CODONS), "introns_per_kb": round(figures.per_nucleotide * KB, 3),
     }  # fmt: skip
 
 

@@ -7,12 +7,16 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from gpu_tools.annotate import batches
+from gpu_tools import with_confidence
+from gpu_tools.annotate import batches, tables
+from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.tables import reversed_targets
 from gpu_tools.annotate.targets import ProteinTargets, cdna_targets
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.formats.alignments.gene_model import target_attribute
+from gpu_tools.formats.tables import read_table
 from tests.annotate.genomes import (
+    CODONS,
     SITES,
     annotate,
     cdnas,
@@ -178,7 +182,7 @@ def test_other_content_and_broken_files_are_not_taken_for_results(tmp_path, capl
     whole = annotate([TWO], proteins(a=A), work=tmp_path)
     other = annotate([genome(*SPACE)], proteins(a=A), work=tmp_path)
     assert (len(whole.genes), len(other.genes)) == (1, 0)
-    assert annotate([TWO], proteins(a=A), work=tmp_path, min_coverage=1.0) == whole
+    assert annotate([TWO], proteins(a=A), work=tmp_path, min_identity=1.0) == whole
     files = sorted(tmp_path.iterdir())
     assert len(files) == 3
     for path in files:
@@ -259,3 +263,82 @@ def test_unrelated_cdnas_rich_in_a_and_t_have_no_gene(seed):
     found = annotate([genome(record)], cdnas(own=own, **{f"t{k}": t for k, t in enumerate(texts)}))
     (one,) = found.genes
     assert (one.targets, one.start) == (("own",), 9000)
+
+
+FIRST = GENE_A[: GENE_A.index("GTAAGT") + 6]
+"""The first exon of a gene, a third of it, and where its intron begins."""
+PLAIN = "A" * 1500
+SPLICED_A = "".join(CODONS[letter] for letter in A)
+
+
+@pytest.mark.parametrize("targets", [proteins(a=A), cdnas(a=SPLICED_A)], ids=["protein", "cDNA"])
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize(
+    ("behind", "is_cut"),
+    [("", True), ("N" * 10 + PLAIN, True), ("N" * 9 + PLAIN, False), (PLAIN, False)],
+    ids=["end", "gap", "short run", "inside"],
+)  # fmt: skip
+def test_a_third_of_a_gene_is_a_gene_where_an_edge_cuts_it_off(targets, turned, behind, is_cut):
+    text = SPACE[0] + FIRST + behind
+    found = annotate([genome(reversed_text(text) if turned else text)], targets)
+    (target,) = found.targets
+    assert target.accepted == ("yes" if is_cut else "part")
+    assert 0.3 < target.best.coverage < 0.4
+    assert (target.loci, target.gene) == ((1, "chr1:1") if is_cut else (0, None))
+    assert len(found.genes) == is_cut
+    if is_cut:
+        (transcript,) = found.genes[0].transcripts
+        begin, end = transcript.alignment.beyond
+        assert begin == 0 < end
+    assert len(annotate([genome(text)], targets, min_coverage=0.3).genes) == 1
+
+
+def test_a_part_of_a_gene_supports_no_other(tmp_path):
+    other = A[:60] + random_protein(np.random.default_rng(77), 200)
+    found = annotate([TWO], proteins(a=A, part=other))
+    assert found.genes[0].targets == ("a",)
+    assert [target.accepted for target in found.targets] == ["yes", "part"]
+    tables.write_target_table(tmp_path / "targets.tsv", found)
+    rows = [row for _, row in read_table(tmp_path / "targets.tsv", ("target", "accepted", "found"))]
+    assert [(row["accepted"], row["found"]) for row in rows] == [("yes", "yes"), ("part", "no")]
+    own = tables.summary_of(found, GenomeRecords([TWO]))
+    assert own["targets"] == {"protein": {"given": 2, "found": 1, "part": 1}}
+    assert own["cut_off_genes"] == 0
+
+
+def test_an_accepted_hit_is_a_target_s_best_one_though_a_part_scores_more():
+    """The copy is the first third, alike; the gene covers more, less alike."""
+    far = mutated(np.random.default_rng(3), A, 0.7)
+    copy, whole = FIRST, gene(RNG, far)
+    found = annotate([genome(SPACE[0], copy, SPACE[1], whole, SPACE[2])], proteins(a=A))
+    (target,) = found.targets
+    assert (target.accepted, target.loci) == ("yes", 1)
+    assert target.best.coverage > 0.9
+
+
+@pytest.mark.parametrize("targets", ["proteins", "cdnas"])
+def test_introns_and_exons_have_the_confidence_of_their_alignment(targets):
+    rng = np.random.default_rng(3)
+    text = gene(rng, A)
+    spans = [m.span() for m in re.finditer("GTAAGT.{50}TACTAAC.*?TTTTTTCAG", text)]
+    whole = text[: spans[0][0]] + text[spans[0][1] : spans[1][0]] + text[spans[1][1] :]
+    records = [genome(SPACE[0], reversed_text(text), SPACE[1])]
+    given = proteins(a=A) if targets == "proteins" else cdnas(a=reversed_text(whole))
+    plain = annotate(records, given)
+    found = annotate(records, given, confidence=True)
+    (one,) = [t.alignment for g in plain.genes for t in g.transcripts]
+    (other,) = [t.alignment for g in found.genes for t in g.transcripts]
+    assert one.min_confidence is None
+    assert other.changed(intron_confidences=None, exon_confidences=None) == one
+    target = given if targets == "proteins" else given.turned
+    tables = target.tables(records[0], "-")
+    case = target.case(records[0], target.sequences[0], tables)
+    (wanted,) = with_confidence([case], [one], target.scoring, flank=None)
+    assert other.intron_confidences == wanted.intron_confidences
+    assert other.exon_confidences == wanted.exon_confidences
+    least = other.min_confidence
+    assert least > 0
+    assert annotate(records, given, min_confidence=least).genes == found.genes
+    none = annotate(records, given, min_confidence=least + 1)
+    assert none.genes == ()
+    assert [(t.loci, t.gene) for t in none.targets] == [(1, None)]

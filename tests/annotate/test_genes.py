@@ -21,15 +21,16 @@ from gpu_tools.model.results import ProteinAlignment
 from gpu_tools.model.significance import Gumbel
 
 
-def hit(target, evidence, *exons, strand="+", complete=True):
-    """Return a hit of full coverage."""
+def hit(target, evidence, *exons, strand="+", complete=True, source=0, own=True):
+    """Return a hit of full coverage, of a target that is the gene's own or of a relative."""
     chain = exons if strand == "+" else exons[::-1]
-    own = ProteinAlignment(
+    alike = 10 if own else 5
+    alignment = ProteinAlignment(
         "a", f"t{target}", 1000, 10, strand, int(evidence), chain=chain, target_end=10,
-        translation="M" * 10, residues="M" * 10, phases=(0,) * len(exons), start_codon=complete,
-        stop_codon=complete,
+        translation="M" * 10, residues="M" * alike + "K" * (10 - alike),
+        phases=(0,) * len(exons), start_codon=complete, stop_codon=complete,
     )  # fmt: skip
-    return Hit(target, own, evidence)
+    return Hit(target, alignment, evidence, source=source)
 
 
 def members(clusters):
@@ -82,10 +83,17 @@ def test_random_clusters_are_what_the_rule_says():
 
 def test_a_chimera_does_not_join_two_complete_genes():
     left, right = hit(0, 40, (0, 100), (200, 300)), hit(1, 40, (500, 600), (700, 800))
-    chimera = hit(2, 60, (0, 100), (700, 800))
+    chimera = hit(2, 60, (0, 100), (700, 800), own=False)
     clusters, chimeras = cluster_hits([chimera, left, right])
     assert members(clusters) == [[0], [1]]
     assert chimeras == [chimera]
+
+
+def test_a_target_that_is_the_gene_s_own_is_no_chimera():
+    left, right = hit(0, 40, (0, 100), (200, 300)), hit(1, 40, (500, 600), (700, 800))
+    whole = hit(2, 60, (0, 100), (700, 800))
+    clusters, chimeras = cluster_hits([whole, left, right])
+    assert (members(clusters), chimeras) == ([[2, 0, 1]], [])
 
 
 def test_fragments_do_not_break_a_gene():
@@ -101,17 +109,40 @@ def test_strands_and_nested_genes_stay_apart():
     assert sorted(members(cluster_hits([outer, nested, reverse])[0])) == [[0], [1], [2]]
 
 
-def test_an_isoform_explains_its_own_target_clearly_better():
-    main = hit(0, 50, (0, 100), (200, 300), (400, 500))
-    same = hit(1, 45, (0, 100), (200, 300), (400, 500))
-    other = hit(2, 40, (0, 100), (400, 500))
-    (cluster,), _ = cluster_hits([main, same, other])
-    found = structures_of(cluster, True, lambda hit, other: 1.0)
+CHAINS = [(0, 100), (200, 300), (400, 500)], [(0, 100), (400, 500)]
+
+
+def chosen(hits, gain, isoforms=True):
+    (cluster,), _ = cluster_hits(hits)
+    return structures_of(cluster, isoforms, lambda hit, other: gain)
+
+
+def test_an_isoform_explains_its_own_target_better():
+    main, same = hit(0, 50, *CHAINS[0]), hit(1, 45, *CHAINS[0])
+    other = hit(2, 40, *CHAINS[1])
+    found = chosen([main, same, other], 0.1)
     assert [s.hit for s in found] == [main, other]
     assert found[0].supporters == (0, 1)
     assert found[0].intron_support == (2, 2)
-    assert [s.hit for s in structures_of(cluster, True, lambda hit, other: 0.9)] == [main]
-    assert [s.hit for s in structures_of(cluster, False, lambda hit, other: 9.0)] == [main]
+    assert [s.hit for s in chosen([main, same, other], 0)] == [main]
+    assert [s.hit for s in chosen([main, same, other], 9, isoforms=False)] == [main]
+
+
+def test_an_isoform_may_differ_by_its_start_alone():
+    main, later = hit(0, 50, (0, 100), (200, 300)), hit(1, 45, (30, 100), (200, 300))
+    assert [s.hit for s in chosen([main, later], 0.1)] == [main, later]
+
+
+@pytest.mark.parametrize(
+    ("sources", "gain", "expected"),
+    [((0, 0), 9, 1), ((0, 1), 9, 2), ((0, 1), 0.9, 1)],
+    ids=["one source", "two sources", "hardly better"],
+)
+def test_relatives_make_an_isoform_only_together(sources, gain, expected):
+    """Two targets have an intron that the best structure lacks."""
+    hits = [hit(0, 50, *CHAINS[0])]
+    hits += [hit(k, 40, *CHAINS[1], source=one, own=False) for k, one in enumerate(sources, 1)]
+    assert len(chosen(hits, gain)) == expected
 
 
 def test_an_isoform_is_a_hit_of_a_target_that_has_no_better_one_elsewhere():
@@ -120,9 +151,10 @@ def test_an_isoform_is_a_hit_of_a_target_that_has_no_better_one_elsewhere():
     found = [(k, hit(k, score, *chain).alignment) for k, (score, chain) in
              enumerate(zip((50, 45, 40), chains, strict=True))]  # fmt: skip
     found.append((2, hit(2, 50, (900, 1000)).alignment))
-    hits = hits_of(found, [Gumbel(10, 1)] * 3)
+    hits = hits_of(found, [Gumbel(10, 1)] * 3, [0, 0, 1])
     assert [one.evidence for one in hits] == [40, 35, 30, 40]
     assert [one.share for one in hits] == [1, 1, 0.75, 1]
+    assert [one.source for one in hits] == [0, 0, 1, 1]
     clusters, _ = cluster_hits(hits)
     structures = structures_of(clusters[0], True, lambda hit, other: 9.0)
     assert [one.hit.target for one in structures] == [0, 1]

@@ -50,7 +50,7 @@ def window(*chains):
 
 
 def found(search, *chains):
-    return [one for _, one in search.alignments([window(*chains)]) if search.options.accepts(one)]
+    return [one for _, one in search.alignments([window(*chains)]) if search.options.is_hit(one)]
 
 
 def test_a_gene_beside_a_better_chain_of_chance_is_found(search, monkeypatch):

@@ -104,22 +104,18 @@ def test_program_with_a_folder_at_a_tiny_size(name, species, tmp_path):
     check(importlib.import_module(name).measure(species, tiny=True), tmp_path / "record.json")
 
 
+@pytest.mark.parametrize(("name", "part"), [
+    ("accuracy.species", "measure_mutated"), ("accuracy.bench_credibility", "measure_proteins"),
+])  # fmt: skip
+def test_part_with_a_folder_at_a_tiny_size(name, part, species, tmp_path):
+    measure = getattr(importlib.import_module(f"benchmarks.{name}"), part)
+    check(measure(species, tiny=True), tmp_path / "record.json")
+
+
 def test_memory_of_annotations_at_a_tiny_size(tmp_path):
     from benchmarks.hardware.bench_memory import measure_annotation
 
     check(measure_annotation(tiny=True), tmp_path / "record.json")
-
-
-def test_mutated_genes_of_vertebrates_at_a_tiny_size(species, tmp_path):
-    from benchmarks.accuracy.species import measure_mutated
-
-    check(measure_mutated(species, tiny=True), tmp_path / "record.json")
-
-
-def test_evalues_of_proteins_at_a_tiny_size(species, tmp_path):
-    from benchmarks.accuracy.bench_credibility import measure_proteins
-
-    check(measure_proteins(species, tiny=True), tmp_path / "record.json")
 
 
 def test_chains_of_a_short_gene_are_found(tmp_path):
@@ -162,14 +158,6 @@ def test_every_record_is_read_and_has_a_line_for_each_row():
         assert text == record.text_of(tables.read(name)), name
 
 
-def test_the_table_after_a_mark_is_replaced():
-    other = "<!-- table: of another name -->\n| old |\n"
-    page = tables.updated(f"before\n<!-- table: exons -->\n| old |\n\nafter\n{other}")
-    assert page.startswith("before\n<!-- table: exons -->\n| record (`exons-cpu.json`: ")
-    assert page.endswith(f"|\n\nafter\n{other}")
-    assert page.count("old") == 1
-
-
 def test_a_table_says_what_its_record_is_older_than(monkeypatch):
     recorded = {"gpus": [], "cpu": "a CPU", "commit": "c", "date": "2026-01-02T03", "figures": {}}
     assert tables.source_of("r", recorded) == "`r.json`: a CPU, c, 2026-01-02"
@@ -179,3 +167,15 @@ def test_a_table_says_what_its_record_is_older_than(monkeypatch):
     assert tables.text_of("site-mode-cpu") == ""
     recorded["figures"] = {"call": {"processor_seconds": 2, "gcups_a_core": 3}}
     assert tables.text_of("site-mode-cpu").splitlines()[2] == "| call | 2 s | 3 |"
+
+
+def test_a_run_cut_short_leaves_what_it_has_measured(tmp_path, capsys):
+    def measured():
+        yield "first", {"seconds": 1.5}
+        raise TimeoutError
+
+    path = tmp_path / "record.json"
+    with pytest.raises(TimeoutError):
+        record.write_each(measured(), path)
+    assert json.loads(path.read_text())["figures"] == {"first": {"seconds": 1.5}}
+    assert capsys.readouterr().out == "first: {'seconds': 1.5}\n"

@@ -1,16 +1,26 @@
-"""The published sequential design, on the CPU, against the definition."""
-
-from itertools import pairwise
+"""The published designs against their definitions; those for GPUs also on numba's simulator."""
 
 import numpy as np
 import pytest
 
 from benchmarks import case_sets
-from benchmarks.published import measure, problem, sequential
-from gpu_tools import Case, ExonSet, Sequence, SplicedScoring, spliced_align
+from benchmarks.published import accelerator1, accelerator2, local_antidiagonals, sequential
+from benchmarks.published.block import TILE
+from gpu_tools import SplicedScoring, spliced_align
 from gpu_tools.errors import ScoringError
+from gpu_tools.hardware.device import simulated
 from tests import cases
+from tests.local import cases as local_cases
+from tests.matching.test_api import least_by_programme
+from tests.oracles import local as oracle_local
 from tests.oracles import spliced as oracles
+
+SMALL = sequential, (18, 7, 5, 6), oracles.spliced_by_enumeration
+LARGE = sequential, (300, 120, 25, 60), oracles.spliced_by_programme
+ACCELERATORS = accelerator1, accelerator2
+ON_GPU = pytest.mark.parametrize(
+    "design", [pytest.param(d, marks=pytest.mark.cuda, id=d.__name__[-12:]) for d in ACCELERATORS]
+)
 
 
 def pure_scoring(rng) -> SplicedScoring:
@@ -20,72 +30,53 @@ def pure_scoring(rng) -> SplicedScoring:
     )
 
 
-def strands(example):
-    """Yield base text and exons, in transcript direction, of the strands that have exons."""
-    views = map(example.strand_view, "+-")
-    return [(base, sorted(set(exons))) for base, exons in views if exons]
-
-
-def oracle(function, example, scoring):
-    """Return the best score of both strands by an oracle."""
+def check(design, sizes, definition, seed):
+    """Compare the score of a random case with the best of both strands by an oracle."""
+    rng = np.random.default_rng(seed)
+    example, scoring = cases.random_example(rng, *sizes), pure_scoring(rng)
     terms = cases.oracle_scoring(scoring)
-    found = [
-        function(base, example.target, exons, terms, dict.fromkeys(exons, 0))
-        for base, exons in strands(example)
-    ]
-    return max(value[0] if isinstance(value, tuple) else value for value in found)
+    expected = max(
+        definition(base, example.target, exons, terms, dict.fromkeys(exons, 0))
+        for base, exons in map(example.strand_view, "+-")
+        if exons
+    )
+    assert design.score(example.case(), scoring) == expected
 
 
-def rows_by_enumeration(base, target, exons, scoring):
-    """Return last rows by definition: the best chain that ends with the exon, for each prefix."""
-    terms, bonus = cases.oracle_scoring(scoring), dict.fromkeys(exons, 0)
-    chains = list(oracles.chains(exons))
-    return [
-        [
-            max(
-                oracles.chain_score(base, target[:j], chain, terms, bonus)
-                for chain in chains
-                if chain[-1] == exon
-            )
-            for j in range(len(target) + 1)
-        ]
-        for exon in exons
-    ]
+@pytest.mark.parametrize(
+    ("design", "sizes", "definition", "seed"),
+    [(*SMALL, seed) for seed in range(20)] + [(*LARGE, seed) for seed in range(5)],
+)
+def test_random_cases_by_their_definition(design, sizes, definition, seed):
+    check(design, sizes, definition, seed)
 
 
-def test_worked_example_of_the_source():
-    assert sequential.score(cases.WORKED_EXAMPLE.case()) == 3
+@ON_GPU
+@pytest.mark.parametrize("seed", range(2 if simulated() else 20))
+def test_random_cases_of_accelerators(design, seed):
+    check(design, (14, 5, 2, 6), oracles.spliced_by_programme, seed)
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_small_cases_by_enumeration(seed):
-    rng = np.random.default_rng(seed)
-    example = cases.random_example(rng, base=18, target=7, count=5, longest=6)
-    scoring = pure_scoring(rng)
-    expected = oracle(oracles.spliced_by_enumeration, example, scoring)
-    assert sequential.score(example.case(), scoring) == expected
+def same_rows(design, case):
+    """Check the last rows, element by element, against the sequential design."""
+    found, expected = design.last_rows(case), sequential.last_rows(case)
+    assert [rows.tolist() for rows in found] == [rows.tolist() for rows in expected]
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_last_rows_by_enumeration(seed):
-    rng = np.random.default_rng(seed)
-    example = cases.random_example(rng, base=14, target=6, count=4, longest=5)
-    scoring = pure_scoring(rng)
-    found = sequential.last_rows(example.case(), scoring)
-    expected = [
-        rows_by_enumeration(base, example.target, exons, scoring)
-        for base, exons in strands(example)
-    ]
-    assert [rows.tolist() for rows in found] == expected
+@ON_GPU
+@pytest.mark.parametrize("longest", [TILE, TILE + 1, 2 * TILE + 1])
+def test_exons_and_targets_longer_than_a_tile(design, longest):
+    rng = np.random.default_rng(longest)
+    base = cases.random_text(rng, 2 * longest + 3)
+    exons = [(0, longest), (longest, longest + 1), (longest + 1, 2 * longest + 3)]
+    same_rows(design, cases.Example(base, cases.random_text(rng, TILE + 1), exons).case())
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_larger_cases_by_programme(seed):
-    rng = np.random.default_rng(100 + seed)
-    example = cases.random_example(rng, base=300, target=120, count=25, longest=60)
-    scoring = pure_scoring(rng)
-    expected = oracle(oracles.spliced_by_programme, example, scoring)
-    assert sequential.score(example.case(), scoring) == expected
+@ON_GPU
+@pytest.mark.skipif(simulated(), reason="takes hours on the simulator")
+def test_case_set(design):
+    for case in case_sets.case_set(case_sets.SMALL):
+        same_rows(design, case)
 
 
 def test_case_sets_have_the_score_of_the_library():
@@ -94,67 +85,64 @@ def test_case_sets_have_the_score_of_the_library():
     assert found == [result.score for result in spliced_align(made, device="cpu")]
 
 
-def test_case_without_candidates():
-    assert sequential.score(cases.Example("ACGT", "AC", []).case()) is None
-
-
-def test_milliseconds_are_measured():
-    assert sequential.milliseconds(cases.WORKED_EXAMPLE.case()) > 0
-
-
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"exon_weight": 1.0}, {"intron_penalty": 1}, {"ends": "free-target"},
-        {"matrix": np.eye(5, dtype=int)},
-    ],
-    ids=lambda more: next(iter(more)),
-)  # fmt: skip
+@pytest.mark.parametrize("more", [{"exon_weight": 1.0}, {"matrix": np.eye(5, dtype=int)}])
 def test_only_the_pure_objective(more):
     with pytest.raises(ScoringError, match="match, mismatch and gap alone"):
         sequential.score(cases.WORKED_EXAMPLE.case(), SplicedScoring(**more))
 
 
-def test_scores_that_could_overflow_are_refused():
-    with pytest.raises(ScoringError, match="overflow"):
-        sequential.score(cases.WORKED_EXAMPLE.case(), SplicedScoring(gap=-(2**29)))
-
-
-def test_groups_of_the_worked_example():
-    (only,) = problem.problems(cases.WORKED_EXAMPLE.case(), SplicedScoring())
-    assert list(problem.groups(only.exons)) == [(0, 1), (1, 3), (3, 5)]
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_groups(seed):
-    """Consecutive, none of a group may precede another, and the first of the next would."""
+@pytest.mark.cuda
+@pytest.mark.parametrize("seed", range(3 if simulated() else 20))
+def test_score_and_ends_of_the_best_local_alignment(seed, monkeypatch):
+    monkeypatch.setattr(local_antidiagonals, "THREADS", 4)
     rng = np.random.default_rng(seed)
-    starts = np.sort(rng.integers(0, 60, 15))
-    exons = np.column_stack([starts, starts + rng.integers(1, 20, 15)]).astype(np.int32)
-    found = list(problem.groups(exons))
-    assert [found[0][0], found[-1][1]] == [0, 15]
-    assert all(a[1] == b[0] for a, b in pairwise(found))
-    for first, stop in found:
-        smallest = exons[first:stop, 1].min()
-        assert exons[first:stop, 0].max() < smallest
-        assert stop == 15 or exons[stop, 0] >= smallest
+    scoring = local_cases.random_scoring(rng)
+    texts = local_cases.random_pair(rng, 8 if simulated() else 40)
+    query, subject = local_cases.sequences(*texts, scoring)
+    forward = local_antidiagonals.Forward(query.codes, subject.codes, scoring)
+    forward.run()
+    found, gaps = forward.best(), (scoring.gap_open, scoring.gap_extend)
+    pair = local_cases.oracle_pair(scoring)
+    expected = next(oracle_local.k_best(*texts, pair, gaps, 1), None)
+    if expected is None:
+        assert found is None
+        return
+    assert (found.score, found.end) == (expected[0], expected[2])
+    part, other = (text[a:b] for text, a, b in zip(texts, found.start, found.end, strict=True))
+    assert oracle_local.trace(part, other, pair, gaps)[0] == found.score
 
 
-def test_equal_intervals_count_once():
-    exons = ExonSet.from_intervals([(0, 2), (0, 2), (2, 4)])
-    case = Case(Sequence.from_text("b", "ACGT"), Sequence.from_text("t", "AC"), exons)
-    assert len(sequential.last_rows(case)[0]) == 2
+@pytest.mark.cuda
+@pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")
+@pytest.mark.parametrize("name", ["O-ASM"] if simulated() else ["O-ASM", "w-SCAN", "w-Shuffle"])
+@pytest.mark.parametrize("m", (5,) if simulated() else (1, 31, 32, 33, 64, 100, 257))
+@pytest.mark.parametrize("costs", [(1, 1, 1), (2, 3, 4)])
+def test_least_cost_of_a_pattern(name, m, costs):
+    from benchmarks.published.matching import approximate
+
+    rng = np.random.default_rng(m)
+    text = rng.integers(0, 4, 12 if simulated() else 1500).astype(np.uint8)
+    pattern = rng.integers(0, 4, m).astype(np.uint8)
+    insertion, deletion, substitution = costs
+    terms = insertion, deletion, lambda a, b: substitution * int(a != b)
+    least = min(m * deletion, *least_by_programme(pattern, text, terms).values())
+    assert approximate.Problem(pattern, text, costs).distance(name) == least
 
 
-def test_a_wrong_score_stops_the_measurement():
-    made = [cases.WORKED_EXAMPLE.case()]
-    measure.check(sequential, made, [3])
-    with pytest.raises(AssertionError, match="sequential is wrong on case-target"):
-        measure.check(sequential, made, [4])
+@pytest.mark.cuda
+@pytest.mark.parametrize("name", ["rolling", "prefix sums"])
+def test_occurrences_of_patterns(name):
+    from benchmarks.published.matching import exact
 
-
-def test_rates_are_cells_by_time():
-    made = [cases.WORKED_EXAMPLE.case(), cases.Example("ACGT", "AC", [(0, 2)]).case()]
-    found = measure.rates(made, lambda case: case.cells / 1e6, repeats=2)
-    assert found["cells"] == 55 + 4
-    assert found["mean_gcups"] == found["best_gcups"] == found["total_gcups"] == 1
+    rng = np.random.default_rng(3)
+    n, count = (60, 4) if simulated() else (100_000, 300)
+    text = rng.integers(0, 2, n).astype(np.uint8)
+    patterns = [rng.integers(0, 2, int(rng.integers(3, 12))).astype(np.uint8) for _ in range(count)]
+    expected = sorted(
+        (start, k)
+        for k, pattern in enumerate(patterns)
+        for start in range(n - len(pattern) + 1)
+        if text.tobytes().startswith(pattern.tobytes(), start)
+    )
+    assert expected
+    assert exact.Problem(patterns, text).occurrences(name) == expected

@@ -14,9 +14,10 @@ from gpu_tools.annotate.tables import GENE_COLUMNS
 from gpu_tools.cli.main import main
 from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
 from gpu_tools.formats.tables import read_table
-from gpu_tools.model.sequences import encode_protein
+from gpu_tools.model.sequences import decode_protein, encode_protein
 from gpu_tools.model.translation import translate
 from tests.annotate.genomes import gene, genome, mutated, random_protein, random_text, reversed_text
+from tests.programs import require
 
 OUTPUTS = {
     "--output": "genes.gff3", "--table": "genes.tsv", "--targets-table": "targets.tsv",
@@ -95,14 +96,6 @@ def transcripts_in(text):
     return {name: sorted(exons) for name, exons in found.items()}
 
 
-def test_a_name_that_gtf_cannot_hold_is_told_before_the_work(folder, tmp_path, capsys):
-    (tmp_path / "quoted.fa").write_text(f'>a"b\n{"MKV" * 20}\n')
-    words = ["--proteins", str(tmp_path / "quoted.fa"), "--output", str(tmp_path / "x.gtf")]
-    assert run(folder, *words) == 1
-    assert 'record a"b: the name cannot stand in GTF' in capsys.readouterr().err
-    assert not (tmp_path / "x.gtf").exists()
-
-
 def test_gff3_has_models_whose_parts_lie_within(folder):
     lines = (folder / "genes.gff3").read_text().splitlines()
     features = [line.split("\t") for line in lines if not line.startswith("#")]
@@ -146,9 +139,102 @@ def test_selenocysteine_is_no_stop_inside(tmp_path):
     assert (row["identity"], row["inner_stops"]) == ("1.0000", "0")
 
 
+def broken(rng, protein, *changes):
+    """Return a gene in which nucleotides of exons are left out, or others stand instead.
+
+    Changes are (residue, nucleotides left out, text); residues lie in the first or last third.
+    """
+    text = gene(rng, protein)
+    end_of_intron = "CCTTTTTTCAG"
+    behind = text.rindex(end_of_intron) + len(end_of_intron) - 2 * len(protein)
+    for residue, left_out, new in sorted(changes, reverse=True):
+        at = 3 * residue + (behind if residue > len(protein) // 2 else 0)
+        text = text[:at] + new + text[at + left_out :]
+    return text
+
+
+@pytest.fixture(scope="module")
+def broken_genes(tmp_path_factory):
+    """A folder with a genome of genes with frameshifts and stop codons, and their proteins."""
+    rng, path = np.random.default_rng(21), tmp_path_factory.mktemp("broken")
+    changes = {
+        "whole": (), "one more": ((20, 0, "A"),), "two more": ((100, 0, "AC"),),
+        "one less": ((25, 1, ""),), "two less": ((15, 2, ""),), "stop": ((30, 3, "TAA"),),
+        "decayed": ((12, 1, ""), (25, 0, "C"), (100, 3, "TGA")),
+    }  # fmt: skip
+    proteins = {name.replace(" ", "_"): random_protein(rng) for name in changes}
+    texts = [broken(rng, p, *c) for p, c in zip(proteins.values(), changes.values(), strict=True)]
+    texts = [reversed_text(text) if k % 2 else text for k, text in enumerate(texts)]
+    parts = [part for text in texts for part in (random_text(rng, 400), text)]
+    write_fasta(path / "genome.fa", [genome(*parts, random_text(rng, 400), name="chr")])
+    (path / "targets.fa").write_text("".join(f">{n}\n{p}\n" for n, p in proteins.items()))
+    return path
+
+
+def encode_with_dots(symbols):
+    """Encode a protein, or nucleotides by their letters, in which dots are stop codons."""
+    return encode_protein(symbols.replace(b".", b"*"))
+
+
+def annotated(path, frameshifts, suffix="gff3"):
+    """Annotate; return the names of genes' best targets, and those of decayed ones."""
+    names = [(option, name.replace("gff3", suffix)) for option, name in OUTPUTS.items()]
+    words = [word for pair in names for word in named(path, *pair)]
+    assert run(path, *words, "--frameshifts", frameshifts) == 0
+    lines = (path / f"genes.{suffix}").read_text().splitlines()
+    features = [line.split("\t") for line in lines if line[0] != "#"]
+    genes = [fields for fields in features if fields[2] in ("gene", "pseudogene")]
+    target = {fields[8].partition("Name=")[2].partition(";")[0]: fields[2] for fields in genes}
+    return target, json.loads((path / "figures.json").read_text())
+
+
+def test_frameshifts_are_kept_and_counted(broken_genes, capsys):
+    target, figures = annotated(broken_genes, "keep")
+    assert target == {
+        "whole": "gene", "one_more": "gene", "two_more": "gene", "one_less": "gene",
+        "two_less": "gene", "stop": "gene", "decayed": "pseudogene",
+    }  # fmt: skip
+    assert (figures["broken_mrnas"], figures["pseudogenes"], figures["dropped_hits"]) == (6, 1, 0)
+    assert (figures["frameshifts"], figures["inner_stops"]) == (6, 2)
+    errors = capsys.readouterr().err
+    assert "6 mRNAs with a frameshift or a stop codon inside" in errors
+    assert "1 gene with several of them, written as pseudogenes" in errors
+
+
+def test_structures_with_frameshifts_or_stops_are_dropped(broken_genes):
+    target, figures = annotated(broken_genes, "drop")
+    assert target == {"whole": "gene"}
+    assert (figures["broken_mrnas"], figures["pseudogenes"], figures["dropped_hits"]) == (0, 0, 6)
+    found = [row for row in rows(broken_genes / "targets.tsv") if row["target"] != "whole"]
+    assert {(row["found"], row["gene"]) for row in found} == {("yes", None)}
+
+
+@pytest.mark.parametrize("suffix", ["gff3", "gtf"])
+def test_split_parts_are_read_alike_by_other_programs(broken_genes, suffix):
+    """``gffread`` writes a stop codon as a dot."""
+    require("gt", "gffread")
+    target, figures = annotated(broken_genes, "split", suffix)
+    path = broken_genes / f"genes.{suffix}"
+    if suffix == "gff3":
+        assert (len(target), figures["broken_mrnas"]) == (7, 6)
+        command = ["gt", "gff3validator", path]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    for option, own in (("-y", "proteins.fa"), ("-x", "cds.fa")):
+        output = broken_genes / "read.fa"
+        command = ["gffread", option, output, "-g", broken_genes / "genome.fa", path]
+        subprocess.run(command, check=True, capture_output=True)
+        read, known = (
+            {one.name.removeprefix("mRNA:"): decode_protein(one.codes)
+             for one in read_fasta(path, encode_with_dots)}
+            for path in (output, broken_genes / own)
+        )  # fmt: skip
+        assert read == known
+
+
 def test_the_summary_counts(folder):
     figures = json.loads((folder / "figures.json").read_text())
-    assert figures["targets"] == {"protein": {"given": 4, "found": 3}}
+    assert figures["targets"] == {"protein": {"given": 4, "found": 3, "part": 0}}
     assert (figures["genes"], figures["mrnas"], figures["exons"]) == (3, 3, 9)
     assert figures["introns"] == {"GT-AG": 6}
     assert figures["complete"] == 3
@@ -249,38 +335,3 @@ def test_a_command_that_was_stopped_goes_on_to_the_same_files(folder, tmp_path, 
     assert {path: path.stat().st_mtime_ns for path in written} == before
     assert len(list((tmp_path / "work").iterdir())) == 4
     assert (tmp_path / "genes").read_bytes() == (folder / "genes.gff3").read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("words", "code", "error"),
-    [
-        (["--table", "{}"], 1, "named for two outputs"),
-        (["--summary", "{}/none/x"], 1, "there is no folder"),
-        (["--coding"], 2, "--coding needs --cdnas"),
-        (["--gap-open", "3"], 2, "no E-values are known"),
-        (["--cdnas", "{}/targets.fa"], 1, "nucleotide letters; proteins go to --proteins"),
-        (["--output", "{}/x.BED.gz"], 2, "the gene set is GFF3 or GTF; gffread --bed"),
-        (["--table", "{}/genome.fa"], 1, "named as input and as output"),
-        (["--work", "{}/genome.fa"], 1, "cannot be made"),
-        (["--proteins", "{}/targets.fa"], 1, "record a: a target of that name has been read"),
-        (["--stranded"], 2, "--stranded needs --cdnas"),
-        (["--end-cost", "0"], 2, "--end-cost needs --cdnas"),
-        (["--proteins", "{}/genome.fa"], 1, "amino acids; nucleotides go to --cdnas"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
-)
-def test_what_is_wrong_is_said_and_nothing_written(folder, tmp_path, capsys, words, code, error):
-    output = tmp_path / "genes.gff3"
-    table = words == ["--table", "{}"]
-    words = [str(output) if word == "{}" and table else word.format(folder) for word in words]
-    assert run(folder, "--output", str(output), *words) == code
-    message = capsys.readouterr().err
-    assert error in message
-    assert "Traceback" not in message
-    assert not output.exists()
-
-
-def test_a_run_needs_targets(folder, capsys):
-    words = ["--genome", str(folder / "genome.fa"), "--site-model", "fly"]
-    assert main(["annotate", *words, "--device", "cpu"]) == 2
-    assert "give --proteins or --cdnas" in capsys.readouterr().err

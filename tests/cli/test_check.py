@@ -6,7 +6,7 @@ import pytest
 
 from gpu_tools.cli import check as check_module
 from gpu_tools.cli.main import main
-from gpu_tools.hardware import compile_cache, device, reservation
+from gpu_tools.hardware import compiled, device
 from gpu_tools.hardware.device import Gpu
 
 
@@ -31,9 +31,9 @@ def test_a_machine_that_works_has_no_problem(capsys, tmp_path, monkeypatch):
 def test_gpus_are_listed_and_those_of_other_jobs_are_told(capsys, monkeypatch, tmp_path):
     monkeypatch.setenv("GPU_TOOLS_LOCKS", str(tmp_path))
     cards = [Gpu(n, "card", "9.0", 80 * 10**9, "13.0", f"GPU-{n}") for n in range(2)]
-    for module in (check_module, device, reservation):
+    for module in (check_module, device):
         monkeypatch.setattr(module, "list_gpus", lambda: cards)
-    with reservation.reserved("cuda:1"):
+    with device.reserved("cuda:1"):
         _, found = check(capsys)
     assert found["driver"] == ["ok", "CUDA 13.0", "."]
     text = "card, compute capability 9.0, 80 GB"
@@ -43,11 +43,11 @@ def test_gpus_are_listed_and_those_of_other_jobs_are_told(capsys, monkeypatch, t
 
 def test_what_is_compiled_counts_and_damage_is_seen(capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    folder = tmp_path / "gpu-tools" / compile_cache.folder_name()
+    folder = tmp_path / "gpu-tools" / compiled.folder_name()
     (folder / "one").mkdir(parents=True)
     for name in ("a.nbi", "a.1.nbc"):
         (folder / "one" / name).write_bytes(bytes(range(99)))
-    compile_cache._list_files(folder)
+    compiled._list_files(folder)
     _, found = check(capsys)
     assert found["compile cache"][:2] == ["ok", f"{folder}, 1 compiled functions"]
     (folder / "one" / "a.1.nbc").write_bytes(bytes(99))

@@ -63,16 +63,22 @@ def run(*words, code=0):
     assert main([str(word) for word in words]) == code
 
 
-@pytest.fixture
-def cut(genome, tmp_path):
+@pytest.fixture(scope="module")
+def cut(genome, tmp_path_factory):
     """The loci of both genes in one file, as sequences cut makes them."""
-    parts = []
+    folder, parts = tmp_path_factory.mktemp("cut"), []
     for record, (start, end) in LOCI.items():
-        parts.append(tmp_path / f"{record}.fa")
+        parts.append(folder / f"{record}.fa")
         run("sequences", "cut", "--fasta", genome / "genome.fa", "--record", record,
             "--locus", f"{start + 9}-{end - 9}", "--flank", 9, "--output", parts[-1])  # fmt: skip
-    (tmp_path / "cut.fa").write_text("".join(part.read_text() for part in parts))
-    return tmp_path / "cut.fa"
+    (folder / "cut.fa").write_text("".join(part.read_text() for part in parts))
+    return folder / "cut.fa"
+
+
+@pytest.fixture(scope="module")
+def aligned(genome, cut):
+    """The folder of what `align` writes of the loci, its table and its contents."""
+    return cut.parent / "aligned", align(genome, cut.parent / "aligned", cut)
 
 
 def regions():
@@ -86,16 +92,8 @@ def align(genome, folder, base, *options, exons="exons.bed", pairs="pairs.tsv"):
     inputs = ["--base", base, "--targets", genome / "cdnas.fa", "--pairs", genome / pairs]
     inputs += ["--exons", genome / exons] if exons else []
     outputs = [word for file in files for word in ("--alignments", file)]
-    run(
-        "spliced-align",
-        *inputs,
-        *outputs,
-        "--output",
-        folder / "x.tsv",
-        "--device",
-        "cpu",
-        *options,
-    )
+    table = ["--output", folder / "x.tsv", "--device", "cpu"]
+    run("spliced-align", *inputs, *outputs, *table, *options)
     contents = {file.suffix: file.read_text() for file in files[:-1]}
     with pysam.AlignmentFile(folder / "x.bam") as bam:
         contents[".bam"] = str(bam.header), [record.to_string() for record in bam]
@@ -119,7 +117,7 @@ def rows(table):
     return [dict(zip(header, line, strict=True)) for line in lines]
 
 
-def test_loci_give_what_the_whole_records_give(genome, cut, tmp_path):
+def test_loci_give_what_the_whole_records_give(genome, aligned, tmp_path):
     """Tables and files of three ways, byte by byte; SAM's header names the records once more."""
     whole = tmp_path / "two.fa"
     write(whole, {r.name: r.letters() for r in read_fasta(genome / "genome.fa")[1:]})
@@ -127,20 +125,14 @@ def test_loci_give_what_the_whole_records_give(genome, cut, tmp_path):
     chains = [row["chain"] for row in rows(expected[0])]
     one = [f"{a + 1}-{b}" for a, b in EXONS]
     assert chains == [",".join(one), ",".join(one[::-1])]
-    ways = {"cut": (cut,), "region": (genome / "genome.fa", *regions())}
-    for name, inputs in ways.items():
-        found = align(genome, tmp_path / name, *inputs)
+    by_region = align(genome, tmp_path / "region", genome / "genome.fa", *regions())
+    for found in (aligned[1], by_region):
         assert without_evalues(found) == without_evalues(expected)
 
 
-def test_chr1_counts_from_the_regions_start():
-    assert regions()[1] == "chr1:1,001-2,500"
-
-
-def test_bam_holds_the_records_lengths_and_the_exons_symbols(genome, cut, tmp_path):
-    align(genome, tmp_path / "cut", cut)
+def test_bam_holds_the_records_lengths_and_the_exons_symbols(genome, aligned):
     with (
-        pysam.AlignmentFile(tmp_path / "cut" / "x.bam") as bam,
+        pysam.AlignmentFile(aligned[0] / "x.bam") as bam,
         pysam.FastaFile(str(genome / "genome.fa")) as fasta,
     ):
         assert bam.check_index()
@@ -153,25 +145,17 @@ def test_bam_holds_the_records_lengths_and_the_exons_symbols(genome, cut, tmp_pa
             assert "".join(exons) == record.query_sequence
 
 
-def test_bedtools_finds_every_annotated_exon(genome, cut, tmp_path):
+def test_bedtools_finds_every_annotated_exon(genome, aligned, tmp_path):
     require("bedtools", "samtools")
-    align(genome, tmp_path / "cut", cut)
-    exons = [line for line in (tmp_path / "cut" / "x.gff3").read_text().splitlines(keepends=True)
-             if line.startswith("#") or "\texon\t" in line]  # fmt: skip
-    (tmp_path / "exons.gff3").write_text("".join(exons))
-    fractions = ["-f", "1", "-r", "-s", "-u"]
-    for file, options in (("exons.gff3", []), ("cut/x.bed", ["-bed12", "-split"])):
-        blocks = tmp_path / "blocks.bed"
-        text = (tmp_path / file).read_text()
-        if "-split" in options:
-            text = output_of("bedtools", "bed12tobed6", "-i", tmp_path / file)
+    folder, (_, contents) = aligned
+    lines = contents[".gff3"].splitlines(keepends=True)
+    exons = "".join(line for line in lines if line.startswith("#") or "\texon\t" in line)
+    annotation, blocks = genome / "annotation.bed", tmp_path / "blocks"
+    for text in (exons, output_of("bedtools", "bed12tobed6", "-i", folder / "x.bed")):
         blocks.write_text(text)
-        found = output_of(
-            "bedtools", "intersect", "-a", genome / "annotation.bed", "-b", blocks, *fractions
-        )
-        assert found == (genome / "annotation.bed").read_text()
-    counted = output_of("samtools", "view", "-c", tmp_path / "cut" / "x.bam", "chr2:1201-1290")
-    assert counted == "1\n"
+        words = ["-a", annotation, "-b", blocks, "-f", "1", "-r", "-s", "-u"]
+        assert output_of("bedtools", "intersect", *words) == annotation.read_text()
+    assert output_of("samtools", "view", "-c", folder / "x.bam", "chr2:1201-1290") == "1\n"
 
 
 def output_of(*command):
@@ -217,9 +201,8 @@ def test_site_mode_on_a_locus(tmp_path, strand):
     assert int(results[0][0]["n_chain"]) > 3
 
 
-def test_exons_and_pairs_may_name_the_locus(genome, cut, tmp_path):
+def test_exons_and_pairs_may_name_the_locus(genome, cut, aligned, tmp_path):
     """Positions on a locus's name are the locus's own, those on the record's name the record's."""
-    expected = align(genome, tmp_path / "record", cut)
     own = genome / "own.tsv"
     lines = ["base\tstart\tend\tstrand"]
     for name, strand in (("chr1", "+"), ("chr2", "-")):
@@ -234,7 +217,7 @@ def test_exons_and_pairs_may_name_the_locus(genome, cut, tmp_path):
         "base\ttarget\nchr1:1001-2500\tt_chr1\nchr2:1101-2200\tt_chr2\n"
     )
     found = align(genome, tmp_path / "own", cut, exons="own.tsv", pairs="own_pairs.tsv")
-    assert found == expected
+    assert found == aligned[1]
 
 
 def test_exons_that_leave_the_locus_are_left_out(genome, tmp_path):
@@ -434,43 +417,6 @@ def test_submatrix_of_loci(tmp_path):
     assert [list(row.values()) for row in found] == [["11", "12", "103", "104", "4"]]
 
 
-@pytest.mark.parametrize(
-    ("region", "code", "message"),
-    [
-        ("chr1:4001-4009", 1, "record chr1: locus 4001-4009 does not lie within the sequence; "
-                              "expected positions 1 to 4000"),
-        ("chr1:4001-", 1, "record chr1: locus 4001- does not lie within the sequence"),
-        ("chr9:1-5", 1, "genome.fa: no record named 'chr9'"),
-        ("chr1:5-2", 2, "'chr1:5-2' is neither NAME:START-END, 1-based, START not after END, nor"),
-        ("chr1:0-2", 2, "'chr1:0-2' is neither NAME:START-END"),
-        ("chr1:-", 2, "'chr1:-' is neither NAME:START-END"),
-        ("chr1:10,00-20,00", 2, "'chr1:10,00-20,00' is neither NAME:START-END"),
-        ("chr", 1, "genome.fa: no record named 'chr' (did you mean 'chr"),
-        ("chr1:100", 1, "genome.fa: no record named 'chr1:100'"),
-        ("bad.bed", 1, "bad.bed, line 1: start 9 does not lie before end 5"),
-        ("empty.bed", 1, "empty.bed: no interval; expected BED"),
-    ],
-)  # fmt: skip
-@pytest.mark.parametrize("command", ["spliced-align", "exons predict", "local-align"])
-def test_wrong_regions_are_one_line(
-    genome, tmp_path, capsys, monkeypatch, command, region, code, message
-):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "bad.bed").write_text("chr1\t9\t5\n")
-    (tmp_path / "empty.bed").write_text("# nothing\n")
-    sequences, cdnas = genome / "genome.fa", genome / "cdnas.fa"
-    inputs = {
-        "spliced-align": ["--base", sequences, "--exons", genome / "exons.bed", "--targets", cdnas],
-        "exons predict": ["--base", sequences],
-        "local-align": ["--query", cdnas, "--subject", sequences],
-    }[command]
-    run(*command.split(), *inputs, "--region", region, "--output", "out", code=code)
-    error = capsys.readouterr().err.splitlines()
-    assert message in error[-1]
-    assert code == 2 or len(error) == 1
-    assert not (tmp_path / "out").exists()
-
-
 def test_regions_without_a_bound_and_behind_the_end(genome, caplog):
     path = genome / "genome.fa"
     whole = {record.name: record.letters() for record in read_fasta(path)}["chr1"]
@@ -521,18 +467,3 @@ def test_overlapping_loci_are_joined():
         ("a:1-6", "ACGTAC", "record_length=16"), ("a:7-9", "GTA", "record_length=16"),
         ("a:10-16", "ACCGGTT", "record_length=16"), ("b:3-5", "GTA", "record_length=16"),
     ]  # fmt: skip
-
-
-def test_loci_that_overlap_name_the_file(tmp_path, capsys):
-    write(tmp_path / "x.fa", {"c:1-8": "ACGTACGT", "c:5-12": "ACGTACGT"})
-    write(tmp_path / "t.fa", {"t": "ACGT"})
-    run("annotate", "--genome", tmp_path / "x.fa", "--cdnas", tmp_path / "t.fa", "--site-model",
-        "vertebrate", "--output", tmp_path / "x.gff3", code=1)  # fmt: skip
-    error = capsys.readouterr().err.splitlines()[-1]
-    assert "x.fa, record c: c:1-8 and c:5-12 overlap; expected loci that do not" in error
-
-
-def test_headers_that_contradict_each_other_name_the_file(tmp_path, capsys):
-    (tmp_path / "x.fa").write_text(">c:1-4 record_length=3\nACGT\n")
-    run("exons", "predict", "--base", tmp_path / "x.fa", code=1)
-    assert "x.fa, record c: locus c:1-4 ends behind its record" in capsys.readouterr().err

@@ -58,36 +58,6 @@ def test_damaged_header(run, name):
         assert code == 0 or (not written and f"error: {name}" in shown.err)
 
 
-@pytest.mark.parametrize(
-    ("command", "code"),
-    [
-        ("max-segments --values values.txt --bed", 1),
-        ("max-segments --values values.txt --gff3", 1),
-        ("match-exact --patterns patterns.fa --text base.fa --bed", 1),
-        ("match-approximate --patterns patterns.fa --text base.fa --best --bed", 1),
-        ("max-submatrix --matrix", 1),
-        ("local-align --query target.fa --subject base.fa --dot-plot", 2),
-    ],
-)
-def test_empty_name_of_a_file(run, command, code):
-    """Of a shell's variable that is not set, say: no file is left out in silence."""
-    found, shown, written = run([*command.split(), ""], {})
-    assert (found, written) == (code, set())
-    assert "rror: " in shown.err
-
-
-@pytest.mark.parametrize(
-    ("option", "sign"),
-    [("--match", ""), ("--mismatch", "-"), ("--gap", "-"), ("--intron-penalty", ""),
-     ("--exon-weight", "")],
-)  # fmt: skip
-def test_scores_beyond_all_integers(run, option, sign):
-    command = "spliced-align --base base.fa --exons exons.bed --targets target.fa"
-    code, shown, written = run([*command.split(), option, sign + "9" * 20], {})
-    assert (code, written) == (1, set())
-    assert "too large" in shown.err
-
-
 def test_least_score_beyond_all_integers(run):
     command = "local-align --query target.fa --subject base.fa --min-score"
     code, _, written = run([*command.split(), "9" * 20], {})

@@ -78,21 +78,6 @@ def test_substitution_table(files, tmp_path, capsys):
     assert expected
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    (TRANSITIONS.replace("0 2 1 2", "0 2 -1 2"), "costs.txt: cost -1 is negative"),
-    (" A N\nA 0 1\nN 1 0\n", "costs.txt: letter N stands for no single symbol of dna"),
-    (" A Q\nA 0 1\nQ 1 0\n", "costs.txt: letter Q stands for no single symbol of dna"),
-    (" A C\nA 0 1\n", "costs.txt: no row for letter C"),
-    (" A\nA x\n", "costs.txt, line 2: score 'x' is not an integer"),
-])  # fmt: skip
-def test_bad_substitution_table(text, message, files, tmp_path, capsys):
-    table = tmp_path / "costs.txt"
-    table.write_text(text)
-    code = main(["match-approximate", *files, "--best", "--substitution-table", str(table)])
-    assert code == 1
-    assert message in capsys.readouterr().err
-
-
 def test_classes_cost_what_their_cheapest_member_does():
     costs = np.array([[0, 7], [5, 0]])
     table = ALPHABETS["dna"].pair_costs("AC", costs, 9)
@@ -112,34 +97,3 @@ def test_bytes_alphabet(tmp_path, capsys):
     assert capsys.readouterr().out.splitlines()[1:] == [
         "2\ttext.bin\t1\t1\t+", "1\ttext.bin\t2\t3\t+", "2\ttext.bin\t3\t3\t+",
     ]  # fmt: skip
-    patterns.write_bytes(b"a\n\nb\n")
-    assert main(["match-exact", *arguments]) == 1
-    assert "patterns.txt, line 2: empty pattern" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("arguments", [
-    ["match-approximate"],
-    ["match-approximate", "--best", "--max-distance", "1"],
-    ["match-approximate", "--max-distance", "-1"],
-    ["match-approximate", "--best", "--insertion", "0"],
-    ["match-approximate", "--best", "--substitution", "-1"],
-    ["match-exact", "--alphabet", "protein", "--both-strands"],
-    ["match-approximate", "--best", "--alphabet", "bytes", "--substitution-table", "x"],
-])  # fmt: skip
-def test_wrong_usage(files, arguments):
-    assert main([*arguments, *files]) == 2
-
-
-def test_bad_input_leaves_no_output(files, tmp_path, capsys):
-    bad, output = tmp_path / "bad.fa", tmp_path / "found.tsv"
-    bad.write_text(">t\nACGTACGT\nAC!\n")
-    cases = (
-        ("match-exact", ["--text", str(bad)], "bad.fa, line 3, record t, position 11: illegal"),
-        ("match-exact", ["--patterns", str(bad)], "bad.fa, line 3, record t, position 11: illegal"),
-        ("match-exact", ["--text", str(tmp_path / "none")], "none: cannot be read"),
-        ("match-approximate", ["--max-distance", "2"], "record q: the maximum distance 2 is not"),
-    )
-    for command, more, message in cases:
-        assert main([command, *files, *more, "--output", str(output)]) == 1
-        assert message in capsys.readouterr().err
-        assert not output.exists()

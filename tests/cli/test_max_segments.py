@@ -111,13 +111,6 @@ def test_subtract_from_numbers(run, tmp_path):
     assert run(*arguments, "1", "--values", "huge.npy")[0] == 1
 
 
-@pytest.mark.parametrize("text", ["x", "nan", "1001", "0.0000001", "1e9"])
-def test_what_subtract_refuses(run, text):
-    code, _, err = run("max-segments", "--values", "v.npy", "--subtract", text)
-    assert code == 2
-    assert "is not a number from -1000 to 1000 with at most 6 places" in err
-
-
 REFUSED = {
     "complex": (np.array([1 + 2j, -3]), "values of type complex128; expected real numbers"),
     "dates": (np.array(["2020-01-01"], "M8[D]"), "values of type datetime64[D]; expected real"),
@@ -198,54 +191,6 @@ def test_shipped_scales():
     assert len(load_scale("cpg").scores) == 15 * 15
 
 
-@pytest.mark.parametrize(
-    ("files", "arguments", "code", "message"),
-    [
-        ({"s.fa": ">a\nACG*T\n"}, ["--sequence", "s.fa", "--scale", "gc"], 1,
-         "s.fa, line 2, record a, position 4: '*' has no score in the scale gc"),
-        ({"s.fa": ">a\nACG\n"}, ["--sequence", "s.fa", "--scale", "nothing"], 1,
-         "unknown scale 'nothing'; expected cpg, eisenberg, gc, hopp-woods, kyte-doolittle or"),
-        ({"s.fa": ">a\nACG\n", "x.tsv": "symbol\tscore\nA\tone\n"},
-         ["--sequence", "s.fa", "--scale", "x.tsv"], 1,
-         "x.tsv, line 2: score 'one' is not a number"),
-        ({"s.fa": ">a\nACG\n", "x.tsv": "symbol\tscore\nA\t1\nAC\t2\n"},
-         ["--sequence", "s.fa", "--scale", "x.tsv"], 1, "x.tsv, line 3: symbol 'AC'; expected"),
-        ({"s.fa": ">a\nACG\n", "x.tsv": "symbol\tscore\nA\t1\na\t2\n"},
-         ["--sequence", "s.fa", "--scale", "x.tsv"], 1, "x.tsv, line 3: symbol 'A' occurs twice"),
-        ({"s.fa": ">a\nACG\n", "x.tsv": "symbol\tscore\nA\t0.1234567\n"},
-         ["--sequence", "s.fa", "--scale", "x.tsv"], 1, "line 2: score 0.1234567 is out of range"),
-        ({"s.fa": ">a\nACG\n", "x.tsv": "symbol\tscore\n"},
-         ["--sequence", "s.fa", "--scale", "x.tsv"], 1, "x.tsv: no symbol"),
-        ({"v.tsv": "1\n\nx\n"}, ["--values", "v.tsv"], 1,
-         "v.tsv, line 3: row 2, column 1: 'x' is not a number"),
-        ({"v.tsv": "1\t2\n"}, ["--values", "v.tsv"], 1, "v.tsv, line 1: 2 columns; expected one"),
-        ({"v.tsv": ""}, ["--values", "v.tsv"], 1, "v.tsv: no numbers"),
-        ({"v.tsv": f"1\n{2**63}\n"}, ["--values", "v.tsv"], 1,
-         "v.tsv, line 2: row 2, column 1: '9223372036854775808' is out of range; expected an int"),
-        ({"v.tsv": f"-1{'0' * 5000}\n"}, ["--values", "v.tsv"], 1, "' is out of range"),
-        ({"v.tsv": "1e308\n1e308\n"}, ["--values", "v.tsv"], 1, "v.tsv: a sum exceeds 64-bit fl"),
-        ({"v.tsv": "1e308\n1e308\n"}, ["--values", "v.tsv", "--all"], 1, "v.tsv: a sum exceeds"),
-        ({"v.npy": "text"}, ["--values", "v.npy"], 1, "v.npy: not an array of numbers"),
-        ({}, ["--values", "v.npy"], 1, "v.npy: cannot be read (No such file or directory)"),
-        ({}, [], 2, "give either --sequence with --scale or --values"),
-        ({}, ["--sequence", "s.fa"], 2, "--sequence and --scale go together"),
-        ({}, ["--values", "v.npy", "--significance"], 2, "--significance needs"),
-        ({}, ["--values", "v.npy", "--min-score", "nan"], 2, "nan is not a finite number"),
-        ({"s.fa": ">a\nACG\n", "x.tsv": "symbol\tscore\nA\tnan\n"},
-         ["--sequence", "s.fa", "--scale", "x.tsv"], 1, "line 2: score 'nan' is not a number"),
-        ({"s.fa": ""}, ["--sequence", "s.fa", "--scale", "gc"], 1, "s.fa: no record"),
-    ],
-)  # fmt: skip
-def test_what_max_segments_refuses(run, tmp_path, files, arguments, code, message):
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
-    found, out, err = run("max-segments", *arguments, "--output", "x.out")
-    assert found == code
-    assert message in err
-    assert out == ""
-    assert not (tmp_path / "x.out").exists()
-
-
 def test_values_that_are_not_finite_name_the_file(run, tmp_path):
     np.save(tmp_path / "v.npy", np.array([1.0, np.nan]))
     np.save(tmp_path / "m.npy", np.array([[1.0, 2.0], [3.0, np.inf]]))
@@ -293,45 +238,9 @@ def test_dot_plot_of_proteins(run, tmp_path):
     assert rows(found[1])[1] == ["2", "3", "2", "3", "4"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        ((), 2, "give either --matrix or --dot-plot"),
-        (("--matrix", "m.npy", "--dot-plot", "a.fa", "b.fa"), 2, "give either --matrix or"),
-        (("--dot-plot", "a.fa", "two.fa"), 1, "two.fa: 2 records; expected one"),
-        (("--dot-plot", "a.fa", "none.fa"), 1, "none.fa: cannot be read"),
-        (("--dot-plot", "a.fa", "b.fa", "--match", "40000"), 2, "40000 is not in the range"),
-    ],
-)
-def test_what_dot_plots_refuse(run, tmp_path, arguments, code, message):
-    for name, text in DOTS.items():
-        (tmp_path / name).write_text(text)
-    found, out, err = run("max-submatrix", *arguments)
-    assert (found, out) == (code, "")
-    assert message in err
-
-
 def test_dot_plot_refuses_scores_that_do_not_fit():
     with pytest.raises(InputError, match="score -32768; expected a magnitude below 32768"):
         dot_plot(encode("A"), encode("A"), mismatch=-(2**15))
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("1\t2\n3\n", "m.tsv, line 2: row 2 has 1 columns; expected 2 as in row 1"),
-        ("1\t2\n3\tx\n", "m.tsv, line 2: row 2, column 2: 'x' is not a number"),
-        ("1\t\t2\n", "m.tsv, line 1: row 1, column 2: '' is not a number"),
-        ("1\tnan\n", "m.tsv, line 1: row 1, column 2: 'nan' is not a number"),
-        ("", "m.tsv: no numbers"),
-    ],
-)
-def test_what_max_submatrix_refuses(run, tmp_path, text, message):
-    (tmp_path / "m.tsv").write_text(text)
-    code, out, err = run("max-submatrix", "--matrix", "m.tsv")
-    assert code == 1
-    assert message in err
-    assert out == ""
 
 
 def test_statistics_of_known_scoring_systems():

@@ -84,20 +84,3 @@ def test_a_model_that_was_written_compressed_is_read(folder):
         (folder / "fly.json.gz").write_bytes(damaged)
         with pytest.raises(InputError, match="broken compression"):
             load_sites(folder / "fly.json.gz")
-
-
-WRONG = {
-    f"{SPLICED} --alignments x.bam.gz": "does not end in one of .gff3, .gtf, .bed",
-    f"{SPLICED} --alignments -": "'-' does not end in one of .gff3, .gtf, .bed, .paf, .sam, .bam; "
-    "give --alignments-format",
-    f"{SPLICED} --alignments x.bed --alignments-format paf": "--alignments-format is for a file",
-    f"{SPLICED} --alignments-format paf": "--alignments-format is for a file",
-    f"{PAIRS} --alignments - --alignments-format bam": "'bam' is not one of",
-    "local-align --query s.fa --subject s.fa --dot-plot x.svg.gz": "end in one of .svg, .png",
-}
-
-
-@pytest.mark.parametrize("command", WRONG)
-def test_wrong_names(capsys, command):
-    assert run(command, "--output", "out") == 2
-    assert WRONG[command] in " ".join(capsys.readouterr().err.split())

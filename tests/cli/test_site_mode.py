@@ -1,8 +1,7 @@
 """Site mode on the command line: ``spliced-align --site-model``."""
 
-import os
+import re
 import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -104,38 +103,6 @@ def test_defaults_are_the_models_weights_and_free_ends_of_the_target(files, caps
     assert int(whole[3]) < int(free[3])
 
 
-def test_a_longest_intron_that_is_too_short_is_bad_input(files, capsys):
-    assert run("--site-model", "vertebrate", "--max-intron", "93") == 1
-    assert "a longest intron of 93; expected 94 to 10000000" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ((), "either --exons or --site-model"),
-        (("--exons", "e.bed", "--site-model", "vertebrate"), "either --exons or --site-model"),
-        (("--exons", "e.bed", "--strand", "+"), "--strand needs --site-model"),
-        (("--exons", "e.bed", "--max-intron", "9"), "--max-intron needs --site-model"),
-        (("--exons", "e.bed", "--end-cost", "0"), "--end-cost needs --site-model"),
-        (("--exons", "e.bed", "--coding", "--ends", "free"), "needs whole candidates"),
-        (("--site-model", "vertebrate", "--incomplete"), "--incomplete needs --coding"),
-    ],
-)
-def test_wrong_usage(files, capsys, arguments, words):
-    assert run(*arguments) == 2
-    assert words in capsys.readouterr().err
-
-
-def test_explicit_cuda_without_a_gpu_is_an_error(files):
-    command = [sys.executable, "-m", "gpu_tools", "spliced-align", "--device", "cuda"]
-    command += ["--base", "s.fa", "--targets", "t.fa", "--site-model", "vertebrate"]
-    hidden = os.environ | {"CUDA_VISIBLE_DEVICES": "", "NUMBA_ENABLE_CUDASIM": "0"}
-    hidden |= {"PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(command, capture_output=True, text=True, env=hidden)
-    assert done.returncode == 1
-    assert "no usable CUDA device" in done.stderr
-
-
 @pytest.mark.cuda
 @pytest.mark.parametrize("device", ["auto", "cuda"])
 def test_a_gpu_is_reserved(files, monkeypatch, device):
@@ -152,3 +119,23 @@ def test_no_chain_gives_missing_values(files, capsys):
     (files / "s.fa").write_text(">s\nCCCCCCCC\n")
     assert run("--site-model", "vertebrate", "--coding") == 0
     assert capsys.readouterr().out.splitlines()[1].split("\t")[2:4] == [".", "."]
+
+
+def test_confidence_of_introns_and_exons_is_told(files, capsys):
+    assert run("--site-model", "vertebrate", "--alignments", "x.gff3", "--output", "o.tsv") == 0
+    assert "confidence" not in (files / "x.gff3").read_text()
+    words = ("--site-model", "vertebrate", "--confidence", "--output", "o.tsv")
+    assert run(*words, "--alignments", "x.gff3", "--alignments", "x.gtf") == 0
+    lines = [line.split("\t") for line in (files / "x.gff3").read_text().splitlines()[2:]]
+    (introns,) = re.findall(r"intron_confidence=(\d+),(\d+)", (files / "x.gff3").read_text())
+    exons = [re.findall(r";confidence=(\d+)", f[8]) for f in lines if f[2] == "exon"]
+    assert len(introns) == 2
+    assert [len(each) for each in exons] == [1, 1, 1]
+    # an outer exon has one of the intron's two sites
+    assert int(exons[0][0]) >= int(introns[0])
+    assert int(exons[2][0]) >= int(introns[1])
+    assert 'intron_confidence "' + ",".join(introns) + '"' in (files / "x.gtf").read_text()
+    capsys.readouterr()
+    (files / "e.bed").write_text("s\t80\t141\n")
+    assert run("--exons", "e.bed", "--confidence") == 2
+    assert "--confidence needs --site-model" in capsys.readouterr().err

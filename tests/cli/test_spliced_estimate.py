@@ -114,12 +114,6 @@ def test_a_calibration_is_stored_and_renewed_for_another_version(timed, monkeypa
     assert capsys.readouterr().err.count("error") == 0
 
 
-@pytest.mark.parametrize("arguments", [(), ("--base", "s.fa", "--calibrate"), INPUTS[:4]])
-def test_cases_are_whole_or_absent(arguments, capsys):
-    assert run(*arguments) == 2
-    assert "missing; expected cases, or --calibrate alone" in capsys.readouterr().err
-
-
 def test_long_alignments_tell_before_how_long_they_take(monkeypatch, capsys):
     monkeypatch.setattr(spliced_align, "_CELLS_TOLD", 0)
     monkeypatch.setattr(spliced_align, "_aligned", lambda run, wanted, quiet: [])
@@ -128,17 +122,3 @@ def test_long_alignments_tell_before_how_long_they_take(monkeypatch, capsys):
     for options, expected in (((), True), (("--quiet",), False), (("--coding",), False)):
         assert main(["spliced-align", *INPUTS, *options, "--output", "out.tsv"]) == 0
         assert (told in capsys.readouterr().err) == expected
-
-
-def test_bad_input_is_told_with_its_place(folder, capsys):
-    (folder / "e.bed").write_text("s\t0\t10\n")
-    assert run(*INPUTS) == 1
-    assert "exon 1-10 does not lie within the sequence" in capsys.readouterr().err
-    assert not (folder / "out.tsv").exists()
-
-
-def test_nothing_is_left_where_cases_are_refused(folder, capsys):
-    (folder / "e.bed").write_text("s\t0\t5\te\t1e308\t+\n")
-    assert run(*INPUTS, "--histograms", "h.tsv") == 1
-    assert "score is too large" in capsys.readouterr().err
-    assert not {"h.tsv", "out.tsv"} & {path.name for path in folder.iterdir()}

@@ -1,12 +1,11 @@
 """Every example of the README runs as it stands there."""
 
 import re
-import sys
 
 import pytest
 
 from tests.docs.folder import prepare, run
-from tests.workflow.folders import ROOT
+from tests.workflow.folders import ROOT, Folder, demo_rows, write_sheet
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.M | re.S)
@@ -38,18 +37,9 @@ def test_one_click_leads_to_install_tutorial_commands_and_api():
     assert links <= set(re.findall(r"\]\(([^)]+)\)", README.split("```")[0]))
 
 
-def test_library(folder):
-    run([sys.executable, "-c", block("python")], folder)
-
-
 @pytest.mark.workflow
 def test_module(folder):
     (folder / "Snakefile").write_text(block("snakemake"))
-    (folder / "config").mkdir()
-    (folder / "config" / "cases.tsv").write_text(
-        "base\tbase_fasta\ttarget\ttarget_fasta\n"
-        "NM_000572.2\tresources/demo/loci.fa.gz\tNM_010548.1\tresources/demo/mrnas.fa.gz\n"
-    )
-    run([sys.executable, "-m", "snakemake", "--cores", "2"], folder)
-    best = folder / "results" / "gene_structures" / "best.tsv"
-    assert best.read_text().splitlines()[1].startswith("NM_000572.2\tNM_010548.1\t")
+    write_sheet(folder / "config" / "cases.tsv", demo_rows())
+    plan = Folder(folder, folder / "Snakefile").counts()
+    assert plan["gene_structures_results_report"] == plan["all"] == 1

@@ -16,40 +16,37 @@ def exons(*intervals, strand="+"):
     return ExonSet.from_intervals(intervals, strand)
 
 
+TWICE = ExonSet.concatenate([exons((5, 9)), exons((5, 9), strand="-")])
+BY_HAND = {
+    "moved and unannotated exons": (
+        {"a": exons((0, 10), (22, 30), (60, 64), (60, 66))},
+        {"a": exons((0, 10), (20, 30), (40, 50))}, (30, 24, 18), (3, 4, 1),
+    ),
+    "another strand": (
+        {"a": exons((5, 9), strand="-")}, {"a": exons((5, 9))}, (4, 4, 0), (1, 1, 0),
+    ),
+    "both strands": ({"a": TWICE}, {"a": TWICE}, (8, 8, 8), (2, 2, 2)),
+    "several transcripts": (
+        {"a": exons((5, 9))}, {"a": exons((5, 9), (5, 9), (7, 12))}, (7, 4, 4), (2, 1, 1),
+    ),
+    "several sequences": (
+        {"b": exons((5, 9)), "c": exons((1, 3))}, {"a": exons((5, 9)), "b": exons((5, 9))},
+        (8, 6, 4), (2, 2, 1),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BY_HAND)
+def test_levels_by_hand(case):
+    found, truth, nucleotides, whole = BY_HAND[case]
+    levels = compare_exons(found, truth)
+    assert levels == {"nucleotide": Accuracy(*nucleotides), "exon": Accuracy(*whole)}
+
+
 def test_figures_by_hand():
-    truth = {"a": exons((0, 10), (20, 30), (40, 50))}
-    candidates = {"a": exons((0, 10), (22, 30), (60, 64), (60, 66))}
-    levels = compare_exons(candidates, truth)
-    assert levels["nucleotide"] == Accuracy(annotated=30, predicted=10 + 8 + 6, true=18)
-    assert levels["exon"] == Accuracy(annotated=3, predicted=4, true=1)
-    assert levels["exon"].sensitivity == pytest.approx(1 / 3)
-    assert levels["exon"].precision == pytest.approx(1 / 4)
-    assert levels["exon"].f1 == pytest.approx(2 / 7)
-
-
-def test_strands_are_told_apart():
-    levels = compare_exons({"a": exons((5, 9), strand="-")}, {"a": exons((5, 9))})
-    assert levels["nucleotide"] == Accuracy(4, 4, 0)
-    assert levels["exon"] == Accuracy(1, 1, 0)
-
-
-def test_both_strands_of_one_place_count_twice():
-    both = ExonSet.concatenate([exons((5, 9)), exons((5, 9), strand="-")])
-    assert compare_exons({"a": both}, {"a": both})["nucleotide"] == Accuracy(8, 8, 8)
-
-
-def test_exons_of_several_transcripts_count_once():
-    truth = {"a": exons((5, 9), (5, 9), (7, 12))}
-    levels = compare_exons({"a": exons((5, 9))}, truth)
-    assert levels["nucleotide"] == Accuracy(7, 4, 4)
-    assert levels["exon"] == Accuracy(2, 1, 1)
-
-
-def test_sequences_are_told_apart_and_may_be_missing():
-    truth = {"a": exons((5, 9)), "b": exons((5, 9))}
-    levels = compare_exons({"b": exons((5, 9)), "c": exons((1, 3))}, truth)
-    assert levels["nucleotide"] == Accuracy(8, 6, 4)
-    assert levels["exon"] == Accuracy(2, 2, 1)
+    accuracy = Accuracy(annotated=3, predicted=4, true=1)
+    found = accuracy.sensitivity, accuracy.precision, accuracy.f1
+    assert found == pytest.approx((1 / 3, 1 / 4, 2 / 7))
 
 
 def test_nothing_predicted_nothing_annotated():
@@ -69,23 +66,15 @@ def test_command(tmp_path, capsys):
     truth.write_text(
         "##gff-version 3\na\t.\tCDS\t1\t10\t.\t-\t0\tID=1\na\t.\tCDS\t21\t30\t.\t-\t0\tID=1\n"
     )
-    candidates.write_text("base\tstart\tend\tstrand\na\t1\t10\t-\na\t21\t28\t-\n")
-    assert main(["exons", "compare", "--candidates", str(candidates), "--truth", str(truth)]) == 0
-    assert capsys.readouterr().out == (
-        HEADER
-        + "nucleotide\t20\t18\t18\t0.9000\t1.0000\t0.9474\n"
-        + "exon\t2\t2\t1\t0.5000\t0.5000\t0.5000\n"
-    )
-
-
-def test_command_without_candidates(tmp_path, capsys):
-    truth, candidates = tmp_path / "truth.bed", tmp_path / "candidates.gff3"
-    truth.write_text("a\t0\t10\n")
-    candidates.write_text("##gff-version 3\n")
-    assert main(["exons", "compare", "--candidates", str(candidates), "--truth", str(truth)]) == 0
-    assert capsys.readouterr().out == (
-        HEADER + "nucleotide\t10\t0\t0\t0.0000\t.\t0.0000\nexon\t1\t0\t0\t0.0000\t.\t0.0000\n"
-    )
+    arguments = ["exons", "compare", "--candidates", str(candidates), "--truth", str(truth)]
+    for rows, expected in (
+        ("a\t1\t10\t-\na\t21\t28\t-\n", "20\t18\t18\t0.9000\t1.0000\t0.9474\n"
+         "exon\t2\t2\t1\t0.5000\t0.5000\t0.5000\n"),
+        ("", "20\t0\t0\t0.0000\t.\t0.0000\nexon\t2\t0\t0\t0.0000\t.\t0.0000\n"),
+    ):  # fmt: skip
+        candidates.write_text("base\tstart\tend\tstrand\n" + rows)
+        assert main(arguments) == 0
+        assert capsys.readouterr().out == HEADER + "nucleotide\t" + expected
 
 
 def test_command_errors(tmp_path, capsys):

@@ -5,7 +5,6 @@ import stat
 import subprocess
 import sys
 import time
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -13,14 +12,12 @@ import pytest
 
 from gpu_tools.cli.main import main
 from gpu_tools.errors import InputError, ProgramError
-from gpu_tools.exons.providers import Augustus, Genscan, join_windows, log_odds, windows
+from gpu_tools.exons.providers import Genscan, log_odds
 from gpu_tools.formats.exons.intervals import read_exons
 from gpu_tools.formats.exons.predictors import parse_augustus
 from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
-from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.resources import resource_path
 from gpu_tools.model.sequences import Sequence, encode, reverse_complement
-from tests.cases import random_text
 from tests.programs import require
 
 GENSCAN = Path(__file__).parents[1] / "programs" / "genscan"
@@ -29,50 +26,6 @@ GENSCAN = Path(__file__).parents[1] / "programs" / "genscan"
 def rows(exons):
     columns = (exons.reverse, exons.starts, exons.ends, exons.types, exons.scores)
     return list(zip(*(column.tolist() for column in columns), strict=True))
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_windows_cover_a_sequence_and_overlap(seed):
-    rng = np.random.default_rng(seed)
-    length, size = (int(x) for x in rng.integers(1, 200, 2))
-    overlap = int(rng.integers(0, size))
-    found = windows(length, size, overlap)
-    assert found[0][0] == 0
-    assert found[-1][1] == length
-    assert {b - a for a, b in found} == {min(size, length)}
-    for (start, end), (following, _) in pairwise(found):
-        assert start < following <= end - overlap
-    # whatever is no longer than the overlap lies within one window
-    for start in range(max(length - overlap, 0) + 1):
-        end = min(start + overlap, length)
-        assert any(a <= start and end <= b for a, b in found)
-
-
-def joined_by_hand(parts, length):
-    """Of each exon the row of the window in which it is farthest from an end that cuts."""
-    best = {}
-    for (low, high), exons in parts:
-        for reverse, start, end, code, score in rows(exons):
-            left = start if low > 0 else length + start
-            right = high - low - end if high < length else length + high - low - end
-            key = (reverse, low + start, low + end, code)
-            if key not in best or min(left, right) > best[key][0]:
-                best[key] = (min(left, right), score)
-    return [(*key, score) for key, (_, score) in sorted(best.items())]
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_exons_of_windows_are_joined(seed):
-    rng = np.random.default_rng(seed)
-    length = int(rng.integers(10, 60))
-    parts = []
-    for window in windows(length, 20, int(rng.integers(1, 12))):
-        n = int(rng.integers(0, 30))
-        starts = rng.integers(0, window[1] - window[0] - 1, n)
-        ends = np.minimum(starts + rng.integers(1, 6, n), window[1] - window[0])
-        types, scores = rng.integers(1, 3, n).astype(np.uint8), rng.random(n)
-        parts.append((window, ExonSet(starts, ends, rng.random(n) < 0.5, scores, types)))
-    assert rows(join_windows(parts)) == joined_by_hand(parts, length)
 
 
 @pytest.fixture
@@ -263,6 +216,7 @@ def test_augustus_exons_once_with_the_probabilities_of_their_frames_together():
         (True, 200, 260, 3, 0.02),
         (True, 400, 480, 1, 0.52),
     ]
+    assert len(parse_augustus("x", [(1, "# (none)")])) == 0
 
 
 @pytest.mark.parametrize(
@@ -279,10 +233,6 @@ def test_augustus_output_that_is_none(old, new, message):
     with pytest.raises(InputError) as caught:
         parse_augustus("x", enumerate(text.splitlines(), start=1))
     assert str(caught.value).startswith(f"x, {message}")
-
-
-def test_augustus_without_genes():
-    assert len(parse_augustus("x", [(1, "# (none)")])) == 0
 
 
 def test_scores_are_log_odds():
@@ -323,10 +273,3 @@ def test_augustus_without_such_a_species(two_loci, capsys):
     assert main(["exons", "predict", "--quiet", *words]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert "augustus failed with status 1: Species-specific configuration files not found" in line
-
-
-def test_augustus_of_random_bases():
-    require("augustus")
-    rng = np.random.default_rng(3)
-    exons = Augustus(samples=10).exons(encode(random_text(rng, 300)))
-    exons.check_within(300, "random")

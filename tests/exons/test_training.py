@@ -9,25 +9,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from benchmarks.exons.evaluation import (
-    Ranking,
-    folds,
-    rank_probabilities,
-    rank_scores,
-    segment_types,
-    sensitivity_curve,
-    trained_on,
-)
+from benchmarks.accuracy.cases import annotated_records, genes, mutated
+from benchmarks.exons import evaluation
+from benchmarks.exons.evaluation import folds, segment_types, trained_on
 from gpu_tools.errors import InputError
-from gpu_tools.exons import load_model
+from gpu_tools.exons import predict_exons
+from gpu_tools.exons.accuracy import compare_exons
 from gpu_tools.exons.model import model_from_dict
-from gpu_tools.exons.predict import parse
 from gpu_tools.exons.training import (
     Design,
     annotated_sequences,
     estimate_composition,
-    exon_lengths,
-    gene_states,
     reads_through,
     train,
 )
@@ -35,26 +27,26 @@ from gpu_tools.formats.exons.annotation import read_coding
 from gpu_tools.formats.scales import read_codon_usage
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.annotation import AnnotatedSequence, CodingSegment, CodingSequence, strands_of
+from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.resources import resource_path
+from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import Sequence, encode, reverse_complement
+from gpu_tools.spliced.api import spliced_align
+from gpu_tools.spliced.case import Case
 from gpu_tools.splicing.site_matrix import Window, dependent_matrix, site_matrix
 
 TRAINING, DEMO = resource_path("training"), resource_path("demo")
 
 
-def joined(sequences, annotation):
-    coding = read_coding(annotation)
-    return [AnnotatedSequence(s, coding[s.name]) for s in read_fasta(sequences)]
-
-
 @pytest.fixture(scope="module")
 def records():
-    return joined(TRAINING / "records.fa.gz", TRAINING / "annotation.gff3")
+    return annotated_records()
 
 
 @pytest.fixture(scope="module")
 def aligned():
-    return joined(DEMO / "loci.fa.gz", TRAINING / "aligned.gff3")
+    coding = read_coding(TRAINING / "aligned.gff3")
+    return [AnnotatedSequence(s, coding[s.name]) for s in read_fasta(DEMO / "loci.fa.gz")]
 
 
 @pytest.fixture(scope="module")
@@ -78,60 +70,54 @@ def test_shipped_coding_sequences_read_through(records, aligned):
     assert sum(len(segment_types(r)) for r in aligned) == 89
 
 
-def test_held_out_records(held_out):
-    rankings = [rank_probabilities(*pair) for pair in held_out]
-    together, cutoff = Ranking.together(rankings), load_model("vertebrate").log_min_probability
-    found = together.found(cutoff)
-    assert len(found) == 281
-    assert found.mean() >= 0.97
-    assert found[together.internal].mean() >= 0.98
-    assert together.density(cutoff) <= 35
-    assert min(r.found(cutoff).mean() for r in rankings) >= 0.93
-
-
-def test_probabilities_rank_better_than_scores(held_out):
-    by_probability, by_score = (
-        Ranking.together(by(*pair) for pair in held_out) for by in (rank_probabilities, rank_scores)
-    )
-    for density in (3, 10, 20, 30):
-        one, other = (r.found(r.cutoff_at(density)).mean() for r in (by_probability, by_score))
-        assert one > other
-
-
-def parse_accuracy(record, model):
-    """Return how many exons are annotated, in the best parse, and both."""
-    parsed = parse(record.sequence.codes, model)
-    best = parsed.exons.take(parsed.chosen)
-    keys = set(zip(best.reverse.tolist(), best.starts.tolist(), best.ends.tolist(), strict=True))
-    truth = segment_types(record).keys()
-    return len(truth), len(keys), len(keys & truth)
-
-
-def test_best_parses_of_held_out_records(held_out):
-    annotated, predicted, true = np.sum([parse_accuracy(*pair) for pair in held_out], axis=0)
-    assert 2 * true / (annotated + predicted) > 0.55
-
-
-def test_rankings_count():
-    ranking = Ranking(
-        np.array([-1.0, -5.0, -np.inf, -2.0]), np.array([True, True, False, False]),
-        np.array([-1.0, -2.0, -3.0, -4.0, -5.0, -6.0]), 1000,
-    )  # fmt: skip
-    assert ranking.found(-4.0).tolist() == [True, False, False, True]
-    assert ranking.density(-4.0) == 4 / 1000 * 500
-    assert ranking.cutoff_at(1.0) == -2.0
-    assert ranking.cutoff_at(0.0) == np.inf
-    assert ranking.cutoff_at(1e9) == -6.0
-    both = Ranking.together([ranking, ranking])
-    assert (both.bases, len(both.intervals), len(both.segments)) == (2000, 12, 8)
-    assert both.intervals.tolist() == sorted(both.intervals, reverse=True)
-    assert sensitivity_curve(ranking, [1.0]) == [
-        {"density": 1.0, "cutoff": -2.0, "all": 0.5, "internal": 0.5}
+@pytest.fixture(scope="module")
+def candidates(held_out):
+    """Genes of annotated records, each with candidates of a model that has not seen it."""
+    found = genes([record for record, _ in held_out])
+    return [
+        (gene, predict_exons(gene.codes, held_out[gene.record][1]).unique())
+        for gene in found
+        if len(gene.exons) >= 3 and len(gene.codes) < 45_000
     ]
 
 
-def test_shipped_model_is_what_training_gives(tmp_path, monkeypatch, capsys):
+def accuracy(candidates, fraction, scoring):
+    rng = np.random.default_rng(1)
+    cases = [
+        Case(Sequence(gene.name, gene.codes), Sequence("t", target), exons)
+        for gene, exons in candidates
+        for target in [mutated(rng, gene.coding, fraction, False)]
+    ]
+    results = spliced_align(cases, scoring, device="cpu")
+    chains = {r.base: ExonSet.from_intervals(r.chain, r.strand) for r in results}
+    return compare_exons(chains, {g.name: ExonSet.from_intervals(g.exons) for g, _ in candidates})
+
+
+def test_candidates_are_few(candidates):
+    assert len(candidates) == len({gene.name for gene, _ in candidates}) > 20
+    count, bases = (
+        sum(map(len, column)) for column in zip(*((e, g.codes) for g, e in candidates), strict=True)
+    )
+    assert count / bases * 500 < 40
+
+
+@pytest.mark.parametrize("fraction", [0.15, 0.35])
+def test_candidate_scores_make_the_exons_right(candidates, fraction):
+    pure = accuracy(candidates, fraction, SplicedScoring())
+    scored = accuracy(candidates, fraction, SplicedScoring(exon_weight=1, intron_penalty=15))
+    assert scored["exon"].f1 >= 0.96
+    assert scored["nucleotide"].f1 >= 0.99
+    assert pure["exon"].f1 < scored["exon"].f1 - 0.05
+
+
+FIGURES = re.compile(r"of (\d+) segments \((\S+)\), internal (\S+), (\S+) candidates")
+
+
+def test_shipped_model_is_what_training_gives(held_out, tmp_path, monkeypatch, capsys):
+    """And models of the other records find almost all segments of each record."""
     script, output = resource_path("models", "train.py"), tmp_path / "model.json"
+    models = (model for _, model in held_out)
+    monkeypatch.setattr(evaluation, "trained_on", lambda records, usage: next(models))
     monkeypatch.setattr(sys, "argv", ["train.py", "--output", str(output)])
     runpy.run_path(str(script), run_name="__main__")
     trained = json.loads(output.read_text())
@@ -139,7 +125,13 @@ def test_shipped_model_is_what_training_gives(tmp_path, monkeypatch, capsys):
     assert trained.keys() == shipped.keys()
     for key in trained:
         assert near(trained[key], shipped[key]), key
-    assert re.search(r"held out, together: 27\d of 281 segments", capsys.readouterr().err)
+    printed = [[float(x) for x in row] for row in FIGURES.findall(capsys.readouterr().err)]
+    *each, (segments, share, internal, density) = printed
+    assert (len(each), segments) == (3, 281)
+    assert share >= 0.97
+    assert internal >= 0.98
+    assert density <= 35
+    assert min(row[1] for row in each) >= 0.93
 
 
 def near(one, other):
@@ -201,18 +193,6 @@ def test_composition_is_the_frequency_of_counts():
     assert other[0, 1 * 4 + 0] == pytest.approx(599 / 601)
 
 
-def test_composition_takes_g_and_c_around_into_account():
-    # where 70 % are G or C because the region is so, half are expected where half of it are
-    rng = np.random.default_rng(1)
-    text = "".join(rng.choice(list("ACGT"), 20_000, p=[0.15, 0.35, 0.35, 0.15]))
-    record = record_of("A" + text, CodingSegment(0, 1, 0, partial=True))
-    design = Design(order=0, context_weight=1e-9, gc_window=20_000)
-    _, other = estimate_composition(strands_of(record), design)
-    assert other[0] == pytest.approx([0.25] * 4, abs=0.01)
-    _, plain = estimate_composition(strands_of(record), replace(design, gc_shifts=(0.0,) * 4))
-    assert plain[0] == pytest.approx([0.15, 0.35, 0.35, 0.15], abs=0.01)
-
-
 def test_codon_usage_fills_what_the_records_do_not_show(usage):
     record = record_of("A" * 40, CodingSegment(0, 1, 0, partial=True))
     design = Design(order=2, usage_weight=1e6, context_weight=1.0)
@@ -243,18 +223,6 @@ def test_dependent_sites_learn_pairs():
     assert np.shape(alone) == (4, 4)
     assert np.shape(paired) == (4, 4, 4)
     assert [row[a] for row in paired[2]] == [None] * 4
-
-
-def test_lengths_and_states_of_genes(records):
-    strands = [s for r in records for s in strands_of(r)]
-    lengths = exon_lengths(strands, Design())
-    at = np.array(lengths["at"])
-    assert at[np.argmax(np.array(lengths["Intr"]) + np.log2(at))] in (80, 100, 120, 150)
-    states = gene_states(strands, Design())
-    assert states["shortest_intron"] == 30
-    assert 300 < states["intron"] < 2000
-    assert sum(states["introns"]) == pytest.approx(1, abs=0.001)
-    assert states["introns"][4] < 0.05  # an exon hardly ends with TA in phase 2
 
 
 def test_too_little_to_train_on(records):
@@ -357,37 +325,13 @@ def test_wrong_codon_usage_is_named(tmp_path, lines, message):
     assert message in str(caught.value)
 
 
-def test_codon_usage_in_order(usage):
-    assert usage[0b000000] == 24.4  # AAA
-    assert usage[0b011110] == 39.6  # CTG
-    assert usage[0b111111] == 17.6  # TTT
-    assert usage.sum() == pytest.approx(1000, abs=1)
-
-
 GOOD = "chr\t.\tCDS\t11\t20\t.\t-\t0\tID=c1"
 
 
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        ("chr\t.\tCDS\t1\t2", "line 2: 5 columns; expected 9 tab-separated columns"),
-        (GOOD.replace("\t-\t", "\t.\t"), "line 2: strand '.' of a coding segment; expected + or -"),
-        (GOOD.replace("\t0\t", "\t3\t"), "line 2: phase '3' of a coding segment; expected 0, 1"),
-        (
-            GOOD.replace("\t0\t", "\t.\t") + ";partial=true",
-            "line 2: no phase where the annotation cuts short; expected 0, 1 or 2",
-        ),
-        (GOOD.replace("ID", "Name"), "line 2: a coding segment without transcript; expected the"),
-        (GOOD.replace("11", "21"), "line 2: start 21 lies after end 20"),
-        (GOOD + "\n" + GOOD.replace("-", "+"), "line 3: coding sequence 'c1' is on both strands"),
-    ],
-)
-def test_wrong_annotation_is_named(tmp_path, line, message):
-    path = tmp_path / "x.gff3"
-    path.write_text(f"##gff-version 3\n{line}\n")
-    with pytest.raises(InputError) as caught:
-        read_coding(path)
-    assert f"x.gff3, {message}" in str(caught.value)
+def test_a_coding_sequence_on_both_strands_is_named(tmp_path):
+    (tmp_path / "x.gff3").write_text(f"##gff-version 3\n{GOOD}\n{GOOD.replace('-', '+')}\n")
+    with pytest.raises(InputError, match="x.gff3, line 3: coding sequence 'c1' is on both strands"):
+        read_coding(tmp_path / "x.gff3")
 
 
 def test_coding_sequences_of_gff3(tmp_path):

@@ -25,6 +25,7 @@ from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.locus import Locus
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.sequences import Sequence
+from tests.formats.common import saved
 
 # a locus named as its record, another one of that record, and a whole record under another name
 LOCI = {"chr": Locus("chr", 100, 200), "left": Locus("chr", 50, 150), "all": Locus("r", 0, 80)}
@@ -62,13 +63,6 @@ def test_base_without_exons_has_an_empty_set(tmp_path):
     write_batch(tmp_path, "b", ["left"])
     found = exons_of_batches([tmp_path / "a.gff3"], [tmp_path / "b.tsv"])
     assert {base: len(exons) for base, exons in found.items()} == {"left": 0}
-
-
-def test_wrong_locus_is_told(tmp_path):
-    path = tmp_path / "a.tsv"
-    path.write_text("base\ttarget\tlocus\nx\tt\tchr:9\n")
-    with pytest.raises(InputError, match=r"a\.tsv, line 2: no locus 'chr:9'"):
-        read_case_rows(path)
 
 
 TARGETS = {name: Sequence.from_text(name, "ACGTACGT") for name in ("t", "u")}
@@ -229,11 +223,6 @@ def test_concatenated_fasta_reads_as_all_records(tmp_path):
     assert gzip.decompress((tmp_path / "all.fa.gz").read_bytes()).count(b">") == 2
 
 
-def test_missing_input_is_an_error(tmp_path):
-    with pytest.raises(InputError, match=r"none\.fa: cannot be read \(No such file"):
-        concatenate([tmp_path / "none.fa"], tmp_path / "all.fa")
-
-
 def scores_table(path, *rows, columns=("base", "target", "score")):
     path.write_text("".join("\t".join(row) + "\n" for row in (columns, *rows)))
     return path
@@ -241,13 +230,6 @@ def scores_table(path, *rows, columns=("base", "target", "score")):
 
 def cases_table(path, *rows):
     return scores_table(path, *rows, columns=("base", "target", "locus"))
-
-
-def test_a_case_without_a_locus_is_an_error(tmp_path):
-    tables = {"x": scores_table(tmp_path / "x", ("b", "t", "1"))}
-    known = cases_table(tmp_path / "k", ("one", "t", "b"))
-    with pytest.raises(InputError, match="k, line 2: no locus 'b'; expected NAME:START-END"):
-        merge_methods([tables], [known], tmp_path / "all")
 
 
 def test_methods_stand_side_by_side(tmp_path):
@@ -274,30 +256,25 @@ def test_methods_stand_side_by_side(tmp_path):
     ]  # fmt: skip
 
 
+X, KNOWN = "base\ttarget\tscore\nb\tt\t1\n", "base\ttarget\tlocus\none\tt\tb:1-9\n"
+
+
 @pytest.mark.parametrize(
-    ("rows", "message"),
+    ("y", "known", "message"),
     [
-        ([("b", "u", "2")], "y, line 2: another case; expected b and t"),
-        ([("b", "t")], "y, line 2: too few or too many columns; expected base\ttarget\tscore"),
-        ([("b", "t", "2"), ("b", "u", "2")], "y: 2 rows; expected 1"),
+        (X.replace("t\t1", "u\t2"), KNOWN, "y, line 2: another case; expected b and t"),
+        (X.replace("\t1", ""), KNOWN, "y, line 2: too few or too many columns; expected base\tt"),
+        (X + "b\tu\t2\n", KNOWN, "y: 2 rows; expected 1"),
+        (X.replace("score", "points"), KNOWN, "y, line 1: wrong header"),
+        (X, KNOWN.replace(":1-9", ""), "k, line 2: no locus 'b'; expected NAME:START-END"),
+        (X, "base\n", "k, line 1: column 'target' is missing; expected a tab-separated header"),
     ],
 )
-def test_methods_of_other_cases_are_refused(tmp_path, rows, message):
-    tables = {
-        "x": scores_table(tmp_path / "x", ("b", "t", "1")),
-        "y": scores_table(tmp_path / "y", *rows),
-    }
-    known = cases_table(tmp_path / "k", ("one", "t", "b:1-9"))
+def test_methods_of_other_cases_are_refused(tmp_path, y, known, message):
+    paths = [saved(tmp_path, text, name) for name, text in (("x", X), ("y", y), ("k", known))]
     with pytest.raises(InputError, match=message):
-        merge_methods([tables], [known], tmp_path / "all")
+        merge_methods([dict(zip("xy", paths[:2], strict=True))], paths[2:], tmp_path / "all")
     assert not (tmp_path / "all").exists()
-
-
-def test_methods_of_other_columns_are_refused(tmp_path):
-    other = tmp_path / "y"
-    other.write_text("base\ttarget\tpoints\nb\tt\t1\n")
-    with pytest.raises(InputError, match="y, line 1: wrong header"):
-        merge_methods([{"x": scores_table(tmp_path / "x", ("b", "t", "1")), "y": other}], [], "-")
 
 
 @pytest.mark.parametrize("order", [1, -1])
@@ -336,10 +313,3 @@ def test_a_record_of_bam_without_score_is_an_error(tmp_path):
     with pytest.raises(InputError, match=r"x.bam: a broken record of BAM \(no score"):
         merge_bam([tmp_path / "x.bam"], out)
     assert not out.exists()
-
-
-def test_a_table_of_one_column_has_no_cases(tmp_path):
-    path = tmp_path / "x.tsv"
-    path.write_text("base\n")
-    with pytest.raises(InputError, match=r"x.tsv, line 1: no table of cases; expected three col"):
-        merge_methods([{"a": path}], [path], tmp_path / "out.tsv")

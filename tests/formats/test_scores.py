@@ -2,7 +2,7 @@
 
 import pytest
 
-from gpu_tools.formats.scores import read_scores
+from gpu_tools.formats.matches import read_scores
 from gpu_tools.model.results import SplicedAlignment
 from tests.formats.common import error_of, saved
 

@@ -14,7 +14,7 @@ import click
 import numpy as np
 import pysam
 
-from gpu_tools.cli.common.lazy import LazyGroup
+from gpu_tools.cli.main import LazyGroup
 from tests.cli.damage import _WORDS as WORDS
 from tests.cli.damage import damaged
 

@@ -127,13 +127,7 @@ def _text(number: int) -> TextIO:
 
 
 class Runner:
-    """Runs targets in a folder.
-
-    Parameters
-    ----------
-    folder : Path
-        Empty; it becomes the current one.
-    """
+    """Runs targets in an empty folder, which becomes the current one."""
 
     def __init__(self, folder: Path):
         (folder / "files").mkdir()

@@ -9,8 +9,8 @@ from random import Random
 
 from tests.formats.sources.faulty_server import (
     Server,
+    chunked,
     cut,
-    cut_chunked,
     ok,
     ranges,
     serving,
@@ -63,7 +63,7 @@ def _answer(rng: Random) -> Callable:
     if kind == 0:
         return cut(body[: len(body) // 2], len(body) + rng.choice((0, 1, 1 << 40)))
     if kind == 1:
-        return cut_chunked(body)
+        return chunked(body, end=b"")
     if kind == 2:
         return ranges(body)
     if kind == 3:

@@ -19,9 +19,9 @@ from gpu_tools.formats.exons.annotation import (
 from gpu_tools.formats.exons.intervals import FORMATS, read_exons, read_intervals
 from gpu_tools.formats.exons.predictors import parse_augustus, parse_report
 from gpu_tools.formats.files import read_lines
+from gpu_tools.formats.matches import read_scores
 from gpu_tools.formats.numbers import read_matrix, read_tracks, read_values
 from gpu_tools.formats.scales import load_matrix, load_scale, read_codon_usage, read_scale
-from gpu_tools.formats.scores import read_scores
 from gpu_tools.formats.sequences.fasta import iterate_fasta, read_fasta, read_one, record_parts
 from gpu_tools.formats.sequences.locus import (
     cut_loci,

@@ -6,8 +6,7 @@ from random import Random
 
 import pytest
 
-from gpu_tools.cli.common.lazy import LazyGroup
-from gpu_tools.cli.main import cli
+from gpu_tools.cli.main import LazyGroup, cli
 from tests.fuzz import engine, running
 from tests.fuzz.engine import Job, Trier, distinct, kinds
 from tests.fuzz.mutations import mutated
@@ -115,13 +114,22 @@ def dies(job, share, first, state, log):
     state[share] = job.inputs + share
 
 
-def test_processes_that_crash_and_hang_are_noted_and_others_go_on(monkeypatch):
-    monkeypatch.setattr(engine, "LONGEST_WAIT", 0.5)
+WATCHED = {
+    "crashes and hangs are noted": (None, 8, [], ["crash: 3", "time: no"]),
+    "what is under way when the time is over is no finding": (0.5, 5, [3], ["crash: 3"]),
+}
+
+
+@pytest.mark.parametrize("case", WATCHED)
+def test_other_processes_go_on(monkeypatch, case):
+    seconds, tried, unfinished, faults = WATCHED[case]
+    monkeypatch.setattr(engine, "LONGEST_WAIT", 100 if seconds else 0.5)
+    monkeypatch.setattr(engine, "_LAST_WAIT", 0.1)
     monkeypatch.setattr(engine, "work", dies)
     monkeypatch.setattr(engine, "METHOD", "fork")
-    figures = engine.run(Job(8, seed=1, processes=2))
-    assert figures["inputs"] == 8
-    assert [each["fault"][:8] for each in figures["findings"]] == ["crash: 3", "time: no"]
+    figures = engine.run(Job(8, seed=1, processes=2, seconds=seconds))
+    assert (figures["inputs"], figures["unfinished"]) == (tried, unfinished)
+    assert [each["fault"][:8] for each in figures["findings"]] == faults
 
 
 def test_a_harness_that_fails_says_why(monkeypatch):
@@ -131,15 +139,6 @@ def test_a_harness_that_fails_says_why(monkeypatch):
     (found,) = figures["findings"]
     assert found["times"] == 2
     assert "ZeroDivisionError" in found["fault"]
-
-
-def test_what_is_under_way_when_the_time_is_over_is_no_finding(monkeypatch):
-    monkeypatch.setattr(engine, "_LAST_WAIT", 0.1)
-    monkeypatch.setattr(engine, "work", dies)
-    monkeypatch.setattr(engine, "METHOD", "fork")
-    figures = engine.run(Job(8, seed=1, processes=2, seconds=0.5))
-    assert (figures["unfinished"], figures["inputs"]) == ([3], 5)
-    assert [each["fault"] for each in figures["findings"]] == ["crash: 3"]
 
 
 def test_equal_findings_are_one():

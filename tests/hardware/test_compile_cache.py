@@ -2,12 +2,12 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
-import weakref
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,13 +16,11 @@ from unittest.mock import MagicMock
 import numba
 import pytest
 
-from gpu_tools.hardware import compile_cache
-from gpu_tools.hardware.compiled import njit
-from gpu_tools.hardware.compiling import about_to_compile, once_compiling
+from gpu_tools.hardware import about_to_compile, compiled, once_compiling
+from gpu_tools.hardware.compiled import load_one_by_one, njit
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.loading import load_one_by_one
 
-_PACKAGE = Path(compile_cache.__file__).parents[1]
+_PACKAGE = Path(compiled.__file__).parents[1]
 _CALLER = """
 import sys
 import time
@@ -31,7 +29,7 @@ import numpy as np
 from numba.core import event
 
 from gpu_tools.hardware.compiled import njit
-from gpu_tools.hardware.compiling import about_to_compile, once_compiling
+from gpu_tools.hardware import about_to_compile, once_compiling
 from gpu_tools.called import called
 
 class Compiled(event.Listener):
@@ -59,7 +57,7 @@ if __name__ == "__main__":
 """
 _CALLED = """
 from gpu_tools.hardware.compiled import njit
-from gpu_tools.hardware.compiling import about_to_compile, once_compiling
+from gpu_tools.hardware import about_to_compile, once_compiling
 
 @njit
 def called(x):
@@ -105,21 +103,15 @@ def small_package(tmp_path):
     )
 
 
-def test_an_edit_of_what_a_compiled_function_calls_is_seen(small_package):
-    """Numba looks at the caller's own file alone."""
+def test_edits_of_what_a_compiled_function_calls_count_and_times_do_not(small_package):
+    """Numba looks at the caller's own file alone, and at times, which archives and images round."""
     found = []
-    for addend in (1, 1, 20):
+    for time_of_file, addend in enumerate((1, 1, 20)):
         (small_package.folder / "called.py").write_text(_CALLED.format(addend))
+        os.utime(small_package.folder / "caller.py", (time_of_file, time_of_file))
         done = small_package.run()
         found.append((done.count, done.value))
     assert found == [(1, "2"), (0, "2"), (1, "21")]
-
-
-def test_times_of_files_do_not_matter(small_package):
-    """Archives and images round them."""
-    assert small_package.run().count == 1
-    os.utime(small_package.folder / "caller.py", (1, 1))
-    assert small_package.run().count == 0
 
 
 def test_a_process_waits_for_one_that_compiles_and_finds_what_it_stored(small_package):
@@ -160,11 +152,12 @@ def _damage(path, damage):
     if damage == "folder":
         path.mkdir()
     else:
-        path.write_bytes({"cut": content[:9], "empty": b"", "byte": content}[damage])
+        path.write_bytes(content if damage == "byte" else b"")
 
 
-@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
-@pytest.mark.parametrize("damage", ["byte", "cut", "empty", "folder"])
+@pytest.mark.parametrize(
+    ("suffix", "damage"), [("nbi", "byte"), ("nbc", "byte"), ("nbi", "empty"), ("nbc", "folder")]
+)
 def test_what_is_damaged_is_compiled_again_and_told(small_package, suffix, damage):
     first = small_package.run()
     (path,) = first.folder.rglob(f"*caller*.{suffix}")
@@ -176,7 +169,7 @@ def test_what_is_damaged_is_compiled_again_and_told(small_package, suffix, damag
     assert third.errors == ""
 
 
-@pytest.mark.parametrize("content", [None, "", "[]", '{"x": 1}', "\\"])
+@pytest.mark.parametrize("content", [None, "[]", "\\"])
 def test_without_the_list_nothing_is_believed(small_package, content):
     path = small_package.run().folder / "checksums.json"
     path.unlink()
@@ -209,8 +202,8 @@ def test_the_users_own_folder_is_respected(small_package, tmp_path):
 
 
 def _here(monkeypatch, *places):
-    monkeypatch.setattr(compile_cache, "places", lambda: iter(places))
-    return compile_cache.cache_folder.__wrapped__()
+    monkeypatch.setattr(compiled, "places", lambda: iter(places))
+    return compiled.cache_folder.__wrapped__()
 
 
 def test_code_of_a_folder_that_cannot_be_written_is_copied(tmp_path, monkeypatch):
@@ -219,9 +212,9 @@ def test_code_of_a_folder_that_cannot_be_written_is_copied(tmp_path, monkeypatch
     folder = _here(monkeypatch, shipped)
     (folder / "one").mkdir()
     (folder / "one" / "a.nbi").write_bytes(b"index")
-    compile_cache._list_files(folder)
-    usable = compile_cache.usable
-    monkeypatch.setattr(compile_cache, "usable", lambda f: f.parent != shipped and usable(f))
+    compiled._list_files(folder)
+    usable = compiled.usable
+    monkeypatch.setattr(compiled, "usable", lambda f: f.parent != shipped and usable(f))
     found = _here(monkeypatch, shipped, own)
     assert found.parent == own
     assert (found / "one" / "a.nbi").read_bytes() == b"index"
@@ -231,7 +224,7 @@ def test_on_a_full_disk_nothing_is_stored(tmp_path, monkeypatch, caplog):
     monkeypatch.setattr(shutil, "disk_usage", lambda path: SimpleNamespace(free=9))
     assert _here(monkeypatch, tmp_path) is None
     assert "cannot be stored" in caplog.text
-    monkeypatch.setattr(compile_cache, "cache_folder", lambda: None)
+    monkeypatch.setattr(compiled, "cache_folder", lambda: None)
     function = njit(cache=True)(lambda x: x + 1)
     assert (function(1), function.stats.cache_path) == (2, None)
 
@@ -296,19 +289,12 @@ def test_an_interrupt_waits_until_code_is_loaded(number):
     arrived, before = [], signal.getsignal(number)
     signal.signal(number, lambda *_: arrived.append(number))
     try:
-        with compile_cache.deferred_interrupts(), compile_cache.deferred_interrupts():
+        with compiled.deferred_interrupts(), compiled.deferred_interrupts():
             signal.raise_signal(number)
             assert arrived == []
         assert arrived == [number]
     finally:
         signal.signal(number, before)
-
-
-class Module:
-    """What is loaded of a kernel, as numba-cuda has it: unloaded at the end of Python."""
-
-    def __init__(self):
-        self._finalizer = weakref.finalize(self, str)
 
 
 @pytest.mark.parametrize("one_by_one", [True, False])
@@ -323,7 +309,7 @@ def test_two_threads_that_start_a_kernel_at_once_load_it_once(one_by_one):
             if self.loaded is None:
                 time.sleep(0.2)
                 self.loads += 1
-                self.loaded = SimpleNamespace(module=Module())
+                self.loaded = MagicMock()
             return self.loaded
 
     if one_by_one:
@@ -333,7 +319,6 @@ def test_two_threads_that_start_a_kernel_at_once_load_it_once(one_by_one):
         found = list(pool.map(lambda _: library.get_cufunc(), range(2)))
     assert library.loaded in found
     assert library.loads == (1 if one_by_one else 2)
-    assert [function.module._finalizer.atexit for function in found] == [not one_by_one] * 2
 
 
 def test_what_numba_has_loaded_is_not_unloaded_at_the_end_of_python():
@@ -379,13 +364,8 @@ def test_a_listener_is_called_once_and_not_behind_its_block():
     assert calls == ["first"]
 
 
-def test_a_listener_may_compile_itself():
-    calls = []
-
-    def listener():
-        calls.append(1)
-        about_to_compile()
-
-    with once_compiling(listener):
-        about_to_compile()
-    assert calls == [1]
+def test_folders_outside_of_the_digest_compile_nothing():
+    package = Path(compiled.__file__).parents[1]
+    texts = [path.read_text() for name in compiled.PLAIN for path in (package / name).rglob("*.py")]
+    assert len(texts) > 40
+    assert not any(re.search(r"^\s*(@.*njit|@cuda|@register_jitable)", t, re.M) for t in texts)

@@ -4,13 +4,13 @@ import pytest
 
 from gpu_tools.cli.main import main
 from gpu_tools.errors import DeviceError
-from gpu_tools.hardware import gpu_faults
+from gpu_tools.hardware import device
 from tests.cli.damage import FILES
 
 
 @pytest.fixture(autouse=True)
 def untold(monkeypatch):
-    monkeypatch.setattr(gpu_faults, "_WARNED", set())
+    monkeypatch.setattr(device, "_WARNED", set())
 
 
 class CudaAPIError(Exception):
@@ -99,10 +99,10 @@ def test_the_cpu_takes_over_and_the_answer_is_the_same(folder, fail, capsys, nam
 @pytest.mark.parametrize("code", CODES)
 def test_what_a_failure_means_is_said(code):
     with pytest.raises(DeviceError, match=rf"cannot do it: \w.* \(.*{code}\)"):
-        with gpu_faults.faults_as_errors():
+        with device.faults_as_errors():
             raise CudaAPIError(f"Call to cuX results in CUDA_ERROR_{code}")
 
 
 def test_an_error_of_the_program_is_no_failure_of_the_gpu():
-    with pytest.raises(ZeroDivisionError), gpu_faults.faults_as_errors():
+    with pytest.raises(ZeroDivisionError), device.faults_as_errors():
         raise ZeroDivisionError

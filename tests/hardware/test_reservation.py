@@ -11,9 +11,8 @@ import pytest
 
 from gpu_tools.cli.main import main
 from gpu_tools.errors import DeviceError
-from gpu_tools.hardware import device, reservation
-from gpu_tools.hardware.device import Gpu
-from gpu_tools.hardware.reservation import is_held, reserved
+from gpu_tools.hardware import device
+from gpu_tools.hardware.device import Gpu, is_held, reserved
 
 CARDS = [Gpu(n, "card", "9.0", 1, "13.0", uuid) for n, uuid in enumerate(("GPU-b", "GPU-a"))]
 
@@ -22,8 +21,7 @@ CARDS = [Gpu(n, "card", "9.0", 1, "13.0", uuid) for n, uuid in enumerate(("GPU-b
 def cards(monkeypatch, tmp_path):
     """Pretend that there are two GPUs; nothing of a GPU is used here."""
     monkeypatch.setenv("GPU_TOOLS_LOCKS", str(tmp_path / "locks"))
-    for module in (device, reservation):
-        monkeypatch.setattr(module, "list_gpus", lambda: CARDS)
+    monkeypatch.setattr(device, "list_gpus", lambda: CARDS)
 
 
 def test_what_is_held_shows_and_looking_holds_nothing(cards):

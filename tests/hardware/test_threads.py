@@ -3,6 +3,8 @@
 import itertools
 import random
 import threading
+import time
+from itertools import pairwise
 from threading import Event, current_thread, main_thread
 from time import sleep
 
@@ -13,47 +15,13 @@ from gpu_tools.hardware import threads
 from gpu_tools.hardware.threads import (
     CaseProgress,
     assigned,
+    blocks_of,
     map_on_threads,
     prefetch,
+    run_strips,
     watched,
     within_limit,
 )
-
-
-@pytest.mark.parametrize("count", [1, 2, 7])
-def test_results_come_in_order(count):
-    assert map_on_threads(count, lambda a, b: a - b, range(20), range(20, 40)) == [-20] * 20
-
-
-def test_one_thread_is_the_calling_one():
-    assert map_on_threads(1, lambda _: current_thread(), "ab") == [main_thread()] * 2
-    assert main_thread() not in map_on_threads(2, lambda _: current_thread(), "ab")
-
-
-@pytest.mark.parametrize("count", [1, 3])
-def test_an_error_is_raised(count):
-    with pytest.raises(ZeroDivisionError):
-        map_on_threads(count, lambda n: 1 // n, range(5))
-
-
-def test_calls_end_where_one_fails():
-    begun, failed = [], Event()
-
-    def call(n: int) -> None:
-        begun.append(n)
-        if n == 1:
-            failed.set()
-            raise ZeroDivisionError
-        failed.wait()
-        sleep(0.1)
-
-    with pytest.raises(ZeroDivisionError):
-        map_on_threads(2, call, range(9))
-    assert len(begun) < 9
-
-
-def test_there_may_be_nothing_to_do():
-    assert map_on_threads(4, abs, []) == []
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -77,11 +45,6 @@ def test_each_case_goes_to_the_gpu_with_the_least_work(seed):
     assert [own.tolist() for own in assigned(cells, count)] == expected
 
 
-@pytest.mark.parametrize("count", [1, 3, 50])
-def test_items_come_in_order(count):
-    assert list(prefetch(iter(range(20)), count)) == list(range(20))
-
-
 def test_a_few_are_made_before_they_are_asked_for():
     made = threading.Semaphore(0)
 
@@ -95,50 +58,6 @@ def test_a_few_are_made_before_they_are_asked_for():
         assert made.acquire(timeout=10)
     assert not made.acquire(timeout=0.1)
     assert next(following) == 0
-
-
-def test_errors_come_where_the_item_is_asked_for():
-    def items():
-        yield 1
-        raise ValueError("broken")
-
-    following = prefetch(items(), 4)
-    assert next(following) == 1
-    with pytest.raises(ValueError, match="broken"):
-        next(following)
-
-
-def test_nothing_is_made_for_one_who_left():
-    made = []
-
-    def items():
-        for k in range(100):
-            made.append(k)
-            yield k
-
-    following = prefetch(items(), 2)
-    next(following)
-    following.close()
-    assert len(made) <= 4
-
-
-def test_cells_are_reported_some_at_a_time_and_all_in_the_end():
-    reported = []
-    tally = CaseProgress(100, reported.append, least=30)
-    for cells in (10, 25, 29, 5):
-        tally.add(cells)
-    assert reported == [35, 34]
-    tally.finish()
-    assert reported == [35, 34, 31]
-
-
-def test_more_cells_than_there_are_count_as_all():
-    reported = []
-    tally = CaseProgress(10, reported.append, least=1)
-    tally.add(25)
-    tally.add(1)
-    tally.finish()
-    assert reported == [10]
 
 
 def test_what_a_function_counts_is_reported_while_it_works(monkeypatch):
@@ -166,3 +85,109 @@ def test_what_a_function_raises_is_raised(error):
 
     with pytest.raises(error, match="x"):
         watched(fails, print)
+
+
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_results_come_in_order(count):
+    assert map_on_threads(count, lambda a, b: a - b, range(20), range(20, 40)) == [-20] * 20
+    assert map_on_threads(count, abs, []) == []
+    threads = map_on_threads(count, lambda _: current_thread(), "ab")
+    assert threads == [main_thread()] * 2 if count == 1 else main_thread() not in threads
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_calls_end_where_one_fails(count):
+    begun, failed = [], Event()
+
+    def call(n: int) -> None:
+        begun.append(n)
+        if n == 1:
+            failed.set()
+            raise ZeroDivisionError
+        if count > 1:
+            failed.wait()
+            sleep(0.1)
+
+    with pytest.raises(ZeroDivisionError):
+        map_on_threads(count, call, range(9))
+    assert len(begun) < 9
+
+
+@pytest.mark.parametrize("count", [1, 3, 50])
+def test_items_and_errors_come_in_order_and_none_for_one_who_left(count):
+    made = []
+
+    def items():
+        for k in range(100):
+            made.append(k)
+            yield k
+        raise ValueError("broken")
+
+    following = prefetch(items(), count)
+    assert [next(following) for _ in range(100)] == list(range(100))
+    with pytest.raises(ValueError, match="broken"):
+        next(following)
+    made.clear()
+    following = prefetch(items(), count)
+    next(following)
+    following.close()
+    assert len(made) <= count + 2
+
+
+def test_cells_are_reported_some_at_a_time_and_all_in_the_end():
+    reported = []
+    tally = CaseProgress(100, reported.append, least=30)
+    for cells in (10, 25, 29, 5):
+        tally.add(cells)
+    assert reported == [35, 34]
+    tally.finish()
+    assert reported == [35, 34, 31]
+    tally.add(99)  # more cells than there are
+    tally.finish()
+    assert sum(reported) == 100
+
+
+# Strips that follow each other on threads.
+
+
+@pytest.mark.parametrize(("n_steps", "size"), [(1, 1), (10, 4), (12, 4), (3, 9)])
+def test_blocks_cover_all_steps(n_steps, size):
+    blocks = blocks_of(n_steps, size)
+    assert [blocks[0][0], blocks[-1][1]] == [0, n_steps]
+    assert all(one[1] == other[0] for one, other in pairwise(blocks))
+    assert all(past - first == size for first, past in blocks[:-1])
+
+
+def check_order(events, count, blocks):
+    """Check that a block begins when the strip before is a block ahead, or has come to its end."""
+    at = {event: k for k, event in enumerate(events)}
+    assert len(events) == 2 * count * len(blocks)
+    for strip in range(1, count):
+        for number in range(len(blocks)):
+            ahead = min(number + 1, len(blocks) - 1)
+            begun, done = ("begun", strip, blocks[number]), ("done", strip - 1, blocks[ahead])
+            assert at[done] < at[begun]
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+@pytest.mark.parametrize("n_blocks", [1, 2, 7])
+def test_a_strip_stays_behind_the_one_before(count, n_blocks):
+    rng, events, blocks = np.random.default_rng(count + n_blocks), [], blocks_of(n_blocks, 1)
+    pauses = rng.uniform(0, 2e-3, (count, n_blocks))
+
+    def block(strip, steps):
+        events.append(("begun", strip, steps))
+        time.sleep(pauses[strip, steps[0]])
+        events.append(("done", strip, steps))
+
+    run_strips(block, count, blocks)
+    check_order(events, count, blocks)
+
+
+def test_a_strip_that_fails_keeps_nobody_waiting():
+    def block(strip, steps):
+        if (strip, steps) == (1, (2, 3)):
+            raise KeyError("of a strip")
+
+    with pytest.raises(KeyError, match="of a strip"):
+        run_strips(block, 3, blocks_of(6, 1))

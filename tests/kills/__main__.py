@@ -8,11 +8,10 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from random import Random
 
 from benchmarks import record
 from tests.kills.cases import CASES, server, write_all_inputs
-from tests.kills.killing import CommandKiller, Kill
+from tests.kills.killing import CommandKiller, Killer
 from tests.kills.workflow import WorkflowKiller
 
 
@@ -22,23 +21,25 @@ def kill_commands(options) -> list[dict]:
     with tempfile.TemporaryDirectory(prefix="kills-") as name, server() as own:
         write_all_inputs(Path(name))
         killers = [CommandKiller(case, Path(name), own.url) for case in chosen]
-        with ThreadPoolExecutor(options.processes) as pool:
-            list(pool.map(CommandKiller.measure, killers))
-            print({k.case.name: round(k.seconds, 2) for k in killers}, flush=True)
-            return list(pool.map(
-                lambda k: row_of(killers[k % len(killers)], k, options), range(options.kills)
-            ))  # fmt: skip
+        return rows_of(killers, options.kills, options.processes, options)
 
 
-def row_of(killer: CommandKiller, number: int, options) -> dict:
-    """Kill a command by a random number of its own; return a row of the record."""
-    if options.until and time.monotonic() > options.until:
-        return {"case": killer.case.name, "kill": "not done", "in_time": False, "faults": []}
-    kill = Kill.drawn(Random(f"{options.seed} {number}"), killer.seconds)
-    found, in_time = killer.faults(kill)
-    for fault in found:
-        print(f"kill {number}, {killer.case.name}, {kill}: {fault}", flush=True)
-    return {"case": killer.case.name, "kill": str(kill), "in_time": in_time, "faults": found}
+def kill_workflow(options) -> list[dict]:
+    """Kill the workflow; return a row for each kill."""
+    killer = WorkflowKiller(options.slurm, options.annotation)
+    rows = rows_of(
+        [killer], options.workflow, 1 if options.slurm else max(options.processes // 2, 1), options
+    )
+    print(f"{killer.name}: unlocked {killer.unlocked} times")
+    return rows
+
+
+def rows_of(killers: list[Killer], count: int, at_once: int, options) -> list[dict]:
+    """Measure killers and kill in turn, some at once."""
+    with ThreadPoolExecutor(at_once) as pool:
+        list(pool.map(Killer.measure, killers))
+        print({k.name: round(k.seconds, 2) for k in killers}, flush=True)
+        return list(pool.map(lambda k: killers[k % len(killers)].row(k, options), range(count)))
 
 
 def figures_of(rows: list[dict], seconds: float, options) -> dict:
@@ -75,7 +76,7 @@ def main() -> int:
     options.until = start + options.seconds if options.seconds else None
     rows = kill_commands(options) if options.kills else []
     if options.workflow:
-        rows += WorkflowKiller.rows(options)
+        rows += kill_workflow(options)
     figures = figures_of(rows, time.monotonic() - start, options)
     if options.record:
         record.write(options.record, figures)

@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
-from gpu_tools.cli.common.tiny_runs import write_inputs
+from gpu_tools.cli.common.warming import write_inputs
 from tests.formats.sources.faulty_server import Server, serving
 from tests.report.results import write_results
 
@@ -21,16 +21,7 @@ _INDEXES = (".fai", ".gzi", ".bai", ".csi")
 
 
 class KillCase(NamedTuple):
-    """A command that is killed; `{url}` in it is the server's address.
-
-    Attributes
-    ----------
-    name : str
-    command : str
-        After ``gpu-tools``.
-    outputs : tuple of str
-        Files that it writes.
-    """
+    """A command that is killed, and what it writes; `{url}` in it is the server's address."""
 
     name: str
     command: str

@@ -8,7 +8,6 @@ import pytest
 from tests.cli.damage import FILES
 from tests.kills.cases import KillCase
 from tests.kills.killing import CODES, CommandKiller, Kill
-from tests.kills.workflow import descendants, prepared, prepared_annotation, results
 
 BROKEN = """
 import signal, sys, time
@@ -64,18 +63,3 @@ def test_a_kill_depends_on_its_number_alone():
     assert drawn == [Kill.drawn(Random(f"1 {k}"), 2.0) for k in range(200)]
     assert {kill.signal for kill in drawn} == set(CODES)
     assert 0 <= min(kill.moment for kill in drawn) < 0.1 < 2.0 < max(k.moment for k in drawn) < 2.2
-
-
-def test_an_annotation_has_a_folder_too(tmp_path):
-    names = {path.name for path in prepared_annotation(tmp_path).iterdir()}
-    assert names == {"genome.fa", "a.fa", "b.fa", "settings.yaml"}
-
-
-def test_the_workflow_has_a_folder_of_its_own(tmp_path):
-    folder = prepared(tmp_path)
-    assert (folder / "config" / "cases.tsv").read_text().count("\n") == 3
-    (folder / "results" / "logs").mkdir(parents=True)
-    for name in ("a.tsv", ".a.tsv.gpu-tools-00000000-abcdefgh.tsv", "logs/x"):
-        (folder / "results" / name).write_text("2026-01-02T03:04:05+00:00")
-    assert results(folder) == {"a.tsv": b"TIME"}
-    assert descendants(0)

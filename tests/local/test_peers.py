@@ -10,12 +10,6 @@ import pytest
 from gpu_tools import AffineScoring, Sequence, local_align
 from gpu_tools.model.sequences import decode
 
-SEEDS = pytest.mark.parametrize("seed", range(4))
-
-
-def need(program):
-    return pytest.mark.skipif(not shutil.which(program), reason=f"{program} is not installed")
-
 
 def scores(pair, scoring, k):
     (found,) = local_align([pair], scoring, k=k, device="cpu")
@@ -44,26 +38,24 @@ def output_of(*command):
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-@need("matcher")
-@SEEDS
-def test_matcher(seed, tmp_path):
-    pair = dna_pair(seed)
-    files = write_fasta(tmp_path, pair)
-    options = ["-gapopen", "16", "-gapextend", "4", "-datafile", "EDNAFULL", "-alternatives", "5"]
-    text = output_of("matcher", *files, *options, "-auto", "-stdout")
-    theirs = [float(x) for x in re.findall(r"^# Score: (\S+)", text, flags=re.MULTILINE)]
+PROGRAMS = {
+    "matcher": (
+        "-gapopen 16 -gapextend 4 -datafile EDNAFULL -alternatives 5 -auto -stdout",
+        r"(?m)^# Score: (\S+)",
+    ),
+    # the first symbol of a gap of lalign36 costs both penalties
+    "lalign36": ("-n -3 -r +5/-4 -f -12 -g -4 -E 1000", r"Waterman-Eggert score: (\d+)"),
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("seed", range(4))
+def test_scores_are_those_of_another_program(program, seed, tmp_path):
+    if not shutil.which(program):
+        pytest.skip(f"{program} is not installed")
+    (options, pattern), pair = PROGRAMS[program], dna_pair(seed)
+    files, options = write_fasta(tmp_path, pair), options.split()
+    words = [*files, *options] if program == "matcher" else [*options, *files]
+    theirs = [float(x) for x in re.findall(pattern, output_of(program, *words))][:5]
     assert theirs
     assert scores(pair, AffineScoring(5, -4, 16, 4), len(theirs)) == theirs
-
-
-@need("lalign36")
-@SEEDS
-def test_lalign(seed, tmp_path):
-    pair = dna_pair(seed)
-    files = write_fasta(tmp_path, pair)
-    # its first symbol of a gap costs both penalties
-    options = ["-n", "-3", "-r", "+5/-4", "-f", "-12", "-g", "-4", "-E", "1000"]
-    text = output_of("lalign36", *options, *files)
-    theirs = [int(x) for x in re.findall(r"Waterman-Eggert score: (\d+)", text)][:5]
-    assert len(theirs) == 5
-    assert scores(pair, AffineScoring(5, -4, 16, 4), 5) == theirs

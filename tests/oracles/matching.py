@@ -47,19 +47,6 @@ def exact(patterns, texts, alphabet="dna", both=False):
     return [row for _, row in sorted(found)]
 
 
-def edit_distance(pattern, text, pair, insertion, deletion):
-    """Least cost of aligning all of the pattern with all of the text."""
-    row = [j * insertion for j in range(len(text) + 1)]
-    for i, symbol in enumerate(pattern, start=1):
-        following = [i * deletion]
-        for j, letter in enumerate(text, start=1):
-            following.append(min(
-                row[j - 1] + pair(symbol, letter), row[j] + deletion, following[-1] + insertion
-            ))  # fmt: skip
-        row = following
-    return row[-1]
-
-
 def least_by_end(pattern, text, pair, insertion, deletion):
     """For every end the least cost of a part that is not empty, and its longest start.
 

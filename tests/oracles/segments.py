@@ -47,29 +47,6 @@ def maximal_by_definition(values):
     ]
 
 
-def maximal_by_recursion(values):
-    """Ruzzo and Tompa's segments after the definition: the best one, then those on either side.
-
-    Of equal sums the shortest counts, then the first.
-    """
-    found, open_parts = [], [(0, len(values))]
-    while open_parts:
-        first, last = open_parts.pop()
-        best = None
-        for start in range(first, last):
-            total = 0
-            for end in range(start + 1, last + 1):
-                total += values[end - 1]
-                key = (-total, end - start, start)
-                if total > 0 and (best is None or key < best):
-                    best = key
-        if best:
-            start, end = best[2], best[2] + best[1]
-            found.append((start, end, -best[0]))
-            open_parts += [(first, start), (end, last)]
-    return sorted(found)
-
-
 def maximal_by_list(values):
     """Ruzzo and Tompa's own algorithm, with a plain list and plain searches."""
     candidates, total = [], 0

@@ -57,8 +57,8 @@ def intron_penalty(sites, end, start):
     return min(costs, default=None)
 
 
-def best_score(base, target, sites, scoring):
-    """Best score over all chains, each aligned by its definition; None if there is no chain."""
+def best_score(base, target, sites, scoring, is_wanted=lambda chain: True):
+    """Best score over all wanted chains, each aligned by its definition; None without a chain."""
     gap, pair = scoring["gap"], scoring["pair"]
     spans = {(0, len(target)): 0}
     if scoring["ends"] != "global":
@@ -69,7 +69,7 @@ def best_score(base, target, sites, scoring):
         }
     best, known = None, {}
     for chain, total in chains(sites, len(base)).items():
-        if sites.get("coding") and not translates(base, chain):
+        if not is_wanted(chain) or (sites.get("coding") and not translates(base, chain)):
             continue
         text = "".join(base[start:end] for start, end in chain)
         if text not in known:

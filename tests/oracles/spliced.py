@@ -38,10 +38,7 @@ def chains(exons):
 
 def chain_score(base, target, chain, scoring, bonus):
     """Score of one chain by its definition."""
-
-    def score(a, b):
-        return scoring["pair"](a, b)
-
+    score = scoring["pair"]
     text = "".join(base[start:end] for start, end in chain)
     extra = sum(bonus[exon] for exon in chain) - scoring["penalty"] * (len(chain) - 1)
     if scoring["ends"] == "global":
@@ -51,10 +48,8 @@ def chain_score(base, target, chain, scoring, bonus):
 
 
 def spliced_by_enumeration(base, target, exons, scoring, bonus):
-    """Best score over all chains, and every chain that reaches it."""
-    scores = {c: chain_score(base, target, c, scoring, bonus) for c in chains(exons)}
-    best = max(scores.values())
-    return best, [chain for chain, value in scores.items() if value == best]
+    """Best score over all chains."""
+    return max(chain_score(base, target, chain, scoring, bonus) for chain in chains(exons))
 
 
 def spliced_by_programme(base, target, exons, scoring, bonus):

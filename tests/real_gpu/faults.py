@@ -20,7 +20,7 @@ from pathlib import Path
 from random import Random
 
 from benchmarks import record
-from gpu_tools.cli.common.tiny_runs import write_inputs
+from gpu_tools.cli.common.warming import write_inputs
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = {
@@ -144,16 +144,10 @@ def main() -> None:
         folder = Path(name)
         inputs(folder)
         with ThreadPoolExecutor(processes) as pool:
-            of_cpu = list(pool.map(lambda each: run(folder, "none", each, "cpu"), COMMANDS))
-            of_gpu = list(pool.map(lambda each: run(folder, "none", each, "cuda"), COMMANDS))
-        expected = {each: outcome[2] for each, outcome in zip(COMMANDS, of_cpu, strict=True)}
+            outcomes = pool.map(lambda each: run(folder, "none", each, "cpu"), COMMANDS)
+        expected = {name: outcome[2] for name, outcome in zip(COMMANDS, outcomes, strict=True)}
+        found = rows(folder, "none", expected, processes)
         print(f"without a fault: {time.monotonic() - start:.0f} s", flush=True)
-        found = [
-            {"fault": "none", "command": each, "device": "cuda", "state": judged("cuda", *pair)}
-            for each, pair in zip(
-                COMMANDS, zip(of_gpu, expected.values(), strict=True), strict=True
-            )
-        ]
         for fault in FAULTS[::-1]:  # those of memory take all of it: one at a time
             if fault == "memory":
                 for left in (16, 700, 1500):
@@ -162,21 +156,12 @@ def main() -> None:
             else:
                 alone = fault in ("middle", "fragments")
                 found += rows(folder, fault, expected, 1 if alone else processes)
-            note(options.record, found, start)
-    print(*sorted(states_of(found).items()), sep="\n")
+            states = Counter(f"{row['fault']}: {row['state']}" for row in found)
+            if options.record:
+                seconds = round(time.monotonic() - start, 1)
+                record.write(options.record, {"seconds": seconds, "states": states, "runs": found})
+    print(*sorted(states.items()), sep="\n")
     sys.exit(any(row["state"].startswith("wrong") for row in found))
-
-
-def states_of(found: list[dict]) -> Counter:
-    """Return how many runs ended how, by fault."""
-    return Counter(f"{row['fault']}: {row['state']}" for row in found)
-
-
-def note(path: str | None, found: list[dict], start: float) -> None:
-    """Write the record of what has run, if one is wanted."""
-    if path:
-        seconds = round(time.monotonic() - start, 1)
-        record.write(path, {"seconds": seconds, "states": states_of(found), "runs": found})
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks import record
-from gpu_tools.cli.common.tiny_runs import TINY_RUNS, TinyRun, write_inputs
+from gpu_tools.cli.common.warming import TINY_RUNS, TinyRun, write_inputs
 
 ROOT = Path(__file__).parents[2]
 TOOLS = ("memcheck", "racecheck", "synccheck", "initcheck")
@@ -33,27 +33,12 @@ _FINDING = re.compile(r"=========\s+(Error|Warning|Invalid|Uninitialized|Barrier
 
 
 class Outcome(NamedTuple):
-    """What a tool said of a case.
-
-    Attributes
-    ----------
-    case : str
-    tool : str
-        ``none`` for the run without the sanitizer.
-    state : str
-        ok, findings, wrong answer, nothing to compare with, failed, too long or not run.
-    kernels : tuple of str
-        Those that ran.
-    findings : dict of str to int
-        Lines that tell of a finding, by kernel.
-    seconds : float
-    text : str
-        The end of what was said, if the state is not ok.
-    """
+    """What a tool, or ``none``, said of a case: the kernels that ran, and findings by kernel."""
 
     case: str
     tool: str
     state: str
+    """Ok, findings, wrong answer, nothing to compare with, failed, too long or not run."""
     kernels: tuple[str, ...] = ()
     findings: dict[str, int] | None = None
     seconds: float = 0.0

@@ -9,7 +9,7 @@ from gpu_tools.cli.main import main
 from gpu_tools.errors import InputError
 from gpu_tools.report.charts import charts_of
 from gpu_tools.report.findings import Bar, Extra, SequenceFile, read_findings, splice_sites
-from gpu_tools.report.tables import parallelism_table, times
+from gpu_tools.report.page import parallelism_table, times
 from tests.report.results import GENES, MINUS, PLUS, RECORD, TARGETS, sequence, write_table
 
 TIMES = {"job_times", "case_times", "cells", "histograms"}

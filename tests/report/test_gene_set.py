@@ -15,12 +15,17 @@ HEAD = [
     "gene", "record", "strand", "start", "end", "mrnas", "exons", "best_target", "score", "evalue",
     "identity", "coverage",
 ]  # fmt: skip
-OF_TARGETS = ["target", "kind", "length", "found", "loci", "gene", "identity", "coverage"]
+OF_TARGETS = ["target", "kind", "length", "found", "loci", "gene", "identity", "coverage",
+              "accepted"]  # fmt: skip
 TARGETS = [
-    ("t<1>", "protein", "80", "yes", "1", "chr|1:1", "0.91", "1.0000"),
-    ("t2", "protein", "90", "yes", "2", "chr|1:2", "0.62", "0.5000"),
-    ("t3", "cDNA", "90", "no", "0", ".", ".", "."),
+    ("t<1>", "protein", "80", "yes", "1", "chr|1:1", "0.91", "1.0000", "yes"),
+    ("t2", "protein", "90", "yes", "2", "chr|1:2", "0.62", "0.5000", "yes"),
+    ("t3", "cDNA", "90", "no", "0", ".", ".", ".", "no"),
+    ("t4", "cDNA", "90", "no", "0", ".", "0.80", "0.2000", "part"),
 ]
+SUMMARY = {
+    "introns": {"GT-AG": 1}, "complete": 2, "broken_mrnas": 3, "pseudogenes": 1, "dropped_hits": 0,
+}  # fmt: skip
 
 
 def table(head, rows):
@@ -43,8 +48,8 @@ def folder(tmp_path_factory):
     (path / "genes.gff3").write_text("\n".join(lines) + "\n")
     (path / "genes.tsv").write_text(table(HEAD, rows))
     (path / "targets.tsv").write_text(table(OF_TARGETS, TARGETS))
-    (path / "summary.json").write_text(json.dumps({"introns": {"GT-AG": 1}, "complete": 2}))
-    (path / "conserved.txt").write_text("one\tt<1>\none\tt3\nt2\nmine\tt3\n")
+    (path / "summary.json").write_text(json.dumps(SUMMARY))
+    (path / "conserved.txt").write_text("one\tt<1>\none\tt3\nt2\nmine\tt3\nt4\n")
     return path
 
 
@@ -53,11 +58,14 @@ def test_figures_are_those_of_the_files(folder):
     assert found.record_lengths == {"chr|1": 5000}
     assert sorted(found.exon_lengths) == [100, 100, 150]
     assert found.intron_lengths == [100]
-    assert list(found.conserved.values()) == [1, 0, 1, 1]
+    assert list(found.conserved.values()) == [1, 0, 2, 1]
     numbers = [(card.number, card.meaning) for card in gene_cards(found)]
-    assert ("2 of 3", "targets have a gene") in numbers
+    assert ("2 of 4", "targets have a gene") in numbers
+    assert ("3", "mRNAs with frameshifts or stop codons inside") in numbers
+    notes = [card.note for card in gene_cards(found)]
+    assert {"and 1 a part of one", "1 pseudogene"} <= {*notes}
     assert ("100.0 %", "of introns are GT-AG") in numbers
-    assert ("1 of 3", "conserved families are complete") in numbers
+    assert ("1 of 4", "conserved families are complete") in numbers
 
 
 def test_each_chart_has_its_numbers(folder):
@@ -85,7 +93,7 @@ def test_the_command_writes_page_and_figures(folder, tmp_path):
     words = ["--output", page, "--conserved", folder / "conserved.txt", "--figures", figures]
     assert main(["report", str(folder), *map(str, words)]) == 0
     text = page.read_text()
-    assert "2 of 3</b><span>targets have a gene" in text
+    assert "2 of 4</b><span>targets have a gene" in text
     assert 'data-chart="conserved"' in text
     assert "http://" not in text.split('<script type="text/plain"')[0]
     assert (figures / "genes.svg").read_text().startswith("<svg")

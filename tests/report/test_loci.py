@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpu_tools.report.loci import clusters, drawn_loci
+from gpu_tools.report.findings import clusters, drawn_loci
 from tests.report.results import DECOY, GENES, MINUS, PLUS, TARGETS
 
 

@@ -5,8 +5,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from gpu_tools.report.loci import drawn_loci
-from gpu_tools.report.models import AXIS_WIDTH, ShortenedAxis, length, merged, model_figure
+from gpu_tools.formats.exons.gff import merged
+from gpu_tools.report.findings import drawn_loci
+from gpu_tools.report.models import AXIS_WIDTH, ShortenedAxis, length, model_figure
 from tests.report.results import GENES, MINUS, PLUS
 
 
@@ -79,4 +80,4 @@ def test_the_axis_of_random_exons(seed):
 
 
 def test_exons_that_touch_are_one_stretch():
-    assert merged([(5, 9), (0, 3), (2, 6), (100, 120), (131, 140)]) == [(0, 9), (100, 140)]
+    assert merged([(5, 9), (0, 3), (2, 6), (100, 120), (131, 140)], 12) == [(0, 9), (100, 140)]

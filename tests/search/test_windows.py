@@ -10,7 +10,7 @@ from gpu_tools.errors import InputError
 from gpu_tools.model.sequences import Sequence
 from gpu_tools.search import windows as searched
 from gpu_tools.search.api import SearchOptions, build_index, find_windows
-from gpu_tools.search.windows import LONG, OFTEN, SHORT, TargetSearch
+from gpu_tools.search.windows import SHORT
 from tests.search.cases import coding, dna, gene, planted, protein, record, target, turned
 
 OPTIONS = SearchOptions(shapes="1011,1101", max_intron=1_000)
@@ -128,23 +128,6 @@ def test_the_best_windows_are_left_and_weak_ones_not():
     assert min(w.score for w in some) == least
 
 
-def test_a_short_protein_without_windows_gets_some_of_lower_scores():
-    """Ten of chance in place of one: 3.15 log(10) points, of BLOSUM62 without gaps."""
-    text = dna(np.random.default_rng(9), 9000)
-    search = TargetSearch(build_index([record(text)], options=OPTIONS), OPTIONS)
-    long, short = (search.least_score(length, OFTEN) for length in (SHORT + 1, SHORT))
-    assert 7 <= long - short <= 8
-    assert search.least_score(SHORT) in (long, long - 1)
-
-
-def test_proteins_that_are_not_long_may_have_more_windows_of_chance():
-    text = dna(np.random.default_rng(9), 9000)
-    index = build_index([record(text)], options=OPTIONS)
-    usual, often = (TargetSearch(index, replace(OPTIONS, by_chance=n)) for n in (1, 10))
-    assert 7 <= usual.least_score(LONG) - often.least_score(LONG) <= 8
-    assert usual.least_score(LONG + 1) == often.least_score(LONG + 1)
-
-
 @pytest.mark.parametrize(("length", "is_found"), [(SHORT, True), (SHORT + 1, False)])
 def test_words_of_plain_stretches_count_in_short_proteins(length, is_found):
     rng = np.random.default_rng(19)
@@ -182,24 +165,6 @@ def resolved(*spans):
     return searched.without_overlaps(spans, 3, 100)
 
 
-def test_windows_that_overlap():
-    a = span(0, 90, 1_000, 1_300, 300)
-    apart, again = span(0, 90, 2_400, 2_700, 250), span(0, 90, 1_700, 2_000, 250)
-    assert resolved(apart, a) == [a, apart]
-    left, right = resolved(again, a)
-    assert left.high == right.low
-    assert a.end < left.high < again.start
-    weak = span(10, 30, 1_500, 1_560, 50)
-    assert resolved(a, weak) == [replace(a, high=2_060, chains=a.chains + weak.chains)]
-    outside = span(10, 30, 1_790, 1_850, 50)
-    assert [w.high for w in resolved(a, outside)] == [1_790, outside.high]
-    far = span(10, 30, 1_900, 1_960, 50)
-    assert [w.low for w in resolved(a, far)] == [500, 1_800]
-    nested = span(0, 40, 1_100, 1_200, 200)
-    both = a.chains + nested.chains
-    assert resolved(nested, a) == [replace(a, last=90, chains=both)]
-
-
 def covered(spans):
     return {place for s in spans for place in range(s.low, s.high)}
 
@@ -218,10 +183,3 @@ def test_no_windows_of_a_strand_overlap():
         assert all(w.low <= w.start < w.end <= w.high for w in left)
         best = max(spans, key=lambda s: s.score)
         assert any(w.low <= best.start and best.end <= w.high for w in left)
-
-
-def test_the_longest_intron_for_points_is_the_longest_that_they_pay():
-    assert searched.longest_intron(0, 10_000) == 0
-    assert searched.longest_intron(4, 10_000) == 4 * 256
-    assert searched.longest_intron(10, 100_000) == 2 * 2_048
-    assert searched.longest_intron(30, 50_000) == 50_000

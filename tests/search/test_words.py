@@ -10,7 +10,7 @@ from gpu_tools.search import hits as chains
 from gpu_tools.search import windows as targets
 from gpu_tools.search.api import SearchOptions, build_index
 from gpu_tools.search.windows import TargetSearch
-from gpu_tools.search.words import AMINO_ACID_CLASSES, SHAPES, plain_symbols
+from gpu_tools.search.words import AMINO_ACID_CLASSES
 from tests.oracles import search as oracle
 from tests.search.cases import code_of, dna, gene, pair, protein, record, target, turned
 
@@ -119,15 +119,6 @@ def test_short_targets_have_words_with_a_free_symbol(monkeypatch):
     assert {tuple(row) for row in without.tolist()} <= {tuple(row) for row in with_free.tolist()}
 
 
-def test_neighbours_leave_out_no_hit_that_scores_enough_beside_its_word():
-    rng = np.random.default_rng(6)
-    residues = protein(rng, 60)
-    index = build_index([record(dna(rng, 2_000) + gene(rng, residues))], options=OPTIONS)
-    search = TargetSearch(index, SearchOptions())
-    best = search.hits_of(target(residues).codes)[:, chains.SCORE].max()
-    assert best >= sum(pair(letter, letter) for letter in residues[:30])
-
-
 LINKS = chains.Links(3, 3_000, 5, 10, 4, 1_000)
 
 
@@ -176,14 +167,6 @@ def test_chains_share_no_hit_and_have_the_scores_of_their_hits(seed):
     assert not len(left) or chains.best_chains(left, LINKS)[0].max() < 60
 
 
-def test_stretches_of_few_residues_are_plain():
-    codes = target("ACDEFGHIKLMNPQRS" + "QQQQQQPQQQQQ" + "ACDEFGHIKLMNPQRS").codes
-    plain = plain_symbols(codes, 12, 2.2)
-    assert plain[16:28].all()
-    assert not plain[:10].any()
-    assert not plain[-10:].any()
-
-
 @pytest.mark.parametrize("options", [
     {"shapes": "0101"}, {"shapes": "1x1"}, {"shapes": ""}, {"sample": 0}, {"max_intron": 0},
     {"max_windows": 0}, {"min_score": 0}, {"repeats": 0.0}, {"by_chance": 0.0}, {"genetic_code": 7},
@@ -204,8 +187,3 @@ def test_words_that_cannot_be_indexed_are_errors(options, kind):
 def test_a_genome_without_nucleotides_is_an_error():
     with pytest.raises(InputError, match="expected one at least"):
         build_index([record("")])
-
-
-def test_usual_shapes_are_shapes():
-    for shapes in (*SHAPES["protein"], *SHAPES["cdna"]):
-        SearchOptions(shapes=shapes)

@@ -11,6 +11,7 @@ from gpu_tools.formats.scales import load_matrix
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import CANDIDATE_WEIGHTS, ProteinScoring
 from gpu_tools.model.sequences import OTHER
+from gpu_tools.model.significance import null_model_of_sites
 from gpu_tools.sites.api import SiteCase, tables_of
 from gpu_tools.sites.model import load_sites
 from gpu_tools.sites.proteins.api import protein_sites
@@ -77,32 +78,50 @@ def test_short_introns(introns, told):
     assert text is None if told is None else text.startswith(told)
 
 
-FLY, VERTEBRATE = load_sites("fly"), load_sites("vertebrate")
+FLY = load_sites("fly")
 OWN = replace(FLY, name="mine", begin=FLY.begin - 1)
 CHANGED = replace(FLY.with_shortest_intron(77), name="mine")
 PROTEINS = ProteinScoring(load_matrix("BLOSUM62"))
 CILIATE = replace(PROTEINS, genetic_code=6)
 
 
-def test_a_shipped_model_is_taken_without_a_word(caplog):
-    found = null_model_or_stand_in(SplicedScoring(), "complete", FLY)
-    assert found == null_model(SplicedScoring(), "complete", FLY)
+def law(name, scoring, reading="any"):
+    found = null_model_of_sites(name, scoring, reading)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("scoring", [SplicedScoring(), PROTEINS])
+@pytest.mark.parametrize(("name", "standing"), [("fly", "fly"), ("yeast", "vertebrate")])
+def test_a_shipped_model_is_taken_without_a_word(scoring, name, standing, caplog):
+    sites = load_sites(name)
+    weighted = protein_sites(sites) if scoring is PROTEINS else sites
+    found = null_model_or_stand_in(scoring, sites=weighted)
+    assert found == (null_model(scoring, sites=weighted) or law(standing, scoring))
     assert caplog.messages == []
+
+
+def test_what_stands_in_for_a_shipped_model_is_told_on_request(caplog):
+    caplog.set_level("INFO")
+    null_model_or_stand_in(SplicedScoring(), sites=load_sites("yeast"))
+    assert caplog.messages == [
+        "no E-values are known for the site model yeast; those of vertebrate stand in"
+    ]
 
 
 @pytest.mark.parametrize(
     ("scoring", "own", "standing", "what"),
     [
-        (SplicedScoring(), OWN, (SplicedScoring(), VERTEBRATE), "the site model mine; those of v"),
-        (CILIATE, FLY, (PROTEINS, FLY), "genetic code 6; those of the standard code stand in"),
-        (CILIATE, CHANGED, (PROTEINS, VERTEBRATE), "genetic code 6 and the site model mine; those"),
+        (SplicedScoring(), OWN, "vertebrate", "the site model mine; those of vertebrate stand in"),
+        (SplicedScoring(), FLY.with_penalty(5), "fly",
+         "the site model fly; those of fly with other weights stand in"),
+        (CILIATE, CHANGED, "vertebrate", "genetic code 6 and the site model mine; those"),
     ],
-)
+)  # fmt: skip
 def test_what_stands_in(scoring, own, standing, what, caplog):
     weigh = protein_sites if isinstance(scoring, ProteinScoring) else lambda sites: sites
-    known, sites = standing
     found = null_model_or_stand_in(scoring, sites=weigh(own))
-    assert found == null_model(known, sites=weigh(sites)) is not None
+    assert found == law(standing, PROTEINS if scoring is CILIATE else scoring)
     (message,) = caplog.messages
     assert message.startswith(f"no E-values are known for {what}")
 

@@ -29,10 +29,6 @@ def align(example, scoring=None, **options):
     return result
 
 
-def by_enumeration(*question):
-    return oracles.spliced_by_enumeration(*question)[0]
-
-
 def small_example(rng, target):
     example = cases.random_example(
         rng, base=int(rng.integers(1, 25)), target=target, count=int(rng.integers(1, 7)), longest=6
@@ -55,8 +51,8 @@ def large_nested_example(rng, target):
 
 @pytest.mark.parametrize(
     ("make", "oracle", "longest", "seed"),
-    [(small_example, by_enumeration, 9, seed) for seed in range(60)]
-    + [(small_nested_example, by_enumeration, 9, seed) for seed in range(30)]
+    [(small_example, oracles.spliced_by_enumeration, 9, seed) for seed in range(60)]
+    + [(small_nested_example, oracles.spliced_by_enumeration, 9, seed) for seed in range(30)]
     + [(large_example, oracles.spliced_by_programme, 149, seed) for seed in range(20)]
     + [(large_nested_example, oracles.spliced_by_programme, 119, seed) for seed in range(20)],
 )
@@ -73,16 +69,6 @@ def test_worked_example_of_the_source():
     result = align(cases.WORKED_EXAMPLE)
     assert (result.score, result.chain) == (3, ((0, 2), (2, 4), (7, 9)))
     assert result.cells == 5 * (2 + 2 + 2 + 3 + 2)
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_cell_width_does_not_change_anything(seed, monkeypatch):
-    rng = np.random.default_rng(3000 + seed)
-    example = cases.random_example(rng, base=600, target=90, count=40, longest=80)
-    scoring = cases.random_scoring(rng)
-    narrow = align(example, scoring)
-    monkeypatch.setattr("gpu_tools.splicing.bounds.LIMIT_INT16", 0)
-    assert align(example, scoring) == narrow
 
 
 def test_bounds_hold_at_the_edge_of_16_bits():
@@ -102,12 +88,6 @@ def test_equal_intervals_count_once_with_the_best_score():
     case.exons.scores[:] = [1.0, 3.0]
     (result,) = spliced_align([case], SplicedScoring(exon_weight=1.0), device="cpu")
     assert (result.score, result.n_exons, result.cells) == (7, 1, 16)
-
-
-def test_progress_counts_all_cells():
-    reported = []
-    spliced_align([cases.WORKED_EXAMPLE.case()] * 2, device="cpu", progress=reported.append)
-    assert sum(reported) == 2 * 55
 
 
 def test_errors_name_the_record():

@@ -8,9 +8,11 @@ from tests.workflow.folders import ROOT, Folder, demo_rows, write_sheet
 
 
 def pytest_collection_modifyitems(items):
+    """Mark the tests of this folder and run them first: the longest files are among them."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.workflow)
+    items.sort(key=lambda item: item.get_closest_marker("workflow") is None)
 
 
 @pytest.fixture

@@ -98,30 +98,3 @@ class Folder:
         lines = (self.path / name).read_text().splitlines()
         columns, *rows = [line.split("\t") for line in lines]
         return [dict(zip(columns, row, strict=True)) for row in rows]
-
-
-def make_consumer(path, cases):
-    """Write a Snakefile of another project that sets nothing but the sheet."""
-    snakefile = path / "Snakefile"
-    snakefile.write_text(
-        f'''
-module gene_structures:
-    snakefile:
-        "{ROOT / "workflow" / "Snakefile"}"
-    config:
-        {{"cases": "{cases}"}}
-    pathvars:
-        results="out",
-        logs="out/logs"
-
-
-use rule * from gene_structures as gene_structures_*
-
-
-rule mine:
-    default_target: True
-    input:
-        rules.gene_structures_all.input,
-'''
-    )
-    return Folder(path, snakefile)

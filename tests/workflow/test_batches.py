@@ -95,11 +95,16 @@ def test_jobs_grow_with_the_work_not_with_the_sequences(folder, monkeypatch):
     assert folder.counts()["total"] == JOBS_OF_A_BATCH * batches + OTHER_JOBS
 
 
-def test_all_against_all_is_planned_as_the_long_sheet(names):
+def test_all_against_all_is_planned_as_the_long_sheet(names, folder):
+    """Patterns of names in one file, and in several that a pattern names."""
     with_names = [(base, LOCI, target, MRNAS) for base in ALL_BASES for target in ALL_TARGETS]
     assert names([("*", LOCI, "*", MRNAS)]) == names(with_names)
     some = [row for row in with_names if row[0].endswith("5.1")]
     assert names([("*5.?", LOCI, "NM_*", MRNAS)]) == names(some)
+    for name in "ab":
+        (folder.path / f"{name}.fa").write_text(f">{name}.1\nACGT\n>other\nAC\n")
+    rows = [(f"{name}.1", f"{name}.fa", target, MRNAS) for name in "ab" for target in ALL_TARGETS]
+    assert names([("?.1", "[ab].fa", "*", MRNAS)]) == names(rows)
 
 
 def first_words(path):

@@ -142,6 +142,10 @@ SHEETS = [
         "line 2, column target: the pattern '*' of https://x/y.fa; expected files on this machine",
     ),
     (LOCUS, [("*", A, "y", B, "1-5")], "line 2, column locus: '1-5' for the pattern *; expected n"),
+    *(
+        (HEADER, [("x", A, "y", source)], "line 2, column target_fasta:")
+        for source in ("ensembl:ENSG1", "ftp://x/y.fa", "ncbi:")
+    ),
     (HEADER, [("NM_0*", A, "*", B)] * 2, "line 3: NM_001010985.1 with NM_026831.1 again; expect"),
     (
         (*HEADER, "record"), [("x", A, "y", B, "r"), ("z", B, "y", B, "r")],

@@ -6,7 +6,7 @@ import pysam
 import pytest
 
 from tests.formats.sources.faulty_server import ok, serving, status
-from tests.workflow.folders import BASES, HEADER, LOCI, MRNAS, TARGETS, write_sheet
+from tests.workflow.folders import BASES, LOCI, MRNAS, TARGETS, write_sheet
 
 GENE = "ENSG00000136634"
 RESULTS = ("results/scores.tsv", "results/provenance.tsv")
@@ -102,9 +102,3 @@ def test_cache_between_workflows(server, folder, tmp_path_factory, monkeypatch):
     folder.run("--cache", "--", target)
     assert (folder.path / target).read_bytes() == first
     assert len(server.seen) == 1
-
-
-@pytest.mark.parametrize("source", ["ensembl:ENSG1", "ftp://x/y.fa", "ncbi:"])
-def test_wrong_source_is_told_before_anything_runs(folder, source):
-    write_sheet(folder.path / "config" / "cases.tsv", [("x", LOCI, "y", source)], HEADER)
-    assert "line 2, column target_fasta:" in folder.run("--dry-run", code=1)

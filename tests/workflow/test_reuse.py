@@ -30,16 +30,6 @@ def consumer(tmp_path):
     return make
 
 
-def test_consumer_of_ten_lines(consumer):
-    folder = consumer(EXAMPLES[0])
-    assert len([line for line in EXAMPLES[0].splitlines() if line.strip()]) <= 12
-    folder.run()
-    best = folder.table("results/gene_structures/best.tsv")
-    assert [row["method"] for row in best] == ["candidates", "sites"]
-    assert {(row["base"], row["target"]) for row in best} == {(BASES[0], TARGETS[0])}
-    assert [p.name for p in (folder.path / "results").iterdir()] == ["gene_structures"]
-
-
 def test_two_imports_and_a_changed_rule(consumer):
     folder = consumer(EXAMPLES[1])
     wanted = ("--", "results/a/best.tsv", "results/b/best.tsv")

@@ -1,8 +1,7 @@
 """Style of the workflow, its plan, and its scripts run by hand."""
 
-import os
 import re
-import subprocess
+import runpy
 import sys
 from types import SimpleNamespace
 
@@ -15,7 +14,7 @@ from gpu_tools.estimate.figures import shipped_figures
 from gpu_tools.estimate.model import site_features
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.scoring import GENE_SCORING
-from tests.workflow.folders import BASES, ENVIRONMENT, LOCI, MRNAS, ROOT, TARGETS
+from tests.workflow.folders import BASES, LOCI, MRNAS, ROOT, TARGETS, Folder
 from tests.workflow.rules import read_rules
 
 
@@ -25,11 +24,20 @@ class Named(dict):
     __getattr__ = dict.__getitem__
 
 
-SCRIPTS = sorted((ROOT / "workflow" / "scripts").glob("*.py"))
+SCRIPTS = {path.stem: path for path in (ROOT / "workflow").glob("*/*.py")}
 
 
-def test_lint_is_clean(folder):
-    assert "in a good condition" in folder.run("--lint")
+@pytest.fixture
+def by_hand(monkeypatch, capsys):
+    """Return a function that runs a script in this process: its exit code, output and errors."""
+
+    def call(script, *words):
+        monkeypatch.setattr(sys, "argv", [script, *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            runpy.run_path(str(SCRIPTS[script]))
+        return ended.value.code, *capsys.readouterr()
+
+    return call
 
 
 def test_plan_holds_every_job_once(folder):
@@ -39,21 +47,13 @@ def test_plan_holds_every_job_once(folder):
     assert counts == dict.fromkeys(once, 1) | {"alignments_merge": 2, "total": len(once) + 2}
 
 
-def test_estimates_are_made_if_they_are_wanted(folder):
-    assert folder.counts("--config", "estimate=True")["spliced_estimate"] == 1
-
-
-def test_mode_sites_needs_no_candidates(folder):
+def test_mode_sites_needs_no_candidates_and_proteins_are_a_further_method(folder):
     settings = ("mode=sites", "exons={provider: file}")  # the sheet has no column for them
-    counts = folder.counts("--config", *settings)
-    assert counts["site_align"] == counts["alignments_merge"] == 1
-    assert not {"exons_predict", "exons_cut", "spliced_align"} & counts.keys()
-
-
-def test_proteins_are_a_further_method(folder):
-    counts = folder.counts("--config", "proteins={source: translated}", "mode=sites")
+    counts = folder.counts("--config", *settings, "proteins={source: translated}", "estimate=True")
     once = ("proteins_cut", "protein_align", "protein_alignments_merge", "site_align")
+    once += ("alignments_merge", "spliced_estimate")
     assert {name: counts[name] for name in once} == dict.fromkeys(once, 1)
+    assert not {"exons_predict", "exons_cut", "spliced_align"} & counts.keys()
 
 
 @pytest.mark.parametrize(("device", "gpus"), [("cpu", 0), ("auto", 1), ("cuda:0,1", 2)])
@@ -93,13 +93,9 @@ def test_limits_of_alignments_grow_with_inputs_pairs_and_attempts(tmp_path, limi
         limits["megabytes"](batch, Named(base=str(tmp_path / "none.fa.gz")), 1)
 
 
-def test_root_snakefile_plans_the_demo(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-m", "snakemake", "--dry-run", "--forceall", "--cores", "2"],
-        cwd=ROOT, env=os.environ | ENVIRONMENT, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert len(set(re.findall("results/batches/[0-9a-f]{12}/scores.tsv", done.stdout))) == 1
+def test_root_snakefile_plans_the_demo():
+    plan = Folder(ROOT, ROOT / "Snakefile").run("--dry-run", "--forceall")
+    assert len(set(re.findall("results/batches/[0-9a-f]{12}/scores.tsv", plan))) == 1
 
 
 def test_shipped_configuration_is_the_schemas_defaults():
@@ -127,69 +123,72 @@ def defaults(schema):
     return {k: defaults(v) if "properties" in v else v["default"] for k, v in keys.items()}
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
-def test_scripts_run_by_hand(script, tmp_path):
-    done = subprocess.run(
-        [sys.executable, script, "--help"],
-        cwd=tmp_path, env=os.environ | ENVIRONMENT, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("Usage: ")
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_scripts_run_by_hand(by_hand, script):
+    code, shown, _ = by_hand(script, "--help")
+    assert code == 0
+    assert shown.startswith("Usage: ")
 
 
-def test_a_batch_is_cut_by_hand(tmp_path):
+def test_a_batch_is_cut_by_hand(by_hand, tmp_path):
     """A record under its name, a locus of it, and a target from another file."""
     files = {name: str(tmp_path / name) for name in ("bases.fa", "targets.fa", "cases.tsv")}
     words = ["--fasta", LOCI, "--fasta", MRNAS, "--flank", "10"]
     words += ["--base", BASES[0], "1", BASES[0], ".", "--base", "part", "1", BASES[0], "101-200"]
     words += ["--target", TARGETS[0], "2", TARGETS[0], "--pair", "part", TARGETS[0]]
     words += [w for name, path in files.items() for w in (f"--{name.split('.')[0]}", path)]
-    assert by_hand("sequences_cut", words).returncode == 0
+    assert by_hand("sequences_cut", *words)[0] == 0
     whole, part = read_fasta(files["bases.fa"])
     assert (part.codes == whole.codes[90:210]).all()
     assert part.description == f"locus={BASES[0]}:91-210 record_length={len(whole)}"
     assert [record.name for record in read_fasta(files["targets.fa"])] == [TARGETS[0]]
     row = f"part\t{TARGETS[0]}\t{BASES[0]}:91-210\n"
     assert (tmp_path / "cases.tsv").read_text() == f"base\ttarget\tlocus\n{row}"
-    wrong = by_hand("sequences_cut", [*words, "--target", "x", "3", "."])
-    assert wrong.returncode == 2
-    assert "file 3 for x; expected a number from 1 to 2" in wrong.stderr
+    code, _, said = by_hand("sequences_cut", *words, "--target", "x", "3", ".")
+    assert code == 2
+    assert "file 3 for x; expected a number from 1 to 2" in said
 
 
-def test_a_broken_line_of_segments_is_named(tmp_path):
-    for name, text in (("a.gff3", "##gff-version 3\nc\tx\tregion\t5\n"), ("a.fa", ">c\nACGT\n")):
-        (tmp_path / name).write_text(text)
-    words = ["--gff3", tmp_path / "a.gff3", "--sequence", tmp_path / "a.fa", "--output", "x.svg"]
-    done = by_hand("segments_plot", words)
-    assert done.returncode == 1
-    assert "a.gff3, line 2: 4 columns; expected 9 tab-separated columns" in done.stderr
-
-
-def by_hand(script, words):
-    return subprocess.run(
-        [sys.executable, ROOT / "workflow" / "scripts" / f"{script}.py", *map(str, words)],
-        env=os.environ | ENVIRONMENT, capture_output=True, text=True,
-    )  # fmt: skip
-
-
-def test_proteins_are_cut_by_hand(tmp_path):
+def test_proteins_are_cut_by_hand(by_hand, tmp_path):
     """Translated, or taken from a file; a target without a reading frame has one residue."""
-    cdna = "CC" + "ATGGCTTGGTAA"
-    files = {
-        "t.fa": f">a\n{cdna}\n>b\nCCCCCC\n",
-        "a.fa": f">a\n{cdna}\n",
-        "p.fa": ">x\nMM\n>a\nMKV*\n",
-    }
-    for name, text in files.items():
-        (tmp_path / name).write_text(text)
-    output = tmp_path / "out.fa"
-    words = ["--output", output, "--targets", tmp_path / "t.fa"]
-    done = by_hand("proteins_cut", words)
-    assert "target b has no ATG: X stands for its protein" in done.stderr
+    cdna, output = "CC" + "ATGGCTTGGTAA", tmp_path / "out.fa"
+    (tmp_path / "t.fa").write_text(f">a\n{cdna}\n>b\nCCCCCC\n")
+    (tmp_path / "a.fa").write_text(f">a\n{cdna}\n")
+    (tmp_path / "p.fa").write_text(">x\nMM\n>a\nMKV*\n")
+    words = ["proteins_cut", "--output", output, "--targets"]
+    *_, said = by_hand(*words, tmp_path / "t.fa")
+    assert "target b has no ATG: X stands for its protein" in said
     assert output.read_text() == ">a\nMAW\n>b\nX\n"
-    wrong = by_hand("proteins_cut", [*words, "--proteins", tmp_path / "p.fa"])
-    assert wrong.returncode == 1
-    assert "p.fa: no record b; expected a protein of each target" in wrong.stderr
-    words[-1] = tmp_path / "a.fa"
-    assert by_hand("proteins_cut", [*words, "--proteins", tmp_path / "p.fa"]).returncode == 0
+    code, _, said = by_hand(*words, tmp_path / "t.fa", "--proteins", tmp_path / "p.fa")
+    assert code == 1
+    assert "p.fa: no record b; expected a protein of each target" in said
+    assert by_hand(*words, tmp_path / "a.fa", "--proteins", tmp_path / "p.fa")[0] == 0
     assert output.read_text() == ">a\nMKV\n"
+
+
+def test_a_broken_line_of_segments_is_named(by_hand, tmp_path):
+    (tmp_path / "a.gff3").write_text("##gff-version 3\nc\tx\tregion\t5\n")
+    (tmp_path / "a.fa").write_text(">c\nACGT\n")
+    words = ["--gff3", tmp_path / "a.gff3", "--sequence", tmp_path / "a.fa", "--output", "x.svg"]
+    code, _, said = by_hand("segments_plot", *words)
+    assert code == 1
+    assert "a.gff3, line 2: 4 columns; expected 9 tab-separated columns" in said
+
+
+def test_best_chains_on_a_terminal(by_hand, tmp_path):
+    path = tmp_path / "best.tsv"
+    message = f"gpu-tools: error: {path}: cannot be read (No such file or directory)\n"
+    assert by_hand("best_chains", tmp_path) == (1, "", message)
+    columns = ["base", "target", "method", "strand", "score", "n_chain", "identity", "chain"]
+    path.write_text("\t".join(columns) + "\n")
+    assert by_hand("best_chains", tmp_path)[1].splitlines()[0].split() == columns[:-1]
+    with path.open("a") as stream:
+        stream.write("chromosome\tt\tsites\t+\t12\t2\t0.9\t1-5,8-9\n")
+    code, shown, _ = by_hand("best_chains", tmp_path)
+    assert code == 0
+    assert shown.splitlines() == [
+        "base        target  method  strand  score  n_chain  identity",
+        "chromosome  t       sites   +       12     2        0.9",
+        "    1-5, 8-9",
+        f"{path}: best target of each locus, for each method",
+    ]

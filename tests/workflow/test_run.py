@@ -1,9 +1,8 @@
 """The workflow run for real, on the demo's two smallest loci and their mRNAs."""
 
-import base64
-import gzip
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -26,9 +25,9 @@ from tests.workflow.folders import (
     TARGETS,
     Folder,
     demo_rows,
-    make_consumer,
     write_sheet,
 )  # fmt: skip
+from tests.workflow.test_reuse import EXAMPLES
 
 ALIGNMENTS = {"candidates": "alignments", "sites": "site_alignments"}
 RESULTS = (
@@ -171,25 +170,19 @@ def test_the_session_of_igv_names_the_genome_and_the_models(done):
     assert [name for name in (*needed, *genome) if not (results / name).exists()] == []
 
 
-def test_snakemake_makes_its_report(done):
-    done.run("--report", "report.html")
-    text = (done.path / "report.html").read_text()
-    assert "Gene structures by exact spliced alignment" in text
-    page = (done.path / "results" / "report.html").read_bytes()
-    assert base64.b64encode(page).decode() in text
-
-
-def test_snakemake_makes_its_report_as_a_folder_of_pages(done, tmp_path):
+def test_snakemake_makes_its_report(done, tmp_path):
     done.run("--report", "report.zip")
     with zipfile.ZipFile(done.path / "report.zip") as file:
         file.extractall(tmp_path)
-    names = {path.name for path in tmp_path.rglob("*")}
-    assert {"report.html", "overview.svg", "structures.svg"} <= names
+    assert {"overview.svg", "structures.svg"} <= {path.name for path in tmp_path.rglob("*")}
+    whole = tmp_path / "report" / "report.html"
+    assert "Gene structures by exact spliced alignment" in whole.read_text()
+    (page,) = (whole.parent / "data").rglob("report.html")
+    assert page.read_bytes() == (done.path / "results" / "report.html").read_bytes()
     require("chromium")
     with browser(tmp_path / "profile") as opened:
-        opened.open(tmp_path / "report" / "report.html")
+        opened.open(whole)
         opened.wait("document.body.innerText.includes('Gene structures')")
-        (page,) = (tmp_path / "report" / "data").rglob("report.html")
         opened.open(page)
         opened.wait("document.documentElement.dataset.ready === 'yes'")
         assert opened.run("document.querySelectorAll('#overview svg').length") > 0
@@ -235,20 +228,6 @@ def test_results_do_not_depend_on_the_batches_or_on_a_kill(done, folder):
     assert_same_results(folder.path / "results", done)
 
 
-def test_patterns_give_the_results_of_the_long_sheet(done, folder):
-    """All against all in one row: a pattern of files, and one of names."""
-    for name, path, names in (("a.fa", LOCI, BASES[:1]), ("b.fa", LOCI, BASES[1:]),
-                              ("m.fa.gz", MRNAS, TARGETS)):  # fmt: skip
-        with pysam.FastaFile(str(path)) as fasta:
-            text = "".join(f">{name}\n{fasta.fetch(name)}\n" for name in names)
-        opened = gzip.open if name.endswith(".gz") else open
-        with opened(folder.path / name, "wt") as stream:
-            stream.write(text)
-    write_sheet(folder.path / "config" / "cases.tsv", [("*", "[ab].fa", "NM_*", "m.fa.gz")])
-    folder.run(*WANTED)
-    assert_same_results(folder.path / "results", done)
-
-
 def test_another_weight_runs_the_alignment_again(done):
     weight = done.path / "weight.yaml"
     weight.write_text("scoring:\n  exon_weight: 2\n")
@@ -258,44 +237,41 @@ def test_another_weight_runs_the_alignment_again(done):
 
 
 @pytest.mark.parametrize("method", ALIGNMENTS)
-def test_one_method_gives_its_rows_and_files_of_both(done, folder, method):
-    name = ALIGNMENTS[method]
-    wanted = ["scores.tsv", "best.tsv", *(f"{name}.{suffix}" for suffix in ("gff3", "bed", "bam"))]
-    settings = ("--config", f"mode={method}")
-    folder.run(*settings, "--", *(f"results/{file}" for file in wanted))
-    others = set(ALIGNMENTS.values()) - {name}
-    plan = folder.run("--dry-run", "--forceall", *settings)
-    assert not [other for other in others if f"results/{other}.bam" in plan]
-    for table in ("scores.tsv", "best.tsv"):
+def test_one_method_gives_its_rows_of_both_and_no_file_of_the_other(done, tmp_path, method):
+    folder = Folder(tmp_path / "copy", done.snakefile)
+    shutil.copytree(done.path, folder.path)
+    settings, tables = ("--config", f"mode={method}"), ("scores.tsv", "best.tsv")
+    folder.run(*settings, "--", *(f"results/{table}" for table in tables))
+    for table in tables:
         both = of_method(done.table(f"results/{table}"), method)
         assert folder.table(f"results/{table}") == both
-    for suffix in ("gff3", "bed", "bam"):
-        file = f"results/{name}.{suffix}"
-        assert (folder.path / file).read_bytes() == (done.path / file).read_bytes()
-    assert bool(folder.batches("predicted.gff3")) == (method == "candidates")
+    plan = folder.run("--dry-run", "--forceall", *settings)
+    files = {f"results/{name}.bam" for name in ALIGNMENTS.values()}
+    assert {file for file in files if file in plan} == {f"results/{ALIGNMENTS[method]}.bam"}
 
 
-def test_site_options_reach_the_alignment(done, folder):
+def test_names_of_every_allowed_symbol_and_options_of_sites(done, folder):
     """Chains that translate have CDS parts; an intron that costs more, fewer exons."""
     require("gt")
+    base, target = "0chr_1:5-9|x+y=z~w.2", "_t:1|u+v=w~x-y.z"
+    fasta = folder.path / "both.fa"
+    with pysam.FastaFile(str(MRNAS)) as mrnas, pysam.FastaFile(str(LOCI)) as loci:
+        records = {base: loci.fetch(BASES[1]), target: mrnas.fetch(TARGETS[1])}
+    fasta.write_text("".join(f">{name}\n{symbols}\n" for name, symbols in records.items()))
+    write_sheet(folder.path / "config" / "cases.tsv", [(base, fasta, target, fasta)])
     options = folder.path / "sites.yaml"
-    options.write_text("mode: sites\nsites: {coding: true, intron_penalty: 60, min_intron: 70}\n")
-    folder.run("--configfile", options, "--", *(f"results/{name}" for name in SITES))
+    options.write_text("sites: {coding: true, intron_penalty: 60, min_intron: 70}\n")
+    folder.run("--configfile", options, *WANTED)
+    best = folder.table("results/best.tsv")
+    assert pairs(best) == [(base, target)] * 2
+    with pysam.AlignmentFile(folder.path / "results" / "alignments.bam") as bam:
+        assert [(r.reference_name, r.query_name) for r in bam] == [(base, target)]
     file = folder.path / "results" / "site_alignments.gff3"
     assert "\tCDS\t" in file.read_text()
     subprocess.run(["gt", "gff3validator", file], check=True, capture_output=True)
-    plain = of_method(done.table("results/scores.tsv"), "sites")
-    fewer = folder.table("results/scores.tsv")
-    assert sum(int(r["n_chain"]) for r in fewer) < sum(int(r["n_chain"]) for r in plain)
-
-
-def test_consumer_that_sets_only_the_sheet(done, tmp_path):
-    write_sheet(tmp_path / "my" / "sheet.tsv", demo_rows())
-    consumer = make_consumer(tmp_path, "my/sheet.tsv")
-    consumer.run()
-    assert_same_results(tmp_path / "out", done)
-    assert sorted(p.name for p in tmp_path.iterdir()) == [".snakemake", "Snakefile", "my", "out"]
-    assert "Nothing to be done" in consumer.run()
+    plain, fewer = (of_method(rows, "sites")[-1] for rows in (done.table("results/best.tsv"), best))
+    assert pairs([plain]) == BEST[1:]
+    assert int(fewer["n_chain"]) < int(plain["n_chain"])
 
 
 def test_provider_file_takes_the_sheets_candidates(folder):
@@ -319,48 +295,69 @@ def test_provider_file_takes_the_sheets_candidates(folder):
     assert not folder.batches("predicted.gff3")
 
 
-def test_results_on_loci_are_in_the_records_coordinates(folder, done):
-    """Two loci of one record, one named as the record; the annotation finds the chains' exons."""
+def test_results_on_loci_are_in_the_records_coordinates_and_compared(folder, done):
+    """Two loci of one record, one named as the record, and a whole one; the annotations hold
+    exons of known chains, that of the whole one less one exon, plus another."""
     base, target = BASES[1], TARGETS[1]  # on the reverse strand
     whole = [row for row in done.table("results/best.tsv") if row["base"] == base]
     exons = of_method(whole, "sites")[0]["chain"].split(",")
     inner = [(a, b) for a, b in (map(int, e.split("-")) for e in exons) if 2200 < a < b < 5000]
     assert len(inner) == 3
-    truth = folder.path / "truth.gff3"
-    truth.write_text("##gff-version 3\n" + "".join(
-        f"{base}\tx\tCDS\t{a}\t{b}\t.\t-\t0\tID=c;Parent=m\n" for a, b in inner
-    ))  # fmt: skip
-    rows = [(base, LOCI, target, MRNAS, base, "1500-6300", truth),
-            ("left", LOCI, target, MRNAS, base, "1500-4700", truth)]  # fmt: skip
-    write_sheet(
-        folder.path / "config" / "cases.tsv", rows, (*HEADER, "record", "locus", "annotation")
-    )
+    known = [(1019, 1163), (1541, 1712), (2550, 2683), (3497, 3664), (5000, 5009)]
+    lines = {base: [(*exon, "-") for exon in inner], BASES[0]: [(*exon, "+") for exon in known]}
+    for name, intervals in lines.items():
+        (folder.path / f"{name}.gff3").write_text("##gff-version 3\n" + "".join(
+            f"{name}\tx\tCDS\t{a}\t{b}\t.\t{strand}\t0\tID=c;Parent=m\n"
+            for a, b, strand in intervals
+        ))  # fmt: skip
+    rows = [(base, LOCI, target, MRNAS, base, "1500-6300", f"{base}.gff3"),
+            ("left", LOCI, target, MRNAS, base, "1500-4700", "."),
+            (BASES[0], LOCI, TARGETS[0], MRNAS, ".", ".", f"{BASES[0]}.gff3")]  # fmt: skip
+    header = (*HEADER, "record", "locus", "annotation")
+    write_sheet(folder.path / "config" / "cases.tsv", rows, header)
     wanted = (f"results/{name}" for name in (*SITES, "accuracy.tsv"))
     folder.run("--config", "flank=100", "batch_size=1", "--", *wanted)
-    scores = of_method(folder.table("results/scores.tsv"), "sites")
+    scores = of_method(folder.table("results/scores.tsv"), "sites")[:2]
     assert [(r["base"], r["locus"]) for r in scores] == [
         (base, f"{base}:1400-6400"), ("left", f"{base}:1400-4800"),
     ]  # fmt: skip
     assert {row["base_length"] for row in scores} == {"6891"}
     assert {f"{a}-{b}" for a, b in inner} <= set(scores[0]["chain"].split(","))
-    accuracy = [r for r in folder.table("results/accuracy.tsv") if r["level"] == "exon"]
-    found = {(r["base"], r["method"], r["exons"]): r["true"] for r in accuracy}
-    assert found[base, "sites", "chain"] == str(len(inner))
     check_loci_files(folder.path / "results", base)
+    check_accuracy(folder.table("results/accuracy.tsv"), base)
+
+
+def check_accuracy(table, base):
+    rows = {(r["base"], r["method"], r["exons"]): r for r in table if r["level"] == "exon"}
+    assert {name for name, _, _ in rows} == {*BASES, "."}
+    assert {exons for _, method, exons in rows if method == "sites"} == {"chain"}
+    counts = {case: [int(row[column]) for column in ("annotated", "predicted", "true")]
+              for case, row in rows.items()}  # fmt: skip
+    chain = rows[BASES[0], "candidates", "chain"]
+    assert counts[BASES[0], "candidates", "chain"] == [5, 5, 4]
+    assert chain["sensitivity"] == chain["precision"] == chain["f1"] == "0.8000"
+    assert counts[BASES[0], "candidates", "candidates"][2] == 4
+    # its first and last exon hold untranslated bases too
+    assert counts[BASES[0], "sites", "chain"][2] == 3
+    assert counts[base, "sites", "chain"][::2] == [3, 3]
+    for method, exons in (("candidates", "chain"), ("sites", "chain")):
+        one, other = (counts[name, method, exons] for name in BASES)
+        together = [a + b for a, b in zip(one, other, strict=True)]
+        assert counts[".", method, exons] == together
 
 
 def check_loci_files(results, base):
     """All files of two loci of a record name the record, and give its length once."""
     with pysam.AlignmentFile(results / "site_alignments.bam") as bam:
-        assert dict(zip(bam.references, bam.lengths, strict=True)) == {base: 6891}
+        assert dict(zip(bam.references, bam.lengths, strict=True)) == {base: 6891, BASES[0]: 5398}
         with pysam.FastaFile(str(LOCI)) as fasta:
             for record in bam:
                 pairs = record.get_aligned_pairs(matches_only=True)
-                symbols = fasta.fetch(base)
+                symbols = fasta.fetch(record.reference_name)
                 same = [symbols[r].upper() == record.query_sequence[q] for q, r in pairs]
                 assert sum(same) > 0.7 * len(same)
     bed = [line.split("\t") for line in (results / "site_alignments.bed").read_text().splitlines()]
-    assert {fields[0] for fields in bed} == {base}
+    assert {fields[0] for fields in bed} == {base, BASES[0]}
 
 
 def test_failing_job_shows_one_line_and_leaves_no_output(folder):
@@ -373,43 +370,17 @@ def test_failing_job_shows_one_line_and_leaves_no_output(folder):
     assert not folder.batches("bases.fa.gz")
 
 
-def test_accuracy_compares_with_the_annotation(folder):
-    """The annotation holds the chain that is known to be best, less one exon, plus another."""
-    (base, *_), (target, *_) = BASES, TARGETS
-    annotation = folder.path / "annotation.gff3"
-    known = [(1019, 1163), (1541, 1712), (2550, 2683), (3497, 3664), (5000, 5009)]
-    lines = [f"{base}\t.\tCDS\t{a}\t{b}\t.\t+\t.\tID=cds\n" for a, b in known]
-    annotation.write_text("##gff-version 3\n" + "".join(lines))
-    write_sheet(
-        folder.path / "config" / "cases.tsv",
-        [(base, LOCI, target, MRNAS, annotation), (BASES[1], LOCI, target, MRNAS, ".")],
-        (*HEADER, "annotation"),
-    )
-    folder.run("--", "results/accuracy.tsv")
-    table = folder.table("results/accuracy.tsv")
-    rows = {(r["base"], r["exons"], r["level"]): r for r in table if r["method"] == "candidates"}
-    assert {name for name, _, _ in rows} == {base, "."}
-    exons = rows[base, "chain", "exon"]
-    counts = [exons[column] for column in ("annotated", "predicted", "true")]
-    assert counts == ["5", "5", "4"]
-    assert exons["sensitivity"] == exons["precision"] == exons["f1"] == "0.8000"
-    assert rows[base, "candidates", "exon"]["true"] == "4"
-    together = rows[".", "chain", "exon"]
-    assert [together[column] for column in ("annotated", "predicted", "true")] == counts
-    sites = {(r["base"], r["exons"], r["level"]): r for r in table if r["method"] == "sites"}
-    assert {exons for _, exons, _ in sites} == {"chain"}
-    # its first and last exon hold untranslated bases too
-    assert sites[base, "chain", "exon"]["true"] == "3"
-
-
-def test_names_of_every_allowed_symbol(folder):
-    base, target = "0chr_1:5-9|x+y=z~w.2", "_t:1|u+v=w~x-y.z"
-    fasta = folder.path / "both.fa"
-    with pysam.FastaFile(str(MRNAS)) as mrnas, pysam.FastaFile(str(LOCI)) as loci:
-        records = {base: loci.fetch(BASES[0]), target: mrnas.fetch(TARGETS[0])}
-    fasta.write_text("".join(f">{name}\n{symbols}\n" for name, symbols in records.items()))
-    write_sheet(folder.path / "config" / "cases.tsv", [(base, fasta, target, fasta)])
-    folder.run(*WANTED)
-    assert pairs(folder.table("results/best.tsv")) == [(base, target)] * 2
-    with pysam.AlignmentFile(folder.path / "results" / "alignments.bam") as bam:
-        assert [(r.reference_name, r.query_name) for r in bam] == [(base, target)]
+def test_consumer_of_ten_lines(done, tmp_path):
+    """The page's first example, which sets nothing but the sheet and the folders of results."""
+    example = EXAMPLES[0]
+    assert len([line for line in example.splitlines() if line.strip()]) <= 12
+    (tmp_path / "gpu-tools").symlink_to(ROOT)
+    (tmp_path / "Snakefile").write_text(example)
+    write_sheet(tmp_path / "config" / "a.tsv", demo_rows())
+    consumer = Folder(tmp_path, tmp_path / "Snakefile")
+    consumer.run()
+    assert_same_results(tmp_path / "results" / "gene_structures", done)
+    written = {path.name for path in tmp_path.iterdir()}
+    assert written == {".snakemake", "Snakefile", "config", "gpu-tools", "logs", "results"}
+    assert [path.name for path in (tmp_path / "results").iterdir()] == ["gene_structures"]
+    assert "Nothing to be done" in consumer.run()

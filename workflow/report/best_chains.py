@@ -1,11 +1,11 @@
 """Show the best chain of each locus on a terminal: best_chains.py RESULTS."""
 
-import sys
 import textwrap
 from pathlib import Path
 
 import click
 
+from gpu_tools.cli.common.rule import run_rule
 from gpu_tools.formats.tables import read_table
 
 COLUMNS = ("base", "target", "method", "strand", "score", "n_chain", "identity")
@@ -21,11 +21,13 @@ TABLES = {
 WIDTH = 100
 
 
-def show(results: Path) -> None:
+@click.command("best_chains")
+@click.argument("results", type=click.Path(path_type=Path))
+def command(results: Path) -> None:
     """Print where the tables are, and the rows of best.tsv in aligned columns."""
     table = read_table(results / "best.tsv", (*COLUMNS, "chain"), comments=False)
     rows = [row for _, row in table]
-    lengths = [max(len(name), *(len(row[name]) for row in rows)) for name in COLUMNS]
+    lengths = [max(map(len, (name, *(row[name] for row in rows)))) for name in COLUMNS]
     click.echo(aligned(COLUMNS, lengths))
     for row in rows:
         click.echo(aligned([row[name] for name in COLUMNS], lengths))
@@ -42,5 +44,4 @@ def aligned(fields, lengths) -> str:
     return "  ".join(f.ljust(n) for f, n in zip(fields, lengths, strict=True)).rstrip()
 
 
-if __name__ == "__main__":
-    show(Path(sys.argv[1]))
+run_rule(command)

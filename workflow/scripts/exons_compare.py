@@ -7,7 +7,7 @@ from gpu_tools.cli.common.rule import run_rule
 from gpu_tools.exons.accuracy import compare_exons
 from gpu_tools.formats.batch import exons_of_batches
 from gpu_tools.formats.exons.annotation import read_annotated_exons
-from gpu_tools.formats.scores import read_scores
+from gpu_tools.formats.matches import read_scores
 from gpu_tools.formats.tables import write_table
 from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.report.findings import method_of

@@ -5,7 +5,7 @@ import click
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.rule import run_rule
 from gpu_tools.formats.batch import select_gff3
-from gpu_tools.formats.scores import read_scores
+from gpu_tools.formats.matches import read_scores
 from gpu_tools.formats.tables import write_table
 from gpu_tools.model.loci import best_loci, best_targets
 

@@ -6,10 +6,9 @@ from gpu_tools.cli.common import options
 from gpu_tools.cli.common.rule import run_rule
 from gpu_tools.formats.batch import exons_of_batches
 from gpu_tools.formats.exons.annotation import read_annotated_exons
-from gpu_tools.formats.scores import read_scores
+from gpu_tools.formats.matches import read_scores
 from gpu_tools.report.files import write_svg
-from gpu_tools.report.findings import findings_of
-from gpu_tools.report.loci import drawn_bases
+from gpu_tools.report.findings import drawn_bases, findings_of
 from gpu_tools.report.models import structures
 
 FILES = {"multiple": True, "metavar": "FILE"}

@@ -100,7 +100,7 @@ def read_listed_protein_cases(files: CaseFiles) -> CaseInputs:
     return _with_candidates(files, ListedProteinCase, read_proteins)
 
 
-def _read_targets(path: str) -> dict[str, Sequence]:
+def read_cdnas(path: str) -> dict[str, Sequence]:
     """Read cDNAs by name; an error about a letter says where proteins go."""
     try:
         return {sequence.name: sequence for sequence in read_fasta(path)}
@@ -108,14 +108,14 @@ def _read_targets(path: str) -> dict[str, Sequence]:
         raise error.hinted("proteins go to --proteins") from None
 
 
-def _with_candidates(files: CaseFiles, kind: type[Case], read_targets=_read_targets) -> CaseInputs:
+def _with_candidates(files: CaseFiles, kind: type[Case], read_targets=read_cdnas) -> CaseInputs:
     bases, targets, pairs = _sequences_and_pairs(files, read_targets)
     exons = _exons_by_base(files, bases)
     known = {base: exons.get(base, ExonSet.empty()) for base in bases}
     return CaseInputs([kind(bases[b], targets[t], known[b]) for b, t in pairs], bases, targets)
 
 
-def _sequences_and_pairs(files: CaseFiles, read_targets=_read_targets):
+def _sequences_and_pairs(files: CaseFiles, read_targets=read_cdnas):
     if [files.base, files.exons, files.targets, files.pairs].count("-") > 1:
         raise InputError("more than one input is standard input", path="-")
     bases = {sequence.name: sequence for sequence in read_loci(files.base, files.regions)}
@@ -147,7 +147,7 @@ def _check_known(files: CaseFiles, exons: dict[str, ExonSet], bases, named) -> N
             f"exons on an unknown sequence {unknown[0]!r}{did_you_mean(unknown[0], named)}",
             path=files.exons,
             expected=f"names of the records in {files.base}",
-        )  # fmt: skip
+        )
     _log.info("%s: exons on %d other sequences left out", files.exons, len(unknown))
 
 

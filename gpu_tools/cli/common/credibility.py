@@ -6,12 +6,12 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-
-import click
+from itertools import compress
 
 from gpu_tools.cli.common import options
-from gpu_tools.cli.common.options import counted, progress
-from gpu_tools.errors import ScoringError
+from gpu_tools.cli.common.options import option, progress
+from gpu_tools.errors import ScoringError, counted
+from gpu_tools.model.acceptance import Acceptance
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.sequences import reverse_complement
 from gpu_tools.model.significance import (
@@ -31,77 +31,44 @@ _log = logging.getLogger(__name__)
 _FRACTION = options.NumberRange(0, 1)
 
 acceptance = options.added(
-    click.option(
-        "--max-evalue", type=options.NumberRange(min=0), default=0.001, show_default=True,
-        metavar="X", help="Largest E-value of an accepted chain.",
+    option(
+        "--max-evalue X", type=options.NumberRange(min=0), default=Acceptance.max_evalue,
+        help="Largest E-value of an accepted chain.",
     ),
-    click.option(
-        "--min-identity", type=_FRACTION, default=0.0, show_default=True, metavar="F",
+    option(
+        "--min-identity F", type=_FRACTION, default=Acceptance.min_identity,
         help="Smallest identity of an accepted chain.",
     ),
-    click.option(
-        "--min-coverage", type=_FRACTION, default=0.0, show_default=True, metavar="F",
-        help="Smallest coverage of the target by an accepted chain.",
+    option(
+        "--min-coverage F", type=_FRACTION, default=Acceptance.min_coverage,
+        help="Smallest coverage of the target by an accepted chain; with less it is part of a "
+        "gene. What lies beyond a record's end or in a gap of N does not count.",
     ),
 )  # fmt: skip
 """Adds the limits of acceptance to a command; it receives them by name."""
 
 credibility = options.added(
     acceptance,
-    click.option(
-        "--shuffles", type=options.Count(LEAST_SHUFFLES), metavar="N",
+    option(
+        "--shuffles N", type=options.Count(LEAST_SHUFFLES),
         help="E-values from N shuffled targets of each pair, instead of shipped parameters.",
     ),
-    click.option(
-        "--all-alignments", is_flag=True,
-        help="Write all chains to the files of --alignments, not only accepted ones.",
+    option(
+        "--all-alignments",
+        "Write all chains to the files of --alignments, not only accepted ones.",
     ),
 )  # fmt: skip
 """Adds the options of acceptance to a command; it receives them by name."""
 
 
 @dataclass(frozen=True)
-class Acceptance:
-    """What a chain must reach to be accepted.
-
-    Attributes
-    ----------
-    max_evalue, min_identity, min_coverage : float
-    """
-
-    max_evalue: float
-    min_identity: float
-    min_coverage: float
-
-    def accepts(self, alignment: SplicedAlignment) -> bool:
-        """Return whether there is a chain that reaches all; an unknown E-value counts as 0."""
-        return (
-            alignment.identity is not None
-            and (alignment.evalue or 0.0) <= self.max_evalue
-            and alignment.identity >= self.min_identity
-            and alignment.coverage >= self.min_coverage
-        )
-
-
-@dataclass(frozen=True)
 class Run:
     """Cases, and how they are aligned.
 
-    Attributes
-    ----------
-    cases : list of Case or of SiteCase
-    align : callable
-        Aligns a list of cases by the same scores on the same device; takes ``progress``.
-    nulls : callable
-        Gives the model of unrelated targets' scores for each of some cases; raises `ScoringError`
-        if none is known.
-    reading : {"any", "complete", "incomplete"}
-    shuffles : int or None
-        Shuffled targets of each case; None for the shipped model.
-    nucleotides : bool
-        Whether targets are nucleotides, which have a reverse complement.
-    doubtful : callable, optional
-        Tells of a case and its result whether the strand may be wrong.
+    `align` aligns cases by the same scores on the same device. `nulls` gives the model of unrelated
+    targets' scores of each case, or raises `ScoringError` if none is known. `shuffles` is the
+    number of shuffled targets of each case, None for the shipped model. Only `nucleotides` have a
+    reverse complement. `doubtful` tells of a case and its result whether the strand may be wrong.
     """
 
     cases: list
@@ -149,28 +116,28 @@ class Run:
     ) -> None:  # fmt: skip
         """Warn of targets whose reverse complements fit clearly better.
 
-        Without shuffles only targets are tried that have no accepted chain or a doubtful one.
+        Without shuffles only targets are tried that have no credible chain or a doubtful one.
         """
         if not self.nucleotides:
             return
-        accepts = [*map(wanted.accepts, results)]
-        accepted = {r.target for r, accepts_it in zip(results, accepts, strict=True) if accepts_it}
+        credible = [*map(wanted.is_credible, results)]
+        placed = {one.target for one in compress(results, credible)}
         chosen = [
             k for k, (result, law) in enumerate(zip(results, laws, strict=True))
             if law and (
-                self.shuffles or result.target not in accepted
-                or (accepts[k] and self.doubtful(self.cases[k], result))
+                self.shuffles or result.target not in placed
+                or (credible[k] and self.doubtful(self.cases[k], result))
             )
         ]  # fmt: skip
         turned = [_turned(self.cases[k]) for k in chosen]
         aligned = self._align_turned(turned, quiet)
         found = self.judged(turned, aligned, [laws[k] for k in chosen], quiet)
         names = dict.fromkeys(
-            other.target for k, other in zip(chosen, found, strict=True)
-            if wanted.accepts(other)
-            and laws[k].is_clearly_above(other.score, results[k].score)
-        )  # fmt: skip
-        _tell(list(names), "fit clearly better as their reverse complement")
+            other.target
+            for k, other in zip(chosen, found, strict=True)
+            if wanted.is_credible(other) and laws[k].is_clearly_above(other.score, results[k].score)
+        )
+        tell(list(names), "target", "with a clearly better fit as the reverse complement")
 
     def _align_turned(self, cases: list, quiet: bool) -> Sequence[SplicedAlignment]:
         if not cases:
@@ -191,10 +158,11 @@ def tell_codons(targets: Sequence, reading: str, ends: str) -> None:
     names = [
         t.name for t in targets if not (begins_with_start(t.codes) and ends_with_stop(t.codes))
     ]
-    _tell(
+    tell(
         names,
-        "do not begin with a start codon or do not end with a stop codon, as --coding expects (see "
-        "--incomplete, --ends free-target)",
+        "target",
+        "without a start codon at the beginning or a stop codon at the end, as --coding expects "
+        "(see --incomplete, --ends free-target)",
     )
 
 
@@ -203,9 +171,3 @@ def tell(names: list[str], kind: str, what: str) -> None:
     if names:
         shown = ", ".join(names[:3]) + (" ..." if len(names) > 3 else "")
         _log.warning("%s %s: %s", counted(len(names), kind), what, shown)
-
-
-def _tell(names: list[str], what: str) -> None:
-    if names:
-        shown = ", ".join(names[:3]) + (" ..." if len(names) > 3 else "")
-        _log.warning("%d targets %s: %s", len(names), what, shown)

@@ -10,6 +10,7 @@ from itertools import groupby
 import click
 import numpy as np
 
+from gpu_tools.cli.common.options import option
 from gpu_tools.errors import InputError
 from gpu_tools.formats.exons.intervals import read_intervals
 from gpu_tools.formats.matches import MatchRow
@@ -48,16 +49,16 @@ class RegionType(click.ParamType):
 
 def region_of(what: str) -> Callable:
     """Return the option --region of a command that reads `what`, as messages call it."""
-    return click.option(
-        "--region", "regions", multiple=True, type=RegionType(), metavar="NAME[:START-END]|BED",
+    return option(
+        "--region regions NAME[:START-END]|BED", multiple=True, type=RegionType(),
         help=f"Take only this record, or region of it, out of {what}, by the index of the file: "
         "1-based and inclusive, commas allowed, either bound may be missing; or the regions of a "
         "BED file. Repeatable.",
     )  # fmt: skip
 
 
-coordinates = click.option(
-    "--coordinates", type=click.Choice(COORDINATES), default="record", show_default=True,
+coordinates = option(
+    "--coordinates", type=click.Choice(COORDINATES), default="record",
     help="Of results on a sequence named NAME:START-END, a locus of NAME: those of NAME, or the "
     "locus's own.",
 )  # fmt: skip
@@ -143,13 +144,7 @@ def has_loci(sequences: Iterable[Sequence]) -> bool:
 
 
 class TextLoci:
-    """Texts that pass by in chunks, and the matches in them in the records' coordinates.
-
-    Parameters
-    ----------
-    chunks : iterable of SequenceChunk
-    coordinates : {"record", "locus"}
-    """
+    """Texts that pass by in chunks, and the matches in them in the records' coordinates."""
 
     def __init__(self, chunks: Iterable[SequenceChunk], coordinates: str):
         self._chunks, self._coordinates = chunks, coordinates

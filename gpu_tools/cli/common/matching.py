@@ -9,31 +9,29 @@ from pathlib import Path
 import click
 
 from gpu_tools.cli.common import loci
-from gpu_tools.cli.common.options import added, counted, note
-from gpu_tools.errors import InputError
+from gpu_tools.cli.common.options import added, note, option
+from gpu_tools.errors import InputError, counted
 from gpu_tools.formats.files import is_compressed_name, open_binary
 from gpu_tools.formats.matches import MatchRow, write_matches
 from gpu_tools.formats.sequences.fasta import read_fasta, stream_bytes, stream_fasta
 from gpu_tools.matching import ALPHABETS, Pattern, PatternSet
 from gpu_tools.model.sequences import SequenceChunk
 
-matching = added(
-    click.option(
-        "--patterns", "patterns_path", required=True, metavar="FILE",
+options = added(
+    option(
+        "--patterns patterns_path FILE", required=True,
         help="Patterns, FASTA or FASTQ; with --alphabet bytes one a line, named by its number.",
     ),
-    click.option(
-        "--text", "texts", required=True, multiple=True, metavar="FILE",
+    option(
+        "--text texts FILE", required=True, multiple=True,
         help="Texts, FASTA or FASTQ; with --alphabet bytes any file. Repeatable.",
     ),
-    click.option(
-        "--alphabet", type=click.Choice(tuple(ALPHABETS)), default="dna", show_default=True,
+    option(
+        "--alphabet", type=click.Choice(tuple(ALPHABETS)), default="dna",
         help="What the files hold.",
     ),
-    click.option(
-        "--both-strands", is_flag=True, help="Also search the reverse complement of each pattern."
-    ),
-    click.option("--bed", metavar="FILE", help="Also write the matches as BED."),
+    option("--both-strands", "Also search the reverse complement of each pattern."),
+    option("--bed FILE", "Also write the matches as BED."),
     loci.coordinates,
 )  # fmt: skip
 """Adds the options of both commands."""
@@ -43,23 +41,20 @@ def read_patterns(path: str, alphabet: str, both_strands: bool) -> PatternSet:
     """Read a pattern file."""
     if both_strands and ALPHABETS[alphabet].complement is None:
         raise click.UsageError(f"--both-strands has no meaning with --alphabet {alphabet}")
-    read = _read_lines if alphabet == "bytes" else _read_records
-    return PatternSet(read(path, alphabet), alphabet, both_strands)
-
-
-def _read_records(path: str, alphabet: str) -> list[Pattern]:
+    if alphabet == "bytes":
+        return PatternSet(_read_lines(path), alphabet, both_strands)
     records = read_fasta(path, ALPHABETS[alphabet].encode_pattern)
-    return [Pattern(record.name, record.codes) for record in records]
+    return PatternSet([Pattern(one.name, one.codes) for one in records], alphabet, both_strands)
 
 
-def _read_lines(path: str, alphabet: str) -> list[Pattern]:
+def _read_lines(path: str) -> list[Pattern]:
     with open_binary(path) as stream:
         lines = [line.removesuffix(b"\n").removesuffix(b"\r") for line in stream]
     if not lines:
         raise InputError("no line", path=path, expected="one pattern a line")
     if b"" in lines:
         raise InputError("empty pattern", path=path, line=lines.index(b"") + 1)
-    return [Pattern.from_text(str(k), line, alphabet) for k, line in enumerate(lines, start=1)]
+    return [Pattern.from_text(str(k), line, "bytes") for k, line in enumerate(lines, start=1)]
 
 
 def stream_texts(paths: tuple[str, ...], alphabet: str, coordinates: str) -> loci.TextLoci:

@@ -16,11 +16,16 @@ import click
 from gpu_tools.cli.common.warming import compiling_told
 from gpu_tools.errors import DeviceError, printable
 from gpu_tools.formats.exons import intervals
-from gpu_tools.formats.files import check_not_read, check_writable, format_of
-from gpu_tools.formats.odd import odd_items
-from gpu_tools.hardware.device import cpu_threads, is_specification, list_gpus, resolve, was_small
-from gpu_tools.hardware.gpu_faults import has_given_way
-from gpu_tools.hardware.reservation import reserved
+from gpu_tools.formats.files import check_not_read, check_writable, format_of, odd_items
+from gpu_tools.hardware.device import (
+    cpu_threads,
+    has_given_way,
+    is_specification,
+    list_gpus,
+    reserved,
+    resolve,
+    was_small,
+)
 from gpu_tools.model.resources import installed_version
 
 # Options that name files, found by their names in any command.
@@ -63,11 +68,6 @@ def _several(value) -> tuple[str, ...]:
 
 
 _NOTES = f"{__name__}.notes"
-
-
-def counted(n: int, one: str, many: str = "") -> str:
-    """Return a number of things in words."""
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
 def note(*texts: str) -> None:
@@ -161,18 +161,35 @@ def time_left(seconds: float, done: int, total: int) -> str:
     return f", about {minutes} min left" if minutes else f", about {max(left, 1)} s left"
 
 
+def option(declaration: str, help: str, of: object = None, **more) -> Callable:
+    """Return an option, declared as help shows it: its names, and a word for its value.
+
+    A name without dashes is the parameter's. An option without a word, type or default is a flag.
+    The default may be that of a dataclass's field: `of` is the class, or an instance.
+    """
+    words = declaration.split()
+    names = [word for word in words if word.startswith("-") or word.islower()]
+    metavar = " ".join(word for word in words if word not in names) or None
+    if of is not None:
+        more["default"] = getattr(of, names[0].lstrip("-").replace("-", "_"))
+    if metavar is None and not {"type", "default"} & set(more):
+        more["is_flag"] = True
+    shown = more.get("default") is not None
+    return click.option(*names, metavar=metavar, help=help, show_default=shown, **more)
+
+
 # Options that name the files of cases, for the commands of spliced alignment.
 
 
-targets = click.option("--targets", metavar="FASTA", help="cDNAs of homologous genes.")
+targets = option("--targets FASTA", "cDNAs of homologous genes.")
 
-pairs = click.option(
-    "--pairs", metavar="TSV",
-    help="Columns base and target: the cases to do.  [default: every target on every base]",
-)  # fmt: skip
+pairs = option(
+    "--pairs TSV",
+    "Columns base and target: the cases to do.  [default: every target on every base]",
+)
 
-exons_format = click.option(
-    "--exons-format", default=intervals.AUTO, show_default=True,
+exons_format = option(
+    "--exons-format", default=intervals.AUTO,
     type=click.Choice((intervals.AUTO, *intervals.FORMATS)),
     help="Format of the exons; auto recognises it by content, then suffix.",
 )  # fmt: skip
@@ -291,12 +308,12 @@ def alignments_of(suffixes: tuple[str, ...], more: str = "") -> Callable:
 
     formats = tuple(suffix.removeprefix(".") for suffix in suffixes)
     return added(
-        click.option(
-            "--alignments", multiple=True, metavar="FILE", callback=check,
+        option(
+            "--alignments FILE", multiple=True, callback=check,
             help=f"Also write the alignments; the suffix ({', '.join(suffixes)}) chooses the "
             f"format{more}. May be given several times.",
         ),
-        click.option(
+        option(
             "--alignments-format", type=click.Choice(formats), is_eager=True,
             help="Format of a file of --alignments whose suffix does not choose it, such as - for "
             "standard output.",
@@ -320,14 +337,12 @@ def output_of(what: str, **more) -> Callable:
 output = output_of("Table")
 
 _device_and_threads = added(
-    click.option(
-        "--device", type=DeviceType(), default="auto", show_default=True,
-        help="auto, cpu, cuda, cuda:0 or cuda:0,1; auto is a GPU that no other job holds, "
-        "else the CPU.",
+    option(
+        "--device", type=DeviceType(), default="auto",
+        help="auto, cpu, cuda, cuda:0 or cuda:0,1; auto is a GPU that no other job holds, else "
+        "the CPU.",
     ),
-    click.option(
-        "--threads", type=Count(1), metavar="N", help="CPU threads.  [default: all]"
-    ),
+    option("--threads N", "CPU threads.  [default: all]", type=Count(1)),
 )  # fmt: skip
 
 
@@ -390,7 +405,7 @@ def _compilation_logged() -> Iterator[None]:
         return
     from numba.core import event
 
-    from gpu_tools.hardware.compile_cache import cache_folder
+    from gpu_tools.hardware.compiled import cache_folder
 
     listener = event.RecordingListener()
     _log.debug("compiled code lies in %s", cache_folder() or "memory")
@@ -401,19 +416,14 @@ def _compilation_logged() -> Iterator[None]:
 
 
 _common = added(
-    click.option(
-        "--strict", is_flag=True,
-        help="Odd records of inputs are errors, not left out with a warning.",
-    ),
-    click.option("--quiet", is_flag=True, help="Neither progress nor summary on standard error."),
-    click.option(
+    option("--strict", "Odd records of inputs are errors, not left out with a warning."),
+    option("--quiet", "Neither progress nor summary on standard error."),
+    option(
         "--log-level", type=click.Choice(("debug", "info", "warning", "error")), default="warning",
-        show_default=True, callback=_start_logging, expose_value=False, is_eager=True,
+        callback=_start_logging, expose_value=False, is_eager=True,
         help="What to log on standard error; info says what was chosen and why.",
     ),
-    click.option(
-        "--debug", is_flag=True, expose_value=False, help="Show the traceback of an error."
-    ),
+    option("--debug", "Show the traceback of an error.", expose_value=False),
 )  # fmt: skip
 
 

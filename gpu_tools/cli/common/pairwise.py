@@ -8,7 +8,7 @@ from typing import NamedTuple
 import click
 
 from gpu_tools.cli.common import loci
-from gpu_tools.cli.common.options import added, alignments_of
+from gpu_tools.cli.common.options import added, alignments_of, option
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.formats.alignments.pairwise import SUFFIXES
 from gpu_tools.formats.scales import SHIPPED, load_matrix
@@ -20,34 +20,25 @@ COLUMNS = (
     "query", "subject", "rank", "score", "q_start", "q_end", "s_start", "s_end", "identity",
     "columns", "gaps", "cigar",
 )  # fmt: skip
-DEFAULT_MATCH, DEFAULT_MISMATCH = 5, -4
 
 options = added(
-    click.option(
-        "--query", multiple=True, required=True, metavar="FASTA",
-        help="Queries; may be given several times.",
+    option("--query FASTA", "Queries; may be given several times.", multiple=True, required=True),
+    option("--subject FASTA", "Subjects; every query meets each.", required=True),
+    option("--match N", f"Score of equal nucleotides.  [default: {AffineScoring.match}]", type=int),
+    option(
+        "--mismatch N", type=int,
+        help=f"Score of unequal nucleotides.  [default: {AffineScoring.mismatch}]",
     ),
-    click.option(
-        "--subject", required=True, metavar="FASTA", help="Subjects; every query meets each."
+    option(
+        "--matrix NAME|FILE",
+        f"Align proteins, scored by {', '.join(SHIPPED)} or a file in NCBI's format.",
     ),
-    click.option(
-        "--match", type=int, metavar="N",
-        help=f"Score of equal nucleotides.  [default: {DEFAULT_MATCH}]",
-    ),
-    click.option(
-        "--mismatch", type=int, metavar="N",
-        help=f"Score of unequal nucleotides.  [default: {DEFAULT_MISMATCH}]",
-    ),
-    click.option(
-        "--matrix", metavar="NAME|FILE",
-        help=f"Align proteins, scored by {', '.join(SHIPPED)} or a file in NCBI's format.",
-    ),
-    click.option(
-        "--gap-open", type=click.IntRange(min=0), default=16, show_default=True, metavar="N",
+    option(
+        "--gap-open N", type=click.IntRange(min=0), of=AffineScoring,
         help="Penalty of a gap's first symbol.",
     ),
-    click.option(
-        "--gap-extend", type=click.IntRange(min=0), default=4, show_default=True, metavar="N",
+    option(
+        "--gap-extend N", type=click.IntRange(min=0), of=AffineScoring,
         help="Penalty of each further symbol; at most --gap-open.",
     ),
     alignments_of(SUFFIXES, "; .sam is for nucleotides"),
@@ -62,8 +53,8 @@ def scoring_of(match, mismatch, matrix, gap_open, gap_extend) -> AffineScoring:
         raise click.UsageError("--matrix replaces --match and --mismatch; give one or the other")
     try:
         return AffineScoring(
-            DEFAULT_MATCH if match is None else match,
-            DEFAULT_MISMATCH if mismatch is None else mismatch,
+            AffineScoring.match if match is None else match,
+            AffineScoring.mismatch if mismatch is None else mismatch,
             gap_open, gap_extend, None if matrix is None else load_matrix(matrix),
         )  # fmt: skip
     except ScoringError as error:

@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import click
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.cli.common.options import Count, added
+from gpu_tools.cli.common.options import Count, added, option
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.formats.alignments import SUFFIXES
 from gpu_tools.formats.alignments.proteins import coding_sequence, place_of, translated, write_shown
-from gpu_tools.formats.files import format_of
-from gpu_tools.formats.odd import OddItems
+from gpu_tools.formats.files import OddItems, format_of
 from gpu_tools.formats.scales import SHIPPED, load_matrix
 from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
-from gpu_tools.model.results import ProteinAlignment
+from gpu_tools.model.results import FRAMESHIFTS, KEEP, ProteinAlignment
 from gpu_tools.model.scoring import LIMIT_INT32, ProteinScoring
 from gpu_tools.model.sequences import ProteinSequence, decode_protein, encode_protein
 from gpu_tools.model.translation import GENETIC_CODES, STANDARD
 
 _log = logging.getLogger(__name__)
-_DEFAULTS = {field: ProteinScoring.__dataclass_fields__[field].default
-             for field in ("gap_open", "gap_extend", "frameshift", "stop")}  # fmt: skip
 _PENALTY = Count(0, LIMIT_INT32 - 1)
 _ONLY_NUCLEOTIDES = frozenset("ACGTUN")
 _LONG_ENOUGH = 20
@@ -33,88 +29,82 @@ _LONG_ENOUGH = 20
 NO_PROTEINS = (".sam", ".bam")
 
 protein_scores = added(
-    click.option(
-        "--matrix", metavar="NAME|FILE", default="BLOSUM62", show_default=True,
+    option(
+        "--matrix NAME|FILE", default="BLOSUM62",
         help=f"With --proteins: scores of amino acids, {', '.join(SHIPPED)} or a file in NCBI's "
         "format.",
     ),
-    click.option(
-        "--gap-open", type=_PENALTY, default=_DEFAULTS["gap_open"], show_default=True,
-        metavar="N", help="With --proteins: cost of a gap, besides that of its length, in units of "
-        "the matrix, as all costs.",
+    option(
+        "--gap-open N", type=_PENALTY, of=ProteinScoring,
+        help="With --proteins: cost of a gap, besides that of its length, in units of the matrix, "
+        "as all costs.",
     ),
-    click.option(
-        "--gap-extend", type=_PENALTY, default=_DEFAULTS["gap_extend"], show_default=True,
-        metavar="N", help="With --proteins: cost of each residue or codon of a gap.",
+    option(
+        "--gap-extend N", type=_PENALTY, of=ProteinScoring,
+        help="With --proteins: cost of each residue or codon of a gap.",
     ),
-    click.option(
-        "--frameshift", type=_PENALTY, default=_DEFAULTS["frameshift"], show_default=True,
-        metavar="N", help="With --proteins: cost of a frameshift.",
+    option(
+        "--frameshift N", type=_PENALTY, of=ProteinScoring,
+        help="With --proteins: cost of a frameshift.",
     ),
-    click.option(
-        "--stop", type=_PENALTY, default=_DEFAULTS["stop"], show_default=True, metavar="N",
+    option(
+        "--stop N", type=_PENALTY, of=ProteinScoring,
         help="With --proteins: cost of a stop codon inside a chain.",
     ),
-    click.option(
-        "--genetic-code", type=int, default=STANDARD, show_default=True, metavar="N",
+    option(
+        "--genetic-code N", type=int, default=STANDARD,
         help=f"With --proteins: NCBI's number of the code, {', '.join(map(str, GENETIC_CODES))}.",
     ),
-    click.option(
-        "--keep-ends", is_flag=True,
-        help="With --proteins: align all residues, though those at an end are like nothing that "
-        "is there.",
+    option(
+        "--keep-ends",
+        "With --proteins: align all residues, though those at an end are like nothing that is "
+        "there.",
     ),
 )  # fmt: skip
 """Adds the options of the scores of proteins to a command."""
 
+frameshifts = option(
+    "--frameshifts", type=click.Choice(FRAMESHIFTS), default=KEEP,
+    help="With --proteins: structures with frameshifts or stop codons inside. keep: an exon is one "
+    "CDS, with the alignment's phase; split: a frameshift's nucleotides belong to no CDS, whose "
+    "parts read in one frame; drop: these structures are left out.",
+)  # fmt: skip
+
 protein_options = added(
-    click.option(
-        "--proteins", metavar="FASTA",
-        help="Instead of --targets: proteins of homologous genes, aligned codon by codon.",
+    option(
+        "--proteins FASTA",
+        "Instead of --targets: proteins of homologous genes, aligned codon by codon.",
     ),
     protein_scores,
-    click.option(
-        "--protein-sequences", metavar="FASTA",
-        help="With --proteins: also write what the accepted chains translate to.",
+    frameshifts,
+    option(
+        "--protein-sequences FASTA",
+        "With --proteins: also write what the accepted chains translate to.",
     ),
-    click.option(
-        "--cds-sequences", metavar="FASTA",
-        help="With --proteins: also write the coding sequences of the accepted chains.",
+    option(
+        "--cds-sequences FASTA",
+        "With --proteins: also write the coding sequences of the accepted chains.",
     ),
-    click.option(
-        "--show", metavar="FILE",
-        help="With --proteins: also write the accepted alignments as text to be read: residues, "
+    option(
+        "--show FILE",
+        "With --proteins: also write the accepted alignments as text to be read: residues, "
         "translation, nucleotides and splice sites.",
     ),
-)  # fmt: skip
-"""Adds the options of protein targets to a command; `ProteinOptions` takes them by name."""
+)
+"""Adds the options of protein targets to a command; their names are `OPTIONS`."""
 
 
-@dataclass(frozen=True)
-class ProteinOptions:
-    """The options of protein targets, by their names."""
+SCORES = ("matrix", "gap_open", "gap_extend", "frameshift", "stop", "genetic_code", "keep_ends")
+OPTIONS = ("proteins", *SCORES, "frameshifts", "protein_sequences", "cds_sequences", "show")
 
-    proteins: str | None
-    matrix: str
-    gap_open: int
-    gap_extend: int
-    frameshift: int
-    stop: int
-    genetic_code: int
-    keep_ends: bool
-    protein_sequences: str | None
-    cds_sequences: str | None
-    show: str | None
 
-    def scoring(self, ends: str, **weights) -> ProteinScoring:
-        """Return the scoring that the options stand for; `weights` are those of candidates."""
-        try:
-            return ProteinScoring(
-                load_matrix(self.matrix), self.gap_open, self.gap_extend, self.frameshift,
-                self.stop, ends, self.genetic_code, **weights,
-            )  # fmt: skip
-        except ScoringError as error:
-            raise click.UsageError(str(error)) from None
+def protein_scoring(options: dict, ends: str, **weights) -> ProteinScoring:
+    """Return the scoring that options stand for; `weights` are those of candidates."""
+    costs = {name: options[name] for name in SCORES[1:-1]}
+    try:
+        return ProteinScoring(load_matrix(options["matrix"]), ends=ends, **costs, **weights)
+    except ScoringError as error:
+        raise click.UsageError(str(error)) from None
 
 
 def check_protein_usage(context: click.Context, alignments: Iterable[str]) -> None:
@@ -126,7 +116,7 @@ def check_protein_usage(context: click.Context, alignments: Iterable[str]) -> No
     options = context.params
     if (options["proteins"] is None) == (options["targets"] is None):
         raise click.UsageError("give either --targets or --proteins")
-    own = set(ProteinOptions.__dataclass_fields__) - {"proteins"}
+    own = set(OPTIONS) - {"proteins"}
     others = {"match", "mismatch", "gap", "coding", "incomplete"}
     wrong = sorted(given & (others if options["proteins"] else own))
     if wrong:
@@ -144,7 +134,7 @@ def check_protein_usage(context: click.Context, alignments: Iterable[str]) -> No
 def read_proteins(path: str, nucleotides: str = "--targets") -> dict[str, ProteinSequence]:
     """Read proteins by name, a stop at the end, ``*`` or ``.``, left out."""
     found, odd = {}, OddItems("records without a residue, left out")
-    for record in read_fasta(path, _encode_target):
+    for record in read_fasta(path, _encode):
         letters = decode_protein(record.codes)
         if len(letters) >= _LONG_ENOUGH and set(letters) <= _ONLY_NUCLEOTIDES:
             raise InputError(
@@ -162,25 +152,25 @@ def read_proteins(path: str, nucleotides: str = "--targets") -> dict[str, Protei
     return found
 
 
-def _encode_target(symbols: bytes) -> NDArray[np.uint8]:
+def _encode(symbols: bytes) -> NDArray[np.uint8]:
     """Encode a protein, at whose end gffread writes a stop as ``.``."""
     return encode_protein(symbols[:-1] + b"*" if symbols.endswith(b".") else symbols)
 
 
 def write_proteins(
-    options: ProteinOptions,
+    options: dict,
     found: Sequence[tuple[ProteinAlignment, ProteinAlignment]],
     bases: dict,
     scoring: ProteinScoring,
 ) -> None:
     """Write what the options ask for of chains: as they are, and in their record's place."""
-    if options.protein_sequences:
-        write_fasta(options.protein_sequences, [translated(moved) for _, moved in found])
-    if options.cds_sequences:
+    if options["protein_sequences"]:
+        write_fasta(options["protein_sequences"], [translated(moved) for _, moved in found])
+    if options["cds_sequences"]:
         write_fasta(
-            options.cds_sequences,
+            options["cds_sequences"],
             [coding_sequence(own, bases[own.base], place_of(moved)) for own, moved in found],
         )
-    if options.show:
+    if options["show"]:
         shown = [(own, moved, bases[own.base]) for own, moved in found]
-        write_shown(options.show, shown, scoring)
+        write_shown(options["show"], shown, scoring)

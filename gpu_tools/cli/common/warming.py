@@ -9,10 +9,13 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
+from random import Random
+from typing import NamedTuple
 
 import click
+import numpy as np
 
-from gpu_tools.hardware.compiling import once_compiling
+from gpu_tools.hardware import once_compiling
 from gpu_tools.hardware.device import list_gpus, resolve
 
 IN_RUN = "GPU_TOOLS_TINY_RUN"
@@ -52,10 +55,7 @@ def devices_to_warm(specification: str) -> list[str]:
 class Warming:
     """The tiny runs on one device, and a record in the compile cache of what has been run.
 
-    Parameters
-    ----------
-    device : str
-        ``cpu`` or ``cuda:`` and an ordinal.
+    The device is ``cpu``, or ``cuda:`` and an ordinal.
     """
 
     def __init__(self, device: str):
@@ -69,8 +69,6 @@ class Warming:
 
     def run(self, runs: Sequence, threads: int | None, tell: Callable[[str], None]) -> list[str]:
         """Do runs, one after the other."""
-        from gpu_tools.cli.common.tiny_runs import write_inputs
-
         path, failures = self._record(), []
         with tempfile.TemporaryDirectory(prefix="gpu-tools-") as name:
             write_inputs(Path(name))
@@ -90,7 +88,7 @@ class Warming:
 
     def _record(self) -> Path | None:
         """Return where it is written what has been run."""
-        from gpu_tools.hardware.compile_cache import WARMED, cache_folder
+        from gpu_tools.hardware.compiled import WARMED, cache_folder
 
         folder = cache_folder()
         return folder and folder / WARMED
@@ -125,3 +123,153 @@ def _lines_of(path: Path) -> list[str]:
         return path.read_text(encoding="ascii").splitlines()
     except (OSError, UnicodeError):
         return []
+
+
+WIDE = "wide"
+CPU, CUDA = "cpu", "cuda"
+ON_CPU, ON_CUDA = frozenset([CPU]), frozenset([CUDA])
+ON_BOTH = ON_CPU | ON_CUDA
+_RESIDUES = "ACDEFGHIKLMNPQRSTVWY"
+
+
+class TinyRun(NamedTuple):
+    """A command with tiny inputs, and the kinds of devices that it is for, `CPU` and `CUDA`.
+
+    `modes` are the options that make the command need other code than without them; and `WIDE` for
+    cells and numbers of more bits, which large inputs need.
+    """
+
+    command: str
+    arguments: str
+    modes: frozenset[str]
+    devices: frozenset[str]
+
+    @property
+    def has_device(self) -> bool:
+        """Whether the command has the option ``--device``."""
+        return self.command != "exons predict"
+
+    def is_for(self, device: str) -> bool:
+        """Return whether it is for a device, ``cpu`` or ``cuda:`` and ordinals."""
+        return device.partition(":")[0] in self.devices
+
+    def line(self, device: str, threads: int | None = 2) -> list[str]:
+        """Return the arguments of Python, but for the output, on a device."""
+        options = ["--device", device] if self.has_device else []
+        if self.has_device and threads:
+            options += ["--threads", str(threads)]
+        return ["-m", "gpu_tools", *f"{self.command} {self.arguments}".split(), *options]
+
+
+def _run(
+    command: str, arguments: str, modes: str = "", devices: frozenset[str] = ON_BOTH
+) -> TinyRun:
+    return TinyRun(command, arguments, frozenset(modes.split()), devices)
+
+
+_LISTED = "--base base.fa --targets targets.fa --exons exons.tsv"
+_SITES = "--base base.fa --targets targets.fa --site-model vertebrate"
+_ON_EXONS = "--base base.fa --proteins proteins.fa --exons exons.tsv"
+_ON_GENES = "--base base.fa --proteins proteins.fa --site-model vertebrate"
+_GENOME = "--genome base.fa --site-model vertebrate"
+_LARGE_SCORES = "--match 3000 --mismatch -3000 --gap -3000"
+_LOCAL = "--query query.fa --subject base.fa --k 3"
+_PROTEINS = "--query proteins.fa --subject proteins.fa --gap-open 11 --gap-extend 1"
+_ONLY_16_BITS = "--query proteins.fa --subject proteins.fa --gap-open 200 --gap-extend 200"
+_LONGER = "--patterns lengths.fa --text base.fa"
+_MATCHING = "--patterns patterns.fa --text base.fa"
+
+TINY_RUNS = (
+    _run("local-align", _LOCAL),
+    _run("local-align", f"{_LOCAL} --match 40000 --mismatch -40000 --gap-open 90000", WIDE),
+    _run("local-align", f"{_LOCAL} --match 130 --mismatch -130 --gap-open 300"),
+    _run("local-align", "--query long.fa --subject long.fa --k 1", WIDE),
+    _run("local-align", f"{_PROTEINS} --k 4 --matrix BLOSUM62", "matrix"),
+    _run("local-align", f"{_ONLY_16_BITS} --k 4 --matrix BLOSUM62", "matrix"),
+    _run("local-align", f"{_PROTEINS} --k 4 --matrix large.txt", f"matrix {WIDE}"),
+    _run("spliced-align", _LISTED),
+    _run("spliced-align", f"{_LISTED} {_LARGE_SCORES}", WIDE),
+    _run("spliced-align", f"{_LISTED} --shuffles 20", "shuffles"),
+    _run("spliced-align", f"{_SITES} --coding", "site_model coding"),
+    _run("spliced-align", f"{_SITES} --coding {_LARGE_SCORES}", f"site_model coding {WIDE}"),
+    _run("spliced-align", _SITES, "site_model"),
+    _run("spliced-align", f"{_SITES} {_LARGE_SCORES}", f"site_model {WIDE}"),
+    _run("spliced-align", _ON_GENES, "site_model proteins"),
+    _run(
+        "spliced-align",
+        f"{_ON_GENES} --gap-open 40000",
+        f"site_model proteins {WIDE}",
+        devices=ON_CPU,
+    ),
+    _run("spliced-align", _ON_EXONS, "proteins", devices=ON_CPU),
+    _run("spliced-align", f"{_ON_EXONS} --gap-open 40000", f"proteins {WIDE}", devices=ON_CPU),
+    _run("annotate", f"{_GENOME} --proteins proteins.fa", "site_model proteins", devices=ON_CPU),
+    _run("annotate", f"{_GENOME} --cdnas targets.fa", "site_model", devices=ON_CPU),
+    _run("spliced-align", f"{_LISTED} --ends free", "free", devices=ON_CPU),
+    _run("spliced-align", f"{_LISTED} --coding", "coding", devices=ON_CPU),
+    _run("global-align", "--query query.fa --subject query.fa"),
+    _run("global-align", f"{_PROTEINS} --matrix BLOSUM62", "matrix"),
+    _run("match-approximate", f"{_MATCHING} --max-distance 2"),
+    _run("match-approximate", f"{_MATCHING} --max-distance 1 --both-strands", WIDE),
+    _run("match-approximate", f"{_MATCHING} --best", "best"),
+    _run("match-approximate", f"{_MATCHING} --max-distance 4 --substitution 2", "costs"),
+    _run("match-approximate", f"{_MATCHING} --best --substitution 2", "best costs"),
+    _run("match-approximate", f"{_LONGER} --max-distance 5", WIDE),
+    _run("match-approximate", f"{_LONGER} --max-distance 5 --substitution 2", f"costs {WIDE}"),
+    _run("match-exact", _MATCHING),
+    _run("match-exact", "--patterns lines.txt --text base.fa --alphabet bytes", "bytes"),
+    _run("max-segments", "--sequence base.fa --scale gc"),
+    _run("max-segments", "--sequence base.fa --scale gc --all", "every"),
+    _run("max-segments", "--values int64.npy", "values"),
+    _run("max-segments", "--values int64.npy --all", "values every"),
+    _run("max-segments", "--values float64.npy", f"values {WIDE}"),
+    _run("max-segments", "--values float64.npy --all", f"values every {WIDE}"),
+    _run("max-submatrix", "--matrix matrix.tsv"),
+    _run("max-submatrix", "--matrix large.npy", WIDE),
+    _run("max-submatrix", "--matrix fractions.npy", WIDE),
+    _run("exons predict", "--base base.fa", devices=ON_CPU),
+)
+"""The longest ones first."""
+
+
+def write_inputs(folder: Path) -> None:
+    """Write the files that the runs read: a gene of four exons, and what resembles it."""
+    random = Random(3)
+    exons = [_text(random, 120) for _ in range(4)]
+    intron = f"GTAAGT{_text(random, 200)}TTTTTTTTCCTTTCAG"
+    before = _text(random, 300)
+    base = before + intron.join(exons) + _text(random, 300)
+    _write_fasta(folder / "base.fa", base=base)
+    _write_fasta(folder / "targets.fa", whole="".join(exons), part="".join(exons[1:]))
+    _write_fasta(folder / "query.fa", query="".join(exons[:3]))
+    protein = _text(random, 150, _RESIDUES)
+    _write_fasta(folder / "proteins.fa", a=protein, b=protein[20:90] + protein[60:130])
+    _write_fasta(folder / "patterns.fa", a=exons[0][:24], b=exons[1][:30])
+    # GPUs have kernels for several lengths
+    lengths = {f"of{n}": base[n : 2 * n] for n in (50, 100, 200, 400, 800)}
+    _write_fasta(folder / "lengths.fa", **lengths)
+    _write_fasta(folder / "long.fa", long=_text(random, 6000))
+    (folder / "lines.txt").write_text(f"{exons[0][:12]}\n{exons[1][:16]}\n")
+    starts = [len(before) + 1 + k * (120 + len(intron)) for k in range(4)]
+    rows = [f"base\t{start}\t{start + 119}\t{strand}" for start in starts for strand in "+-"]
+    (folder / "exons.tsv").write_text("\n".join(["base\tstart\tend\tstrand", *rows, ""]))
+    _write_numbers(folder, np.random.default_rng(3))
+
+
+def _text(random: Random, length: int, letters: str = "ACGT") -> str:
+    return "".join(random.choices(letters, k=length))
+
+
+def _write_fasta(path: Path, **records: str) -> None:
+    path.write_text("".join(f">{name}\n{text}\n" for name, text in records.items()))
+
+
+def _write_numbers(folder: Path, random: np.random.Generator) -> None:
+    values, matrix = random.integers(-9, 10, 500), random.integers(-9, 10, (30, 30))
+    np.save(folder / "int64.npy", values)
+    np.save(folder / "float64.npy", values / 8)
+    rows = [f"{a} " + " ".join("3000" if a == b else "-3000" for b in _RESIDUES) for a in _RESIDUES]
+    (folder / "large.txt").write_text("\n".join([f"  {' '.join(_RESIDUES)}", *rows, ""]))
+    np.savetxt(folder / "matrix.tsv", matrix, "%d", delimiter="\t")
+    np.save(folder / "large.npy", matrix << 40)
+    np.save(folder / "fractions.npy", matrix / 8)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import click
 
-from gpu_tools.cli.common.lazy import LazyGroup
-
-COMMANDS = ("compare", "convert", "cut", "predict", "train")
+from gpu_tools.cli.main import LazyGroup
 
 
-@click.group("exons", cls=LazyGroup, package=__name__, names=COMMANDS)
+@click.group("exons", cls=LazyGroup, within="exons")
 def command() -> None:
     """Predict, convert, cut and compare candidate exons, and train models."""

@@ -7,14 +7,10 @@ from collections.abc import Iterable, Sequence
 import click
 
 from gpu_tools.cli.common import options
-from gpu_tools.cli.common.options import counted, note
-from gpu_tools.errors import InputError
+from gpu_tools.cli.common.options import note, option
+from gpu_tools.errors import InputError, counted
 from gpu_tools.exons import accuracy
-from gpu_tools.formats.exons.annotation import (
-    TranscriptExons,
-    read_annotated_exons,
-    read_transcripts,
-)
+from gpu_tools.formats.exons import annotation
 from gpu_tools.formats.exons.intervals import read_exons
 from gpu_tools.formats.tables import write_table
 
@@ -22,24 +18,20 @@ COLUMNS = ("level", "annotated", "predicted", "true", "sensitivity", "precision"
 
 
 @click.command("compare")
-@click.option(
-    "--candidates", required=True, metavar="FILE",
-    help="Predicted exons: GENSCAN, GFF3, GTF, BED or TSV.",
-)  # fmt: skip
-@click.option(
-    "--truth",
+@option("--candidates FILE", "Predicted exons: GENSCAN, GFF3, GTF, BED or TSV.", required=True)
+@option(
+    "--truth FILE",
     required=True,
-    metavar="FILE",
     help="Annotation in any of these formats; its features CDS if it has any, else its exons.",
 )
-@click.option(
-    "--transcripts", is_flag=True,
-    help="Compare introns and intron chains of transcripts instead, in GFF3 or GTF.",
-)  # fmt: skip
-@click.option(
-    "--overlapping", is_flag=True,
-    help="With --transcripts: only transcripts count that overlap one of the other file's.",
-)  # fmt: skip
+@option(
+    "--transcripts",
+    "Compare introns and intron chains of transcripts instead, in GFF3 or GTF.",
+)
+@option(
+    "--overlapping",
+    "With --transcripts: only transcripts count that overlap one of the other file's.",
+)
 @options.output
 @options.common
 def command(
@@ -53,10 +45,10 @@ def command(
     if overlapping and not transcripts:
         raise click.UsageError("--overlapping needs --transcripts")
     if transcripts:
-        sides = read_transcripts(candidates), read_transcripts(truth)
+        sides = annotation.read_transcripts(candidates), annotation.read_transcripts(truth)
         names = [dict.fromkeys(one.record for one in side) for side in sides]
     else:
-        names = sides = read_exons(candidates), read_annotated_exons(truth)
+        names = sides = read_exons(candidates), annotation.read_annotated_exons(truth)
     try:
         accuracy.check_in_common(*names)
     except InputError as error:
@@ -68,7 +60,7 @@ def command(
 
 
 def _of_transcripts(
-    sides: Sequence[list[TranscriptExons]], overlapping: bool
+    sides: Sequence[list[annotation.TranscriptExons]], overlapping: bool
 ) -> dict[str, accuracy.Accuracy]:
     if overlapping:
         pairs = sides, sides[::-1]

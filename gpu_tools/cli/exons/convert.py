@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 import click
 
 from gpu_tools.cli.common import loci, options
-from gpu_tools.cli.common.options import counted, note
-from gpu_tools.errors import InputError, did_you_mean
+from gpu_tools.cli.common.options import note, option
+from gpu_tools.errors import InputError, counted, did_you_mean
 from gpu_tools.formats.exons import intervals
 from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.locus import Loci
@@ -16,19 +16,19 @@ from gpu_tools.model.locus import Loci
 
 @click.command("convert")
 @click.argument("exons", metavar="IN")
-@click.option(
-    "--to", "to_format", required=True, type=click.Choice(intervals.WRITTEN_FORMATS),
+@option(
+    "--to to_format", required=True, type=click.Choice(intervals.WRITTEN_FORMATS),
     help="Format to write.",
 )  # fmt: skip
-@click.option(
-    "--from", "from_format", default=intervals.AUTO, show_default=True,
+@option(
+    "--from from_format", default=intervals.AUTO,
     type=click.Choice((intervals.AUTO, *intervals.FORMATS)),
     help="Format of IN; auto recognises it by content, then suffix.",
 )  # fmt: skip
-@click.option(
-    "--base", metavar="FILE",
-    help="FASTA of the sequences that IN names: exons on a locus go to its record's coordinates.",
-)  # fmt: skip
+@option(
+    "--base FILE",
+    "FASTA of the sequences that IN names: exons on a locus go to its record's coordinates.",
+)
 @options.output_of("File")
 @options.common
 def command(
@@ -76,4 +76,4 @@ def _check_known(paths: tuple[str, str], found: Iterable[str], known: set[str]) 
                 f"exons on an unknown sequence {name!r}{did_you_mean(name, known)}",
                 path=paths[0],
                 expected=f"names of the records in {paths[1]}",
-            )  # fmt: skip
+            )

@@ -8,9 +8,9 @@ from dataclasses import replace
 import click
 
 from gpu_tools.cli.common import loci, options
-from gpu_tools.cli.common.options import counted, note
+from gpu_tools.cli.common.options import note, option
 from gpu_tools.cli.sequences.cut import LocusType
-from gpu_tools.errors import InputError
+from gpu_tools.errors import InputError, counted
 from gpu_tools.formats.exons.annotation import read_coding_segments
 from gpu_tools.formats.exons.intervals import AUTO, read_exons, write_exons
 from gpu_tools.formats.sequences.fasta import read_one
@@ -26,22 +26,20 @@ KINDS = ("candidates", "report", "annotation")
 
 @click.command("cut")
 @click.argument("exons")
-@click.option(
-    "--kind", type=click.Choice(KINDS), default="candidates", show_default=True,
-    help="What EXONS holds: candidates in any format, a GENSCAN report, or an annotation, of which "
-    "the features CDS are taken.",
+@option(
+    "--kind", type=click.Choice(KINDS), default="candidates",
+    help="What EXONS holds: candidates in any format, a GENSCAN report, or an annotation, of "
+    "which the features CDS are taken.",
 )  # fmt: skip
-@click.option("--base", required=True, metavar="FILE", help="FASTA of the locus; one record.")
-@click.option(
-    "--record", metavar="NAME", help="Name of the record in EXONS.  [default: as BASE says]"
-)
-@click.option(
-    "--locus", type=LocusType(), metavar="START-END",
+@option("--base FILE", "FASTA of the locus; one record.", required=True)
+@option("--record NAME", "Name of the record in EXONS.  [default: as BASE says]")
+@option(
+    "--locus START-END", type=LocusType(),
     help="Where BASE was cut, 1-based and inclusive; needed if its header does not say it.  "
     "[default: as BASE says]",
 )  # fmt: skip
-@click.option(
-    "--flank", type=options.Count(), default=0, show_default=True, metavar="N",
+@option(
+    "--flank N", type=options.Count(), default=0,
     help="With --locus: nucleotides on either side of it that were cut, too.",
 )  # fmt: skip
 @loci.coordinates

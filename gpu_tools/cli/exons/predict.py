@@ -9,7 +9,8 @@ from dataclasses import fields
 import click
 
 from gpu_tools.cli.common import loci, options
-from gpu_tools.cli.common.options import counted, note, progress
+from gpu_tools.cli.common.options import note, option, progress
+from gpu_tools.errors import counted
 from gpu_tools.exons.providers import Augustus, Builtin, Genscan, end_programs
 from gpu_tools.formats.exons.intervals import write_exons
 from gpu_tools.hardware.device import cpu_threads
@@ -21,46 +22,41 @@ PROBABILITY = options.NumberRange(0, 1)
 
 
 @click.command("predict")
-@click.option(
-    "--base", required=True, metavar="FILE", help="Genomic sequences, FASTA; - is standard input."
-)
+@option("--base FILE", "Genomic sequences, FASTA; - is standard input.", required=True)
 @loci.region_of("the genomic sequences")
-@click.option(
-    "--provider", type=click.Choice(list(PROVIDERS)), default="builtin", show_default=True,
+@option(
+    "--provider", type=click.Choice(list(PROVIDERS)), default="builtin",
     help="What predicts; genscan and augustus are programs of your own.",
 )  # fmt: skip
-@click.option(
-    "--model", metavar="NAME|FILE",
-    help="builtin: a shipped model, or one in JSON.  [default: vertebrate]",
-)  # fmt: skip
-@click.option(
-    "--min-score", type=float, callback=options.finite, metavar="X",
+@option("--model NAME|FILE", "builtin: a shipped model, or one in JSON.  [default: vertebrate]")
+@option(
+    "--min-score X", type=float, callback=options.finite,
     help="builtin: smallest score of a candidate, in bits.  [default: none]",
 )  # fmt: skip
-@click.option(
-    "--program", metavar="PROGRAM",
-    help="genscan, augustus: name or path of the program.  [default: the provider's name]",
-)  # fmt: skip
-@click.option(
-    "--min-probability", type=PROBABILITY, metavar="P",
+@option(
+    "--program PROGRAM",
+    "genscan, augustus: name or path of the program.  [default: the provider's name]",
+)
+@option(
+    "--min-probability P", type=PROBABILITY,
     help="Smallest probability of an exon that is not in the best parse.  [default: the model's, "
     "genscan 0.01, augustus 0]",
 )  # fmt: skip
-@click.option("--matrix", metavar="FILE", help="genscan: its parameter matrix; required.")
-@click.option("--species", metavar="NAME", help="augustus: its model.  [default: human]")
-@click.option(
-    "--samples", type=options.Count(1), metavar="N",
+@option("--matrix FILE", "genscan: its parameter matrix; required.")
+@option("--species NAME", "augustus: its model.  [default: human]")
+@option(
+    "--samples N", type=options.Count(1),
     help="augustus: gene structures to sample.  [default: 100]",
 )  # fmt: skip
-@click.option(
-    "--threads", type=options.Count(1), metavar="N",
+@option(
+    "--threads N", type=options.Count(1),
     help="genscan, augustus: sequences that are worked on at one time.  [default: all CPUs]",
 )  # fmt: skip
-@click.option(
-    "--by-sequence", is_flag=True,
-    help="Write the exons of each sequence under its own name, as spliced-align reads them: loci "
-    "of one record keep theirs apart.",
-)  # fmt: skip
+@option(
+    "--by-sequence",
+    "Write the exons of each sequence under its own name, as spliced-align reads them: loci of "
+    "one record keep theirs apart.",
+)
 @loci.coordinates
 @options.output_of("GFF3")
 @options.common

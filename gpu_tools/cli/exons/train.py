@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from gpu_tools.cli.common import loci, options
-from gpu_tools.cli.common.options import counted, note
-from gpu_tools.errors import InputError
+from gpu_tools.cli.common.options import note, option
+from gpu_tools.errors import InputError, counted
 from gpu_tools.exons.training import annotated_sequences, train
 from gpu_tools.formats.exons.annotation import read_coding
 from gpu_tools.formats.files import open_output
@@ -20,25 +20,16 @@ from gpu_tools.model.sequences import Sequence
 
 
 @click.command("train")
-@click.option(
-    "--base", required=True, metavar="FILE", help="Genomic sequences, FASTA; - is standard input."
-)
-@click.option(
-    "--annotation", required=True, metavar="FILE",
+@option("--base FILE", "Genomic sequences, FASTA; - is standard input.", required=True)
+@option(
+    "--annotation FILE", required=True,
     help="Their genes, GFF3 or GTF: features CDS, with phase or complete.",
 )  # fmt: skip
-@click.option(
-    "--codon-usage",
-    metavar="FILE",
-    help="Codon usage of the species, columns codon and frequency; helps where genes are few.",
+@option(
+    "--codon-usage FILE",
+    "Codon usage of the species, columns codon and frequency; helps where genes are few.",
 )
-@click.option(
-    "--name",
-    type=options.NameType(),
-    default="trained",
-    show_default=True,
-    help="What the model is called.",
-)
+@option("--name", "What the model is called.", type=options.NameType(), default="trained")
 @options.output_of("Model (JSON)")
 @options.common
 def command(

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import click
 
-from gpu_tools.cli.common.lazy import LazyGroup
-
-COMMANDS = ("cut", "fetch", "translate")
+from gpu_tools.cli.main import LazyGroup
 
 
-@click.group("sequences", cls=LazyGroup, package=__name__, names=COMMANDS)
+@click.group("sequences", cls=LazyGroup, within="sequences")
 def command() -> None:
     """Fetch and prepare sequence files."""

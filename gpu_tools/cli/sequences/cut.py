@@ -8,8 +8,8 @@ from dataclasses import replace
 import click
 
 from gpu_tools.cli.common import options
-from gpu_tools.cli.common.options import counted, note
-from gpu_tools.errors import InputError
+from gpu_tools.cli.common.options import note, option
+from gpu_tools.errors import InputError, counted
 from gpu_tools.formats.sequences.fasta import write_fasta
 from gpu_tools.formats.sequences.locus import cut_locus, read_record, record_lengths
 from gpu_tools.model.locus import Locus
@@ -30,32 +30,30 @@ class LocusType(click.ParamType):
         return int(match[1]) - 1, int(match[2])
 
 
-locus = click.option(
-    "--locus", type=LocusType(), metavar="START-END",
+locus = option(
+    "--locus START-END", type=LocusType(),
     help="Part of the record, 1-based and inclusive, commas allowed.  [default: all of it]",
 )  # fmt: skip
-flank = click.option(
-    "--flank", type=options.Count(), default=0, show_default=True, metavar="N",
+flank = option(
+    "--flank N", type=options.Count(), default=0,
     help="Nucleotides to add on either side of the locus, as far as the record goes.",
 )  # fmt: skip
 
 
 @click.command("cut")
-@click.option("--fasta", required=True, metavar="FILE", help="FASTA or FASTQ; plain or compressed.")
-@click.option(
-    "--record", metavar="NAME", help="Record to cut from.  [default: the only one of the file]"
-)
+@option("--fasta FILE", "FASTA or FASTQ; plain or compressed.", required=True)
+@option("--record NAME", "Record to cut from.  [default: the only one of the file]")
 @locus
 @flank
-@click.option(
+@option(
     "--name",
     type=options.NameType(one_word=True),
     help="Name of the sequence written.  [default: RECORD:START-END, or the record's]",
 )
-@click.option(
-    "--origin", is_flag=True,
-    help="With --name and all of a record: results on the sequence name the record, not --name.",
-)  # fmt: skip
+@option(
+    "--origin",
+    "With --name and all of a record: results on the sequence name the record, not --name.",
+)
 @options.output_of("FASTA")
 @options.common
 def command(fasta, record, locus, flank, name, origin, output, quiet) -> None:

@@ -8,7 +8,8 @@ from dataclasses import astuple
 import click
 
 from gpu_tools.cli.common import options
-from gpu_tools.cli.common.options import counted, note
+from gpu_tools.cli.common.options import note, option
+from gpu_tools.errors import counted
 from gpu_tools.formats.sources import Settings, fetch
 from gpu_tools.formats.sources.fetch import ENSEMBL_URL, NCBI_URL
 from gpu_tools.formats.sources.http import Patience
@@ -20,38 +21,38 @@ COLUMNS = ("source", "address", "retrieved", "bytes", "sha256", "records", "symb
 
 
 @click.command("fetch")
-@click.option("--source", required=True, metavar="SOURCE", help="What to fetch.")
-@click.option(
-    "--flank", type=options.Count(), default=0, show_default=True, metavar="N",
+@option("--source SOURCE", "What to fetch.", required=True)
+@option(
+    "--flank N", type=options.Count(), default=0,
     help="Nucleotides to add on either side of ensembl:gene.",
 )  # fmt: skip
-@click.option(
-    "--ncbi-url", default=NCBI_URL, show_default=True, metavar="URL",
-    envvar="GPU_TOOLS_NCBI_URL", show_envvar=True, help="E-utilities, or a mirror of them.",
+@option(
+    "--ncbi-url URL", default=NCBI_URL, envvar="GPU_TOOLS_NCBI_URL", show_envvar=True,
+    help="E-utilities, or a mirror of them.",
 )  # fmt: skip
-@click.option(
-    "--ensembl-url", default=ENSEMBL_URL, show_default=True, metavar="URL",
-    envvar="GPU_TOOLS_ENSEMBL_URL", show_envvar=True, help="Ensembl's REST service, or a mirror.",
+@option(
+    "--ensembl-url URL", default=ENSEMBL_URL, envvar="GPU_TOOLS_ENSEMBL_URL", show_envvar=True,
+    help="Ensembl's REST service, or a mirror.",
 )  # fmt: skip
-@click.option(
-    "--attempts", type=options.Count(1), default=Patience.attempts, show_default=True,
-    metavar="N", help="How often to try what fails for a time.",
+@option(
+    "--attempts N", type=options.Count(1), default=Patience.attempts,
+    help="How often to try what fails for a time.",
 )  # fmt: skip
-@click.option(
-    "--timeout", type=options.NumberRange(0, LONGEST_TIMEOUT, min_open=True),
-    default=Patience.timeout, show_default=True, metavar="S",
+@option(
+    "--timeout S", type=options.NumberRange(0, LONGEST_TIMEOUT, min_open=True),
+    default=Patience.timeout,
     help="Seconds to wait for a connection, and for more of an answer.",
 )  # fmt: skip
-@click.option(
-    "--max-size", type=options.NumberRange(0, min_open=True), default=Patience.most_bytes / GIB,
-    show_default=True, metavar="GIB", callback=options.finite,
+@option(
+    "--max-size GIB", type=options.NumberRange(0, min_open=True),
+    default=Patience.most_bytes / GIB, callback=options.finite,
     help="GiB that a download has at most; a larger one is an error.",
 )  # fmt: skip
-@click.option(
-    "--output", "-o", required=True, metavar="FILE",
+@option(
+    "--output -o FILE", required=True,
     help="FASTA to write; .gz is compressed with bgzip and indexed.",
 )  # fmt: skip
-@click.option("--provenance", metavar="TSV", help="Table of what was fetched, to write.")
+@option("--provenance TSV", "Table of what was fetched, to write.")
 @options.common
 def command(
     source, flank, ncbi_url, ensembl_url, attempts, timeout, max_size, output, provenance, quiet

@@ -7,8 +7,8 @@ import logging
 import click
 
 from gpu_tools.cli.common import options
-from gpu_tools.cli.common.options import counted, note
-from gpu_tools.errors import InputError
+from gpu_tools.cli.common.options import note, option
+from gpu_tools.errors import InputError, counted
 from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
 from gpu_tools.model.sequences import ProteinSequence, Sequence
 from gpu_tools.model.translation import longest_frame, longest_protein
@@ -17,14 +17,14 @@ _log = logging.getLogger(__name__)
 
 
 @click.command("translate")
-@click.option(
-    "--fasta", required=True, multiple=True, metavar="FILE",
+@option(
+    "--fasta FILE", required=True, multiple=True,
     help="cDNAs, FASTA or FASTQ; plain or compressed. May be given several times.",
 )  # fmt: skip
-@click.option(
-    "--nucleotides", is_flag=True,
-    help="Write the reading frames themselves, stop codons included, instead of proteins.",
-)  # fmt: skip
+@option(
+    "--nucleotides",
+    "Write the reading frames themselves, stop codons included, instead of proteins.",
+)
 @options.output_of("FASTA")
 @options.common
 def command(fasta, nucleotides, output, quiet) -> None:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import click
 
-from gpu_tools.cli.common.lazy import LazyGroup
-
-COMMANDS = ("list", "train")
+from gpu_tools.cli.main import LazyGroup
 
 
-@click.group("sites", cls=LazyGroup, package=__name__, names=COMMANDS)
+@click.group("sites", cls=LazyGroup, within="sites")
 def command() -> None:
     """List and train models for spliced-align --site-model."""

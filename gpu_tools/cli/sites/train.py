@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from gpu_tools.cli.common import options
-from gpu_tools.cli.common.options import counted, note
-from gpu_tools.errors import InputError
+from gpu_tools.cli.common.options import note, option
+from gpu_tools.errors import InputError, counted
 from gpu_tools.exons.training import annotated_sequences
 from gpu_tools.formats.exons.annotation import read_coding
 from gpu_tools.formats.files import STANDARD_STREAM, open_output
@@ -17,39 +17,24 @@ from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.formats.tables import write_table
 from gpu_tools.model.annotation import AnnotatedSequence
 from gpu_tools.model.json_model import model_to_json
-from gpu_tools.sites.training import (
-    CENSUS_COLUMNS,
-    IntronCensus,
-    census_of,
-    census_rows,
-    train_sites,
-)
+from gpu_tools.sites import training
 
 _log = logging.getLogger(__name__)
 
 
 @click.command("train")
-@click.option(
-    "--genome", required=True, metavar="FASTA", help="Genomic sequences; - is standard input."
-)
-@click.option(
-    "--annotation", required=True, metavar="FILE",
+@option("--genome FASTA", "Genomic sequences; - is standard input.", required=True)
+@option(
+    "--annotation FILE", required=True,
     help="Their genes, GFF3 or GTF: features CDS, with phase or complete.",
 )  # fmt: skip
-@click.option(
-    "--name",
+@option("--name", "What the model is called.", type=options.NameType(), default="trained")
+@option(
+    "--source TEXT",
     type=options.NameType(),
-    default="trained",
-    show_default=True,
-    help="What the model is called.",
-)
-@click.option(
-    "--source",
-    type=options.NameType(),
-    metavar="TEXT",
     help="What the model is made from.  [default: files and counts]",
 )
-@click.option("--report", metavar="TSV", help="Also write what training saw.")
+@option("--report TSV", "Also write what training saw.")
 @options.output_of("Model (JSON)")
 @options.common
 def command(
@@ -61,21 +46,21 @@ def command(
     An intron that several coding sequences share counts once. Coding sequences that do not read
     through from ATG to a stop codon are left out with a warning.
     """
-    for option, text in (("--name", name), ("--source", source)):
+    for name_of, text in (("--name", name), ("--source", source)):
         if text == "":
-            raise click.BadParameter("an empty text", param_hint=option)
+            raise click.BadParameter("an empty text", param_hint=name_of)
     records, census = _read(genome, annotation)
     for warning in census.warnings():
         _log.warning("%s", warning)
-    content = train_sites(records, name, source or _source(census, genome, annotation))
+    content = training.train_sites(records, name, source or _source(census, genome, annotation))
     with open_output(output) as stream:
         stream.write(model_to_json(content))
     note(counted(census.n_coding, "coding sequence"), counted(census.kinds.total(), "intron"))
     if report is not None:
-        write_table(report, CENSUS_COLUMNS, census_rows(census, content, records))
+        write_table(report, training.CENSUS_COLUMNS, training.census_rows(census, content))
 
 
-def _read(genome: str, annotation: str) -> tuple[list[AnnotatedSequence], IntronCensus]:
+def _read(genome: str, annotation: str) -> tuple[list[AnnotatedSequence], training.IntronCensus]:
     """Return what can be learned from, and what it is."""
     if genome == annotation == STANDARD_STREAM:
         raise InputError("more than one input is standard input", path=STANDARD_STREAM)
@@ -84,7 +69,7 @@ def _read(genome: str, annotation: str) -> tuple[list[AnnotatedSequence], Intron
         records = annotated_sequences(read_fasta(genome), coding)
     except InputError as error:
         raise error.located(path=annotation) from None
-    census = census_of(records, sum(map(len, coding.values())))
+    census = training.census_of(records, sum(map(len, coding.values())))
     if not census.kinds["GT-AG"]:
         raise InputError(
             "no intron from GT to AG to train on", path=annotation,
@@ -93,7 +78,7 @@ def _read(genome: str, annotation: str) -> tuple[list[AnnotatedSequence], Intron
     return records, census
 
 
-def _source(census: IntronCensus, genome: str, annotation: str) -> str:
+def _source(census: training.IntronCensus, genome: str, annotation: str) -> str:
     return (
         f"{census.kinds.total()} introns of {census.n_coding} coding sequences: "
         f"{Path(genome).name}, {Path(annotation).name}"

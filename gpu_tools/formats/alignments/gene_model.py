@@ -12,27 +12,20 @@ from urllib.parse import unquote
 from zlib import crc32
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.alignments.walk import (
-    CODON,
-    AlignedExon,
-    aligned_exons,
-    extent,
-    first_nucleotides,
-    outer_codons,
-)
-from gpu_tools.formats.exons.gff import (
-    Feature,
-    escape_attribute,
-    escape_seqid,
-    feature_line,
-    format_number,
-    gff3_head,
-)
+from gpu_tools.formats.alignments import walk
+from gpu_tools.formats.exons import gff
 from gpu_tools.formats.files import open_output
 from gpu_tools.formats.tables import bed_line
-from gpu_tools.model.results import ProteinAlignment, SplicedAlignment, cigar_text
+from gpu_tools.model.results import (
+    ProteinAlignment,
+    SplicedAlignment,
+    cigar_text,
+    faults_of,
+)
 
 Interval = tuple[int, int]
+CutSides = tuple[bool, bool]
+"""Whether a feature is cut off at its low and at its high side."""
 
 
 class Transcript(NamedTuple):
@@ -51,7 +44,7 @@ class Transcript(NamedTuple):
     @classmethod
     def of(cls, alignment: SplicedAlignment) -> Transcript:
         """Return the transcript that an alignment with a chain stands for."""
-        place = alignment.base, extent(alignment.chain)
+        place = alignment.base, walk.extent(alignment.chain)
         name = _name(alignment.target, *place, _content(alignment))
         return cls(name, alignment.base, alignment.strand, alignment.target, alignment.score,
                    alignment.chain)  # fmt: skip
@@ -84,7 +77,7 @@ def genes_of(transcripts: Sequence[Transcript]) -> list[LocusGene]:
 
 def _gene(isoforms: list[Transcript]) -> LocusGene:
     best = min(isoforms, key=lambda transcript: (-transcript.score, transcript.name))
-    interval = extent([exon for transcript in isoforms for exon in transcript.exons])
+    interval = walk.extent([exon for transcript in isoforms for exon in transcript.exons])
     content = "\n".join(sorted(transcript.name for transcript in isoforms))
     name = _name(best.target, best.base, interval, content)
     return LocusGene(name, best, interval, tuple(isoforms))
@@ -123,14 +116,14 @@ def _sharing(transcripts: Sequence[Transcript]) -> Iterator[tuple[int, int]]:
 
 def _name(target: str, base: str, interval: Interval, content: str) -> str:
     start, end = interval
-    names = f"{escape_seqid(target).replace('@', '%40')}@{escape_seqid(base)}"
+    names = f"{gff.escape_seqid(target).replace('@', '%40')}@{gff.escape_seqid(base)}"
     return f"{names}:{start + 1}-{end}:{crc32(content.encode()):08x}"
 
 
 def _content(alignment: SplicedAlignment) -> str:
     """Return a text that differs for two alignments of the same names and interval."""
     exons = (f"{start}-{end}" for start, end in alignment.chain)
-    scores = map(format_number, alignment.exon_scores)
+    scores = map(gff.format_number, alignment.exon_scores)
     phases, codons = map(str, alignment.phases), (alignment.start_codon, alignment.stop_codon)
     return "\t".join((
         alignment.target, alignment.base, str(alignment.strand), str(alignment.score),
@@ -143,6 +136,11 @@ def _content(alignment: SplicedAlignment) -> str:
 
 
 _SCORE = re.compile(r"-?\d+")
+_RANGES = "start_range", "end_range"
+GENES, TRANSCRIPTS = ("gene", "pseudogene"), ("mRNA", "pseudogenic_transcript")
+"""Types in GFF3 of what is whole, and of what is decayed."""
+_DECAYED = 2
+"""Frameshifts and stop codons inside from which on a structure is that of a pseudogene."""
 _PARENT_GENE = re.compile(r";Parent=gene:[^;]*$")
 
 
@@ -154,10 +152,13 @@ def write_gene_models(path, alignments, bases, targets) -> None:
     with phase, the stop codon included, and its ``start_codon`` and ``stop_codon``. IDs are made of
     the names of target and base, the interval, and a checksum of the alignment, so that they also
     differ between files. Equal alignments are written once. `alignment_attributes` has the
-    attributes of an mRNA.
+    attributes of an mRNA. What a gap or the record's end cuts off has ``partial=true`` and
+    ``start_range=.,START`` or ``end_range=END,.``, as in NCBI's files. With several frameshifts or
+    stop codons inside an mRNA is a ``pseudogenic_transcript``, and a gene of such ones alone a
+    ``pseudogene``.
     """
     with open_output(path) as stream:
-        stream.writelines(gff3_head(bases))
+        stream.writelines(gff.gff3_head(bases))
         stream.writelines(gene_lines(map(_Model.of, alignments)))
 
 
@@ -168,35 +169,43 @@ class _Model:
     transcript: Transcript
     line: str
     parts: tuple[str, ...]
+    cut: CutSides = (False, False)
+    is_pseudo: bool = False
 
     @classmethod
     def of(cls, alignment: SplicedAlignment) -> _Model:
         transcript = Transcript.of(alignment)
-        name, target = transcript.name, escape_attribute(alignment.target)
+        name, target = transcript.name, gff.escape_attribute(alignment.target)
         attributes = [f"ID=mRNA:{name}", f"Name={target}", *alignment_attributes(alignment)]
-        interval, score = extent(alignment.chain), str(alignment.score)
-        line = _line(alignment, "mRNA", interval, score, attributes)
-        return cls(transcript, line, tuple(part_lines(alignment, name)))
+        interval, score = walk.extent(alignment.chain), str(alignment.score)
+        cut = cut_sides(alignment)
+        attributes += partial_attributes(interval, cut)
+        line = _line(alignment, transcript_type(alignment), interval, score, attributes)
+        parts = tuple(part_lines(alignment, name))
+        return cls(transcript, line, parts, cut, is_pseudo(alignment))
 
 
-def read_models(features: Iterable[Feature]) -> Iterator[_Model]:
+def read_models(features: Iterable[gff.Feature]) -> Iterator[_Model]:
     """Yield the gene models of features that `write_gene_models` wrote, for `gene_lines`."""
-    lines: list[Feature] = []
+    lines: list[gff.Feature] = []
     for feature in features:
-        if feature.type in ("gene", "mRNA") and lines:
+        is_gene = feature.type in GENES
+        if (is_gene or feature.type in TRANSCRIPTS) and lines:
             yield _model_of(lines)
             lines = []
-        if feature.type != "gene":
+        if not is_gene:
             lines.append(feature)
     if lines:
         yield _model_of(lines)
 
 
-def _model_of(lines: Sequence[Feature]) -> _Model:
+def _model_of(lines: Sequence[gff.Feature]) -> _Model:
     head, *parts = lines
     name, target = head.attribute("ID"), head.attribute("Name")
     exons = tuple(part.interval for part in parts if part.type == "exon")
-    if not (head.type == "mRNA" and name and target and exons and _SCORE.fullmatch(head.score)):
+    if not (
+        head.type in TRANSCRIPTS and name and target and exons and _SCORE.fullmatch(head.score)
+    ):
         raise head.location.error(
             f"a feature {head.type} that is not of a gene model", "a file that spliced-align wrote"
         )
@@ -205,7 +214,9 @@ def _model_of(lines: Sequence[Feature]) -> _Model:
         int(head.score), exons,
     )  # fmt: skip
     line = _PARENT_GENE.sub("", head.line)
-    return _Model(transcript, line, tuple(part.line for part in parts))
+    cut = tuple(head.attribute(side) is not None for side in _RANGES)
+    decayed = head.type == TRANSCRIPTS[1]
+    return _Model(transcript, line, tuple(part.line for part in parts), cut, decayed)
 
 
 def gene_lines(models: Iterable[_Model]) -> Iterator[str]:
@@ -214,11 +225,14 @@ def gene_lines(models: Iterable[_Model]) -> Iterator[str]:
     for model in models:
         distinct.setdefault(model.transcript.name, model)
     for gene in genes_of([model.transcript for model in distinct.values()]):
-        best, seqid = gene.best, escape_seqid(gene.best.base)
-        attributes = f"ID=gene:{gene.name};Name={escape_attribute(best.target)}"
-        yield feature_line(seqid, "gene", gene.interval, attributes, best.strand)
-        for isoform in gene.isoforms:
-            model = distinct[isoform.name]
+        best, seqid = gene.best, gff.escape_seqid(gene.best.base)
+        models = [distinct[isoform.name] for isoform in gene.isoforms]
+        cut = joint_cut(gene.interval, ((walk.extent(m.transcript.exons), m.cut) for m in models))
+        attributes = [f"ID=gene:{gene.name}", f"Name={gff.escape_attribute(best.target)}"]
+        text = ";".join([*attributes, *partial_attributes(gene.interval, cut)])
+        kind = gene_type(model.is_pseudo for model in models)
+        yield gff.feature_line(seqid, kind, gene.interval, text, best.strand)
+        for model in models:
             yield f"{model.line};Parent=gene:{gene.name}\n"
             yield from (f"{line}\n" for line in model.parts)
 
@@ -236,16 +250,58 @@ def alignment_attributes(alignment: SplicedAlignment | ProteinAlignment) -> Iter
         yield "target_reversed=true"
     if alignment.evalue is not None:
         yield f"evalue={alignment.evalue:.1e}"
+    if alignment.intron_confidences:
+        yield f"intron_confidence={','.join(map(str, alignment.intron_confidences))}"
 
 
-def target_attribute(
-    alignment: SplicedAlignment | ProteinAlignment, start: int, end: int
-) -> str:  # fmt: skip
+def is_pseudo(alignment: SplicedAlignment | ProteinAlignment) -> bool:
+    """Return whether a structure has so many frameshifts and stop codons that it is decayed.
+
+    A single one is more often an error of the assembly.
+    """
+    return faults_of(alignment) >= _DECAYED
+
+
+def transcript_type(alignment: SplicedAlignment | ProteinAlignment) -> str:
+    """Return the type of a transcript in GFF3."""
+    return TRANSCRIPTS[is_pseudo(alignment)]
+
+
+def gene_type(pseudo: Iterable[bool]) -> str:
+    """Return the type of a gene in GFF3, by whether each of its transcripts is decayed."""
+    return GENES[all(pseudo)]
+
+
+def cut_sides(alignment: SplicedAlignment | ProteinAlignment) -> CutSides:
+    """Return whether a gap or the record's end cuts a gene off at its low and its high side."""
+    begin, end = (symbols > 0 for symbols in alignment.beyond)
+    return (begin, end) if alignment.strand == "+" else (end, begin)
+
+
+def joint_cut(interval: Interval, parts: Iterable[tuple[Interval, CutSides]]) -> CutSides:
+    """Return the sides of an interval at which the parts that reach there are cut off."""
+    parts = list(parts)
+    low, high = (
+        any(part[side] == interval[side] and cut[side] for part, cut in parts) for side in (0, 1)
+    )
+    return low, high
+
+
+def partial_attributes(interval: Interval, cut: CutSides) -> list[str]:
+    """Return the attributes by which NCBI's files tell that a feature is cut off."""
+    start, end = interval
+    texts = (f".,{start + 1}", f"{end},.")
+    ranges = [f"{name}={text}" for name, text, is_cut in zip(_RANGES, texts, cut, strict=True)
+              if is_cut]  # fmt: skip
+    return ["partial=true", *ranges] if ranges else []
+
+
+def target_attribute(alignment: SplicedAlignment | ProteinAlignment, start: int, end: int) -> str:
     """Return the attribute that names symbols of the target, 0-based half-open as aligned.
 
     Of a cDNA that is aligned as its reverse complement they are those of the cDNA, with ``-``.
     """
-    name, strand = escape_attribute(alignment.target), ""
+    name, strand = gff.escape_attribute(alignment.target), ""
     if isinstance(alignment, SplicedAlignment) and alignment.target_reversed:
         length = alignment.target_length
         start, end, strand = length - end, length - start, " -"
@@ -256,17 +312,17 @@ def part_lines(alignment: SplicedAlignment | ProteinAlignment, name: str) -> lis
     """Return the lines of an mRNA's parts, without line ends, from low to high positions."""
     coding = partial(_coding_line, alignment, name)
     exons = [_exon_line(alignment, e, k, name) for k, e in enumerate(_exons_of(alignment), 1)]
-    segments = zip(alignment.chain, alignment.phases, strict=False)
-    lines = [*exons, *(coding("CDS", exon, phase) for exon, phase in segments)]
-    lines += [coding(codon, interval, 0) for codon, interval in outer_codons(alignment)]
+    segments = walk.coding_parts(alignment)
+    lines = [*exons, *(coding("CDS", part, phase) for part, phase in segments)]
+    lines += [coding(codon, interval, 0) for codon, interval in walk.outer_codons(alignment)]
     return lines[::-1] if alignment.strand == "-" else lines
 
 
-def _exons_of(alignment: SplicedAlignment | ProteinAlignment) -> list[AlignedExon]:
+def _exons_of(alignment: SplicedAlignment | ProteinAlignment) -> list[walk.AlignedExon]:
     if isinstance(alignment, ProteinAlignment):
         parts = zip(alignment.chain, _exon_residues(alignment), strict=True)
-        return [AlignedExon(interval, residues, ()) for interval, residues in parts]
-    return aligned_exons(alignment)
+        return [walk.AlignedExon(interval, residues, ()) for interval, residues in parts]
+    return walk.aligned_exons(alignment)
 
 
 def _exon_residues(alignment: ProteinAlignment) -> list[tuple[int, int]]:
@@ -287,24 +343,40 @@ def _exon_residues(alignment: ProteinAlignment) -> list[tuple[int, int]]:
     return [*parts, (start, at)]
 
 
-def _exon_line(alignment: SplicedAlignment, exon: AlignedExon, k: int, name: str) -> str:
+def _exon_line(alignment: SplicedAlignment, exon: walk.AlignedExon, k: int, name: str) -> str:
     scores = alignment.exon_scores
     attributes = [f"ID=exon:{name}:{k}", f"Parent=mRNA:{name}"]
     start, end = exon.target
     if start < end:
         attributes.append(target_attribute(alignment, start, end))
-    score = format_number(scores[k - 1]) if scores else "."
+    attributes += _part_attributes(alignment, exon.interval)
+    score = gff.format_number(scores[k - 1]) if scores else "."
     return _line(alignment, "exon", exon.interval, score, attributes)
+
+
+def _confidence_at(alignment: SplicedAlignment, interval: Interval) -> list[int]:
+    """Return the confidence of the exon that an exon or CDS lies in, if it is known."""
+    pairs = zip(alignment.chain, alignment.exon_confidences or (), strict=False)
+    start, end = interval
+    return [points for exon, points in pairs if exon[0] <= start and end <= exon[1]]
+
+
+def _part_attributes(alignment: SplicedAlignment, interval: Interval) -> list[str]:
+    """Return the attributes of an exon, or CDS of an exon: its confidence, and if it is cut off."""
+    whole = walk.extent(alignment.chain), cut_sides(alignment)
+    confidence = [f"confidence={points}" for points in _confidence_at(alignment, interval)]
+    return confidence + partial_attributes(interval, joint_cut(interval, [whole]))
 
 
 def _coding_line(alignment: SplicedAlignment, name: str, feature: str, interval, phase) -> str:
     attributes = [f"ID={feature}:{name}", f"Parent=mRNA:{name}"]
+    attributes += _part_attributes(alignment, interval) if feature == "CDS" else []
     return _line(alignment, feature, interval, ".", attributes, phase)
 
 
 def _line(alignment, feature, interval, score, attributes, phase=".") -> str:
-    seqid = escape_seqid(alignment.base)
-    return feature_line(
+    seqid = gff.escape_seqid(alignment.base)
+    return gff.feature_line(
         seqid, feature, interval, ";".join(attributes), alignment.strand, score, phase
     ).rstrip("\n")
 
@@ -345,31 +417,39 @@ def _transcripts(alignments: Iterable[SplicedAlignment]) -> Iterator[str]:
 def transcript_lines(alignment: SplicedAlignment | ProteinAlignment, ids: str) -> Iterator[str]:
     """Yield the lines of a transcript; `ids` are the attributes of all of them."""
     check_gtf_name(alignment.target)
-    target = f'target_id "{alignment.target}"; '
-    interval, score = extent(alignment.chain), str(alignment.score)
-    yield _gtf_line(alignment, "transcript", interval, score, ".", ids + target)
+    more = f'target_id "{alignment.target}"; ' + 'pseudo "true"; ' * is_pseudo(alignment)
+    if alignment.intron_confidences:
+        more += f'intron_confidence "{",".join(map(str, alignment.intron_confidences))}"; '
+    interval, score = walk.extent(alignment.chain), str(alignment.score)
+    yield _gtf_line(alignment, "transcript", interval, score, ".", ids + more)
     for k, exon in enumerate(alignment.chain, start=1):
-        yield _gtf_line(alignment, "exon", exon, ".", ".", f'{ids}exon_number "{k}"; ')
+        more = f'exon_number "{k}"; {_gtf_confidence(alignment, exon)}'
+        yield _gtf_line(alignment, "exon", exon, ".", ".", ids + more)
     for feature, interval, frame in _coding(alignment):
-        yield _gtf_line(alignment, feature, interval, ".", frame, ids)
+        more = _gtf_confidence(alignment, interval) if feature == "CDS" else ""
+        yield _gtf_line(alignment, feature, interval, ".", frame, ids + more)
+
+
+def _gtf_confidence(alignment: SplicedAlignment, interval: Interval) -> str:
+    return "".join(f'confidence "{n}"; ' for n in _confidence_at(alignment, interval))
 
 
 def _coding(alignment: SplicedAlignment) -> Iterator[tuple[str, tuple[int, int], int]]:
     """Yield features of a chain that translates."""
     if not alignment.phases:
         return
-    codons = [(feature, interval, 0) for feature, interval in outer_codons(alignment)]
+    codons = [(feature, interval, 0) for feature, interval in walk.outer_codons(alignment)]
     yield from codons[: alignment.start_codon]
-    *inner, (exon, phase) = zip(alignment.chain, alignment.phases, strict=True)
+    *inner, (last, phase) = walk.coding_parts(alignment)
     yield from (("CDS", *part) for part in inner)
-    coding = exon[1] - exon[0] - CODON * alignment.stop_codon
+    coding = last[1] - last[0] - walk.CODON * alignment.stop_codon
     if coding:
-        yield "CDS", first_nucleotides(exon, alignment.strand, coding), phase
+        yield "CDS", walk.first_nucleotides(last, alignment.strand, coding), phase
     yield from codons[alignment.start_codon :]
 
 
 def _gtf_line(alignment: SplicedAlignment, feature, interval, score, frame, attributes: str) -> str:
-    return feature_line(
+    return gff.feature_line(
         alignment.base, feature, interval, attributes.rstrip(), alignment.strand, score, frame
     )
 

@@ -8,12 +8,7 @@ from collections.abc import Iterable, Iterator
 import pysam
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.alignments.sam import (
-    header,
-    make_record,
-    sorted_records,
-    write_text,
-)
+from gpu_tools.formats.alignments import sam
 from gpu_tools.formats.alignments.walk import UNKNOWN_QUALITY
 from gpu_tools.formats.files import open_output, suffix_of
 from gpu_tools.model.results import PairLoci, PairwiseAlignment, cigar_text
@@ -61,9 +56,9 @@ def _write_sam(path, alignments, sequences, loci: PairLoci) -> None:
     for sequence in (*queries.values(), *subjects.values()):
         if isinstance(sequence, ProteinSequence):
             raise InputError("SAM holds no proteins", path=path, record=sequence.name)
-    head = header(loci.subjects.record_lengths)
+    head = sam.header(loci.subjects.record_lengths)
     records = [_sam_record(a, queries[a.query], head, loci) for a in alignments]
-    write_text(path, head, sorted_records(records, last_is_primary=True))
+    sam.write_text(path, head, sam.sorted_records(records, last_is_primary=True))
 
 
 def _sam_record(
@@ -73,7 +68,7 @@ def _sam_record(
     cigar = [("S", start), *a.cigar, ("S", a.query_length - end)]
     moved = loci.moved(a)
     position = moved.subject, moved.subject_start, a.strand
-    return make_record(head, a.query, query, position, cigar, a.score)
+    return sam.make_record(head, a.query, query, position, cigar, a.score)
 
 
 def _range_along_subject(a: PairwiseAlignment) -> tuple[int, int]:

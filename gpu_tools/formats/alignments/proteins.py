@@ -8,31 +8,32 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpu_tools.formats.alignments.walk import CODON, extent
+from gpu_tools.formats.alignments.walk import CODON, coding_parts, extent
 from gpu_tools.formats.files import open_output
+from gpu_tools.model import sequences
 from gpu_tools.model.results import ProteinAlignment
 from gpu_tools.model.scoring import ProteinScoring
-from gpu_tools.model.sequences import (
-    ProteinSequence,
-    decode,
-    encode,
-    encode_protein,
-    reverse_complement,
-)
 from gpu_tools.model.sequences import Sequence as Nucleotides
 
 
-def translated(alignment: ProteinAlignment) -> ProteinSequence:
-    """Return the protein of a chain: its codons in the order of the alignment, X at frameshifts."""
+def translated(alignment: ProteinAlignment) -> sequences.ProteinSequence:
+    """Return the protein of a chain: its codons in the order of the alignment, X at frameshifts.
+
+    A chain that splits frameshifts has no codon there.
+    """
     letters = (c.upper() for c in alignment.translation if c != "-")
-    text = "".join("X" if c == "!" else c for c in letters)
-    return ProteinSequence(alignment.target, encode_protein(text), place_of(alignment))
+    at_frameshift = "" if alignment.splits_frameshifts else "X"
+    text = "".join(at_frameshift if c == "!" else c for c in letters)
+    return sequences.ProteinSequence(
+        alignment.target, sequences.encode_protein(text), place_of(alignment)
+    )
 
 
 def coding_sequence(alignment: ProteinAlignment, base: Nucleotides, place: str) -> Nucleotides:
     """Return the nucleotides of a chain in the coordinates of `base`; `place` describes them."""
-    joined = np.concatenate([base.codes[start:end] for start, end in sorted(alignment.chain)])
-    codes = joined if alignment.strand == "+" else reverse_complement(joined)
+    parts = sorted(interval for interval, _ in coding_parts(alignment))
+    joined = np.concatenate([base.codes[start:end] for start, end in parts])
+    codes = joined if alignment.strand == "+" else sequences.reverse_complement(joined)
     return Nucleotides(alignment.target, codes, place)
 
 
@@ -88,7 +89,7 @@ def shown_lines(
     """Yield the lines of an alignment behind its head, an empty one before each four."""
     low, high = extent(own.chain)
     codes = base.codes[low:high]
-    text = decode(codes if own.strand == "+" else reverse_complement(codes))
+    text = sequences.decode(codes if own.strand == "+" else sequences.reverse_complement(codes))
     shift = moved.chain[0][0] - own.chain[0][0]
     direction, position = (1, low + shift + 1) if own.strand == "+" else (-1, high + shift)
     residue = own.target_start + 1
@@ -168,13 +169,13 @@ def _mark(residue: str, acid: str, nucleotides: str, scoring: ProteinScoring) ->
         return " "
     if residue == acid != "*":
         return "|"
-    codon = scoring.codons[tuple(encode(nucleotides))]
-    return "+" if scoring.substitution[codon, encode_protein(residue)[0]] > 0 else " "
+    codon = scoring.codons[tuple(sequences.encode(nucleotides))]
+    return "+" if scoring.substitution[codon, sequences.encode_protein(residue)[0]] > 0 else " "
 
 
 def _around_intron(
     alignment: ProteinAlignment, text: str, at: int, length: int, phase: int, k: int, scoring
-) -> Iterator[Piece]:  # fmt: skip
+) -> Iterator[Piece]:
     """Yield an intron, and the parts of the codon that it splits."""
     end = at + phase + length
     rest = text[end : end + (CODON - phase) % CODON]

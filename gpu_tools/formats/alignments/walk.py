@@ -8,8 +8,14 @@ from dataclasses import dataclass
 from itertools import groupby, pairwise
 from operator import itemgetter
 
-from gpu_tools.model.results import CigarOperation, SplicedAlignment, count_columns
+from gpu_tools.model.results import (
+    CigarOperation,
+    ProteinAlignment,
+    SplicedAlignment,
+    count_columns,
+)
 
+Interval = tuple[int, int]
 PAIRS = "=X"
 _ON_BASE = "=XD"
 CODON = 3
@@ -110,6 +116,47 @@ def outer_codons(alignment: SplicedAlignment) -> Iterator[tuple[str, tuple[int, 
     if alignment.stop_codon:
         opposite = "-" if alignment.strand == "+" else "+"
         yield "stop_codon", first_nucleotides(alignment.chain[-1], opposite, CODON)
+
+
+def coding_parts(alignment: SplicedAlignment | ProteinAlignment) -> list[tuple[Interval, int]]:
+    """Return interval and phase of each part of the coding sequence, in transcript order.
+
+    They are the exons of a chain that translates; of one that splits frameshifts, what is left of
+    them without the frameshifts' nucleotides, with the phases of the parts one behind the other.
+    """
+    if not getattr(alignment, "splits_frameshifts", False):
+        return [*zip(alignment.chain, alignment.phases, strict=False)]
+    total = sum(end - start for start, end in alignment.chain)
+    edges = [0, *(edge for shift in _frameshifts(alignment) for edge in shift), total]
+    parts, first, done = [], 0, 0
+    for exon in alignment.chain:
+        past = first + exon[1] - exon[0]
+        for start, end in zip(edges[::2], edges[1::2], strict=True):
+            low, high = max(start, first), min(end, past)
+            if low < high:
+                part = _part_of(exon, alignment.strand, (low - first, high - first))
+                parts.append((part, (alignment.phases[0] - done) % CODON))
+                done += high - low
+        first = past
+    return parts
+
+
+def _frameshifts(alignment: ProteinAlignment) -> Iterator[Interval]:
+    """Yield the nucleotides of each frameshift, 0-based half-open, counted along the exons."""
+    at = 0
+    for letter, length in alignment.cigar:
+        if letter in "FG":
+            yield at, at + length
+        # the codon that an intron splits goes with the intron
+        at += {"M": CODON * length, "D": CODON * length, "F": length, "G": length,
+               "U": CODON, "V": CODON}.get(letter, 0)  # fmt: skip
+
+
+def _part_of(interval: Interval, strand: str, inner: Interval) -> Interval:
+    """Return the part of an interval that is given in a strand's direction."""
+    start, end = interval
+    first, past = inner
+    return (start + first, start + past) if strand == "+" else (end - past, end - first)
 
 
 def first_nucleotides(interval: tuple[int, int], strand: str, length: int) -> tuple[int, int]:

@@ -10,21 +10,9 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from gpu_tools.errors import InputError
-from gpu_tools.formats.exons.gff import (
-    CODING,
-    EXON,
-    STOP,
-    ExonCollector,
-    Feature,
-    features,
-    is_coding,
-    is_gff3,
-    lacking,
-    merged,
-)
+from gpu_tools.formats.exons import gff
 from gpu_tools.formats.exons.intervals import format_of, parse_exons
-from gpu_tools.formats.files import read_lines
-from gpu_tools.formats.odd import OddItems
+from gpu_tools.formats.files import OddItems, read_lines
 from gpu_tools.formats.tables import Location
 from gpu_tools.model.annotation import CodingSegment, CodingSequence
 from gpu_tools.model.exon_set import ExonSet
@@ -40,11 +28,11 @@ def read_annotated_exons(path: str | os.PathLike) -> dict[str, ExonSet]:
     """
     lines = list(read_lines(path))
     # any format but GFF3 and GTF lacks the columns, and has no feature CDS
-    if any(is_coding(column) for _, line in lines for column in line.split("\t", 3)[2:3]):
-        return _segments(path, lines, CODING)
+    if any(gff.is_coding(column) for _, line in lines for column in line.split("\t", 3)[2:3]):
+        return _segments(path, lines, gff.CODING)
     found = parse_exons(path, lines)
     in_transcripts = found and format_of(path, lines) in ("gff3", "gtf")
-    return _segments(path, lines, EXON) if in_transcripts else found
+    return _segments(path, lines, gff.EXON) if in_transcripts else found
 
 
 def read_coding_segments(path: str | os.PathLike) -> dict[str, ExonSet]:
@@ -54,17 +42,17 @@ def read_coding_segments(path: str | os.PathLike) -> dict[str, ExonSet]:
     segment of its transcript that it touches, so that segments mean the same in both formats.
     Segments of a transcript that abut are one, and repeated ones count once.
     """
-    return _segments(path, list(read_lines(path)), CODING)
+    return _segments(path, list(read_lines(path)), gff.CODING)
 
 
 def _segments(path, lines: list[tuple[int, str]], kind: str) -> dict[str, ExonSet]:
     """Return features of a kind by sequence, joined within each transcript."""
-    gff3 = is_gff3(path, lines)
-    kinds = (CODING, STOP) if kind == CODING and not gff3 else (kind,)
-    parts = defaultdict(lambda: {kind: [], STOP: []})
+    gff3 = gff.is_gff3(path, lines)
+    kinds = (gff.CODING, gff.STOP) if kind == gff.CODING and not gff3 else (kind,)
+    parts = defaultdict(lambda: {kind: [], gff.STOP: []})
     for number, feature in enumerate(_features_of(path, lines, kinds)):
         in_gff3 = gff3 or feature.in_gff3
-        if not (in_gff3 or kind == EXON or feature.parents):
+        if not (in_gff3 or kind == gff.EXON or feature.parents):
             raise feature.location.error(
                 f"a {feature.type} without transcript_id", 'transcript_id "NAME"'
             )
@@ -72,31 +60,31 @@ def _segments(path, lines: list[tuple[int, str]], kind: str) -> dict[str, ExonSe
         reverse = feature.location.strand(feature.strand)
         for parent in feature.parents or [number]:  # one of no transcript stands alone
             parts[name, reverse, parent][feature.kind].append(feature.interval)
-    exons = ExonCollector()
+    exons = gff.ExonCollector()
     for (name, reverse, _), intervals in parts.items():
-        for interval in merged(with_stop_codons(intervals[kind], intervals[STOP])):
+        for interval in gff.merged(with_stop_codons(intervals[kind], intervals[gff.STOP])):
             exons.add(name, interval, reverse)
     return exons.sets()
 
 
 def _features_of(
     path, lines: Iterable[tuple[int, str]], kinds: tuple[str, ...]
-) -> Iterator[Feature]:
+) -> Iterator[gff.Feature]:
     """Yield the features of some kinds; an annotation that has none of them is an error.
 
     In GFF3 the stop codon belongs to CDS, so that its own feature is left out.
     """
     seen, found = {}, False
-    for feature in features(path, lines):
+    for feature in gff.features(path, lines):
         seen[feature.type] = None
-        if feature.kind in kinds and not (feature.kind == STOP and feature.in_gff3):
-            found = found or feature.kind != STOP
+        if feature.kind in kinds and not (feature.kind == gff.STOP and feature.in_gff3):
+            found = found or feature.kind != gff.STOP
             yield feature
     if not found:
         what, expected = kinds[0], f"an annotation with features {kinds[0]}"
-        if EXON in kinds and CODING in kinds:
+        if gff.EXON in kinds and gff.CODING in kinds:
             what, expected = "exon of a transcript", "GFF3 or GTF with exons"
-        raise lacking(what, path, seen, expected)
+        raise gff.lacking(what, path, seen, expected)
 
 
 def with_stop_codons(segments: list[Interval], stops: list[Interval]) -> Iterator[Interval]:
@@ -146,8 +134,8 @@ def read_coding(path: str | os.PathLike) -> dict[str, tuple[CodingSequence, ...]
     """
     parts: dict[tuple[str, str], list[_CodingLine]] = defaultdict(list)
     stops: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
-    for feature in _features_of(path, read_lines(path), (CODING, STOP)):
-        if feature.kind == CODING:
+    for feature in _features_of(path, read_lines(path), (gff.CODING, gff.STOP)):
+        if feature.kind == gff.CODING:
             _add(parts, feature)
         else:
             for name in feature.parents:
@@ -167,7 +155,7 @@ def read_coding(path: str | os.PathLike) -> dict[str, tuple[CodingSequence, ...]
     return {record: tuple(several) for record, several in coding.items()}
 
 
-def _add(parts, feature: Feature) -> None:
+def _add(parts, feature: gff.Feature) -> None:
     if not feature.parents:
         raise feature.location.error(
             "a coding segment without transcript", "the attribute Parent, ID or transcript_id"
@@ -176,7 +164,7 @@ def _add(parts, feature: Feature) -> None:
         parts[feature.record, name].append(_part(feature))
 
 
-def _part(feature: Feature) -> _CodingLine:
+def _part(feature: gff.Feature) -> _CodingLine:
     if feature.phase not in _PHASES:
         raise feature.location.error(
             f"phase {feature.phase!r} of a coding segment", "0, 1 or 2, or . in complete sequences"
@@ -257,9 +245,9 @@ def read_transcripts(path: str | os.PathLike) -> list[TranscriptExons]:
     transcript that abut are one, and repeated ones count once. A transcript on both strands, as of
     trans-spliced genes, is left out with a warning.
     """
-    found = defaultdict(lambda: {EXON: [], CODING: [], STOP: []})
+    found = defaultdict(lambda: {gff.EXON: [], gff.CODING: [], gff.STOP: []})
     strands, unclear = {}, {}
-    for feature in _features_of(path, read_lines(path), (EXON, CODING, STOP)):
+    for feature in _features_of(path, read_lines(path), (gff.EXON, gff.CODING, gff.STOP)):
         if not feature.parents:
             raise feature.location.error(
                 f"a feature {feature.type} of no transcript", "Parent or transcript_id"
@@ -275,11 +263,11 @@ def read_transcripts(path: str | os.PathLike) -> list[TranscriptExons]:
         odd.add(error)
     odd.warn()
     return [
-        TranscriptExons(name[0], strands[name], tuple(merged(_exons_of(parts))))
+        TranscriptExons(name[0], "+-"[strands[name]], tuple(gff.merged(_exons_of(parts))))
         for name, parts in found.items()
         if name not in unclear
     ]
 
 
 def _exons_of(parts: dict[str, list[tuple[int, int]]]) -> Iterable[tuple[int, int]]:
-    return parts[EXON] or with_stop_codons(parts[CODING], parts[STOP])
+    return parts[gff.EXON] or with_stop_codons(parts[gff.CODING], parts[gff.STOP])

@@ -269,15 +269,15 @@ def lacking(what: str, path, types: Iterable[str], expected: str) -> InputError:
     return InputError(f"no {what}{seen}", path=path, expected=expected)
 
 
-def merged(intervals: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return a transcript's intervals by position, as exons.
+def merged(intervals: Iterable[tuple[int, int]], gap: int = 1) -> list[tuple[int, int]]:
+    """Return intervals by position, those fewer than `gap` nucleotides apart joined.
 
-    Lines that abut or overlap are one exon, and one that is repeated counts once: programs write
-    exons in parts, at a frameshift or where coding begins, and no intron lies between these.
+    So a transcript's lines that abut or overlap are one exon: programs write exons in parts, at a
+    frameshift or where coding begins, and no intron lies between these.
     """
     joined: list[tuple[int, int]] = []
     for start, end in sorted(intervals):
-        if joined and start <= joined[-1][1]:
+        if joined and start - joined[-1][1] < gap:
             joined[-1] = joined[-1][0], max(end, joined[-1][1])
         else:
             joined.append((start, end))

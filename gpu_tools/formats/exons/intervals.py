@@ -12,15 +12,7 @@ from pathlib import PurePath
 from typing import TextIO
 
 from gpu_tools.errors import InputError, OutputError
-from gpu_tools.formats.exons.gff import (
-    LINES_TO_RECOGNISE,
-    ExonCollector,
-    exon_rows,
-    exon_type_code,
-    has_version,
-    parse_features,
-    write_gff3,
-)
+from gpu_tools.formats.exons import gff
 from gpu_tools.formats.exons.predictors import parse_genscan, write_genscan
 from gpu_tools.formats.files import open_output, read_lines, without_compression
 from gpu_tools.formats.tables import (
@@ -76,7 +68,7 @@ def parse_exons(
     """Parse numbered lines as `read_exons` does; `path` is named in errors."""
     lines = iter(lines)
     if format == AUTO:
-        head = list(islice(lines, LINES_TO_RECOGNISE))
+        head = list(islice(lines, gff.LINES_TO_RECOGNISE))
         format, lines = format_of(path, head), chain(head, lines)
     exons = _PARSERS[format](path, lines) if format else {}
     if not exons:
@@ -117,10 +109,10 @@ def write_exons(
 
 def format_of(path: str | os.PathLike, head: list[tuple[int, str]]) -> str | None:
     """Return the format of a file that begins with the lines `head`, None if it has none."""
-    head = head[:LINES_TO_RECOGNISE]
+    head = head[: gff.LINES_TO_RECOGNISE]
     if not any(line.strip() for _, line in head):
         return None
-    if has_version(head):
+    if gff.has_version(head):
         return "gff3"
     for _, line in head:
         if _GENSCAN_TITLE.match(line):
@@ -138,7 +130,7 @@ def format_of(path: str | os.PathLike, head: list[tuple[int, str]]) -> str | Non
 
 
 def _parse_tsv(path, lines: Iterable[tuple[int, str]]) -> dict[str, ExonSet]:
-    exons = ExonCollector()
+    exons = gff.ExonCollector()
     for number, row in parse_table(path, lines, _REQUIRED, _OPTIONAL):
         location, kind = Location(path, number), row["exon_type"]
         if kind not in (None, *EXON_TYPES[1:]):
@@ -148,7 +140,7 @@ def _parse_tsv(path, lines: Iterable[tuple[int, str]]) -> dict[str, ExonSet]:
             location.closed_interval(row["start"], row["end"]),
             location.strand(row["strand"]),
             location.score(row["score"]),
-            exon_type_code(kind),
+            gff.exon_type_code(kind),
             location.probability(row["probability"]),
         )
     return exons.sets()
@@ -157,7 +149,7 @@ def _parse_tsv(path, lines: Iterable[tuple[int, str]]) -> dict[str, ExonSet]:
 def _write_tsv(stream: TextIO, sets: Mapping[str, ExonSet], lengths=None) -> None:
     stream.write("\t".join((*_REQUIRED, *_OPTIONAL)) + "\n")
     for name, exons in sets.items():
-        for start, end, strand, score, kind, probability in exon_rows(exons):
+        for start, end, strand, score, kind, probability in gff.exon_rows(exons):
             values = (start + 1, end, strand, score, kind or MISSING, probability or MISSING)
             stream.write("\t".join(map(str, (name, *values))) + "\n")
 
@@ -167,12 +159,12 @@ def _parse_bed(path, lines: Iterable[tuple[int, str]]) -> dict[str, ExonSet]:
 
     A name (column 4) that is an exon type, as `_write_bed` writes it, is read as the type.
     """
-    exons = ExonCollector()
+    exons = gff.ExonCollector()
     for location, fields in bed_fields(path, lines):
         _check_columns(location, fields)
         interval = location.half_open_interval(fields[1], fields[2])
         name, score, strand = (fields[3:6] + [None] * 3)[:3]
-        values = (location.strand(strand), location.score(score), exon_type_code(name))
+        values = (location.strand(strand), location.score(score), gff.exon_type_code(name))
         for block in _blocks(location, interval, fields[9:]):
             exons.add(fields[0], block, *values)
     return exons.sets()
@@ -199,22 +191,19 @@ def _blocks(
                           f"{count} of each")  # fmt: skip
     blocks = [(start + o, start + o + n) for o, n in zip(offsets, sizes, strict=True)]
     if min(sizes) < 1 or min(offsets) != 0 or max(b for _, b in blocks) != end:
-        raise location.error("the blocks do not span the interval",
-                          f"blocks from {start} to {end}")  # fmt: skip
+        raise location.error("the blocks do not span the interval", f"blocks from {start} to {end}")
     return blocks
 
 
 def _write_bed(stream: TextIO, sets: Mapping[str, ExonSet], lengths=None) -> None:
     """Write BED of 6 columns; scores are not fitted to 0..1000, so that they read back."""
     for name, exons in sets.items():
-        for start, end, strand, score, kind, _ in exon_rows(exons):
+        for start, end, strand, score, kind, _ in gff.exon_rows(exons):
             stream.write(bed_line(name, start, end, kind or ".", score, strand))
 
 
 _PARSERS = {
-    "genscan": parse_genscan, "gff3": parse_features, "bed": _parse_bed, "tsv": _parse_tsv,
-    "gtf": partial(parse_features, unescape=str),
+    "genscan": parse_genscan, "gff3": gff.parse_features, "bed": _parse_bed, "tsv": _parse_tsv,
+    "gtf": partial(gff.parse_features, unescape=str),
 }  # fmt: skip
-_WRITERS = {
-    "gff3": write_gff3, "bed": _write_bed, "tsv": _write_tsv, "genscan": write_genscan,
-}  # fmt: skip
+_WRITERS = {"gff3": gff.write_gff3, "bed": _write_bed, "tsv": _write_tsv, "genscan": write_genscan}

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError, OutputError
 from gpu_tools.formats import files
-from gpu_tools.formats.odd import OddItems
+from gpu_tools.formats.files import OddItems
 from gpu_tools.hardware.own_files import check_memory
 from gpu_tools.hardware.threads import prefetch
 from gpu_tools.model.sequences import ILLEGAL, Sequence, SequenceChunk, encode, shown_symbol

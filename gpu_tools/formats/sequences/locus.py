@@ -153,23 +153,25 @@ def record_lengths(path: str | os.PathLike) -> dict[str, int]:
 
     An index is used and made as by `cut_locus`; the symbols need not be legal.
     """
-    with closing(indexed_files(path)) as files:
+    found = _lengths_by_index(path)
+    if found is None:
+        return {record.name: len(record.symbols) for record in whole_records(path)}
+    return found
+
+
+def names_by_index(path: str | os.PathLike) -> list[str] | None:
+    """Return the names of a file's records by the index beside it, None without one that fits."""
+    found = _lengths_by_index(path, make=False)
+    return None if found is None else list(found)
+
+
+def _lengths_by_index(path, make: bool = True) -> dict[str, int] | None:
+    with closing(indexed_files(path, make)) as files:
         for file in files:
             with suppress(*_UNFIT_INDEX):
                 for name in file.lengths:
                     file.check(name)
                 return file.lengths
-    return {record.name: len(record.symbols) for record in whole_records(path)}
-
-
-def names_by_index(path: str | os.PathLike) -> list[str] | None:
-    """Return the names of a file's records by the index beside it, None without one that fits."""
-    with closing(indexed_files(path, make=False)) as files:
-        for file in files:
-            with suppress(*_UNFIT_INDEX):
-                for name in file.lengths:
-                    file.check(name)
-                return list(file.lengths)
     return None
 
 

@@ -23,8 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.compiled import njit
-from gpu_tools.hardware.cpu.wavefront import blocks_of, count_block, wait_for
-from gpu_tools.hardware.threads import CELLS_PER_REPORT, CaseProgress, map_on_threads
+from gpu_tools.hardware.threads import (
+    CELLS_PER_REPORT,
+    CaseProgress,
+    blocks_of,
+    count_block,
+    map_on_threads,
+    wait_for,
+)
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.sites.bounds import (
     Limits,

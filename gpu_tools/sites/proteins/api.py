@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import ScoringError
-from gpu_tools.hardware.device import cpu_threads, resolve
-from gpu_tools.hardware.gpu_faults import on_gpu_or_cpu
+from gpu_tools.hardware.device import cpu_threads, on_gpu_or_cpu, resolve
 from gpu_tools.hardware.threads import CaseProgress
 from gpu_tools.model.results import ProteinAlignment
 from gpu_tools.model.scoring import ProteinScoring
@@ -201,7 +200,8 @@ def _result(
 
 POINTS_PER_BIT = 1.7
 """Weight of the introns' sites, in points of BLOSUM62, half bits."""
-INTRON_PENALTY = 28
+PENALTY_FACTOR = 2
+"""Points of an intron for each that it costs against cDNAs: a bit weighs twice as much."""
 START, STOP, BEGIN, END = 12, 10, -8, -8
 EXTRA = 4
 """How much faster penalties rise with an intron's length than against cDNAs."""
@@ -219,13 +219,13 @@ def protein_sites(model: GeneSites) -> GeneSites:
     -------
     GeneSites
         With the same sites, at 1.7 points a bit, points being those of BLOSUM62, half bits. An
-        intron costs 28 points at the model's shortest length, and its penalty rises along the
-        model's lines with four times the extra points and a fourth of the nucleotides a point. A
-        chain has 12 points for a start codon, 10 for a stop codon, and -8 for another begin or end.
+        intron costs twice the points of the model, and its penalty rises along the model's lines
+        with four times the extra points and a fourth of the nucleotides a point. A chain has 12
+        points for a start codon, 10 for a stop codon, and -8 for another begin or end.
     """
     introns = tuple(
         replace(
-            intron, penalties=((intron.penalties[0][0], INTRON_PENALTY),),
+            intron, penalties=tuple((n, PENALTY_FACTOR * cost) for n, cost in intron.penalties),
             rising=tuple((EXTRA * extra, max(every // EXTRA, 1)) for extra, every in intron.rising),
         )
         for intron in model.introns

@@ -24,21 +24,13 @@ PARTS = [
     ("spliced.bench_spliced", "measure_gpu"),
     ("spliced.bench_spliced", "measure_several"),
 ]
-SLOW = {
-    ("annotate.bench_gpu", "measure"),
-    ("estimate.bench_estimate", "measure_gpu"),
-    ("estimate.bench_estimate", "measure_start"),
-    ("local.bench_local", "measure_gpu"), ("published.measure", "measure"),
-    ("sites.bench_proteins", "measure"), ("sites.bench_sites", "measure_gpu"),
-    ("sites.bench_sites", "measure_coding"), ("spliced.bench_spliced", "measure_gpu"),
-    ("spliced.bench_spliced", "measure_several"),
-}  # fmt: skip
-"""Parts that take a simulator 10 seconds and more; `tests/gpu.sh` runs them on a GPU."""
+QUICK = {"matching.bench_matching", "segments.bench_segments"}
+"""Others take a simulator 10 seconds and more; `tests/gpu.sh` runs them on a GPU."""
 
 
 @pytest.mark.parametrize(("program", "part"), PARTS, ids=[".".join(pair) for pair in PARTS])
 def test_part_at_a_tiny_size(program, part, tmp_path):
-    if simulated() and (program, part) in SLOW:
+    if simulated() and program not in QUICK:
         pytest.skip("takes the simulator long")
     measure = getattr(importlib.import_module(f"benchmarks.{program}"), part)
     check(measure(tiny=True), tmp_path / "record.json")

@@ -38,21 +38,6 @@ def test_standard_input_and_output(monkeypatch, capsys):
     assert capsys.readouterr().out == TSV
 
 
-def test_bad_input_is_one_line_and_no_output(tmp_path, bed, capsys):
-    bed.write_text("c\t20\t10\n")
-    output = tmp_path / "out"
-    assert main(["exons", "convert", str(bed), "--to", "tsv", "--output", str(output)]) == 1
-    assert capsys.readouterr().err == (
-        f"gpu-tools: error: {bed}, line 1: start 20 does not lie before end 10\n"
-    )
-    assert not output.exists()
-
-
-@pytest.mark.parametrize("arguments", [[], ["--to", "gtf"], ["--to", "bed", "--from", "sam"]])
-def test_wrong_usage(bed, arguments):
-    assert main(["exons", "convert", str(bed), *arguments]) == 2
-
-
 def test_no_exon_is_a_warning(tmp_path, capsys):
     path = tmp_path / "x.bed"
     path.write_text("")

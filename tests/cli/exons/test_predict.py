@@ -1,6 +1,5 @@
 """``gpu-tools exons predict`` and the data of the demo."""
 
-import gzip
 import json
 from pathlib import Path
 
@@ -75,20 +74,6 @@ def test_loci_of_one_record_keep_their_candidates_apart(provider, tmp_path):
         assert len(placed.exons_within(moved)) == len(expected) > 0
 
 
-def test_compressed_lower_case_input_is_the_same(two_loci, tmp_path, capsys):
-    lower = tmp_path / "lower.fa.gz"
-    records = two_loci.read_text().split(">")[1:]
-    texts = [record.partition("\n") for record in records]
-    lower.write_bytes(
-        gzip.compress("".join(f">{head}\n{body.lower()}" for head, _, body in texts).encode())
-    )
-    assert main(["exons", "predict", "--base", str(two_loci), "--quiet"]) == 0
-    plain = capsys.readouterr()
-    assert main(["exons", "predict", "--base", str(lower), "--quiet"]) == 0
-    assert capsys.readouterr().out == plain.out
-    assert plain.err == ""
-
-
 def test_min_score(two_loci, capsys):
     arguments = ["exons", "predict", "--base", str(two_loci), "--quiet", "--min-score"]
     assert main([*arguments, "12.5"]) == 0
@@ -109,28 +94,6 @@ def test_min_probability(two_loci, tmp_path):
         assert got.probabilities.tolist() == expected.probabilities.tolist()
         best = best_parse(record.codes, load_model("vertebrate"))
         assert sets["1"][record.name].starts.tolist() == best.starts.tolist()
-    assert main([*base, "--min-probability", "1.5"]) == 2
-
-
-@pytest.mark.parametrize("value", ["much", "nan", "inf"])
-def test_min_score_must_be_a_number(two_loci, value):
-    assert main(["exons", "predict", "--base", str(two_loci), "--min-score", value]) == 2
-
-
-def test_bad_input_leaves_no_output(two_loci, tmp_path, capsys):
-    output = tmp_path / "candidates.gff3"
-    bad = tmp_path / "bad.fa"
-    bad.write_text(">x\nAC!T\n")
-    for base, model, message in (
-        (bad, "vertebrate", "bad.fa, line 2, record x, position 3: illegal symbol '!'"),
-        (tmp_path / "none.fa", "vertebrate", "none.fa: cannot be read"),
-        (two_loci, "fungus", "fungus: no such exon model"),
-        (two_loci, str(bad), "bad.fa, line 1: not JSON"),
-    ):
-        arguments = ["--base", str(base), "--model", model, "--output", str(output)]
-        assert main(["exons", "predict", *arguments]) == 1
-        assert message in capsys.readouterr().err
-        assert not output.exists()
 
 
 TRAINING = resource_path("training")
@@ -155,28 +118,3 @@ def test_a_trained_model_predicts(two_loci, tmp_path, capsys):
     assert plain["name"] == "trained"
     assert plain["coding"]["coding"] != json.loads(path.read_text())["coding"]["coding"]
     assert plain["donor"] == json.loads(path.read_text())["donor"]
-
-
-@pytest.mark.parametrize(
-    ("gff3", "message"),
-    [
-        ("##gff-version 3\n", "a.gff3: no CDS; expected an annotation with features CDS"),
-        ("a\t.\tCDS\t1\t3\t.\t+\t0\tID=c\n", "record a: annotated, but not among the sequences"),
-        ("NM_000572.2\t.\tCDS\t1\t9\t.\t+\t0\tID=c\n", "none of 1 coding sequences reads from ATG"),
-        ("NM_000572.2\t.\tCDS\t1\t9\t.\t+\n", "a.gff3, line 1: 7 columns; expected 9"),
-    ],
-)
-def test_annotation_that_cannot_be_trained_on(gff3, message, two_loci, tmp_path, capsys):
-    annotation, output = tmp_path / "a.gff3", tmp_path / "model.json"
-    annotation.write_text(gff3)
-    arguments = ["--base", str(two_loci), "--annotation", str(annotation)]
-    assert main(["exons", "train", *arguments, "--output", str(output)]) == 1
-    assert message in capsys.readouterr().err
-    assert not output.exists()
-
-
-def test_training_options(tmp_path, capsys):
-    assert train("--name", "") == 2
-    assert train("--codon-usage", tmp_path / "none.tsv") == 1
-    assert "none.tsv: cannot be read" in capsys.readouterr().err
-    assert main(["exons", "train", "--base", "x.fa"]) == 2

@@ -13,14 +13,7 @@ def test_every_shipped_model_is_listed(capsys):
         model = load_sites(name)
         assert row["shortest_intron"] == str(model.shortest_intron)
         assert row["source"] == model.source
+        assert row["usual_from"] == str(model.introns[0].penalties[-1][0])
+        assert row["intron_penalty"] == str(model.introns[0].penalties[-1][1])
     assert rows["arabidopsis"]["rising"].startswith("0:256,4:2048")
     assert (rows["worm"]["donors_per_kb"], rows["fly"]["donors_per_kb"]) == (".", "78.33")
-
-
-def test_an_unknown_model_names_the_shipped_ones(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    for name in ("s.fa", "t.fa"):
-        (tmp_path / name).write_text(">s\nACGT\n")
-    arguments = ["--base", "s.fa", "--targets", "t.fa", "--site-model", "martian"]
-    assert main(["spliced-align", *arguments]) == 1
-    assert "one of arabidopsis, fly, vertebrate, worm" in capsys.readouterr().err

@@ -90,20 +90,6 @@ def test_genes_without_introns(files, capsys):
     assert "no intron from GT to AG to train on; expected coding seq" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "message"),
-    [
-        (("--name", ""), 2, "an empty text"),
-        (("--source", ""), 2, "an empty text"),
-        (("--report", "no/folder.tsv"), 1, "no/folder.tsv: cannot be written"),
-    ],
-)
-def test_wrong_options(files, capsys, arguments, code, message):
-    assert train("--output", "mine.json", *arguments) == code
-    assert message in capsys.readouterr().err
-    assert not (files / "mine.json").exists()
-
-
 def test_standard_input_is_one_file(files, capsys, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.StringIO())
     assert main(["sites", "train", "--genome", "-", "--annotation", "-"]) == 1

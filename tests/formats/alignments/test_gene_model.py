@@ -10,8 +10,15 @@ import pytest
 
 from gpu_tools.errors import InputError
 from gpu_tools.formats.alignments import write_alignments
-from gpu_tools.formats.alignments.gene_model import Transcript, genes_of
+from gpu_tools.formats.alignments.gene_model import (
+    Transcript,
+    gene_lines,
+    genes_of,
+    read_models,
+)
+from gpu_tools.formats.exons import gff
 from gpu_tools.formats.exons.annotation import read_annotated_exons
+from gpu_tools.formats.files import read_lines
 from tests.formats.alignments.cases import BASE_LENGTH, HAND_MADE, alignment, sequences, write_one
 from tests.programs import require
 
@@ -41,6 +48,10 @@ GTF_PARTS = {
     "incomplete": [("CDS", 11, 18, 0), ("CDS", 41, 44, 1)],
     "stop codon alone": [("CDS", 51, 59, 0), ("stop_codon", 11, 13, 0)],
 }  # fmt: skip
+
+
+def read_features(path):
+    return gff.features(path, read_lines(path))
 
 
 def naive_genes(transcripts):
@@ -240,3 +251,64 @@ def test_bed_is_thick_where_a_chain_translates(tmp_path):
     for a, thick in ((CODING["+"], ("10", "58")), (HAND_MADE["two exons"], ("10", "10"))):
         write_one(tmp_path / "x.bed", a, sequences(a)[1])
         assert tuple((tmp_path / "x.bed").read_text().split("\t")[6:8]) == thick
+
+
+@pytest.mark.parametrize(
+    ("beyond", "partial"),
+    [
+        ((0, 0), {}),
+        ((3, 0), {"start_range": ".,11", "partial": "true"}),
+        ((0, 1), {"end_range": "58,.", "partial": "true"}),
+        ((2, 2), {"start_range": ".,11", "end_range": "58,.", "partial": "true"}),
+    ],
+)
+def test_what_is_cut_off_is_told_as_in_ncbi_s_files(tmp_path, beyond, partial):
+    """On the gene, the mRNA, and the outer exon and CDS."""
+    for strand in "+-":
+        own = replace(CODING[strand], beyond=beyond if strand == "+" else beyond[::-1])
+        write_alignments(tmp_path / "x.gff3", [own], {"b": BASE_LENGTH}, {})
+        lines = list(read_features(tmp_path / "x.gff3"))
+        for line in lines:
+            told = {key: line.attribute(key) for key in ("partial", "start_range", "end_range")}
+            told = {key: value for key, value in told.items() if value}
+            whole = line.type in ("gene", "mRNA")
+            sides = {"start_range": whole or line.interval[0] == 10,
+                     "end_range": whole or line.interval[1] == 58}  # fmt: skip
+            expected = {key: partial[key] for key in partial if sides.get(key)}
+            if "codon" in line.type or not expected:
+                assert not told
+            else:
+                assert told == expected | {"partial": "true"}
+        again = "".join(gene_lines(read_models(read_features(tmp_path / "x.gff3"))))
+        text = (tmp_path / "x.gff3").read_text()
+        assert again == "".join(line + "\n" for line in text.splitlines() if line[0] != "#")
+
+
+def test_a_gene_is_cut_off_where_its_outer_isoform_is(tmp_path):
+    inner, outer = (
+        alignment("+", [chain], f"{chain[1] - chain[0]}=", target=name)
+        for name, chain in (("inner", (20, 50)), ("outer", (10, 50)))
+    )
+    write_alignments(
+        tmp_path / "x.gff3", [replace(inner, beyond=(5, 5)), outer], {"b": BASE_LENGTH}, {}
+    )
+    gene, *_ = read_features(tmp_path / "x.gff3")
+    assert (gene.attribute("start_range"), gene.attribute("end_range")) == (None, "50,.")
+
+
+@pytest.mark.parametrize("name", ["+", "-"])
+def test_confidence_is_told_of_introns_exons_and_cds(tmp_path, name):
+    a = CODING[name]
+    worth = range(7, 7 + a.n_chain)
+    between = tuple(range(30, 29 + a.n_chain))
+    told = replace(a, intron_confidences=between, exon_confidences=tuple(worth))
+    for suffix, transcript in ((".gff3", "mRNA"), (".gtf", "transcript")):
+        path = written(tmp_path / f"x{suffix}", [told])
+        turn = -1 if suffix == ".gff3" and name == "-" else 1
+        wanted = [str(points) for points in worth][::turn]
+        assert attributes(path, "confidence", "exon") == wanted
+        assert attributes(path, "confidence", "CDS") == wanted
+        assert attributes(path, "intron_confidence", transcript) == [",".join(map(str, between))]
+        plain = written(tmp_path / f"plain{suffix}", [a])
+        without = re.sub(r"[; ]*(intron_)?confidence[= ][^;\n]*", "", path.read_text())
+        assert without == plain.read_text()

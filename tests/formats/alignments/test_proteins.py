@@ -7,8 +7,16 @@ import numpy as np
 import pytest
 
 from gpu_tools import Sequence
-from gpu_tools.formats.alignments.proteins import LABELS, coding_sequence, write_shown
-from gpu_tools.model.sequences import decode
+from gpu_tools.formats.alignments.proteins import (
+    LABELS,
+    coding_sequence,
+    translated,
+    write_shown,
+)
+from gpu_tools.formats.alignments.walk import coding_parts
+from gpu_tools.model.results import with_frameshifts
+from gpu_tools.model.sequences import decode, decode_protein
+from gpu_tools.model.translation import amino_acids
 from tests import cases
 from tests.sites.proteins.test_api import (
     PROTEIN,
@@ -97,6 +105,33 @@ def test_random_alignments_read_back(seed, tmp_path):
         moved = replace(own, chain=tuple((s + 1000, e + 1000) for s, e in own.chain))
         base = Sequence.from_text("b", text)
         check(own, moved, base, protein, scoring, tmp_path / "x.txt")
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_parts_around_frameshifts_read_in_one_frame(seed):
+    """They hold the nucleotides of the chain without those of frameshifts, in its order."""
+    rng = np.random.default_rng([seed, 9])
+    text = cases.random_text(rng, int(rng.integers(100, 900)))
+    protein = random_protein(rng, text, int(rng.integers(20, 150)))
+    tables = {strand: random_table(rng, len(text)) for strand in "+-"}
+    scoring = replace(random_scoring(rng), frameshift=int(rng.integers(0, 4)))
+    own = align(text, protein, tables, scoring)
+    if not own.chain:
+        return
+    split = with_frameshifts(own, "split")
+    parts = coding_parts(split)
+    lost = sum(n for letter, n in own.cigar if letter in "FG")
+    positions = [p for (start, end), _ in parts for p in range(start, end)]
+    assert len({*positions}) == len(positions) == sum(e - s for s, e in own.chain) - lost
+    assert {*positions} <= {p for start, end in own.chain for p in range(start, end)}
+    starts = [interval[0] for interval, _ in parts]
+    assert starts == sorted(starts, reverse=own.strand == "-")
+    lengths = [end - start for (start, end), _ in parts]
+    assert [phase for _, phase in parts] == [-sum(lengths[:k]) % 3 for k in range(len(parts))]
+    nucleotides = coding_sequence(split, Sequence.from_text("b", text), "").codes
+    acids = decode_protein(amino_acids()[tuple(nucleotides.reshape(-1, 3).T)])
+    own_acids = decode_protein(translated(split).codes) + "*" * own.stop_codon
+    assert acids == own_acids.replace("U", "*")  # TGA that stands for U
 
 
 @pytest.mark.parametrize("strand", ["+", "-"])

@@ -11,7 +11,7 @@ from gpu_tools.formats.exons.annotation import (
     read_coding_segments,
     read_transcripts,
 )
-from gpu_tools.formats.odd import odd_items
+from gpu_tools.formats.files import odd_items
 from gpu_tools.model.annotation import CodingSegment, CodingSequence
 
 

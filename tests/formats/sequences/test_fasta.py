@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpu_tools.errors import InputError, OutputError
-from gpu_tools.formats.odd import odd_items
+from gpu_tools.formats.files import odd_items
 from gpu_tools.formats.sequences.fasta import read_fasta, stream_bytes, stream_fasta, write_fasta
 from gpu_tools.matching import ALPHABETS
 from gpu_tools.model.sequences import Sequence, decode
@@ -130,24 +130,25 @@ def test_errors_of_fastq(tmp_path, data, message):
     assert error_of(read_fasta, path).startswith(f"{path}{message}")
 
 
-def test_cut_off_fastq(tmp_path):
-    data = gzip.compress(b"".join(b"@r%d\nACGTACGT\n+\nIIIIIIII\n" % k for k in range(5000)))
-    with pytest.raises(InputError, match="broken"):
-        read_fasta(saved(tmp_path, data[: len(data) // 2]))
+LONG = gzip.compress(b">a\n" + decode(random_sequence().codes).encode())
+READS = gzip.compress(b"".join(b"@r%d\nACGTACGT\n+\nIIIIIIII\n" % k for k in range(5000)))
+MIDDLE = len(LONG) // 2
 
 
-@pytest.mark.parametrize("keep", [5, 30, -4])
-def test_truncated_compression(tmp_path, keep):
-    data = gzip.compress(b">a\n" + decode(random_sequence().codes).encode())
-    with pytest.raises(InputError, match=r"x.fa: broken compression .*complete compressed file"):
-        read_fasta(saved(tmp_path, data[:keep]))
-
-
-def test_corrupt_compression(tmp_path):
-    data = bytearray(gzip.compress(b">a\n" + decode(random_sequence().codes).encode()))
-    data[len(data) // 2] ^= 255
-    with pytest.raises(InputError, match=r"x.fa: broken compression"):
-        read_fasta(saved(tmp_path, bytes(data)))
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        *((LONG[:keep], "x.fa: broken compression .*complete compressed file")
+          for keep in (5, 30, -4)),
+        (LONG[:MIDDLE] + bytes([LONG[MIDDLE] ^ 255]) + LONG[MIDDLE + 1 :], "broken compression"),
+        (READS[: len(READS) // 2], "broken"),
+        (b"\x28\xb5\x2f\xfd" + bytes(20), "it is compressed by zstd; expected plain, gz"),
+    ],
+    ids=["cut", "cut later", "without end", "changed", "reads", "zstd"],
+)  # fmt: skip
+def test_broken_and_unknown_compression(tmp_path, data, message):
+    with pytest.raises(InputError, match=message):
+        read_fasta(saved(tmp_path, data))
 
 
 LOSSLESS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
@@ -160,11 +161,6 @@ def test_compressed_files_are_known_by_their_first_bytes(tmp_path, pack, data):
     assert [decode(record.codes) for record in read_fasta(path)] == ["ACGT"]
     with pytest.raises(InputError, match=r"x.fa: broken compression"):
         read_fasta(saved(tmp_path, LOSSLESS[pack](data)[:-5]))
-
-
-def test_compression_that_is_not_read_is_named(tmp_path):
-    with pytest.raises(InputError, match="it is compressed by zstd; expected plain, gz"):
-        read_fasta(saved(tmp_path, b"\x28\xb5\x2f\xfd" + bytes(20)))
 
 
 @pytest.mark.parametrize("data", [b">a b\nAC\nGT\n>b\nA\n", b"@a b\nACGT\n+\nIIII\n@b\nA\n+\nI\n"])

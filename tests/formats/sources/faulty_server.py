@@ -88,26 +88,14 @@ def cut(body, length):
     return lambda handler: handler.send(200, body, {"ETag": '"1"'}, length)
 
 
-def cut_chunked(body):
-    """Close the connection within an answer of unknown length, as efetch sends them."""
+def chunked(body, end=b"0\r\n\r\n"):
+    """Send an answer whose length is not announced, as efetch does; without an end it is cut."""
 
     def answer(handler):
         handler.send_response(200)
         handler.send_header("Transfer-Encoding", "chunked")
         handler.end_headers()
-        handler.wfile.write(b"%x\r\n%s\r\n" % (len(body), body))
-
-    return answer
-
-
-def chunked(body):
-    """Send all of an answer whose length is not announced."""
-
-    def answer(handler):
-        handler.send_response(200)
-        handler.send_header("Transfer-Encoding", "chunked")
-        handler.end_headers()
-        handler.wfile.write(b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body))
+        handler.wfile.write(b"%x\r\n%s\r\n%s" % (len(body), body, end))
 
     return answer
 

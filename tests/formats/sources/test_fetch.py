@@ -28,7 +28,6 @@ from gpu_tools.model.sequences import decode
 from tests.formats.sources.faulty_server import (
     chunked,
     cut,
-    cut_chunked,
     hangs,
     ok,
     ranges,
@@ -104,7 +103,7 @@ PASSING = {
     "500": status(500, b"oops"),
     "503": status(503),
     "cut": cut(FASTA[:20], len(FASTA)),
-    "cut-chunked": cut_chunked(FASTA[:20]),
+    "cut-chunked": chunked(FASTA[:20], end=b""),
     "refused-range": status(416),
 }
 SERVICE_FAULTS = PASSING | {

@@ -13,22 +13,9 @@ from tests.cases import WORKED_EXAMPLE
 pytest.importorskip("numba_cuda")
 
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.buffer_pool import Buffers, borrowed_pools
+from gpu_tools.hardware.gpu.dispatch import Buffers, borrowed_pools
 
 pytestmark = pytest.mark.cuda
-
-
-def test_what_is_copied_comes_back():
-    buffers, values = Buffers(), np.arange(10, dtype=np.int32)
-    found = buffers.fetch("found", buffers.copy("some", values), 7)
-    buffers.stream.synchronize()
-    assert found.tolist() == list(range(7))
-
-
-def test_rows_of_a_table_come_back():
-    buffers, table = Buffers(), np.arange(12, dtype=np.int64).reshape(3, 4)
-    assert buffers.copy("table", table).copy_to_host().tolist() == table.tolist()
-    assert buffers.copy("table", table[:0]).shape == (3, 4)
 
 
 def test_an_array_is_made_anew_when_it_is_too_small():
@@ -48,11 +35,6 @@ def test_staged_values_are_copied_at_their_length_and_type():
         assert on_gpu.dtype == values.dtype
         assert on_gpu.copy_to_host().tolist() == values.tolist()
     assert buffers.fetch("staged", on_gpu, 3).tolist() == [0, 1, 2]
-
-
-def test_bytes_are_filled():
-    buffers = Buffers()
-    assert buffers.filled("some", 3, np.int16, 0x80).copy_to_host().tolist() == [-0x7F80] * 3
 
 
 def test_a_pool_is_retained_for_the_next_call_and_never_shared():

@@ -27,19 +27,6 @@ def test_a_gpu_named_several_times_does_all_calls_in_one_thread(count):
     assert set(threads) == {current_thread().name}
 
 
-def test_an_error_is_raised_and_no_call_follows_it():
-    done = []
-
-    def fails_at_odd(number):
-        done.append(number)
-        if number % 2:
-            raise ValueError(number)
-
-    with pytest.raises(ValueError, match="1"):
-        map_gpus((0, 0, 0, 0), fails_at_odd, range(4))
-    assert done == [0, 1]
-
-
 def test_buffers_are_used_by_one_call_at_a_time():
     """Two calls that wait for each other work side by side; no third one joins them."""
     from numba import cuda
@@ -58,18 +45,6 @@ def test_buffers_are_used_by_one_call_at_a_time():
         assert map_buffers(buffers, work, range(6)) == [0, 1, 4, 9, 16, 25]
 
 
-@pytest.mark.parametrize("count", [1, 3])
-def test_each_gpu_has_its_own_arguments(count):
-    with pytest.raises(ValueError, match="zip"):
-        map_gpus((0, 0), abs, range(count))
-
-
 def test_a_launch_that_leaves_multiprocessors_idle_gives_no_warning(recwarn):
     spliced_align([WORKED_EXAMPLE.case()], device="cuda")
     assert [str(warning.message) for warning in recwarn] == []
-
-
-def test_numba_does_not_warn_of_low_occupancy():
-    from numba.cuda.core import config
-
-    assert not config.CUDA_LOW_OCCUPANCY_WARNINGS

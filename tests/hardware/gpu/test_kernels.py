@@ -1,8 +1,8 @@
-"""Kernels of the other tools compile for a GPU, also where there is none; see `tests.kernels`."""
+"""Kernels compile for a GPU, also where there is none; see `tests.kernels`."""
 
 import numpy as np
 import pytest
-from numba import types
+from numba import from_dtype, types
 
 from tests.kernels import array
 
@@ -13,63 +13,77 @@ from gpu_tools.local.gpu import score_pass32 as local_score_pass32
 from gpu_tools.matching.gpu import approximate as matching
 from gpu_tools.segments.gpu import segments
 from gpu_tools.segments.gpu.submatrix import KERNELS
+from gpu_tools.spliced.gpu import graph_tables, sweep, sweep32, traceback
 
-INT32, INT64 = array(types.int32), array(types.int64)
-UINT32, UINT64 = array(types.uint32), array(types.uint64)
+INT16, INT32, INT64, UINT8, UINT32, UINT64 = (
+    array(getattr(types, name)) for name in ("int16", "int32", "int64", "uint8", "uint32", "uint64")
+)
 TABLE32, TABLE64 = array(types.int32, 2), array(types.int64, 2)
+LISTS, SUMS = array(types.int16, 3), array(types.int64, 3)
+LONG, PAIR = types.int64, types.UniTuple(types.int64, 2)
+BLOCK, PRUNING = (
+    types.NamedUniTuple(types.int32, len(kind._fields), kind)
+    for kind in (local_score_pass32.BlockPosition, local_score_pass32.Pruning32)
+)
+PACKED = TABLE64, TABLE32, types.UniTuple(INT32, 2), types.UniTuple(INT64, 3), INT32, INT64, INT32
+WIDE = types.UniTuple(UINT8, 2), INT32, array(types.int32, 3), TABLE32, TABLE32, INT32
+WORDS = UINT64, TABLE64, UINT32, TABLE32, LONG, TABLE32, TABLE64, INT32
+COSTS = UINT64, TABLE64, array(types.int32, 3), INT32, TABLE32, TABLE64, INT32
+SWEEP = TABLE64, INT32, INT32, INT32, UINT8, INT32, INT16, INT32, INT32
+TRACE = TABLE64, TABLE32, UINT8, INT32, UINT8, INT16, INT64, INT32, INT32, INT32, INT32
+SWEEP32 = array(from_dtype(sweep32.JOB)), UINT8, INT32, INT32, INT32, INT32
+COMPILED = {
+    "local": (lambda: local_packed.make_kernel(max(local_packed.ROWS), False), PACKED, "max.s16x2"),
+    "local, one level": (
+        lambda: local_packed.make_kernel(max(local_packed.ROWS), True), PACKED, "max.s16x2"
+    ),
+    "local in 32 bits": (
+        lambda: local_score_pass32.fill_blocks_warp, (*WIDE, BLOCK, PRUNING), "atom"
+    ),
+    "unit costs": (lambda: matching.find_words(1, 5), WORDS, ".entry"),
+    "unit costs on lanes": (lambda: matching.find_words(4, 5), WORDS, ".entry"),
+    "costs": (lambda: matching.find_costs(8, 8), COSTS, "min.s16x2"),
+    "job inputs": (
+        lambda: graph_tables.write_job_inputs, (TABLE64, INT32, UINT8, INT32, INT32, INT32),
+        ".entry",
+    ),
+    "ends": (lambda: traceback.find_ends, (TABLE64, TABLE32, INT16, INT64, INT32), ".entry"),
+    "gather": (lambda: traceback.gather, (INT32, INT32, TABLE64, INT32, INT32, INT32), ".entry"),
+    "sweep in 32 bits": (lambda: sweep32.sweep_warp, SWEEP32, ".entry"),
+}  # fmt: skip
+WITHOUT_LOCAL_MEMORY = {
+    "sweep": (sweep.sweep_warp_tiles, SWEEP, "max.s16x2"),
+    "chains": (traceback.trace_chains, TRACE, ".entry"),
+    "lists of integers": (
+        segments.list_runs_thread, (INT32, LONG, LONG, LISTS, SUMS, INT32, TABLE64, TABLE64),
+        ".entry",
+    ),
+    "lists of floats": (
+        segments.list_runs_thread,
+        (array(types.float64), types.float64, LONG, LISTS, SUMS, INT32, TABLE64, TABLE64), ".entry",
+    ),
+    "count": (segments.count_remaining_thread, (LISTS, INT32, TABLE32, TABLE32), ".entry"),
+    "write": (segments.write_runs_thread, (LISTS, SUMS, TABLE64, PAIR, INT64), ".entry"),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize("level", [False, True])
-def test_packed_fill_of_local_alignment(level, to_ptx):
-    borders = types.UniTuple(INT64, 3)
-    inputs = types.UniTuple(INT32, 2)
-    given = TABLE64, TABLE32, inputs, borders, INT32, INT64, INT32
-    kernel = local_packed.make_kernel(max(local_packed.ROWS), level)
-    assert "max.s16x2" in to_ptx(kernel, *given)
+@pytest.mark.parametrize("name", COMPILED)
+def test_compiles(name, to_ptx):
+    make, arguments, expected = COMPILED[name]
+    assert expected in to_ptx(make(), *arguments)
 
 
-def test_wide_fill_of_local_alignment(to_ptx):
-    block, pruning = (
-        types.NamedUniTuple(types.int32, len(kind._fields), kind)
-        for kind in (local_score_pass32.BlockPosition, local_score_pass32.Pruning32)
-    )
-    symbols = types.UniTuple(array(types.uint8), 2)
-    given = symbols, INT32, array(types.int32, 3), TABLE32, TABLE32, INT32, block, pruning
-    assert "atom" in to_ptx(local_score_pass32.fill_blocks_warp, *given)
-
-
-@pytest.mark.parametrize("words", [1, 4])
-def test_matching_with_unit_costs(words, to_ptx):
-    given = UINT64, TABLE64, UINT32, TABLE32, types.int64, TABLE32, TABLE64, INT32
-    assert ".entry" in to_ptx(matching.find_words(words, 5), *given)
-
-
-def test_matching_with_costs(to_ptx):
-    given = UINT64, TABLE64, array(types.int32, 3), INT32, TABLE32, TABLE64, INT32
-    assert "min.s16x2" in to_ptx(matching.find_costs(8, 8), *given)
+@pytest.mark.parametrize("name", WITHOUT_LOCAL_MEMORY)
+def test_what_a_thread_holds_stays_in_registers(name, to_ptx):
+    kernel, arguments, expected = WITHOUT_LOCAL_MEMORY[name]
+    ptx = to_ptx(kernel, *arguments)
+    assert expected in ptx
+    assert ".local" not in ptx
 
 
 @pytest.mark.parametrize("cell", ["float32", "int32", "int64"])
 def test_submatrix(cell, to_ptx):
     cells = array(getattr(types, cell), 2)
-    ptx = to_ptx(KERNELS[np.dtype(cell)], cells, types.UniTuple(types.int64, 2), cells)
+    ptx = to_ptx(KERNELS[np.dtype(cell)], cells, PAIR, cells)
     assert ".local" not in ptx
     assert ("add.sat.f32" in ptx) == (cell == "float32")
-
-
-@pytest.mark.parametrize("dtype", ["int32", "float64"])
-def test_listing_of_maximal_segments(dtype, to_ptx):
-    """Lists and sums lie in the memory of the GPU, all else in registers."""
-    scale = types.int64 if dtype == "int32" else types.float64
-    lists, sums = array(types.int16, 3), array(types.int64, 3)
-    values = array(getattr(types, dtype))
-    given = values, scale, types.int64, lists, sums, INT32, TABLE64, TABLE64
-    assert ".local" not in to_ptx(segments.list_runs_thread, *given)
-
-
-def test_counting_and_writing_of_maximal_segments(to_ptx):
-    lists, sums = array(types.int16, 3), array(types.int64, 3)
-    given = lists, INT32, TABLE32, TABLE32
-    assert ".local" not in to_ptx(segments.count_remaining_thread, *given)
-    given = lists, sums, TABLE64, types.UniTuple(types.int64, 2), INT64
-    assert ".local" not in to_ptx(segments.write_runs_thread, *given)

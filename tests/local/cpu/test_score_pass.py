@@ -2,14 +2,11 @@
 
 import numpy as np
 import pytest
-from numba import njit
 
 from gpu_tools import AffineScoring, Sequence, local_align
 from gpu_tools.local.cpu import score_pass as cpu
 from gpu_tools.local.problem import ALL, SearchSizes, Threshold, make_problem
 from tests.local import cases
-
-_bounds_of_window = njit(cpu.bounds_of_window)  # an inner function, which intrinsics need compiled
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -112,12 +109,12 @@ def test_repeats_with_equal_scores(seed):
         cases.codes(rng, int(rng.integers(20, 90))),
         (cases.LINEAR, cases.AFFINE)[seed % 2],
     )
-    query, subject = (
-        np.concatenate(
-            [np.append(unit, cases.codes(rng, int(rng.integers(3, 60)))) for _ in range(n)]
-        )
-        for n in rng.integers(2, 8, 2)
-    )
+
+    def repeats(n):
+        parts = [np.append(unit, cases.codes(rng, int(rng.integers(3, 60)))) for _ in range(n)]
+        return np.concatenate(parts)
+
+    query, subject = (repeats(n) for n in rng.integers(2, 8, 2))
     problem = make_problem(query, subject, scoring)
     sizes = SearchSizes(words_on_cpu=1)
     one, two = (cases.searched(problem, scoring, k=k, sizes=sizes) for k in (1, 2))

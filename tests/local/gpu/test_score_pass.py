@@ -5,7 +5,7 @@ import pytest
 
 from gpu_tools import AffineScoring, local_align
 from gpu_tools.hardware.device import list_gpus, simulated
-from gpu_tools.hardware.gpu.buffer_pool import Buffers
+from gpu_tools.hardware.gpu.dispatch import Buffers
 from gpu_tools.local.gpu import packed as cuda_packed
 from gpu_tools.local.gpu import score_pass as cuda
 from gpu_tools.local.gpu import score_pass32 as cuda32
@@ -18,10 +18,12 @@ SIDE = 8 if simulated() else 64
 PROTEIN = "ARNDCQEGHILKMFPSTWYVBZX*UOJ"
 
 
-def finished(launch):
-    """Return the results of a launch."""
+def packed(problem, rows=cuda_packed.ROWS[0], threshold=ALL):
+    """Return the bounds of a launch of the packed kernel."""
+    launch = cuda.ScoreLaunch(Buffers(), [problem], [SIDE], [threshold], rows)
     launch.run()
-    return launch.results()
+    (found,) = launch.results()
+    return found
 
 
 def largest_scores(problem, side):
@@ -69,8 +71,7 @@ def test_wide_score_pass(seed):
 @pytest.mark.parametrize("seed", range(3 if simulated() else 12))
 def test_packed_score_pass(seed, rows):
     problem = random_problem(seed)
-    (found,) = finished(cuda.ScoreLaunch(Buffers(), [problem], [SIDE], [ALL], rows))
-    assert_bounds(found, problem, SIDE)
+    assert_bounds(packed(problem, rows), problem, SIDE)
 
 
 @pytest.mark.parametrize("rows", cuda_packed.ROWS)
@@ -86,8 +87,7 @@ def test_base_moves_up_and_down(seed, rows, monkeypatch):
     scoring = AffineScoring(10, -1, 1, 1) if simulated() else AffineScoring(6, -2, 12, 2)
     problem = make_problem(query, subject, scoring)
     assert largest_scores(problem, SIDE).max() > cuda_packed.score_range(problem, rows).limit
-    (found,) = finished(cuda.ScoreLaunch(Buffers(), [problem], [SIDE], [ALL], rows))
-    assert_bounds(found, problem, SIDE)
+    assert_bounds(packed(problem, rows), problem, SIDE)
 
 
 @pytest.mark.parametrize("rows", cuda_packed.ROWS)
@@ -95,23 +95,7 @@ def test_no_score_without_a_match(rows):
     """Not even where two gaps cost less than a mismatch, which the cells' tilt hides."""
     query, subject = np.zeros(9, dtype=np.uint8), np.ones(11, dtype=np.uint8)
     problem = make_problem(query, subject, AffineScoring(4, -5, 1, 1))
-    (found,) = finished(cuda.ScoreLaunch(Buffers(), [problem], [SIDE], [ALL], rows))
-    assert not found.any()
-
-
-def test_many_problems_in_one_launch():
-    scoring = cases.random_scoring(np.random.default_rng(5))
-    rng = np.random.default_rng(6)
-    problems = []
-    for _ in range(2 if simulated() else 60):
-        query, subject = cases.sequences(
-            *cases.random_pair(rng, 9 if simulated() else LONGEST), scoring
-        )
-        problems.append(make_problem(query.codes, subject.codes, scoring))
-    for problem, found in zip(
-        problems, cuda.score_passes(problems, [SIDE] * len(problems)), strict=True
-    ):
-        assert_bounds(found, problem, SIDE)
+    assert not packed(problem, rows).any()
 
 
 @pytest.mark.parametrize("peers", [True, False])
@@ -122,8 +106,7 @@ def test_bands_of_rows_as_if_on_two_gpus(seed, peers):
     found = cuda.in_bands(
         problem, SIDE, cuda_packed.ROWS[0], (0, 0), is_direct=lambda writer, reader: peers
     )
-    (whole,) = finished(cuda.ScoreLaunch(Buffers(), [problem], [SIDE], [ALL], cuda_packed.ROWS[0]))
-    assert (found == whole).all()
+    assert (found == packed(problem)).all()
 
 
 def test_bands_of_rows_on_all_gpus():
@@ -131,8 +114,7 @@ def test_bands_of_rows_on_all_gpus():
     ordinals = tuple(gpu.ordinal for gpu in list_gpus())
     problem = random_problem(11, 20 if simulated() else 40_000)
     found = cuda.in_bands(problem, SIDE, cuda_packed.ROWS[0], ordinals)
-    (whole,) = finished(cuda.ScoreLaunch(Buffers(), [problem], [SIDE], [ALL], cuda_packed.ROWS[0]))
-    assert (found == whole).all()
+    assert (found == packed(problem)).all()
 
 
 def related_problem(seed, length, scoring, letters=4):
@@ -163,8 +145,7 @@ def test_cells_below_the_threshold_are_skipped(seed, rows):
     def bounds(threshold):
         if rows is None:
             return cuda32.score_pass(problem, SIDE, threshold)
-        (found,) = finished(cuda.ScoreLaunch(Buffers(), [problem], [SIDE], [threshold], rows))
-        return found
+        return packed(problem, rows, threshold)
 
     whole, shares = bounds(ALL), []
     every = list(thresholds_of(problem))

@@ -99,51 +99,25 @@ def test_global_is_what_the_definition_says(seed, sizes):
     assert (found.score, cases.letters_of(found)) == tuple(expected)
 
 
-def random_codes(rng, length):
-    return rng.integers(0, 5, length).astype(np.uint8)
-
-
-def related(rng, codes, changes):
-    """Return codes with substitutions and some stretches left out."""
-    copy = codes.copy()
-    copy[rng.integers(0, len(copy), changes)] = 2
-    return np.delete(copy, rng.integers(0, len(copy) - 1, changes // 8))
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_properties_of_larger_ones(seed):
-    """No pair is shared, scores fall, each alignment scores what its CIGAR says."""
-    rng = np.random.default_rng(seed)
-    query = random_codes(rng, 1500)
-    subject = related(rng, query[200:1300], 300) if seed % 2 else random_codes(rng, 1200)
-    problem = make_problem(query, subject, AffineScoring())
-    found = cases.k_best(problem, 12)
-    assert len(found) == 12
-    assert sorted((f.score for f in found), reverse=True) == [f.score for f in found]
-    used = set()
-    for f in found:
-        rows, columns = aligned_pairs(f.start, f.cigar)
-        pairs = set(zip(rows.tolist(), columns.tolist(), strict=True))
-        assert len(pairs) == len(rows)
-        assert not pairs & used
-        used |= pairs
-        assert cases.score_of(problem, f.start, f.cigar) == f.score
-        assert f.start[0] + sum(n for o, n in f.cigar if o != "D") == f.end[0]
-        assert f.start[1] + sum(n for o, n in f.cigar if o != "I") == f.end[1]
-
-
 @pytest.mark.parametrize("seed", range(4))
 def test_scores_equal_those_of_filling_everything_again(seed):
-    """The next score is that of the whole matrix without the pairs so far."""
+    """The next alignment is the best of the whole matrix without the pairs so far."""
     rng = np.random.default_rng(50 + seed)
-    query = random_codes(rng, 700)
-    subject = np.concatenate([related(rng, query[100:600], 60), related(rng, query[:400], 40)])
+    query = cases.codes(rng, 700, 5)
+    subject = np.concatenate(
+        [cases.changed(rng, query[k:][:n], 0.1, 5) for k, n in ((100, 500), (0, 400))]
+    )
     problem = make_problem(query, subject, AffineScoring())
-    used, gaps = ForbiddenPairs(), (problem.gap_open, problem.gap_extend)
+    used, gaps, pairs = ForbiddenPairs(), (problem.gap_open, problem.gap_extend), set()
     for f in cases.k_best(problem, 8):
         cells = cases.tile_scores(
             problem.query, problem.subject, problem.table, gaps, 1, used.pairs
         )
-        assert f.score == cells.max()
+        assert f.score == cells.max() == cases.score_of(problem, f.start, f.cigar)
         assert np.subtract(f.end, 1).tolist() == np.argwhere(cells == f.score)[0].tolist()
+        assert f.start[0] + sum(n for o, n in f.cigar if o != "D") == f.end[0]
+        assert f.start[1] + sum(n for o, n in f.cigar if o != "I") == f.end[1]
+        own = set(zip(*(part.tolist() for part in aligned_pairs(f.start, f.cigar)), strict=True))
+        assert not own & pairs
+        pairs |= own
         used.add(f.start, f.cigar)

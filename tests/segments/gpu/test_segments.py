@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from gpu_tools import max_segment, max_segments, max_submatrix
-from gpu_tools.hardware.device import simulated
+from gpu_tools.hardware.device import Device, simulated
+from gpu_tools.segments import api
 from tests.segments import cases
 
 pytestmark = pytest.mark.cuda
@@ -29,36 +30,39 @@ def assert_equal(left, right):
         assert np.array_equal(getattr(left, name), getattr(right, name)), name
 
 
-@pytest.mark.parametrize("dtype", cases.DTYPES)
-@pytest.mark.parametrize("seed", SEEDS)
-def test_best_segment(seed, dtype):
-    values = long_values(seed, dtype)
-    assert max_segment(values, device="cuda") == max_segment(values, device="cpu")
+def check(values):
+    """The best segment and all segments are the same on both devices."""
+    cpu, cuda = (
+        (max_segment(values, device=d), max_segments(values, device=d)) for d in ("cpu", "cuda")
+    )
+    assert cuda[0] == cpu[0]
+    assert_equal(cuda[1], cpu[1])
 
 
 @pytest.mark.parametrize("dtype", cases.DTYPES)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_all_segments(seed, dtype):
-    values = long_values(seed + 100, dtype)
-    assert_equal(max_segments(values, device="cuda"), max_segments(values, device="cpu"))
+def test_segments(seed, dtype):
+    check(long_values(seed, dtype))
+
+
+def across_all_parts():
+    values = np.ones(600 if simulated() else 100_000, np.int32)
+    values[[0, 1, -1]] = [1, -5, -5]
+    return values
 
 
 @pytest.mark.parametrize("parts", [2, 3])
-@pytest.mark.parametrize("seed", [1, 2] if simulated() else range(20))
-def test_all_segments_of_several_parts(seed, parts):
+@pytest.mark.parametrize("seed", [1, None] if simulated() else [*range(20), None])
+def test_segments_of_several_parts(seed, parts, monkeypatch):
     """As on several GPUs: segments within a part, across one border and across all."""
-    from gpu_tools.segments.gpu import segments as cuda
-
-    values = long_values(seed, "int32")
-    found = cuda.maximal(values, np.int64(1), (0,) * parts)
-    expected = max_segments(values, device="cpu")
-    columns = (expected.starts, expected.ends, expected.scores)
-    assert all(map(np.array_equal, found, columns))
+    devices = {"cpu": Device("cpu"), "cuda": Device("cuda", (0,) * parts)}
+    monkeypatch.setattr(api, "resolve", devices.get)
+    check(across_all_parts() if seed is None else long_values(seed, "int32"))
 
 
 def test_lists_that_the_memory_of_the_gpu_does_not_hold_are_made_again(monkeypatch):
     """A fifth of the runs are on the GPU at a time, and batches of a part have one or two runs."""
-    from gpu_tools.hardware.gpu.buffer_pool import BufferPool
+    from gpu_tools.hardware.gpu.dispatch import BufferPool
     from gpu_tools.segments.gpu import segments as cuda
 
     values = long_values(8, "int64")
@@ -72,28 +76,6 @@ def test_lists_that_the_memory_of_the_gpu_does_not_hold_are_made_again(monkeypat
     assert_equal(max_segments(values, device="cuda"), max_segments(values, device="cpu"))
     assert len(listed) == 15
     assert len(set(listed)) == 5
-
-
-def test_one_segment_across_all_parts():
-    from gpu_tools.segments.gpu import segments as cuda
-
-    n = 600 if simulated() else 100_000
-    values = np.ones(n, np.int32)
-    values[[0, 1, n - 1]] = [1, -5, -5]
-    found = cuda.maximal(values, np.int64(1), (0, 0, 0))
-    assert [column.tolist() for column in found] == [[0, 2], [1, n - 1], [1, n - 3]]
-
-
-@pytest.mark.parametrize("parts", [2] if simulated() else [2, 3])
-def test_best_segment_of_several_parts(parts):
-    from gpu_tools.segments.gpu import segments as cuda
-    from gpu_tools.segments.runs import locate
-
-    values = long_values(7, "int32")
-    summaries = cuda.summaries(values, np.int64(1), (0,) * parts)
-    best = max_segment(values, device="cpu")
-    found = locate(values, np.int64(1), summaries, cuda.TILE)
-    assert found == (best.start, best.end, best.score)
 
 
 @pytest.mark.parametrize("parts", [2] if simulated() else [2, 3])
@@ -111,36 +93,24 @@ def test_submatrix_of_several_parts(column, parts):
     assert found == (5 * len(matrix), (0, len(matrix), column, column + 1))
 
 
-@pytest.mark.parametrize("groups", [1, 2, 7, 121])
-def test_tiles_pair_all_groups_of_lines_once(groups):
-    """Those of a group with itself come last."""
-    from gpu_tools.segments.gpu import submatrix as submatrix_cuda
-
-    numbers = submatrix_cuda.tiles_of(groups * submatrix_cuda.WIDTH - 1)
-    tiles = [submatrix_cuda.tile_groups(number, groups) for number in numbers]
-    assert sorted(tiles) == [(low, high) for low in range(groups) for high in range(low, groups)]
-    assert [low == high for low, high in tiles[-groups:]] == [True] * groups
-
-
 @pytest.mark.parametrize("large", [2**24, 2**31 - 1, -(2**31)])
 def test_sums_that_need_64_bits(large):
     values = np.tile(np.array([3, -2, 5, -9], np.int32), 20)
     values[[17, 50]] = large, 7
-    assert_equal(max_segments(values, device="cuda"), max_segments(values, device="cpu"))
+    check(values)
 
 
 @pytest.mark.parametrize("values", cases.EDGE_CASES[:: 4 if simulated() else 1], ids=str)
 def test_edge_cases(values):
-    assert max_segment(values, device="cuda") == max_segment(values, device="cpu")
-    assert_equal(max_segments(values, device="cuda"), max_segments(values, device="cpu"))
+    check(values)
 
 
 def test_segments_that_stay_open():
     """Every segment may grow beyond the end of its run."""
     steps = np.arange(1, 250 if simulated() else 200_000)
     values = np.append(np.where(steps % 2, steps, -steps), [2 * len(steps)])
-    assert_equal(max_segments(values, device="cuda"), max_segments(values, device="cpu"))
-    assert_equal(max_segments(values[:-1], device="cuda"), max_segments(values[:-1], device="cpu"))
+    check(values)
+    check(values[:-1])
 
 
 MATRICES = [

@@ -6,12 +6,8 @@ import numpy as np
 import pytest
 
 from gpu_tools import ScoringError, SplicedScoring, case_columns, spliced_align, spliced_scores
-from gpu_tools.spliced import exon_graph
 from gpu_tools.spliced.alignments import NO_CHAIN
-from gpu_tools.spliced.case import prepare_case
 from gpu_tools.spliced.cpu import schedule
-from gpu_tools.splicing.bounds import narrowest
-from gpu_tools.splicing.rows import padded
 from tests import cases
 from tests.oracles import spliced as oracles
 
@@ -85,37 +81,6 @@ def test_neither_threads_nor_strips_change_anything(seed, scoring):
         scores = schedule.scores_on_cpu(columns, scoring, threads, sizes)
         expected = [NO_CHAIN if result.score is None else result.score for result in alone]
         assert scores.tolist() == expected
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_chunks_have_all_cases_in_order_and_about_the_same_cells(seed):
-    rng = np.random.default_rng([7300, seed])
-    cells, threads = rng.integers(1, 100, 60), int(rng.integers(1, 4))
-    chosen = np.flatnonzero(rng.random(60) < 0.7)
-    sizes = schedule.WorkSizes(cells_per_chunk=int(rng.integers(1, 250)), chunks_per_thread=2)
-    chunks = schedule.cut_chunks(chosen, cells, threads, sizes)
-    assert np.concatenate(chunks).tolist() == chosen.tolist()
-    share = cells[chosen].sum() // (2 * threads)
-    for chunk in chunks:
-        assert cells[chunk[1:]].sum() < max(min(share, sizes.cells_per_chunk), 1)
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_cells_of_a_case_are_as_wide_as_its_wider_sweep_asks_for(seed):
-    rng = np.random.default_rng([7400, seed])
-    match = int(rng.integers(50, 1500))
-    scoring = SplicedScoring(
-        match, -match, gap=-match // 2, exon_weight=float(rng.integers(0, 500)),
-        intron_penalty=int(rng.integers(-50, 50)), ends=str(rng.choice(["global", "free-target"])),
-    )  # fmt: skip
-    _, made = random_cases(rng)
-    columns = case_columns(made)
-    bonus = scoring.exon_bonus(columns.strands.scores)
-    fits = schedule.cases_fit_int16(columns, scoring, bonus, threads=2)
-    for case, fit in zip(made, fits.tolist(), strict=True):
-        width = padded(len(case.target), 1, 2)
-        bounds = [exon_graph.bounds(g, width, scoring) for g in prepare_case(case, scoring).graphs]
-        assert fit == all(narrowest(b) == np.int16 for b in bounds)
 
 
 def test_a_case_that_could_overflow_is_refused_before_any_is_done():

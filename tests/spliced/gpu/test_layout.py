@@ -8,9 +8,8 @@ import pytest
 pytest.importorskip("numba_cuda")
 
 from gpu_tools import SplicedScoring, case_columns
-from gpu_tools.spliced.gpu import sweep
-from gpu_tools.spliced.gpu.graph_tables import GraphTables, lay_out_graphs
-from gpu_tools.spliced.gpu.launch import BlockLimits, lay_out, sizes_of
+from gpu_tools.spliced.gpu.graph_tables import lay_out_graphs
+from gpu_tools.spliced.gpu.launch import sizes_of
 from gpu_tools.spliced.gpu.schedule import GpuOptions, GpuWork, batches_of
 from tests import cases
 
@@ -34,47 +33,6 @@ def graphs_of(columns, apart=False, threads=1, scoring=PLAIN):
 def work_of(columns, graphs, options):
     everywhere = np.ones(len(columns.cells), bool)
     return GpuWork(columns, PLAIN, graphs, False, everywhere, options)
-
-
-@pytest.mark.parametrize("threads", [2, 7, 40])
-@pytest.mark.parametrize("apart", [False, True])
-def test_graphs_are_the_same_on_any_number_of_threads(threads, apart):
-    columns = columns_of(np.random.default_rng(5), 200)
-    scoring = SplicedScoring(exon_weight=2.0)
-    ours, theirs = (graphs_of(columns, apart, count, scoring) for count in (threads, 1))
-    for name, one, other in zip(GraphTables._fields, ours, theirs, strict=True):
-        assert (one == other).all(), name
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_jobs_lie_side_by_side_in_the_buffers(seed):
-    columns = columns_of(np.random.default_rng(seed), 12)
-    graphs = graphs_of(columns)
-    layout = lay_out(graphs.table, columns.jobs, BlockLimits(2, 50.0))
-    sizes = sizes_of(graphs.table, columns.jobs)
-    for column, size in (
-        (sweep.CELLS, sizes.cells), (sweep.SOURCES, sizes.sources),
-        (sweep.WORDS, sizes.words), (sweep.FOUND, sizes.found),
-    ):  # fmt: skip
-        begins = layout.table[:, column].tolist()
-        assert begins == [0, *np.cumsum(size)[:-1].tolist()]
-    for job, size in zip(layout.table, sizes.workspace, strict=True):
-        assert job[sweep.STRIPS] < job[sweep.BORDERS] < job[sweep.MOVES]
-        assert job[sweep.MOVES] < job[sweep.STRIPS] + size
-    assert layout.sizes.bytes == sizes.bytes.sum()
-    for job, (first, past) in enumerate(layout.table[:, sweep.FIRST_RIVAL : sweep.PAST_RIVALS + 1]):
-        own = columns.jobs.cases == columns.jobs.cases[job]
-        assert np.flatnonzero(own).tolist() == list(range(first, past))
-
-
-@pytest.mark.parametrize("together", [1.0, 20.0, np.inf])
-def test_each_job_has_at_least_one_thread_block_and_no_more_than_warp_tiles(together):
-    columns = columns_of(np.random.default_rng(3), 12)
-    graphs = graphs_of(columns, apart=True)
-    layout = lay_out(graphs.table, columns.jobs, BlockLimits(3, together))
-    blocks = np.bincount(layout.block_jobs, minlength=columns.jobs.count)
-    assert (blocks >= 1).all()
-    assert (blocks <= layout.table[:, sweep.TILES]).all()
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -9,16 +9,8 @@ from numba import njit
 from gpu_tools import SplicedScoring
 from gpu_tools.spliced.exon_graph import build_exon_graph
 from gpu_tools.spliced.gpu.warp_tiles import (
-    ABOVE,
-    ADDED,
-    BEHIND,
     EMPTY,
-    FIRST,
-    NOT_STORED,
-    PAST,
-    ROW,
     Capacity,
-    arrange,
     cut,
     fill_warps,
 )
@@ -38,12 +30,26 @@ def cut_into_tiles(graph, capacity):
     return _cut(tracks.last_rows, tracks.exon_tracks, tracks.by_end, committed, capacity)
 
 
-@pytest.fixture(params=range(40))
+def folded_case():
+    """Return a case of so many exons that end before others that rows are folded."""
+    example = cases.random_example(np.random.default_rng(1), 200, 2, 1, 4)
+    example.plus = [(k, 100 + 7 * k % 25) for k in range(90)] + [(130, 180), (185, 190)]
+    example.minus = []
+    return example.case()
+
+
+@pytest.fixture(params=[*range(20), "folded"])
 def graph(request):
-    rng = np.random.default_rng(request.param)
-    case = cases.random_example(rng, 90, int(rng.integers(1, 60)), 1, 40).case()
+    if request.param == "folded":
+        case = folded_case()
+    else:
+        rng = np.random.default_rng(request.param)
+        case = cases.random_example(rng, 90, int(rng.integers(1, 60)), 1, 40).case()
     exons = case.exons.unique().on_strand("+" if len(case.exons.on_strand("+")) else "-")
-    return build_exon_graph(case.base.codes, exons, SplicedScoring(), reverse=False)
+    graph = build_exon_graph(case.base.codes, exons, SplicedScoring(), reverse=False)
+    if request.param == "folded":
+        assert (cut_into_tiles(graph, CAPACITY).parts.lanes == 0).sum() > 10
+    return graph
 
 
 def readers(tiles):
@@ -78,19 +84,22 @@ def test_the_row_above_a_track_is_that_of_all_exons_that_end_before_it(graph):
         assert exons_above(above[n_spans + entry]) == set(ended.tolist())
 
 
-def test_what_a_part_reads_is_there_before_its_tick(graph):
+def test_a_part_reads_what_an_earlier_tick_and_tile_have_written(graph):
     tiles = cut_into_tiles(graph, CAPACITY)
     spans, parts, n_spans = tiles.spans, tiles.parts, len(tiles.spans.ends)
+    order, first = fill_warps(tiles, CAPACITY)
+    tile_of = np.empty_like(order)
+    tile_of[order] = np.repeat(np.arange(len(first) - 1), np.diff(first))
     of_span = np.searchsorted(parts.first_spans, np.arange(n_spans), side="right") - 1
     for part, row, _ in readers(tiles):
-        if row >= n_spans:
-            due = parts.ticks[np.flatnonzero(parts.above == row)[0]] + 1
-        elif row >= 0:
-            steps = CAPACITY.chunk + spans.virtual_lanes[row] + CAPACITY.late
-            due = parts.ticks[of_span[row]] + -(-steps // CAPACITY.chunk)
+        if row == EMPTY:
+            continue
+        if row < n_spans:
+            steps, writer = CAPACITY.chunk + spans.virtual_lanes[row] + CAPACITY.late, of_span[row]
         else:
-            due = 0
-        assert due <= parts.ticks[part]
+            steps, writer = CAPACITY.chunk, np.flatnonzero(parts.above == row)[0]
+        assert parts.ticks[writer] + -(-steps // CAPACITY.chunk) <= parts.ticks[part]
+        assert tile_of[writer] <= tile_of[part]
 
 
 def test_tiles_keep_to_the_capacity(graph):
@@ -107,76 +116,3 @@ def test_tiles_keep_to_the_capacity(graph):
         assert len(own) <= CAPACITY.parts
         assert read[own].sum() <= CAPACITY.sources or len(own) == 1
     assert read.max() <= 6
-
-
-def test_tiles_read_from_earlier_ones(graph):
-    tiles = cut_into_tiles(graph, CAPACITY)
-    parts, n_spans = tiles.parts, len(tiles.spans.ends)
-    order, first = fill_warps(tiles, CAPACITY)
-    tile_of = np.empty_like(order)
-    tile_of[order] = np.repeat(np.arange(len(first) - 1), np.diff(first))
-    of_span = np.searchsorted(parts.first_spans, np.arange(n_spans), side="right") - 1
-    for part, row, _ in readers(tiles):
-        if row != EMPTY:
-            writer = of_span[row] if row < n_spans else np.flatnonzero(parts.above == row)[0]
-            assert tile_of[writer] <= tile_of[part]
-
-
-def test_tables_name_rows_and_how_they_are_shifted(graph):
-    tiles = cut_into_tiles(graph, CAPACITY)
-    order, first = fill_warps(tiles, CAPACITY)
-    part_table = np.full((len(order) + 1, 4), -9, dtype=np.int32)
-    table = np.full((len(tiles.parts.sources) + 1, 2), -9, dtype=np.int32)
-    tables = np.empty(9999, np.int32), part_table.ravel(), table.ravel()
-    read = arrange(tiles, (order, first), CAPACITY, graph.bonus + 100, tables)
-    assert (part_table[-1] == -9).all()
-    assert (table[read:] == -9).all()
-    part_table, table, lanes = part_table[:-1], table[:read], tiles.spans.virtual_lanes
-    sources = np.split(tiles.parts.sources, tiles.parts.first_sources[1:-1])
-    sources = [sources[k][sources[k][:, 0] != EMPTY] for k in order]
-    assert (part_table[:, PAST] - part_table[:, FIRST] == [len(own) for own in sources]).all()
-    assert part_table[0, FIRST] == 0
-    assert (part_table[1:, FIRST] == part_table[:-1, PAST]).all()
-    sources = np.concatenate(sources)
-    rows, shifts = table[:, ROW] // CAPACITY.late, table[:, ROW] % CAPACITY.late
-    assert (rows == sources[:, 0]).all()
-    of_spans = rows < len(lanes)
-    assert (shifts[of_spans] == lanes[rows[of_spans]] % CAPACITY.late).all()
-    assert (shifts[~of_spans] == 0).all()
-    assert (table[:, ADDED] >= 100).sum() == (tiles.parts.sources[:, 1] >= 0).sum()
-    above = tiles.parts.above[order]
-    assert (
-        part_table[:, ABOVE] == np.where(above == EMPTY, NOT_STORED, above * CAPACITY.late)
-    ).all()
-    ticks = tiles.parts.ticks[order]
-    behind = ticks - np.repeat(ticks[first[:-1]], np.diff(first))
-    assert (part_table[:, BEHIND] == CAPACITY.chunk * behind).all()
-
-
-def test_only_the_empty_chain_has_no_sources(graph):
-    parts = cut_into_tiles(graph, CAPACITY).parts
-    part_table = np.split(parts.sources[:, 0], parts.first_sources[1:-1])
-    assert part_table[0].tolist() == [EMPTY]
-    assert all(rows.tolist() == [EMPTY] for rows in part_table if EMPTY in rows)
-
-
-def test_rows_that_are_there_first_are_folded_first(graph):
-    parts = cut_into_tiles(graph, CAPACITY).parts
-    folds = np.flatnonzero(parts.lanes == 0)
-    followed = folds[parts.first_spans[folds] == parts.first_spans[folds + 1]]
-    assert (parts.ticks[followed] <= parts.ticks[followed + 1]).all()
-    assert (np.diff(parts.first_sources)[folds] == 6).all()
-
-
-def test_many_rows_are_folded():
-    example = cases.random_example(np.random.default_rng(1), 200, 2, 1, 4)
-    example.plus = [(k, 100 + 7 * k % 25) for k in range(90)] + [(130, 180), (185, 190)]
-    example.minus = []
-    case = example.case()
-    exons = case.exons.unique().on_strand("+")
-    graph = build_exon_graph(case.base.codes, exons, SplicedScoring(), reverse=False)
-    parts = cut_into_tiles(graph, CAPACITY).parts
-    assert (parts.lanes == 0).sum() > 10
-    test_rows_that_are_there_first_are_folded_first(graph)
-    test_the_row_above_a_track_is_that_of_all_exons_that_end_before_it(graph)
-    test_what_a_part_reads_is_there_before_its_tick(graph)

@@ -392,24 +392,45 @@ def place_of(typing_context, array, index):
     return types.int32(array, types.uint32), generate
 
 
+# Quads: rows in memory, four words at a place, four `WARP` quads on, and so on.
+#
+# They begin at a multiple of 16 bytes.
+
+
+def _store_quads(builder, text: str, row, *place) -> None:
+    """Emit stores of a row's words, four each; `text` has OFFSET for that of the bytes."""
+    words = unpack(builder, row)
+    for k in range(0, len(words), 4):
+        here = text.replace("OFFSET", str(4 * k * WARP))
+        emit(builder, here, *place, *words[k : k + 4], result=ir.VoidType(), shared=True)
+
+
+def _load_quads(builder, instruction: str, count: int, place):
+    """Emit loads of so many words, four at a time."""
+    four, words = ir.LiteralStructType([I32] * 4), []
+    for k in range(0, count, 4):
+        text = f"{instruction} {{$0, $1, $2, $3}}, [$4+{4 * k * WARP}];"
+        words += unpack(builder, emit(builder, text, place, result=four, shared=True))
+    return pack(builder, words)
+
+
+def _quads(count: int) -> list[int]:
+    """Return where the words of a row lie, in words; for twins."""
+    return [k // 4 * 4 * WARP + k % 4 for k in range(count)]
+
+
 def _store_quads_twin(array, place, row):
-    for k, here in enumerate(row):
-        array[place // 4 + (k // 4) * 4 * WARP + k % 4] = here
+    for here, at in zip(row, _quads(len(row)), strict=True):
+        array[place // 4 + at] = here
 
 
 @with_twin(_store_quads_twin)
 def store_quads(typing_context, array, place, row):
-    """Write a row's words to shared memory: four at `place`, four `WARP` quads on, and so on.
-
-    They begin at a multiple of 16 bytes.
-    """
+    """Write a row's words to shared memory."""
 
     def generate(context, builder, signature, arguments):
-        _, place, row = arguments
-        words = unpack(builder, row)
-        for k in range(0, len(words), 4):
-            text = f"st.shared.v4.b32 [$0+{4 * k * WARP}], {{$1, $2, $3, $4}};"
-            emit(builder, text, place, *words[k : k + 4], result=ir.VoidType(), shared=True)
+        text = "st.shared.v4.b32 [$0+OFFSET], {$1, $2, $3, $4};"
+        _store_quads(builder, text, arguments[2], arguments[1])
         return context.get_dummy_value()
 
     return types.void(array, types.int32, row), generate
@@ -426,13 +447,9 @@ def copy_quads(typing_context, address, index, row):
     """Write a row's words to device memory as `store_quads` does, if `index` is above 0."""
 
     def generate(context, builder, signature, arguments):
-        words = unpack(builder, arguments[2])
-        for k in range(0, len(words), 4):
-            text = "{ .reg .pred p; .reg .b64 at; setp.gt.s32 p, $1, 0; "
-            text += "mad.wide.s32 at, $1, 4, $0; "
-            text += f"@p st.global.v4.b32 [at+{4 * k * WARP}], {{$2, $3, $4, $5}}; }}"
-            four = words[k : k + 4]
-            emit(builder, text, *arguments[:2], *four, result=ir.VoidType(), shared=True)
+        text = "{ .reg .pred p; .reg .b64 at; setp.gt.s32 p, $1, 0; mad.wide.s32 at, $1, 4, $0; "
+        text += "@p st.global.v4.b32 [at+OFFSET], {$2, $3, $4, $5}; }"
+        _store_quads(builder, text, arguments[2], *arguments[:2])
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int32, row), generate
@@ -441,22 +458,15 @@ def copy_quads(typing_context, address, index, row):
 def load_quads(count: int):
     """Return ``load(array, place)``, the counterpart of `store_quads` for `count` words."""
 
-    def twin(array, place):
-        at = place // 4
-        return tuple(int(array[at + (k // 4) * 4 * WARP + k % 4]) for k in range(count))
-
     def load(typing_context, array, place):
         def generate(context, builder, signature, arguments):
-            four, words = ir.LiteralStructType([I32] * 4), []
-            for k in range(0, count, 4):
-                text = f"ld.shared.v4.b32 {{$0, $1, $2, $3}}, [$4+{4 * k * WARP}];"
-                quad = emit(builder, text, arguments[1], result=four, shared=True)
-                words += unpack(builder, quad)
-            return pack(builder, words)
+            return _load_quads(builder, "ld.shared.v4.b32", count, arguments[1])
 
         return types.UniTuple(types.int32, count)(array, types.int32), generate
 
-    return with_twin(twin)(load)
+    return with_twin(
+        lambda array, place: tuple(int(array[place // 4 + at]) for at in _quads(count))
+    )(load)
 
 
 def _further_twin(address, words):
@@ -474,21 +484,13 @@ def further(typing_context, address, words):
     return types.int64(types.int64, types.int64), generate
 
 
-def _store_row_twin(address, row):
-    array, first = address
-    _store_quads_twin(array, 4 * first, row)
-
-
-@with_twin(_store_row_twin)
+@with_twin(lambda address, row: _store_quads_twin(address[0], 4 * address[1], row))
 def store_row(typing_context, address, row):
     """Write a row's words to an address in any memory as `store_quads` does."""
 
     def generate(context, builder, signature, arguments):
-        words = unpack(builder, arguments[1])
-        for k in range(0, len(words), 4):
-            text = f"st.v4.b32 [$0+{4 * k * WARP}], {{$1, $2, $3, $4}};"
-            four = words[k : k + 4]
-            emit(builder, text, arguments[0], *four, result=ir.VoidType(), shared=True)
+        text = "st.v4.b32 [$0+OFFSET], {$1, $2, $3, $4};"
+        _store_quads(builder, text, arguments[1], arguments[0])
         return context.get_dummy_value()
 
     return types.void(types.int64, row), generate
@@ -497,19 +499,12 @@ def store_row(typing_context, address, row):
 def load_row(count: int):
     """Return ``load(address)``, the counterpart of `store_row` for `count` words."""
 
-    def twin(address):
-        array, first = address
-        return tuple(int(array[first + (k // 4) * 4 * WARP + k % 4]) for k in range(count))
-
     def load(typing_context, address):
         def generate(context, builder, signature, arguments):
-            four, words = ir.LiteralStructType([I32] * 4), []
-            for k in range(0, count, 4):
-                text = f"ld.v4.b32 {{$0, $1, $2, $3}}, [$4+{4 * k * WARP}];"
-                quad = emit(builder, text, arguments[0], result=four, shared=True)
-                words += unpack(builder, quad)
-            return pack(builder, words)
+            return _load_quads(builder, "ld.v4.b32", count, arguments[0])
 
         return types.UniTuple(types.int32, count)(types.int64), generate
 
-    return with_twin(twin)(load)
+    return with_twin(
+        lambda address: tuple(int(address[0][address[1] + at]) for at in _quads(count))
+    )(load)

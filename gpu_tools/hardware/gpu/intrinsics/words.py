@@ -12,7 +12,7 @@ import numpy as np
 from llvmlite import ir
 from numba import cuda, int32, int64, types, uint32
 
-from gpu_tools.hardware.compile_cache import listen, stored_in_cache
+from gpu_tools.hardware.compiled import listen, stored_in_cache
 from gpu_tools.hardware.device import simulated
 
 # What intrinsics are made of: assembly, tuples of words, and twins for the simulator.
@@ -164,7 +164,7 @@ kadane_above = _kadane(above=True)
 if not simulated():
     from numba.cuda.core import config, event
 
-    from gpu_tools.hardware.gpu.loading import load_one_by_one
+    from gpu_tools.hardware.compiled import load_one_by_one
 
     listen(event, "numba-cuda:compiler_lock")
     load_one_by_one()
@@ -206,11 +206,7 @@ def _lane_function(twin):
     return lambda function: cuda.jit(device=True)(twin if simulated() else function)
 
 
-def _shuffle_up_twin(value, scratch):
-    return _exchange(value, max(cuda.threadIdx.x - 1, 0), scratch)
-
-
-@_lane_function(_shuffle_up_twin)
+@_lane_function(lambda value, scratch: _exchange(value, max(cuda.threadIdx.x - 1, 0), scratch))
 def shuffle_up(value, scratch):
     """Return the value of the lane before, in lane 0 its own; the simulator needs `scratch`."""
     return cuda.shfl_up_sync(_ALL_LANES, value, 1)
@@ -229,31 +225,19 @@ def shuffle_up_by(value, distance, scratch):
     return cuda.shfl_up_sync(_ALL_LANES, value, distance)
 
 
-def _shuffle_twin(value, lane, scratch):
-    return _exchange(value, lane, scratch)
-
-
-@_lane_function(_shuffle_twin)
+@_lane_function(_exchange)
 def shuffle(value, lane, scratch):
     """Return the value of a lane."""
     return cuda.shfl_sync(_ALL_LANES, value, lane)
 
 
-def _any_lane_twin(predicate):
-    return bool(cuda.syncthreads_or(1 if predicate else 0))
-
-
-@_lane_function(_any_lane_twin)
+@_lane_function(lambda predicate: bool(cuda.syncthreads_or(1 if predicate else 0)))
 def any_lane(predicate):
     """Tell whether a predicate holds in some lane."""
     return cuda.any_sync(_ALL_LANES, predicate)
 
 
-def _sync_lanes_twin():
-    cuda.syncthreads()
-
-
-@_lane_function(_sync_lanes_twin)
+@_lane_function(lambda: cuda.syncthreads())
 def sync_lanes():
     """Have lanes wait for each other; what they wrote before can be read behind it."""
     cuda.syncwarp()
