@@ -35,10 +35,10 @@ _GENE_CHECKS = {
 _TARGET_CHECKS = {"length": count, "found": one_of("yes", "no"), "loci": count}
 _FIGURE_CHECKS = {
     "score": Location.integer, "evalue": Location.number, "identity": fraction,
-    "coverage": fraction, "accepted": one_of("yes", "part", "no"),
+    "coverage": fraction, "accepted": one_of("yes", "part", "no"), "min_confidence": count,
 }  # fmt: skip
 _FIGURES = ("gene", "record", "strand", "start", "end", "score", "evalue", "identity", "coverage",
-            "accepted")  # fmt: skip
+            "accepted", "min_confidence")  # fmt: skip
 COMPLETE = 0.9
 """Part of a conserved target that is aligned if its gene is complete."""
 STATES = ("complete, single", "complete, several", "fragment", "missing")
@@ -305,7 +305,7 @@ def _conserved(counts: dict[str, int] | None) -> alt.Chart | None:
 
 _NUMBERS = {
     "length": 0, "loci": 0, "start": 0, "end": 0, "mrnas": 0, "exons": 0, "score": 0,
-    "evalue": None, "identity": 1, "coverage": 1,
+    "evalue": None, "identity": 1, "coverage": 1, "min_confidence": 0,
 }  # fmt: skip
 """Decimals of the columns that hold numbers."""
 _FRACTIONS = ("identity", "coverage")
@@ -350,8 +350,8 @@ def gene_cards(findings: GeneSetFindings) -> list[Card]:
 
 
 def _table(rows: list[dict]) -> Table:
-    """Return rows of texts as a table of the page."""
-    names = list(rows[0]) if rows else []
+    """Return rows of texts as a table of the page, without columns that are empty."""
+    names = [name for name in (rows[0] if rows else ()) if any(row[name] for row in rows)]
     columns = [
         Column(name, name in _NUMBERS, _NUMBERS.get(name, 0), "%" if name in _FRACTIONS else "")
         for name in names
