@@ -200,8 +200,9 @@ def command(
         results = _supported(inputs.cases, results, wanted, work.scoring, align)
     frameshifts = proteins["frameshifts"]
     results = [
-        with_frameshifts(with_cut_ends(one, inputs.bases[one.base]), frameshifts) for one in results
-    ]
+        with_frameshifts(with_cut_ends(one, inputs.bases[one.base]), frameshifts)
+        if wanted.is_credible(one) else one for one in results
+    ]  # fmt: skip
     verdicts = [*map(wanted.verdict, results)]
     accepts = [verdict == YES for verdict in verdicts]
     _warn(work.warning([*compress(results, accepts)]))

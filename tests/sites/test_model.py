@@ -180,7 +180,7 @@ def test_penalties_rise_along_the_models_lines():
 
 def test_penalties_and_lengths_can_be_changed():
     model = sites_from_dict(content())
-    assert [i.penalties for i in model.with_penalty(9).introns] == [((4, 9),), ((4, 9),)]
+    assert [i.penalties for i in model.with_penalty(9).introns] == [((4, 9),), ((4, 10),)]
     assert model.with_shortest_intron(5).introns[0].penalties == ((5, 5), (6, 3))
     assert model.with_shortest_intron(8).introns[0].penalties == ((8, 3),)
 
