@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.timing import kernel_ms
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.buffer_pool import Buffers
+from gpu_tools.hardware.gpu.dispatch import Buffers
 from gpu_tools.matching import Pattern, PatternSet, match_approximate
 from gpu_tools.model.scoring import EditCosts
 from gpu_tools.model.sequences import Sequence

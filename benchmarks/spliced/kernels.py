@@ -14,7 +14,7 @@ def kernels(cases: list[Case]) -> dict:
 
     Cases are one batch, and all fit 16-bit cells.
     """
-    from gpu_tools.hardware.gpu.buffer_pool import borrowed_pools
+    from gpu_tools.hardware.gpu.dispatch import borrowed_pools
 
     with borrowed_pools((0,)) as (pool,):
         launch = _launch(cases, pool)

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from gpu_tools.annotate import gene_set
 from gpu_tools.annotate.batches import BatchStore, Found, key_of, read_found, write_found
+from gpu_tools.annotate.confidence import of_confidence, with_confidences
 from gpu_tools.annotate.genome import (
     GenomeRecords,
     GenomeSummary,
@@ -35,6 +36,7 @@ from gpu_tools.annotate.targets import TargetSet, Windows, windows_by
 from gpu_tools.errors import InputError
 from gpu_tools.formats.sequences.fasta import iterate_fasta
 from gpu_tools.hardware.device import cpu_threads
+from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.acceptance import YES
 from gpu_tools.model.results import DROP, faults_of, with_frameshifts
 from gpu_tools.model.sequences import Sequence as Nucleotides
@@ -98,7 +100,7 @@ def annotate_genome(
     whole = PartOfGenome(genome, None, genome.summary)
     run = PartRun(index, work, device, threads, progress or (lambda number: None))
     found = hits_of_part(whole, targets, options, Share(), run)
-    return annotation_of(genome, targets, options, found, threads)
+    return annotation_of(genome, targets, options, found, threads, device)
 
 
 def check_targets(targets: Sequence[TargetSet]) -> None:
@@ -116,7 +118,7 @@ def check_targets(targets: Sequence[TargetSet]) -> None:
 
 def annotation_of(
     genome: GenomeRecords, targets: Sequence[TargetSet], options: AnnotationOptions, found: Found,
-    threads: int,
+    threads: int, device: str = "auto",
 ) -> gene_set.GenomeAnnotation:  # fmt: skip
     """Make genes of the chains of all targets."""
     laws = laws_of(genome.summary.composition, targets)
@@ -136,7 +138,11 @@ def annotation_of(
         tuple(one.name for _, one in every), tuple(kind for kind, _ in every),
         tuple(len(one) for _, one in every),
     )  # fmt: skip
-    genes = gene_set.genes_of(clusters, names, genome.record_lengths, choose, threads)
+    structures = map_on_threads(threads, choose, clusters)
+    if options.confidence or options.min_confidence:
+        judged = with_confidences(structures, genome, targets, device, threads)
+        structures = [of_confidence(several, options.min_confidence) for several in judged]
+    genes = gene_set.genes_of(clusters, names, genome.record_lengths, structures)
     results = gene_set.target_results(found, hits, genes, names, options.acceptance)
     return gene_set.GenomeAnnotation(
         tuple(gene for gene, _ in genes), tuple(results), genome.record_lengths, len(chimeras),

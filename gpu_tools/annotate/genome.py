@@ -10,6 +10,7 @@ from typing import NamedTuple
 from gpu_tools.annotate.options import Alignment
 from gpu_tools.errors import InputError
 from gpu_tools.model.acceptance import with_cut_ends
+from gpu_tools.model.loci import interval_of
 from gpu_tools.model.locus import Loci, Locus, SearchWindow
 from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.significance import Composition
@@ -87,6 +88,14 @@ class GenomeRecords:
             if self.loci[k].start <= position < self.loci[k].end:
                 return self.records[k], self.loci[k].start
         raise ValueError(f"{record} has no sequence at {position}")
+
+    def around(self, alignment: Alignment, flank: int) -> tuple[Nucleotides, Locus]:
+        """Return the sequence of a chain and its flanks, as far as there is one."""
+        low, high = interval_of(alignment)
+        record, first = self.sequence_at(alignment.base, low)
+        start, end = max(low - first - flank, 0), min(high - first + flank, len(record))
+        locus = Locus.of(record).part(start, end)
+        return Nucleotides(locus.name, record.codes[start:end], locus.header(locus.name)), locus
 
     def with_cut_ends(self, alignment: Alignment) -> Alignment:
         """Return an alignment that knows what of its target lies beyond the genome's sequences."""

@@ -95,7 +95,7 @@ def write_gtf(path, annotation: GenomeAnnotation) -> None:
 
 GENE_COLUMNS = (
     "gene", "record", "strand", "start", "end", "mrnas", "exons", "best_target", "score", "evalue",
-    "identity", "coverage", "targets", "frameshifts", "inner_stops",
+    "identity", "coverage", "targets", "frameshifts", "inner_stops", "min_confidence",
 )  # fmt: skip
 TARGET_COLUMNS = (
     "target", "kind", "length", "found", "loci", "gene", "record", "strand", "start", "end",
@@ -119,6 +119,7 @@ def _gene_row(gene: AnnotatedGene) -> tuple:
     return (
         gene.name, gene.record, gene.strand, gene.start + 1, gene.end, len(gene.transcripts),
         own.n_chain, own.target, own.score, *_figures(own), len(gene.targets), shifts, stops,
+        own.min_confidence,
     )  # fmt: skip
 
 

@@ -101,6 +101,16 @@ structures = options.added(
         help="Whether a gene may have several structures.",
     ),
     frameshifts,
+    option(
+        "--confidence",
+        "Tell the confidence of each intron and exon: the points that the best chain at the place "
+        "loses without it. Takes some sweeps of each gene.",
+    ),
+    option(
+        "--min-confidence N", type=options.Count(), of=AnnotationOptions,
+        help="Report only structures whose introns all have so much confidence; those without "
+        "introns, whose score is so high.",
+    ),
 )  # fmt: skip
 """Adds the options of what genes are made of hits to a command."""
 

@@ -127,6 +127,11 @@ def _runs_on_cpu(requested: dict) -> str | None:
     help="With --site-model: points that leaving out an end of the target costs, its poly-A tail "
     f"excepted.  [default: {SITE_SCORING.end_cost}]",
 )  # fmt: skip
+@option(
+    "--confidence",
+    "With --site-model: GFF3 and GTF tell the confidence of each intron and exon, the points that "
+    "the best chain at the place loses without it.",
+)
 @options.alignments_of(SUFFIXES)
 @loci.coordinates
 @credibility
@@ -137,8 +142,8 @@ def _runs_on_cpu(requested: dict) -> str | None:
 def command(
     context, base, regions, exons, targets, pairs, exons_format, site_model, strand, min_intron,
     max_intron, end_cost, coding, incomplete, max_evalue, min_identity, min_coverage, shuffles,
-    all_alignments, alignments, alignments_format, coordinates, output, device, threads, quiet,
-    **scores,
+    confidence, all_alignments, alignments, alignments_format, coordinates, output, device,
+    threads, quiet, **scores,
 ) -> None:  # fmt: skip
     """Find the chain of candidate exons that aligns best to each target, exactly.
 
@@ -163,7 +168,7 @@ def command(
     for name in ("max_intron", "end_cost"):
         if proteins["proteins"] and sites[name] is not None:
             raise click.UsageError(f"--{name.replace('_', '-')} is for cDNAs, not for --proteins")
-    _check_usage(exons, site_model, sites, scores)
+    _check_usage(exons, site_model, sites | {"confidence": confidence or None}, scores)
     if coding and exons and scores["ends"] == "free":
         raise click.UsageError("--coding with --exons needs whole candidates, not --ends free")
     targets_file = proteins["proteins"] if targets is None else targets
@@ -195,16 +200,19 @@ def command(
         results = _supported(inputs.cases, results, wanted, work.scoring, align)
     frameshifts = proteins["frameshifts"]
     results = [
-        with_frameshifts(with_cut_ends(one, inputs.bases[one.base]), frameshifts) for one in results
-    ]
+        with_frameshifts(with_cut_ends(one, inputs.bases[one.base]), frameshifts)
+        if wanted.is_credible(one) else one for one in results
+    ]  # fmt: skip
     verdicts = [*map(wanted.verdict, results)]
     accepts = [verdict == YES for verdict in verdicts]
     _warn(work.warning([*compress(results, accepts)]))
-    moved = [result.moved(placed[result.base]) for result in results]
     chosen = [
         (all_alignments or accepted) and not (frameshifts == DROP and faults_of(one))
         for one, accepted in zip(results, accepts, strict=True)
     ]
+    if confidence:
+        results = _with_confidence(inputs.cases, results, chosen, work.scoring, device, threads)
+    moved = [result.moved(placed[result.base]) for result in results]
     written = [*compress(moved, chosen)]
     for path in alignments:
         write_alignments(path, written, placed.record_lengths, inputs.targets, alignments_format)
@@ -225,6 +233,18 @@ def _aligned(run: Run, wanted: Acceptance, quiet: bool) -> list[SplicedAlignment
     results = run.judged(run.cases, results, laws, quiet)
     run.tell_reversed(results, laws, wanted, quiet)
     return results
+
+
+def _with_confidence(
+    cases: list, results: list, chosen: list[bool], scoring, device: str, threads: int | None
+) -> list:  # fmt: skip
+    """Return results, those that are chosen with the confidence of introns and exons."""
+    from gpu_tools.sites.confidence import with_confidence
+
+    own = list(compress(cases, chosen)), list(compress(results, chosen))
+    judged = iter(with_confidence(*own, scoring, device=device, threads=threads))
+    return [next(judged) if is_chosen else one
+            for one, is_chosen in zip(results, chosen, strict=True)]  # fmt: skip
 
 
 def _supported(cases: list, results: list, wanted: Acceptance, scoring, align: Callable) -> list:

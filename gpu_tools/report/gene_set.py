@@ -39,6 +39,8 @@ _FIGURE_CHECKS = {
 }  # fmt: skip
 _FIGURES = ("gene", "record", "strand", "start", "end", "score", "evalue", "identity", "coverage",
             "accepted")  # fmt: skip
+_BROKEN = "broken_mrnas", "pseudogenes", "dropped_hits"
+"""Figures of the summary, which older ones lack."""
 COMPLETE = 0.9
 """Part of a conserved target that is aligned if its gene is complete."""
 STATES = ("complete, single", "complete, several", "fragment", "missing")
@@ -124,7 +126,9 @@ def _read_summary(path: Path) -> dict:
         return {}
     try:
         found = json.loads("\n".join(line for _, line in read_lines(path)))
-        if all(type(n) is int and n >= 0 for n in (found["complete"], *found["introns"].values())):
+        broken = (found.get(name, 0) for name in _BROKEN)
+        counts = found["complete"], *found["introns"].values(), *broken
+        if all(type(n) is int and n >= 0 for n in counts):
             return found
         line = None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -333,15 +337,27 @@ def gene_cards(findings: GeneSetFindings) -> list[Card]:
     summary, introns = findings.summary, len(findings.intron_lengths)
     usual = summary.get("introns", {}).get("GT-AG", 0)
     nucleotides = sum(findings.record_lengths.values())
+    part = sum(row.get("accepted") == "part" for row in findings.targets)
     cards = [
         Card(f"{len(findings.genes):,}", "genes", f"in {nucleotides / 1e6:,.1f} Mb"),
-        Card(f"{len(findings.found):,} of {len(findings.targets):,}", "targets have a gene"),
+        Card(
+            f"{len(findings.found):,} of {len(findings.targets):,}",
+            "targets have a gene",
+            f"and {part:,} a part of one" if part else "",
+        ),
         Card(f"{len(findings.exon_lengths):,}", "exons", f"and {counted(introns, 'intron')}"),
     ]
     if introns and usual:
         cards.append(Card(f"{100 * usual / introns:.1f} %", "of introns are GT-AG"))
     if "complete" in summary:
         cards.append(Card(f"{summary['complete']:,}", "genes from start to stop codon"))
+    broken, pseudogenes, dropped = (summary.get(name, 0) for name in _BROKEN)
+    if broken or dropped:
+        notes = [counted(pseudogenes, "pseudogene")] if pseudogenes else []
+        notes += [f"{counted(dropped, 'hit')} with such left out"] if dropped else []
+        cards.append(
+            Card(f"{broken:,}", "mRNAs with frameshifts or stop codons inside", ", ".join(notes))
+        )
     if findings.conserved:
         total = sum(findings.conserved.values())
         complete = sum(findings.conserved[state] for state in STATES[:2])

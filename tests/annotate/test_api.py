@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from gpu_tools import with_confidence
 from gpu_tools.annotate import batches, tables
 from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.tables import reversed_targets
@@ -313,3 +314,31 @@ def test_an_accepted_hit_is_a_target_s_best_one_though_a_part_scores_more():
     (target,) = found.targets
     assert (target.accepted, target.loci) == ("yes", 1)
     assert target.best.coverage > 0.9
+
+
+@pytest.mark.parametrize("targets", ["proteins", "cdnas"])
+def test_introns_and_exons_have_the_confidence_of_their_alignment(targets):
+    rng = np.random.default_rng(3)
+    text = gene(rng, A)
+    spans = [m.span() for m in re.finditer("GTAAGT.{50}TACTAAC.*?TTTTTTCAG", text)]
+    whole = text[: spans[0][0]] + text[spans[0][1] : spans[1][0]] + text[spans[1][1] :]
+    records = [genome(SPACE[0], reversed_text(text), SPACE[1])]
+    given = proteins(a=A) if targets == "proteins" else cdnas(a=reversed_text(whole))
+    plain = annotate(records, given)
+    found = annotate(records, given, confidence=True)
+    (one,) = [t.alignment for g in plain.genes for t in g.transcripts]
+    (other,) = [t.alignment for g in found.genes for t in g.transcripts]
+    assert one.min_confidence is None
+    assert other.changed(intron_confidences=None, exon_confidences=None) == one
+    target = given if targets == "proteins" else given.turned
+    tables = target.tables(records[0], "-")
+    case = target.case(records[0], target.sequences[0], tables)
+    (wanted,) = with_confidence([case], [one], target.scoring, flank=None)
+    assert other.intron_confidences == wanted.intron_confidences
+    assert other.exon_confidences == wanted.exon_confidences
+    least = other.min_confidence
+    assert least > 0
+    assert annotate(records, given, min_confidence=least).genes == found.genes
+    none = annotate(records, given, min_confidence=least + 1)
+    assert none.genes == ()
+    assert [(t.loci, t.gene) for t in none.targets] == [(1, None)]

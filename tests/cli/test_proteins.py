@@ -8,8 +8,12 @@ import numpy as np
 import pytest
 
 from gpu_tools.cli.main import main
+from gpu_tools.formats.alignments.gene_model import gene_lines, read_models
+from gpu_tools.formats.exons.gff import features
+from gpu_tools.formats.files import read_lines
 from tests.annotate import genomes as genes
 from tests.annotate.genomes import random_protein, random_text
+from tests.programs import require
 from tests.sites.proteins.test_api import EXONS, INTRON, PROTEIN, gene
 
 COLUMNS = "strand", "n_chain", "chain", "identity", "coverage", "accepted"
@@ -182,3 +186,49 @@ def test_the_standard_code_stands_in_for_another_one(files, capsys):
         told = "no E-values are known for genetic code 6; those of the standard code stand in"
         assert (told in capsys.readouterr().err) == (code == "6")
     assert found["6"] != "."
+
+
+@pytest.mark.parametrize("frameshifts", ["keep", "split", "drop"])
+def test_frameshifts_are_kept_split_or_dropped(tmp_path, monkeypatch, frameshifts):
+    """One nucleotide too many in the first exon, and one codon that lacks two in the last."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(31)
+    protein = random_protein(rng)
+    whole = genes.gene(rng, protein)
+    changed = whole[:60] + "C" + whole[60:-62] + whole[-60:]
+    flank = random_text(rng, 300)
+    Path("base.fa").write_text(f">chr\n{flank}{genes.reversed_text(changed)}{flank}\n")
+    Path("p.fa").write_text(f">p\n{protein}\n")
+    files = ["--alignments", "x.gff3", "--alignments", "x.gtf"]
+    files += ["--protein-sequences", "own.fa", "--cds-sequences", "cds.fa"]
+    assert run("--frameshifts", frameshifts, *files, proteins="p.fa") == 0
+    assert rows()[0]["accepted"] == "yes"
+    lines = [line.split("\t") for line in text("x.gff3").splitlines() if line[0] != "#"]
+    kinds = [fields[2] for fields in lines]
+    if frameshifts == "drop":
+        assert (kinds, text("own.fa"), text("x.gtf")) == ([], "", "")
+        return
+    assert kinds[:2] == ["pseudogene", "pseudogenic_transcript"]
+    assert text("x.gtf").splitlines()[0].endswith('target_id "p"; pseudo "true";')
+    assert kinds.count("exon") == 3
+    assert kinds.count("CDS") == (3 if frameshifts == "keep" else 5)
+    own = "".join(text("own.fa").splitlines()[1:])
+    assert ("X" in own) == (frameshifts == "keep")
+    if frameshifts == "split":
+        phases = [int(fields[7]) for fields in lines if fields[2] == "CDS"][::-1]
+        spans = [int(f[4]) - int(f[3]) + 1 for f in lines if f[2] == "CDS"][::-1]
+        assert phases == [-sum(spans[:k]) % 3 for k in range(len(spans))]
+        require("gt", "gffread")
+        subprocess.run(["gt", "gff3validator", "x.gff3"], check=True, capture_output=True)
+        for option, known in (("-y", own), ("-x", "".join(text("cds.fa").splitlines()[1:]))):
+            command = ["gffread", option, "read.fa", "-g", "base.fa", "x.gff3"]
+            subprocess.run(command, check=True, capture_output=True)
+            assert "".join(text("read.fa").splitlines()[1:]) == known
+    merged = "".join(gene_lines(read_models(features("x.gff3", read_lines("x.gff3")))))
+    assert merged == "".join("\t".join(fields) + "\n" for fields in lines)
+
+
+def test_frameshifts_need_proteins(files, capsys):
+    words = ["--base", "base.fa", "--targets", "base.fa", "--site-model", "vertebrate"]
+    assert main(["spliced-align", *words, "--frameshifts", "split"]) == 2
+    assert "--frameshifts needs --proteins" in capsys.readouterr().err

@@ -1,5 +1,6 @@
 """Site mode on the command line: ``spliced-align --site-model``."""
 
+import re
 import subprocess
 
 import numpy as np
@@ -118,3 +119,23 @@ def test_no_chain_gives_missing_values(files, capsys):
     (files / "s.fa").write_text(">s\nCCCCCCCC\n")
     assert run("--site-model", "vertebrate", "--coding") == 0
     assert capsys.readouterr().out.splitlines()[1].split("\t")[2:4] == [".", "."]
+
+
+def test_confidence_of_introns_and_exons_is_told(files, capsys):
+    assert run("--site-model", "vertebrate", "--alignments", "x.gff3", "--output", "o.tsv") == 0
+    assert "confidence" not in (files / "x.gff3").read_text()
+    words = ("--site-model", "vertebrate", "--confidence", "--output", "o.tsv")
+    assert run(*words, "--alignments", "x.gff3", "--alignments", "x.gtf") == 0
+    lines = [line.split("\t") for line in (files / "x.gff3").read_text().splitlines()[2:]]
+    (introns,) = re.findall(r"intron_confidence=(\d+),(\d+)", (files / "x.gff3").read_text())
+    exons = [re.findall(r";confidence=(\d+)", f[8]) for f in lines if f[2] == "exon"]
+    assert len(introns) == 2
+    assert [len(each) for each in exons] == [1, 1, 1]
+    # an outer exon has one of the intron's two sites
+    assert int(exons[0][0]) >= int(introns[0])
+    assert int(exons[2][0]) >= int(introns[1])
+    assert 'intron_confidence "' + ",".join(introns) + '"' in (files / "x.gtf").read_text()
+    capsys.readouterr()
+    (files / "e.bed").write_text("s\t80\t141\n")
+    assert run("--exons", "e.bed", "--confidence") == 2
+    assert "--confidence needs --site-model" in capsys.readouterr().err

@@ -117,6 +117,9 @@ def test_a_calibration_finds_the_figures_and_reports_all_its_weights(monkeypatch
     monkeypatch.setattr(calibrate, "call_of", lambda mode, cases, device: (mode, cases))
     monkeypatch.setattr(calibrate, "least_seconds", seconds_of)
     monkeypatch.setattr(calibrate, "device_name", lambda kind: kind)
+    if kind == GPU:
+        tiny = {key: (Sample(300, 2, 20, 20),) for key in calibrate.SAMPLES}
+        monkeypatch.setattr(calibrate, "SAMPLES", tiny)
     found = calibrate_device(device)
     assert sum(told) == calibrate.calibration_weights(device)
     for mode in MODES if kind == CPU else ():

@@ -23,6 +23,9 @@ TARGETS = [
     ("t3", "cDNA", "90", "no", "0", ".", ".", ".", "no"),
     ("t4", "cDNA", "90", "no", "0", ".", "0.80", "0.2000", "part"),
 ]
+SUMMARY = {
+    "introns": {"GT-AG": 1}, "complete": 2, "broken_mrnas": 3, "pseudogenes": 1, "dropped_hits": 0,
+}  # fmt: skip
 
 
 def table(head, rows):
@@ -45,7 +48,7 @@ def folder(tmp_path_factory):
     (path / "genes.gff3").write_text("\n".join(lines) + "\n")
     (path / "genes.tsv").write_text(table(HEAD, rows))
     (path / "targets.tsv").write_text(table(OF_TARGETS, TARGETS))
-    (path / "summary.json").write_text(json.dumps({"introns": {"GT-AG": 1}, "complete": 2}))
+    (path / "summary.json").write_text(json.dumps(SUMMARY))
     (path / "conserved.txt").write_text("one\tt<1>\none\tt3\nt2\nmine\tt3\nt4\n")
     return path
 
@@ -58,6 +61,9 @@ def test_figures_are_those_of_the_files(folder):
     assert list(found.conserved.values()) == [1, 0, 2, 1]
     numbers = [(card.number, card.meaning) for card in gene_cards(found)]
     assert ("2 of 4", "targets have a gene") in numbers
+    assert ("3", "mRNAs with frameshifts or stop codons inside") in numbers
+    notes = [card.note for card in gene_cards(found)]
+    assert {"and 1 a part of one", "1 pseudogene"} <= {*notes}
     assert ("100.0 %", "of introns are GT-AG") in numbers
     assert ("1 of 4", "conserved families are complete") in numbers
 

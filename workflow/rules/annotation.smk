@@ -75,6 +75,7 @@ rule annotation_genes:
         version=VERSION,
         parts=[(TARGET_PARTS, GENOME_PARTS)],
         no_isoforms=not config["annotation"]["isoforms"],
+        frameshifts=config["annotation"]["frameshifts"],
         threads=lambda wildcards, threads: threads,
     script:
         "../scripts/annotation_genes.py"

@@ -33,7 +33,7 @@ def annotation_sources():
 def annotation_options():
     """Return the options on which hits depend."""
     others = ("genome", "proteins", "cdnas", "target_parts", "genome_parts", "isoforms", "batch")
-    others += ("conserved",)
+    others += ("frameshifts", "conserved")
     return {key: value for key, value in config["annotation"].items() if key not in others}
 
 

@@ -31,8 +31,7 @@ def command(genome, hits, parts, threads, quiet, **more):
     from gpu_tools.formats.sequences.fasta import read_fasta
 
     files = annotate.GeneSetFiles.taken(more)
-    limits, targets = annotate.limits_of(more), annotate.read_targets(more)
-    files.check_names(targets)
+    limits, targets = annotate.limits_of(more), annotate.read_targets(more, files.is_gtf)
     records = GenomeRecords(read_fasta(genome))
     wanted = [
         AnnotationPart(Share(k, parts[0]), Share(tile, parts[1]))

@@ -5,30 +5,18 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 
-from gpu_tools.formats.alignments.gene_model import (
-    check_gtf_name,
-    write_bed12,
-    write_gene_models,
-    write_gtf,
-)
-from gpu_tools.formats.alignments.sam import (
-    check_query_name,
-    check_reference_names,
-    write_bam,
-    write_paf,
-    write_sam,
-)
+from gpu_tools.formats.alignments import gene_model, sam
 from gpu_tools.formats.files import suffix_of
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.sequences import Sequence as Nucleotides
 
 _WRITERS = {
-    ".gff3": write_gene_models,
-    ".gtf": write_gtf,
-    ".bed": write_bed12,
-    ".paf": write_paf,
-    ".sam": write_sam,
-    ".bam": write_bam,
+    ".gff3": gene_model.write_gene_models,
+    ".gtf": gene_model.write_gtf,
+    ".bed": gene_model.write_bed12,
+    ".paf": sam.write_paf,
+    ".sam": sam.write_sam,
+    ".bam": sam.write_bam,
 }
 SUFFIXES = tuple(_WRITERS)
 """Suffixes that choose a format."""
@@ -44,11 +32,11 @@ def check_names(
     suffixes = {suffix_of(path, SUFFIXES, "alignment", format) for path in paths}
     for target in targets:
         if ".gtf" in suffixes:
-            check_gtf_name(target)
+            gene_model.check_gtf_name(target)
         if suffixes & {".sam", ".bam"}:
-            check_query_name(target)
+            sam.check_query_name(target)
     if suffixes & {".sam", ".bam"}:
-        check_reference_names(bases)
+        sam.check_reference_names(bases)
 
 
 def write_alignments(

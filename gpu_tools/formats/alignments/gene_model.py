@@ -250,6 +250,8 @@ def alignment_attributes(alignment: SplicedAlignment | ProteinAlignment) -> Iter
         yield "target_reversed=true"
     if alignment.evalue is not None:
         yield f"evalue={alignment.evalue:.1e}"
+    if alignment.intron_confidences:
+        yield f"intron_confidence={','.join(map(str, alignment.intron_confidences))}"
 
 
 def is_pseudo(alignment: SplicedAlignment | ProteinAlignment) -> bool:
@@ -347,20 +349,28 @@ def _exon_line(alignment: SplicedAlignment, exon: walk.AlignedExon, k: int, name
     start, end = exon.target
     if start < end:
         attributes.append(target_attribute(alignment, start, end))
-    attributes += _cut_part(alignment, exon.interval)
+    attributes += _part_attributes(alignment, exon.interval)
     score = gff.format_number(scores[k - 1]) if scores else "."
     return _line(alignment, "exon", exon.interval, score, attributes)
 
 
-def _cut_part(alignment: SplicedAlignment, interval: Interval) -> list[str]:
-    """Return the attributes of an exon, or CDS of an exon, at an end that is cut off."""
+def _confidence_at(alignment: SplicedAlignment, interval: Interval) -> list[int]:
+    """Return the confidence of the exon that an exon or CDS lies in, if it is known."""
+    pairs = zip(alignment.chain, alignment.exon_confidences or (), strict=False)
+    start, end = interval
+    return [points for exon, points in pairs if exon[0] <= start and end <= exon[1]]
+
+
+def _part_attributes(alignment: SplicedAlignment, interval: Interval) -> list[str]:
+    """Return the attributes of an exon, or CDS of an exon: its confidence, and if it is cut off."""
     whole = walk.extent(alignment.chain), cut_sides(alignment)
-    return partial_attributes(interval, joint_cut(interval, [whole]))
+    confidence = [f"confidence={points}" for points in _confidence_at(alignment, interval)]
+    return confidence + partial_attributes(interval, joint_cut(interval, [whole]))
 
 
 def _coding_line(alignment: SplicedAlignment, name: str, feature: str, interval, phase) -> str:
     attributes = [f"ID={feature}:{name}", f"Parent=mRNA:{name}"]
-    attributes += _cut_part(alignment, interval) if feature == "CDS" else []
+    attributes += _part_attributes(alignment, interval) if feature == "CDS" else []
     return _line(alignment, feature, interval, ".", attributes, phase)
 
 
@@ -407,13 +417,21 @@ def _transcripts(alignments: Iterable[SplicedAlignment]) -> Iterator[str]:
 def transcript_lines(alignment: SplicedAlignment | ProteinAlignment, ids: str) -> Iterator[str]:
     """Yield the lines of a transcript; `ids` are the attributes of all of them."""
     check_gtf_name(alignment.target)
-    target = f'target_id "{alignment.target}"; ' + 'pseudo "true"; ' * is_pseudo(alignment)
+    more = f'target_id "{alignment.target}"; ' + 'pseudo "true"; ' * is_pseudo(alignment)
+    if alignment.intron_confidences:
+        more += f'intron_confidence "{",".join(map(str, alignment.intron_confidences))}"; '
     interval, score = walk.extent(alignment.chain), str(alignment.score)
-    yield _gtf_line(alignment, "transcript", interval, score, ".", ids + target)
+    yield _gtf_line(alignment, "transcript", interval, score, ".", ids + more)
     for k, exon in enumerate(alignment.chain, start=1):
-        yield _gtf_line(alignment, "exon", exon, ".", ".", f'{ids}exon_number "{k}"; ')
+        more = f'exon_number "{k}"; {_gtf_confidence(alignment, exon)}'
+        yield _gtf_line(alignment, "exon", exon, ".", ".", ids + more)
     for feature, interval, frame in _coding(alignment):
-        yield _gtf_line(alignment, feature, interval, ".", frame, ids)
+        more = _gtf_confidence(alignment, interval) if feature == "CDS" else ""
+        yield _gtf_line(alignment, feature, interval, ".", frame, ids + more)
+
+
+def _gtf_confidence(alignment: SplicedAlignment, interval: Interval) -> str:
+    return "".join(f'confidence "{n}"; ' for n in _confidence_at(alignment, interval))
 
 
 def _coding(alignment: SplicedAlignment) -> Iterator[tuple[str, tuple[int, int], int]]:

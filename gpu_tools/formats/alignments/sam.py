@@ -8,22 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import pysam
 
 from gpu_tools.errors import InputError, OutputError
-from gpu_tools.formats.alignments.walk import (
-    CODON,
-    UNKNOWN_QUALITY,
-    ForwardAlignment,
-    extent,
-    forward_alignment,
-)
+from gpu_tools.formats.alignments import walk
 from gpu_tools.formats.files import is_stream, open_output, replaced_when_complete
+from gpu_tools.model import results
 from gpu_tools.model.resources import installed_version
-from gpu_tools.model.results import (
-    CigarOperation,
-    ProteinAlignment,
-    SplicedAlignment,
-    cigar_text,
-    count_columns,
-)
 from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.sequences import decode, reverse_complement
 
@@ -126,13 +114,13 @@ def check_query_name(name: str) -> None:
 
 def _records(alignments, targets, head) -> Iterator[pysam.AlignedSegment]:
     for alignment in alignments:
-        forward = forward_alignment(alignment)
+        forward = walk.forward_alignment(alignment)
         if forward:
             yield _record(alignment, forward, targets[alignment.target], head)
 
 
 def _record(
-    alignment: SplicedAlignment, forward: ForwardAlignment, target: Nucleotides, head
+    alignment: results.SplicedAlignment, forward: walk.ForwardAlignment, target: Nucleotides, head
 ) -> pysam.AlignedSegment:
     left, right = alignment.target_start, alignment.target_length - alignment.target_end
     if alignment.strand == "-":
@@ -149,7 +137,7 @@ def make_record(
     name: str,
     query: Nucleotides,
     position: tuple[str, int, str],
-    cigar: Sequence[CigarOperation],
+    cigar: Sequence[results.CigarOperation],
     score: int,
 ) -> pysam.AlignedSegment:
     """Return a record of an alignment with its score (AS) and its edits (NM).
@@ -162,12 +150,12 @@ def make_record(
     record = pysam.AlignedSegment(head)
     record.query_name, (record.reference_name, record.reference_start, strand) = name, position
     record.is_reverse = strand == "-"
-    record.mapping_quality = UNKNOWN_QUALITY
+    record.mapping_quality = walk.UNKNOWN_QUALITY
     record.query_sequence = decode(
         reverse_complement(query.codes) if record.is_reverse else query.codes
     )
     record.cigartuples = [(_OPERATIONS[operation], n) for operation, n in cigar if n]
-    record.set_tags([("AS", score, "i"), ("NM", count_columns(cigar, "XID"), "i")])
+    record.set_tags([("AS", score, "i"), ("NM", results.count_columns(cigar, "XID"), "i")])
     return record
 
 
@@ -182,43 +170,44 @@ def write_paf(path, alignments, bases, targets) -> None:
     """
     with open_output(path) as stream:
         for alignment in alignments:
-            if isinstance(alignment, ProteinAlignment):
+            if isinstance(alignment, results.ProteinAlignment):
                 stream.write(_protein_line(alignment))
                 continue
-            forward = forward_alignment(alignment)
+            forward = walk.forward_alignment(alignment)
             if forward:
                 stream.write(_line(alignment, forward))
 
 
-def _line(alignment: SplicedAlignment, forward: ForwardAlignment) -> str:
+def _line(alignment: results.SplicedAlignment, forward: walk.ForwardAlignment) -> str:
     columns = (
         alignment.target, alignment.target_length, alignment.target_start, alignment.target_end,
         alignment.strand, alignment.base, alignment.base_length, forward.start, forward.end,
-        count_columns(forward.cigar, "="), count_columns(forward.cigar, "=XID"), UNKNOWN_QUALITY,
-        f"NM:i:{count_columns(forward.cigar, 'XID')}", f"AS:i:{alignment.score}", "ts:A:+",
-        f"cg:Z:{cigar_text(forward.cigar)}",
+        results.count_columns(forward.cigar, "="), results.count_columns(forward.cigar, "=XID"),
+        walk.UNKNOWN_QUALITY, f"NM:i:{results.count_columns(forward.cigar, 'XID')}",
+        f"AS:i:{alignment.score}", "ts:A:+",
+        f"cg:Z:{results.cigar_text(forward.cigar)}",
     )  # fmt: skip
     return "\t".join(map(str, columns)) + "\n"
 
 
-def _protein_line(alignment: ProteinAlignment) -> str:
+def _protein_line(alignment: results.ProteinAlignment) -> str:
     """Return a line of PAF, the protein as the query.
 
     Columns 10 and 11 count nucleotides, as miniprot does: three for each equal residue, and three
     for each column of the alignment. ``cg`` is the protein's CIGAR, ``np`` the number of pairs that
     score above 0, ``fs`` that of frameshifts, and ``st`` that of stop codons inside.
     """
-    start, end = extent(alignment.chain)
+    start, end = walk.extent(alignment.chain)
     # the stop codon behind the alignment is not part of it
     if alignment.stop_codon:
-        start += CODON * (alignment.strand == "-")
-        end -= CODON * (alignment.strand == "+")
+        start += walk.CODON * (alignment.strand == "-")
+        end -= walk.CODON * (alignment.strand == "+")
     columns = (
         alignment.target, alignment.target_length, alignment.target_start, alignment.target_end,
         alignment.strand, alignment.base, alignment.base_length, start, end,
-        CODON * alignment.matches, CODON * alignment.columns, UNKNOWN_QUALITY,
+        walk.CODON * alignment.matches, walk.CODON * alignment.columns, walk.UNKNOWN_QUALITY,
         f"AS:i:{alignment.score}", f"np:i:{alignment.positives}",
         f"fs:i:{alignment.frameshifts}", f"st:i:{alignment.inner_stops}",
-        f"cg:Z:{cigar_text(alignment.cigar)}",
+        f"cg:Z:{results.cigar_text(alignment.cigar)}",
     )  # fmt: skip
     return "\t".join(map(str, columns)) + "\n"

@@ -1,14 +1,23 @@
-"""Work for several GPUs, an ordinary thread for each of them, and for several streams of one."""
+"""Work for several GPUs, a thread each, and for several streams of one; the buffers of a GPU.
+
+A pool has arrays and streams that are made once and used by many launches.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from queue import SimpleQueue
+from threading import RLock
 from typing import TypeVar
 
+import numpy as np
 from numba import cuda
+from numba.cuda.cudadrv.driver import device_memset, device_to_host, host_to_device
+from numpy.typing import NDArray
 
-from gpu_tools.hardware.gpu.buffer_pool import Buffers
+from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.threads import map_on_threads
 
 Result = TypeVar("Result")
@@ -49,3 +58,172 @@ def map_buffers(
             free.put(taken)
 
     return map_on_threads(len(buffers), call, *arguments)
+
+
+BATCHES_AT_ONCE = 4
+"""Batches of one call that have buffers at the same time."""
+COPIES_AT_ONCE = 1 if simulated() else 8
+"""Threads of the host that copy values of one call to a GPU at the same time, if it has so many."""
+RETAINED_BYTES = 8 << 30
+"""What a pool may retain of a GPU's memory between two calls ..."""
+RETAINED_PART = 16
+"""... and the part of the memory that it is at most."""
+
+
+class Buffers:
+    """Arrays of the current GPU by name, and the stream in which they are used.
+
+    They are used by one thread at a time. An array that is too small is made anew.
+    """
+
+    def __init__(self):
+        self.stream = cuda.stream()
+        self._arrays: dict[str, object] = {}
+        self._pinned: dict[str, NDArray] = {}
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the GPU's memory that the arrays take."""
+        return sum(array.nbytes for array in self._arrays.values())
+
+    def clear(self) -> None:
+        """Release all arrays, once the stream is done."""
+        self.stream.synchronize()
+        self._arrays.clear()
+        self._pinned.clear()
+
+    def array(self, name: str, count: int, dtype: type, width: int = 0, spare: int = 0):
+        """Return a device array with at least `count` elements, or rows of `width` elements.
+
+        One that is made anew has some to `spare`.
+        """
+        if name not in self._arrays or len(self._arrays[name]) < count:
+            self._arrays.pop(name, None)
+            rows = max(count + spare, 1)
+            shape = (rows, width) if width else rows
+            self._arrays[name] = cuda.device_array(shape, dtype=dtype)
+        return self._arrays[name]
+
+    def filled(self, name: str, count: int, dtype: type, byte: int = 0):
+        """Return a device array whose first `count` elements are filled with one byte."""
+        array = self.array(name, count, dtype)
+        device_memset(array, byte, int(count) * np.dtype(dtype).itemsize, self.stream)
+        return array
+
+    def copy(self, name: str, values: NDArray):
+        """Return a device array that begins with a copy of `values`."""
+        width = values.shape[1] if values.ndim == 2 else 0
+        array = self.array(name, len(values), values.dtype, width)
+        if values.size:
+            source = np.ascontiguousarray(values).reshape(-1)
+            host_to_device(array.reshape(array.size), source, values.nbytes, self.stream)
+        return array
+
+    def staged(self, name: str, values: NDArray):
+        """Return a device array with just a copy of `values`, made by way of pinned memory.
+
+        The caller may change `values` then. The next call must wait for the stream.
+        """
+        pinned = self.pinned("staged", len(values), values.dtype)
+        np.copyto(pinned, values)
+        return self.copy(f"{name} {values.dtype}", pinned)[: len(values)]
+
+    def fetch(self, name: str, array, count: int) -> NDArray:
+        """Return a pinned host array that holds the first elements once the stream is done."""
+        values = self.pinned(name, count, array.dtype)
+        if count:
+            flat = array if array.ndim == 1 else array.reshape(array.size)
+            device_to_host(values, flat, values.nbytes, self.stream)
+        return values
+
+    def pinned(self, name: str, count: int, dtype: type) -> NDArray:
+        """Return a pinned array of the host, which copies fast, with `count` elements.
+
+        Arrays of one name share their memory, of whatever type they are.
+        """
+        size = int(count) * np.dtype(dtype).itemsize
+        if name not in self._pinned or len(self._pinned[name]) < size:
+            self._pinned.pop(name, None)
+            # pinning takes long, so the next array may be somewhat larger
+            self._pinned[name] = cuda.pinned_array(1 << size.bit_length(), dtype=np.uint8)
+        return self._pinned[name][:size].view(dtype)
+
+
+class BufferPool:
+    """The buffers of one GPU for one call.
+
+    The `resident` ones hold what all batches of a call read. Those of `batches` are used in turns:
+    results of one are read while the GPU works on the next. Those of `staging` hold values of the
+    host: each has a thread that copies them and waits for the results.
+    """
+
+    def __init__(self):
+        self.resident = Buffers()
+        self.batches = tuple(Buffers() for _ in range(BATCHES_AT_ONCE))
+        self.staging = tuple(Buffers() for _ in range(COPIES_AT_ONCE))
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of the GPU's memory that the pool takes."""
+        return sum(buffers.bytes for buffers in (self.resident, *self.batches, *self.staging))
+
+    @property
+    def free_bytes(self) -> int:
+        """Bytes of the GPU's memory that a call can use, those of the pool's batches included."""
+        if simulated():
+            return 1 << 62
+        free = cuda.current_context().get_memory_info().free
+        return free + sum(buffers.bytes for buffers in self.batches)
+
+    def clear_batches(self) -> None:
+        """Release the buffers of the batches."""
+        for buffers in self.batches:
+            buffers.clear()
+        if not simulated():
+            cuda.current_context().deallocations.clear()
+
+    def clear(self) -> None:
+        """Release all buffers."""
+        for buffers in (self.resident, *self.staging):
+            buffers.clear()
+        self.clear_batches()
+
+
+_RETAINED: dict[int, list[BufferPool]] = defaultdict(list)
+_IN_USE: dict[int, RLock] = defaultdict(RLock)
+
+
+@contextmanager
+def borrowed_pools(ordinals: Sequence[int]) -> Iterator[list[BufferPool]]:
+    """Lend a buffer pool of each of several GPUs; other threads wait for these GPUs meanwhile."""
+    pools: list[BufferPool | None] = [None] * len(ordinals)
+    with ExitStack() as lent:
+        # in one order for all, so that no two threads wait for each other
+        for number in sorted(range(len(ordinals)), key=lambda k: ordinals[k]):
+            lent.enter_context(_IN_USE[ordinals[number]])
+            pools[number] = lent.enter_context(_borrowed_pool(ordinals[number]))
+        yield pools
+
+
+@contextmanager
+def _borrowed_pool(ordinal: int) -> Iterator[BufferPool]:
+    """Lend a pool with its GPU current; it is retained unless it is large or the call fails."""
+    with cuda.gpus[ordinal]:
+        retained = _RETAINED[ordinal]
+        pool = retained.pop() if retained else BufferPool()
+        try:
+            yield pool
+        except BaseException:
+            pool.clear()
+            raise
+        if retained or pool.bytes > _most_retained():
+            pool.clear()
+        else:
+            retained.append(pool)
+
+
+def _most_retained() -> int:
+    if simulated():
+        return RETAINED_BYTES
+    total = cuda.current_context().get_memory_info().total
+    return min(RETAINED_BYTES, total // RETAINED_PART)

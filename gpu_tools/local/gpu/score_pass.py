@@ -21,8 +21,7 @@ from numba.cuda.cudadrv.driver import CudaAPIError, device_memset
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.buffer_pool import BufferPool, Buffers, borrowed_pools
-from gpu_tools.hardware.gpu.dispatch import map_gpus
+from gpu_tools.hardware.gpu.dispatch import BufferPool, Buffers, borrowed_pools, map_gpus
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.local.gpu import packed
 from gpu_tools.local.gpu.score_pass32 import score_pass as score_pass32

@@ -24,8 +24,7 @@ from numba import cuda, int8, int32, uint32, uint64
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.buffer_pool import Buffers
-from gpu_tools.hardware.gpu.dispatch import map_gpus
+from gpu_tools.hardware.gpu.dispatch import Buffers, map_gpus
 from gpu_tools.hardware.gpu.intrinsics.words import (
     WARP,
     add2,

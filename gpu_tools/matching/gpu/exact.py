@@ -17,8 +17,7 @@ from numba import cuda, int32, int64, uint32, uint64
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.buffer_pool import Buffers
-from gpu_tools.hardware.gpu.dispatch import map_gpus
+from gpu_tools.hardware.gpu.dispatch import Buffers, map_gpus
 from gpu_tools.hardware.gpu.intrinsics.words import funnel, kernel, load4, permute, product
 from gpu_tools.matching import index as windows
 from gpu_tools.matching.cpu.exact import Searcher

@@ -32,8 +32,13 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.buffer_pool import BufferPool, Buffers, borrowed_pools
-from gpu_tools.hardware.gpu.dispatch import map_buffers, map_gpus
+from gpu_tools.hardware.gpu.dispatch import (
+    BufferPool,
+    Buffers,
+    borrowed_pools,
+    map_buffers,
+    map_gpus,
+)
 from gpu_tools.hardware.gpu.intrinsics.words import WARP, kernel
 from gpu_tools.segments import runs as core
 from gpu_tools.segments.runs import COUNT, END, FIRST, HIGH, LOW, OFFSET, START

@@ -13,7 +13,7 @@ from numba import cuda
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.buffer_pool import Buffers
+from gpu_tools.hardware.gpu.dispatch import Buffers
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.spliced.columns import CaseColumns, Jobs
 from gpu_tools.spliced.gpu import graph_tables, sweep, traceback, warp_tiles

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from gpu_tools.errors import DeviceError
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.buffer_pool import BufferPool, borrowed_pools
-from gpu_tools.hardware.gpu.dispatch import map_gpus
+from gpu_tools.hardware.gpu.dispatch import BufferPool, borrowed_pools, map_gpus
 from gpu_tools.hardware.threads import assigned, within_limit
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring

@@ -6,7 +6,6 @@ import pytest
 from gpu_tools.cli.main import main
 from gpu_tools.formats.exons.intervals import read_exons
 from gpu_tools.formats.sequences.fasta import read_fasta
-from gpu_tools.model.sequences import decode
 
 RECORD = "ACGTTGCAAC" * 3  # 30 bases
 GFF3 = """##gff-version 3
@@ -31,49 +30,34 @@ def cut(genome, *options, record="chr1", code=0):
     return output
 
 
-def only(path):
-    (sequence,) = read_fasta(path)
-    return sequence
-
-
 @pytest.mark.parametrize(
-    ("options", "expected"),
+    ("options", "name", "description", "symbols"),
     [
-        ((), RECORD),
-        (("--locus", "1-30"), RECORD),
-        (("--locus", "11-14"), RECORD[10:14]),
-        (("--locus", "1,1-1,4"), RECORD[10:14]),
-        (("--locus", "11-14", "--flank", 3), RECORD[7:17]),
-        (("--locus", "2-3", "--flank", 5), RECORD[:8]),
-        (("--locus", "28-30", "--flank", 5), RECORD[22:]),
+        ((), "chr1", "a chromosome", RECORD),
+        (("--name", "x"), "x", "a chromosome", RECORD),
+        (("--name", "x", "--origin"), "x", "locus=chr1:1-30 record_length=30", RECORD),
+        (("--origin",), "chr1", "a chromosome", RECORD),
+        (("--locus", "1-30"), "chr1:1-30", "record_length=30", RECORD),
+        (("--locus", "11-14"), "chr1:11-14", "record_length=30", RECORD[10:14]),
+        (("--locus", "1,1-1,4"), "chr1:11-14", "record_length=30", RECORD[10:14]),
+        (("--locus", "11-14", "--flank", 3), "chr1:8-17", "record_length=30", RECORD[7:17]),
+        (("--locus", "2-3", "--flank", 5), "chr1:1-8", "record_length=30", RECORD[:8]),
+        (("--locus", "28-30", "--flank", 5), "chr1:23-30", "record_length=30", RECORD[22:]),
+        (("--locus", "11-14", "--flank", 20), "chr1:1-30", "record_length=30", RECORD),
+        (
+            ("--locus", "11-14", "--name", "x"),
+            "x", "locus=chr1:11-14 record_length=30", RECORD[10:14],
+        ),
     ],
-)
-def test_cut_keeps_locus_and_flanks(genome, options, expected):
-    sequence = only(cut(genome, *options, "--name", "locus"))
-    assert decode(sequence.codes) == expected
-    assert sequence.name == "locus"
+)  # fmt: skip
+def test_cut_keeps_locus_and_flanks_and_says_so(genome, options, name, description, symbols):
+    (found,) = read_fasta(cut(genome, *options))
+    assert (found.name, found.description, found.letters()) == (name, description, symbols)
 
 
 def test_cut_is_bgzip_with_an_index_that_samtools_reads(genome):
     with pysam.FastaFile(str(cut(genome, "--locus", "11-14"))) as fasta:
         assert fasta.fetch("chr1:11-14", 1, 3) == RECORD[11:13]
-
-
-@pytest.mark.parametrize(
-    ("options", "name", "description"),
-    [
-        ((), "chr1", "a chromosome"),
-        (("--name", "x"), "x", "a chromosome"),
-        (("--name", "x", "--origin"), "x", "locus=chr1:1-30 record_length=30"),
-        (("--origin",), "chr1", "a chromosome"),
-        (("--locus", "11-14", "--flank", 20), "chr1:1-30", "record_length=30"),
-        (("--locus", "11-14"), "chr1:11-14", "record_length=30"),
-        (("--locus", "11-14", "--name", "x"), "x", "locus=chr1:11-14 record_length=30"),
-    ],
-)
-def test_the_header_states_the_locus_and_the_records_length(genome, options, name, description):
-    sequence = only(cut(genome, *options))
-    assert (sequence.name, sequence.description) == (name, description)
 
 
 def test_a_part_of_a_locus_is_named_by_its_record(genome, tmp_path):
@@ -110,13 +94,14 @@ def test_exons_cut_moves_what_lies_within(genome, options, expected):
     assert list(zip(exons.starts, exons.ends, strict=True)) == expected
 
 
-def test_exons_cut_gives_the_records_coordinates(genome):
+def test_exons_cut_gives_the_records_coordinates(genome, capsys):
     output = cut_exons(genome, "--locus", "11-14", "--flank", 8, coordinates="record")
     assert output.read_text().splitlines()[1:] == [
         "##sequence-region chr1 1 30",
         "chr1\tgpu-tools\texon\t3\t5\t7.5\t+\t.\texon_type=Init",
         "chr1\tgpu-tools\texon\t11\t14\t0\t-\t.\t.",
     ]
+    assert "1 exons outside locus left out" in capsys.readouterr().err
 
 
 def bare_locus(genome):
@@ -147,24 +132,6 @@ def test_options_that_contradict_the_header_are_an_error(genome, capsys):
     assert main([str(word) for word in words]) == 1
     error = capsys.readouterr().err
     assert "record chr1:3-22: position 1 is 3 of chr1; expected 4, as --locus" in error
-
-
-def test_exons_cut_keeps_bases_strand_score_and_type(genome):
-    exons = read_exons(cut_exons(genome, "--locus", "11-14", "--flank", 8))["locus"]
-    assert exons.scores.tolist() == [7.5, 0.0]
-    assert exons.reverse.tolist() == [False, True]
-    assert exons.types.tolist() == [1, 0]
-
-
-def test_exons_cut_warns_of_what_it_leaves_out(genome, capsys):
-    cut_exons(genome, "--locus", "11-14")
-    assert "2 exons outside locus left out" in capsys.readouterr().err
-
-
-def test_exons_of_another_record_are_an_error(genome, capsys):
-    output = cut_exons(genome, record="chr7", code=1)
-    assert "exons of 'chr1', 'chr2' but not of 'chr7'" in capsys.readouterr().err
-    assert not output.exists()
 
 
 GTF = """\
@@ -209,11 +176,3 @@ def test_exons_cut_of_annotations_and_reports(genome, text, options, expected):
     assert main([*map(str, words), *options]) == 0
     exons = read_exons(output)["chr1"]
     assert (exons.starts[0], exons.ends[0]) == expected
-
-
-def test_exons_cut_of_a_report_that_is_none(genome, capsys):
-    given = genome.parent / "given.gtf"
-    given.write_text(GTF)
-    words = ["exons", "cut", given, "--base", cut(genome), "--record", "chr1", "--kind", "report"]
-    assert main([*map(str, words)]) == 1
-    assert "given.gtf, line 3: no GENSCAN report" in capsys.readouterr().err

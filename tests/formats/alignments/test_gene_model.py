@@ -294,3 +294,21 @@ def test_a_gene_is_cut_off_where_its_outer_isoform_is(tmp_path):
     )
     gene, *_ = read_features(tmp_path / "x.gff3")
     assert (gene.attribute("start_range"), gene.attribute("end_range")) == (None, "50,.")
+
+
+@pytest.mark.parametrize("name", ["+", "-"])
+def test_confidence_is_told_of_introns_exons_and_cds(tmp_path, name):
+    a = CODING[name]
+    worth = range(7, 7 + a.n_chain)
+    between = tuple(range(30, 29 + a.n_chain))
+    told = replace(a, intron_confidences=between, exon_confidences=tuple(worth))
+    for suffix, transcript in ((".gff3", "mRNA"), (".gtf", "transcript")):
+        path = written(tmp_path / f"x{suffix}", [told])
+        turn = -1 if suffix == ".gff3" and name == "-" else 1
+        wanted = [str(points) for points in worth][::turn]
+        assert attributes(path, "confidence", "exon") == wanted
+        assert attributes(path, "confidence", "CDS") == wanted
+        assert attributes(path, "intron_confidence", transcript) == [",".join(map(str, between))]
+        plain = written(tmp_path / f"plain{suffix}", [a])
+        without = re.sub(r"[; ]*(intron_)?confidence[= ][^;\n]*", "", path.read_text())
+        assert without == plain.read_text()

@@ -13,7 +13,7 @@ from tests.cases import WORKED_EXAMPLE
 pytest.importorskip("numba_cuda")
 
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.buffer_pool import Buffers, borrowed_pools
+from gpu_tools.hardware.gpu.dispatch import Buffers, borrowed_pools
 
 pytestmark = pytest.mark.cuda
 

@@ -5,7 +5,7 @@ import pytest
 
 from gpu_tools import AffineScoring, local_align
 from gpu_tools.hardware.device import list_gpus, simulated
-from gpu_tools.hardware.gpu.buffer_pool import Buffers
+from gpu_tools.hardware.gpu.dispatch import Buffers
 from gpu_tools.local.gpu import packed as cuda_packed
 from gpu_tools.local.gpu import score_pass as cuda
 from gpu_tools.local.gpu import score_pass32 as cuda32

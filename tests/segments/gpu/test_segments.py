@@ -62,7 +62,7 @@ def test_segments_of_several_parts(seed, parts, monkeypatch):
 
 def test_lists_that_the_memory_of_the_gpu_does_not_hold_are_made_again(monkeypatch):
     """A fifth of the runs are on the GPU at a time, and batches of a part have one or two runs."""
-    from gpu_tools.hardware.gpu.buffer_pool import BufferPool
+    from gpu_tools.hardware.gpu.dispatch import BufferPool
     from gpu_tools.segments.gpu import segments as cuda
 
     values = long_values(8, "int64")

@@ -14,8 +14,7 @@ from numba.cuda.cudadrv.driver import device_memset
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.buffer_pool import Buffers
-from gpu_tools.hardware.gpu.dispatch import map_gpus
+from gpu_tools.hardware.gpu.dispatch import Buffers, map_gpus
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.hardware.threads import map_on_threads, shares, within_limit
 from gpu_tools.model.scoring import ProteinScoring
