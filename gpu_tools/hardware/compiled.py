@@ -61,7 +61,7 @@ _LEAST_FREE = 1 << 26
 """Bytes that the disk must have left for compiled code."""
 _OLD_SECONDS = 14 * 86_400
 """A folder of another version that was not used for so long is removed."""
-PLAIN = "__pycache__", "cli", "estimate", "formats", "report"
+PLAIN = "__pycache__", "annotate", "cli", "estimate", "formats", "report"
 """Folders without compiled functions and without constants that these read."""
 _setting = threading.Lock()
 
