@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import ScoringError
-from gpu_tools.exons import features, lattice
+from gpu_tools.exons import lattice
 from gpu_tools.exons.lattice import BETWEEN, FIRST_OF_PHASE, N_INTRONS
 from gpu_tools.exons.model import ExonModel
 from gpu_tools.hardware.compiled import njit
@@ -194,11 +194,11 @@ def _one_strand(
     codes: NDArray[np.uint8], model: ExonModel, most: int | None
 ) -> NDArray[np.int64] | None:
     acceptors, donors, starts = (
-        SiteScores(*features.sites_over(codes, site))
+        SiteScores(*model.sites_over(codes, site))
         for site in (model.acceptor, model.donor, model.start)
     )
-    stops = features.next_stops(codes, model.stops)
-    coding = features.coding_sums(codes, model.coding)
+    stops = model.next_stops(codes, model.stops)
+    coding = model.coding_sums(codes, model.coding)
     rules = ExonRules(
         model.min_length, model.max_length, model.coding.order, _split_stops(model.stops)
     )
