@@ -170,12 +170,12 @@ def by_confidence(figures: dict) -> Iterator[Row]:
     for source, own in figures.items():
         for kind in ("introns", "exons"):
             counts = [[0, 0] for _ in range(5)]
-            for least, (number, annotated) in own[kind].items():
+            for least, (several, annotated) in own[kind].items():
                 mine = counts[min(int(least) // 5, 4)]
-                mine[0] += number
+                mine[0] += several
                 mine[1] += annotated
             name = "own proteins" if source == "own" else f"proteins of {source}"
-            yield f"{kind}, {name}", *(f"{right} of {number}" for number, right in counts)
+            yield f"{kind}, {name}", *(f"{right} of {several}" for several, right in counts)
 
 
 def model_errors(figures: dict) -> Iterator[Row]:

@@ -224,10 +224,8 @@ TABLES = {
             "{transcripts:,} | {loci:,} | {outside:,} | {true} of {true_loci}"
         ),
     ),
-    **{
-        f"confidence-{name}": Table(f"confidence-{name}", CONFIDENCE, rows.by_confidence)
-        for name in ("worm", "fly2L", "at")
-    },
+    "confidence-worm": Table("confidence-worm", CONFIDENCE, rows.by_confidence),
+    "confidence-at": Table("confidence-at", CONFIDENCE, rows.by_confidence),
     "annotation-seeded": Table(
         "annotation-seeded",
         "proteins | hits | found | same | genes | found | same | exhaustive | seeded",
