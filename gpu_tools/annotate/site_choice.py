@@ -21,7 +21,7 @@ FIRST_PASS = 50
 """Targets of each kind that the first pass aligns."""
 USUAL_TARGET = {"protein": 1000, "cDNA": 3000}
 """Symbols of a target; longer ones take long, and are tried only where there are few others."""
-AROUND = 1000
+REACH = 1000
 """Nucleotides on both sides of a gene that show what is chance there."""
 
 
@@ -35,8 +35,8 @@ def _introns_of(annotation: GenomeAnnotation, genome: GenomeRecords) -> Iterator
     for gene in annotation.genes:
         chains = [sorted(transcript.alignment.chain) for transcript in gene.transcripts]
         record, first = genome.sequence_at(gene.transcripts[0].alignment.base, chains[0][0][0])
-        low = max(min(chain[0][0] for chain in chains) - first - AROUND, 0)
-        high = max(chain[-1][1] for chain in chains) - first + AROUND
+        low = max(min(chain[0][0] for chain in chains) - first - REACH, 0)
+        high = max(chain[-1][1] for chain in chains) - first + REACH
         codes = record.codes[low:high]
         introns = {
             (a[1] - first - low, b[0] - first - low) for chain in chains for a, b in pairwise(chain)

@@ -171,18 +171,10 @@ def command(
         raise click.UsageError("--coding with --exons needs whole candidates, not --ends free")
     targets_file = proteins["proteins"] if targets is None else targets
     files = CaseFiles(base, exons, targets_file, pairs, exons_format, regions)
-    if targets is None:
-        default = context.get_parameter_source("ends") is click.core.ParameterSource.DEFAULT
-        scores["ends"] = "global" if default else scores["ends"]
-        if site_model is not None:
-            work = _with_proteins(files, site_model, sites | {"threads": threads}, scores, proteins)
-        else:
-            work = _with_listed_proteins(files, scores, proteins)
-    elif site_model is not None:
-        more = {"reading": reading, "threads": threads}
-        work = _with_sites(files, site_model, sites | more, scores)
-    else:
-        work = _with_candidates(files, scores, reading)
+    if targets is None and _is_default(context, "ends"):
+        scores["ends"] = "global"
+    more = {"reading": reading, "threads": threads}
+    work = _work_on(files, site_model, sites | more, scores, proteins)
     inputs, wanted = work.inputs, Acceptance(max_evalue, min_identity, min_coverage)
     placed = loci.place(base, inputs.bases.values(), coordinates)
     with loci.errors_of_records({base: placed.record_lengths, targets_file: inputs.targets}):
@@ -218,6 +210,23 @@ def command(
     write_proteins(proteins, found, inputs.bases, work.scoring)
     tables.write_table(output, COLUMNS, _rows(moved, verdicts))
     options.note(counted(len(moved), "case"), f"{sum(accepts):,} accepted")
+
+
+def _is_default(context: click.Context, name: str) -> bool:
+    return context.get_parameter_source(name) is click.core.ParameterSource.DEFAULT
+
+
+def _work_on(
+    files: CaseFiles, site_model: str | None, sites: dict, scores: dict, proteins: dict
+) -> _Work:
+    """Return the work on cDNAs or proteins, in site mode or on listed candidates."""
+    if proteins["proteins"]:
+        if site_model is not None:
+            return _with_proteins(files, site_model, sites, scores, proteins)
+        return _with_listed_proteins(files, scores, proteins)
+    if site_model is not None:
+        return _with_sites(files, site_model, sites, scores)
+    return _with_candidates(files, scores, sites["reading"])
 
 
 def _aligned(run: Run, wanted: Acceptance, quiet: bool) -> list[SplicedAlignment]:
