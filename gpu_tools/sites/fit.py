@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.model.json_model import HUNDREDTHS
-from gpu_tools.model.sequences import OTHER, encode
+from gpu_tools.model.results import SplicedAlignment
+from gpu_tools.model.sequences import OTHER, Sequence, encode, reverse_complement
 from gpu_tools.sites.model import GeneSites, SiteBits, load_sites, shipped_sites
 from gpu_tools.splicing.site_matrix import SiteModel
 
+AROUND = 1000
+"""Nucleotides on both sides of chains that show what is chance there."""
 FLANK = 40
 """Nucleotides on both sides of an edge that matrices look at."""
 MOST_CHANCE = 20_000
@@ -36,6 +41,34 @@ class FoundSites(NamedTuple):
     def number(self) -> int:
         """Introns."""
         return len(self.donors)
+
+
+def strand_with_introns(
+    record: NDArray[np.uint8], strand: str, chains: Iterable[Iterable[tuple[int, int]]]
+) -> tuple[NDArray[np.uint8], list[tuple[int, int]]]:
+    """Return a strand around some chains in reading direction, and their introns, each once."""
+    ordered = [sorted(chain) for chain in chains]
+    low = max(min(chain[0][0] for chain in ordered) - AROUND, 0)
+    codes = record[low : max(chain[-1][1] for chain in ordered) + AROUND]
+    introns = {(a[1] - low, b[0] - low) for chain in ordered for a, b in pairwise(chain)}
+    if strand == "-":
+        codes = reverse_complement(codes)
+        introns = {(len(codes) - end, len(codes) - start) for start, end in introns}
+    return codes, sorted(introns)
+
+
+def sites_of_alignments(
+    bases: Mapping[str, Sequence], results: Iterable[SplicedAlignment]
+) -> FoundSites:
+    """Return the sites of the introns of chains on some bases."""
+    chains = defaultdict(list)
+    for result in results:
+        if result.chain:
+            chains[result.base, result.strand].append(result.chain)
+    return found_sites(
+        strand_with_introns(bases[base].codes, strand, own)
+        for (base, strand), own in chains.items()
+    )
 
 
 def found_sites(introns: Introns) -> FoundSites:
@@ -120,6 +153,22 @@ def bad_fit(model: GeneSites, found: FoundSites) -> str | None:
         f"donors and acceptors of {found.number:,} introns found have {bits.donor:.1f} and "
         f"{bits.acceptor:.1f} bits{told}: {other}"
     )
+
+
+FIRST_PASS = 50
+"""Targets by which a model is chosen."""
+USUAL_PROTEIN, USUAL_CDNA = 1000, 3000
+"""Symbols of a target; longer ones take long, and are tried only where there are few others."""
+
+
+def first_pass(lengths: list[int], is_protein: bool) -> list[int]:
+    """Return which targets tell most of a genome's introns soon: the longest of a usual length."""
+    most = USUAL_PROTEIN if is_protein else USUAL_CDNA
+
+    def order(k: int) -> tuple[bool, int]:
+        return lengths[k] > most, lengths[k] if lengths[k] > most else -lengths[k]
+
+    return sorted(sorted(range(len(lengths)), key=order)[:FIRST_PASS])
 
 
 def chosen_model(found: FoundSites) -> tuple[GeneSites, str]:
