@@ -185,9 +185,7 @@ def command(
     wanted = Acceptance(max_evalue, min_identity, min_coverage)
     make = partial(_work_of, files, sites=sites, scores=scores, proteins=proteins)
     if site_model == AUTO:
-        if STANDARD_STREAM in (base, targets_file, pairs):
-            raise click.UsageError("--site-model auto reads files twice; give files, not -")
-        site_model = _chosen_model(make(site_model=GENERIC), wanted, device, quiet)
+        site_model = _chosen_model(make, wanted, (base, targets_file, pairs), device, quiet)
     work = make(site_model=site_model)
     inputs = work.inputs
     placed = loci.place(base, inputs.bases.values(), coordinates)
@@ -319,10 +317,13 @@ def _work_of(
     return _with_sites(files, site_model, sites, scores)
 
 
-def _chosen_model(work: _Work, wanted: Acceptance, device: str, quiet: bool) -> str:
+def _chosen_model(make: Callable, wanted: Acceptance, paths, device: str, quiet: bool) -> str:
     """Choose a site model by the introns of some cases of long targets; return its name."""
     from gpu_tools.sites.fit import chosen_model, first_pass, sites_of_alignments
 
+    if STANDARD_STREAM in paths:
+        raise click.UsageError("--site-model auto reads files twice; give files, not -")
+    work = make(site_model=GENERIC)
     every, is_protein = work.inputs.cases, isinstance(work.scoring, ProteinScoring)
     cases = [every[k] for k in first_pass([len(case.target) for case in every], is_protein)]
     align = partial(work.align, scoring=work.scoring, device=device)
