@@ -15,7 +15,9 @@ from typing import NamedTuple
 
 from gpu_tools.annotate import gene_set
 from gpu_tools.annotate.batches import BatchStore, Found, key_of, read_found, write_found
+from gpu_tools.annotate.choice import credible_or_best, in_one_direction, results_of
 from gpu_tools.annotate.confidence import of_confidence, with_confidences
+from gpu_tools.annotate.explanation import Explanation
 from gpu_tools.annotate.genome import (
     GenomeRecords,
     GenomeSummary,
@@ -24,13 +26,7 @@ from gpu_tools.annotate.genome import (
     summarized,
     tile_windows,
 )
-from gpu_tools.annotate.hits import (
-    Explanation,
-    HitSearch,
-    credible_or_best,
-    in_one_direction,
-    results_of,
-)
+from gpu_tools.annotate.hits import HitSearch
 from gpu_tools.annotate.options import AnnotationOptions
 from gpu_tools.annotate.targets import TargetSet, Windows, windows_by
 from gpu_tools.errors import InputError

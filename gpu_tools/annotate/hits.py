@@ -7,25 +7,17 @@ among the chains of all; `Explanation` compares the structures of hits.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from gpu_tools.annotate.gene_set import Hit
 from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.options import Alignment, AnnotationOptions
 from gpu_tools.annotate.targets import TargetSet, widened
-from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.threads import map_on_threads, prefetch
 from gpu_tools.model.loci import interval_of
 from gpu_tools.model.locus import SearchWindow, SeedChain, SeedHit
-from gpu_tools.model.scoring import AffineScoring
-from gpu_tools.model.sequences import Sequence as Nucleotides
-from gpu_tools.model.sequences import reverse_complement
 from gpu_tools.model.significance import Gumbel
 from gpu_tools.sites.api import SiteCase
 from gpu_tools.splicing.chance import evalues_in_place, lengthened
@@ -378,160 +370,3 @@ def _core(window: SearchWindow, seed: SeedHit, residues: int) -> WindowCore | No
     first, last = max(seed.first - _NEIGHBOURS, 0), min(seed.last + _NEIGHBOURS, residues)
     core = WindowCore(part, first, last)
     return core if len(window) * residues >= SPARED * len(part) * (last - first) else None
-
-
-# Choice among the chains of all windows.
-
-
-def in_one_direction(
-    found: Iterable[tuple[int, Alignment]],
-    laws: Sequence[Gumbel],
-    is_hit: Callable[[Alignment], bool],
-) -> list[tuple[int, Alignment]]:
-    """Return the chains of each cDNA in its better direction, all of proteins.
-
-    A cDNA is reversed if a hit of its reverse complement scores clearly more than all chains of the
-    cDNA itself.
-    """
-    found = list(found)
-    best: dict[tuple[int, bool], float] = {}
-    for target, alignment in found:
-        turned = _is_reversed(alignment)
-        if not turned or is_hit(alignment):
-            best[target, turned] = max(best.get((target, turned), -math.inf), alignment.score)
-    turned = {
-        target for target, is_turned in best
-        if is_turned
-        and laws[target].is_clearly_above(
-            best[target, True], best.get((target, False), -math.inf)
-        )
-    }  # fmt: skip
-    return [pair for pair in found if _is_reversed(pair[1]) == (pair[0] in turned)]
-
-
-def _is_reversed(alignment: Alignment) -> bool:
-    return getattr(alignment, "target_reversed", False)
-
-
-def credible_or_best(
-    found: Iterable[tuple[int, Alignment]], is_hit: Callable[[Alignment], bool]
-) -> list[tuple[int, Alignment]]:
-    """Return all hits of each target, or else the best chain of a target that has none.
-
-    `results_of` of several such lists together is that of all that they were made from.
-    """
-    best: dict[int, Alignment] = {}
-    hits: dict[int, dict[tuple, Alignment]] = {}
-    for target, alignment in found:
-        if is_hit(alignment):
-            hits.setdefault(target, {}).setdefault(rank(alignment), alignment)
-        elif target not in best or rank(alignment) < rank(best[target]):
-            best[target] = alignment
-    several = {k: sorted(hits[k].values(), key=rank) if k in hits else [best[k]]
-               for k in sorted({*hits, *best})}  # fmt: skip
-    return [(target, alignment) for target in several for alignment in several[target]]
-
-
-def results_of(
-    found: Iterable[tuple[int, Alignment]], is_hit: Callable[[Alignment], bool]
-) -> list[tuple[int, Alignment]]:
-    """Return the hits of each target, or else the best chain of a target that has none."""
-    chosen = []
-    for target, group in groupby(credible_or_best(found, is_hit), key=lambda pair: pair[0]):
-        several = [alignment for _, alignment in group]
-        several = apart(several) if len(several) > 1 else several
-        chosen += [(target, alignment) for alignment in several]
-    return chosen
-
-
-def rank(alignment: Alignment) -> tuple:
-    """Return a key that orders alignments of one target: by falling score, then place."""
-    return -alignment.score, alignment.base, alignment.strand, alignment.chain
-
-
-def apart(alignments: Iterable[Alignment]) -> list[Alignment]:
-    """Return the best chains of one target that do not overlap on one strand, by rank."""
-    taken: dict[tuple, list[tuple[int, int]]] = {}
-    chosen = []
-    for alignment in sorted(alignments, key=rank):
-        start, end = interval_of(alignment)
-        others = taken.setdefault((alignment.base, alignment.strand), [])
-        if all(end <= a or b <= start for a, b in others):
-            others.append((start, end))
-            chosen.append(alignment)
-    return chosen
-
-
-# Explanation of targets by structures.
-
-_IMPOSSIBLE = -(1 << 30)
-
-
-class Explanation:
-    """Compares structures by how well they explain targets; each alignment is scored once.
-
-    Parameters
-    ----------
-    genome : GenomeRecords
-    targets : sequence of TargetSet
-        All targets, whose numbers hits have.
-    """
-
-    def __init__(self, genome: GenomeRecords, targets: Sequence[TargetSet]):
-        self._genome = genome
-        self._targets = [(some, sequence) for some in targets for sequence in some.sequences]
-        self._scores: dict[tuple, int] = {}
-
-    def gain(self, hit: Hit, other: Hit) -> float:
-        """Return how much better a hit's structure explains its target than another's does.
-
-        It is the difference of the scores of the target, as far as it is aligned, against what
-        either chain makes, in units of what is clearly better. A protein is compared with a
-        protein, a cDNA with a spliced sequence. Targets of two kinds are not compared.
-        """
-        own, _ = self._targets[hit.target]
-        if self._targets[other.target][0].kind != own.kind:
-            return 0.0
-        one, two = (self._product(own, each) for each in (hit, other))
-        if one.letters() == two.letters():
-            return 0.0
-        return (self._against(hit, one) - self._against(hit, two)) / own.clearly
-
-    def _product(self, own: TargetSet, hit: Hit) -> Nucleotides:
-        record, first = self._genome.sequence_at(hit.alignment.base, hit.exons[0][0])
-        return own.product(hit.alignment, record, first)
-
-    def _against(self, hit: Hit, product: Nucleotides) -> int:
-        """Return the score of a hit's target against a product."""
-        low, high = hit.alignment.target_start, hit.alignment.target_end
-        key = hit.target, low, high, product.letters()
-        if key not in self._scores:
-            own, target = self._targets[hit.target]
-            codes = target.codes
-            if getattr(hit.alignment, "target_reversed", False):
-                codes = reverse_complement(codes)
-            self._scores[key] = global_score(product.codes, codes[low:high], own.pairwise)
-        return self._scores[key]
-
-
-def global_score(one: NDArray[np.uint8], two: NDArray[np.uint8], scoring: AffineScoring) -> int:
-    """Return the score of the best alignment of two whole sequences; the second is not empty."""
-    table = scoring.table().astype(np.int32)
-    return int(_global_score(one, two, table, scoring.gap_open, scoring.gap_extend))
-
-
-@njit(cache=True, nogil=True)
-def _global_score(one, two, table, gap_open, gap_extend):
-    # H(i, j) = max(H(i-1, j-1) + table(one(i), two(j)), E(i, j), F(i, j))
-    # E(i, j) = max(H(i, j-1) - gap_open, E(i, j-1) - gap_extend); F(i, j) likewise, from above
-    profile, gaps = table[:, two], np.full(len(two) + 1, _IMPOSSIBLE, np.int32)
-    row = -gap_open - gap_extend * (np.arange(len(two) + 1, dtype=np.int32) - 1)
-    row[0] = 0
-    for i in range(len(one)):
-        scores, diagonal, gap = profile[one[i]], row[0], _IMPOSSIBLE
-        row[0] = -gap_open - gap_extend * i
-        for j in range(1, len(row)):
-            gaps[j] = max(row[j] - gap_open, gaps[j] - gap_extend)
-            gap = max(row[j - 1] - gap_open, gap - gap_extend)
-            diagonal, row[j] = row[j], max(diagonal + scores[j - 1], gaps[j], gap)
-    return row[-1]

@@ -178,12 +178,11 @@ def command(
         raise click.UsageError("--coding with --exons needs whole candidates, not --ends free")
     targets_file = proteins["proteins"] if targets is None else targets
     files = CaseFiles(base, exons, targets_file, pairs, exons_format, regions)
-    if targets is None:
-        default = context.get_parameter_source("ends") is click.core.ParameterSource.DEFAULT
-        scores["ends"] = "global" if default else scores["ends"]
+    if targets is None and _is_default(context, "ends"):
+        scores["ends"] = "global"
     sites |= {"reading": reading, "threads": threads}
     wanted = Acceptance(max_evalue, min_identity, min_coverage)
-    make = partial(_work_of, files, sites=sites, scores=scores, proteins=proteins)
+    make = partial(_work_on, files, sites=sites, scores=scores, proteins=proteins)
     if site_model == AUTO:
         site_model = _chosen_model(make, wanted, (base, targets_file, pairs), device, quiet)
     work = make(site_model=site_model)
@@ -223,6 +222,24 @@ def command(
     write_proteins(proteins, found, inputs.bases, work.scoring)
     tables.write_table(output, COLUMNS, _rows(moved, verdicts))
     options.note(counted(len(moved), "case"), f"{sum(accepts):,} accepted")
+
+
+def _is_default(context: click.Context, name: str) -> bool:
+    return context.get_parameter_source(name) is click.core.ParameterSource.DEFAULT
+
+
+def _work_on(
+    files: CaseFiles, site_model: str | None, sites: dict, scores: dict, proteins: dict
+) -> _Work:
+    """Return the work on cDNAs or proteins, in site mode or on listed candidates."""
+    scores = dict(scores)  # of which some leave for the site model
+    if proteins["proteins"]:
+        if site_model is not None:
+            return _with_proteins(files, site_model, sites, scores, proteins)
+        return _with_listed_proteins(files, scores, proteins)
+    if site_model is not None:
+        return _with_sites(files, site_model, sites, scores)
+    return _with_candidates(files, scores, sites["reading"])
 
 
 def _aligned(run: Run, wanted: Acceptance, quiet: bool) -> list[SplicedAlignment]:
@@ -301,20 +318,6 @@ def _check_usage(exons: str | None, site_model: str | None, sites: dict, scores:
     for name, value in sites.items():
         if value is not None and site_model is None:
             raise click.UsageError(f"--{name.replace('_', '-')} needs --site-model")
-
-
-def _work_of(
-    files: CaseFiles, site_model: str | None, sites: dict, scores: dict, proteins: dict
-) -> _Work:
-    """Return the work that the options ask for."""
-    scores = dict(scores)
-    if proteins["proteins"]:
-        if site_model is None:
-            return _with_listed_proteins(files, scores, proteins)
-        return _with_proteins(files, site_model, sites, scores, proteins)
-    if site_model is None:
-        return _with_candidates(files, scores, sites["reading"])
-    return _with_sites(files, site_model, sites, scores)
 
 
 def _chosen_model(make: Callable, wanted: Acceptance, paths, device: str, quiet: bool) -> str:

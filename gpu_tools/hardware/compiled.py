@@ -11,7 +11,7 @@ extends and writes back. It looks at a function's own file to see whether it has
 compiled code contains what it calls from other files; it trusts what it reads; and it has no lock.
 So this package's functions lie in a folder of their own, see `cache_folder`:
 
-- Its name holds a digest of all modules of the package, the processor and numba's version. So what
+- Its name holds a digest of the package's modules, the processor and numba's version. So what
   is stored there never changes, and other versions have folders of their own.
 - One process at a time compiles. The others load what is stored meanwhile; only those that miss
   something wait, and then look again.
@@ -61,6 +61,8 @@ _LEAST_FREE = 1 << 26
 """Bytes that the disk must have left for compiled code."""
 _OLD_SECONDS = 14 * 86_400
 """A folder of another version that was not used for so long is removed."""
+PLAIN = "__pycache__", "annotate", "cli", "estimate", "formats", "report"
+"""Folders without compiled functions and without constants that these read."""
 _setting = threading.Lock()
 
 
@@ -109,12 +111,12 @@ def _share(cache, folder: Path | None) -> None:
 def package_digest() -> str:
     """Return a digest of the package's modules.
 
-    The command line is left out: nothing that is compiled imports it. Times of files are left out
-    too: archives and images round them.
+    Folders on which nothing compiled depends are left out. Times of files are left out too:
+    archives and images round them.
     """
     digest = hashlib.sha256()
     for folder, folders, files in os.walk(_PACKAGE):
-        folders[:] = sorted(name for name in folders if name not in ("__pycache__", "cli"))
+        folders[:] = sorted(name for name in folders if name not in PLAIN)
         for name in sorted(name for name in files if name.endswith(".py")):
             path = Path(folder, name)
             digest.update(f"{path.relative_to(_PACKAGE)}\0".encode() + path.read_bytes() + b"\0")

@@ -231,3 +231,31 @@ def _extend_to(problem, start, end, score, best):
     score += most + behind - problem.gap_open - (gap - 1) * problem.gap_extend
     score = max(score, 0)
     return score, max(best, score)
+
+
+# ---- scores of whole sequences, without their alignments
+
+_IMPOSSIBLE = -(1 << 30)
+
+
+def global_score(one: NDArray[np.uint8], two: NDArray[np.uint8], scoring: AffineScoring) -> int:
+    """Return the score of the best alignment of two whole sequences; the second is not empty."""
+    table = scoring.table().astype(np.int32)
+    return int(_global_score(one, two, table, scoring.gap_open, scoring.gap_extend))
+
+
+@njit(cache=True, nogil=True)
+def _global_score(one, two, table, gap_open, gap_extend):
+    # H(i, j) = max(H(i-1, j-1) + table(one(i), two(j)), E(i, j), F(i, j))
+    # E(i, j) = max(H(i, j-1) - gap_open, E(i, j-1) - gap_extend); F(i, j) likewise, from above
+    profile, gaps = table[:, two], np.full(len(two) + 1, _IMPOSSIBLE, np.int32)
+    row = -gap_open - gap_extend * (np.arange(len(two) + 1, dtype=np.int32) - 1)
+    row[0] = 0
+    for i in range(len(one)):
+        scores, diagonal, gap = profile[one[i]], row[0], _IMPOSSIBLE
+        row[0] = -gap_open - gap_extend * i
+        for j in range(1, len(row)):
+            gaps[j] = max(row[j] - gap_open, gaps[j] - gap_extend)
+            gap = max(row[j - 1] - gap_open, gap - gap_extend)
+            diagonal, row[j] = row[j], max(diagonal + scores[j - 1], gaps[j], gap)
+    return row[-1]

@@ -1,4 +1,4 @@
-"""Hits in windows: near parts, cores of weak chains, and how well structures explain targets."""
+"""Hits in windows: near parts, and cores of weak chains."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -8,15 +8,13 @@ import pytest
 
 from gpu_tools.annotate.api import laws_of
 from gpu_tools.annotate.genome import GenomeRecords
-from gpu_tools.annotate.hits import LEAST_NEAR, HitSearch, cores_of, global_score
+from gpu_tools.annotate.hits import LEAST_NEAR, HitSearch, cores_of
 from gpu_tools.annotate.options import AnnotationOptions
 from gpu_tools.annotate.targets import ProteinTargets
 from gpu_tools.model.locus import SearchWindow, SeedChain, SeedHit
-from gpu_tools.model.scoring import AffineScoring
 from gpu_tools.search.api import SearchOptions, build_index, find_windows
 from tests.annotate.genomes import (
     annotate,
-    cdnas,
     gene,
     genome,
     mutated,
@@ -140,27 +138,3 @@ def test_windows_of_chance_are_left_out_and_genes_stay(monkeypatch):
     ]
     windows = find_windows(build_index([record]), targets.sequences, SearchOptions(), 1)
     assert 1.5 * spent < sum(len(w) * 1000 for w in windows)
-
-
-def naive(one, two, scoring: AffineScoring) -> int:
-    """Fill in a matrix cell by cell; gaps of any length are looked at."""
-    table = scoring.table()
-    cost = [0, *(scoring.gap_open + k * scoring.gap_extend for k in range(max(len(one), len(two))))]
-    score = np.zeros((len(one) + 1, len(two) + 1), np.int64)
-    for i, j in np.ndindex(score.shape):
-        ways = [score[i - k, j] - cost[k] for k in range(1, i + 1)]
-        ways += [score[i, j - k] - cost[k] for k in range(1, j + 1)]
-        if i and j:
-            ways.append(score[i - 1, j - 1] + table[one[i - 1], two[j - 1]])
-        score[i, j] = max(ways, default=0)
-    return int(score[-1, -1])
-
-
-@pytest.mark.parametrize(("targets", "symbols"), [(proteins, 20), (cdnas, 4)])
-@pytest.mark.parametrize("lengths", [(0, 20), (1, 1), (1, 20), (20, 1), (16, 32), (25, 40)])
-def test_a_global_score_is_that_of_the_whole_matrix(targets, symbols, lengths):
-    rng = np.random.default_rng([62, symbols, *lengths])
-    one, two = (rng.integers(0, symbols, length).astype(np.uint8) for length in lengths)
-    two[: len(one) // 2] = one[: len(two)][: len(two[: len(one) // 2])]
-    scoring = targets().pairwise
-    assert global_score(one, two, scoring) == naive(one, two, scoring)

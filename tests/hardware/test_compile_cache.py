@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -259,7 +260,7 @@ from gpu_tools import SplicedScoring, case_columns, spliced_align, spliced_score
 from gpu_tools.spliced.case import prepare_case
 from gpu_tools.spliced.cpu.sweep import sweep
 from gpu_tools.spliced.cpu.traceback import Swept
-from gpu_tools.spliced.gpu.graph_tables import lay_out_graphs
+from gpu_tools.spliced.gpu.launch import lay_out_graphs
 from tests.cases import WORKED_EXAMPLE
 
 case = WORKED_EXAMPLE.case()
@@ -361,3 +362,10 @@ def test_a_listener_is_called_once_and_not_behind_its_block():
         pass
     about_to_compile()
     assert calls == ["first"]
+
+
+def test_folders_outside_of_the_digest_compile_nothing():
+    package = Path(compiled.__file__).parents[1]
+    texts = [path.read_text() for name in compiled.PLAIN for path in (package / name).rglob("*.py")]
+    assert len(texts) > 40
+    assert not any(re.search(r"^\s*(@.*njit|@cuda|@register_jitable)", t, re.M) for t in texts)

@@ -63,7 +63,7 @@ def test_segments_of_several_parts(seed, parts, monkeypatch):
 def test_lists_that_the_memory_of_the_gpu_does_not_hold_are_made_again(monkeypatch):
     """A fifth of the runs are on the GPU at a time, and batches of a part have one or two runs."""
     from gpu_tools.hardware.gpu.dispatch import BufferPool
-    from gpu_tools.segments.gpu import segments as cuda
+    from gpu_tools.segments import gpu as cuda
 
     values = long_values(8, "int64")
     size = cuda.MEMORY_DIVISOR * cuda.RUN_BYTES
@@ -82,7 +82,7 @@ def test_lists_that_the_memory_of_the_gpu_does_not_hold_are_made_again(monkeypat
 @pytest.mark.parametrize("column", [3, 15, 16] if simulated() else [5, 200, 420, 699])
 def test_submatrix_of_several_parts(column, parts):
     """As on several GPUs: the best rectangle in one tile or another."""
-    from gpu_tools.segments.gpu import submatrix as submatrix_cuda
+    from gpu_tools.segments import gpu as submatrix_cuda
     from gpu_tools.segments.submatrix import Oriented
 
     matrix = np.random.default_rng(column).integers(-9, 0, (2, 17) if simulated() else (300, 700))
@@ -136,7 +136,7 @@ def test_sums_beyond_float32_are_searched_in_integers():
     """A sum of 2^24 and more saturates; the search is then done again, in int32."""
     from numba import cuda
 
-    from gpu_tools.segments.gpu import submatrix as submatrix_cuda
+    from gpu_tools.segments import gpu as submatrix_cuda
 
     matrix = np.full((3, 3), 2**22)
     on_gpu = submatrix_cuda.measure(cuda.to_device(matrix), np.int64(1))
@@ -153,17 +153,17 @@ def test_no_positive_value():
 
 
 def test_the_kernels_do_the_work(monkeypatch):
-    from gpu_tools.segments.gpu import segments, submatrix
+    from gpu_tools.segments import gpu
 
     called = []
 
-    def spy(module, name):
-        original = getattr(module, name)
-        monkeypatch.setattr(module, name, lambda *inputs: called.append(name) or original(*inputs))
+    def spy(name):
+        original = getattr(gpu, name)
+        monkeypatch.setattr(gpu, name, lambda *inputs: called.append(name) or original(*inputs))
 
-    spy(segments, "summarise")
-    spy(segments, "list_part")
-    spy(submatrix, "search")
+    spy("summarise")
+    spy("list_part")
+    spy("search")
     max_segment([1, 2], device="cuda")
     max_segments([1, 2], device="cuda")
     max_submatrix([[1, 2]], device="cuda")

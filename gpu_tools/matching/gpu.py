@@ -1,17 +1,4 @@
-"""Approximate matching on GPUs: where every probe ends in every part of a text block.
-
-Unit costs: a group of lanes holds the rows of a probe, `words` words of 32 rows a lane, and works
-on one part. Lane g is g blocks of 8 text symbols behind the first, and gets the carries of a whole
-block from the lane before by one shuffle. The last lane looks at the distances of a block again,
-one by one, only if one of them is within the probe's limit.
-
-Other costs: two parts of the text lie in the halves of a word. Cells hold c'(i, j) = c(i, j) -
-i * deletion, which is never above 0; then a step down is free. Lane g is g blocks of four text
-symbols behind lane 0, and gets the cells above its first row from the lane before by shuffles. A
-block's four columns advance side by side, so that a warp need not wait for one cell to begin the
-next. Rows beyond the probe's last cost so much to align that they repeat it. Costs of pairs come
-out of registers where 8 codes suffice, as for DNA, else out of shared memory.
-"""
+"""Exact and approximate matching on GPUs."""
 
 from __future__ import annotations
 
@@ -20,7 +7,7 @@ from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda, int8, int32, uint32, uint64
+from numba import cuda, int8, int32, int64, uint32, uint64
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
@@ -28,15 +15,35 @@ from gpu_tools.hardware.gpu.dispatch import Buffers, map_gpus
 from gpu_tools.hardware.gpu.intrinsics.words import (
     WARP,
     add2,
+    funnel,
     kernel,
+    load4,
     min2,
     permute,
+    product,
     shuffle_up,
     sync_lanes,
 )
-from gpu_tools.matching.cpu.approximate import NUCLEOTIDE_CODES, Finder
-from gpu_tools.matching.text_blocks import NO_HITS, TextBlock
+from gpu_tools.matching import index as windows
+from gpu_tools.matching.cpu import NUCLEOTIDE_CODES, Finder, Searcher
+from gpu_tools.matching.index import BYTE_BITS, FEW_CODE_BITS, FEW_CODES, KEY_BITS
+from gpu_tools.matching.text_blocks import NO_HITS, Find, TextBlock
 from gpu_tools.model.scoring import EditCosts
+
+# Approximate matching on GPUs: where every probe ends in every part of a text block.
+#
+# Unit costs: a group of lanes holds the rows of a probe, `words` words of 32 rows a lane, and works
+# on one part. Lane g is g blocks of 8 text symbols behind the first, and gets the carries of a
+# whole block from the lane before by one shuffle. The last lane looks at the distances of a block
+# again, one by one, only if one of them is within the probe's limit.
+#
+# Other costs: two parts of the text lie in the halves of a word. Cells hold c'(i, j) = c(i, j) - i
+# * deletion, which is never above 0; then a step down is free. Lane g is g blocks of four text
+# symbols behind lane 0, and gets the cells above its first row from the lane before by shuffles. A
+# block's four columns advance side by side, so that a warp need not wait for one cell to begin the
+# next. Rows beyond the probe's last cost so much to align that they repeat it. Costs of pairs come
+# out of registers where 8 codes suffice, as for DNA, else out of shared memory.
+
 
 LEAST_PART, MOST_PART = 16 if simulated() else 64, 1 << 16
 """Text positions of a part."""
@@ -263,24 +270,42 @@ def find_words(words: int, codes: int):
 
 
 class Probes(NamedTuple):
-    """Probes of about one length, ready for the kernel of unit costs."""
+    """Probes of about one length, ready for a kernel."""
 
     numbers: tuple[int, ...]
-    words: int
-    codes: int
-    lanes: int
-    warm: int
-    queries: NDArray[np.int32]
-    peq: NDArray[np.uint32]
+    size: int  # of a lane: words of rows, or rows
+    lanes: int  # of a group
+    warm: int  # symbols before a position within which every match begins, a multiple of 8
+    # unit costs: matches of each word of rows with each code, (W,)
+    # other costs: a byte for each code, cost of the pair less the deletion's, (Q, rows, codes / 4)
+    table: NDArray
+    queries: NDArray[np.int32] | None = None  # of unit costs; see `find_words`
 
 
-class UnitKernels:
-    """Kernels of unit costs: the sizes of a lane in words, and their inputs and launches.
+class _Kernels:
+    """Kernels by the size of a lane, their inputs and launches.
 
     A group of lanes works on `parts` parts at once; `warps` warps keep a multiprocessor busy.
     """
 
-    parts, warps = 1, 8
+    parts: int
+    warps: int
+    rows: int  # of a unit of a lane's size
+    lift = 0  # what the kernel's distances lack for each row
+
+    def lanes_for(self, m: int, size: int) -> int:
+        """Return the lanes, a power of two, that hold m rows."""
+        return 1 << (-(-m // (size * self.rows)) - 1).bit_length()
+
+    def lifts(self, symbols) -> NDArray[np.int64]:
+        """Return the number to add to the kernel's distances of each probe."""
+        return np.array([len(each) * self.lift for each in symbols], dtype=np.int64)
+
+
+class UnitKernels(_Kernels):
+    """Kernels of unit costs."""
+
+    parts, warps, rows = 1, 8, ROWS
 
     def __init__(self, matches: NDArray[np.bool_]):
         self.matches = matches
@@ -290,10 +315,6 @@ class UnitKernels:
     def fits(self, m: int) -> bool:
         """Return whether there is a kernel for a probe of m rows."""
         return m <= self.sizes[-1] * ROWS * WARP
-
-    def lanes_for(self, m: int, size: int) -> int:
-        """Return the lanes, a power of two, that hold m rows."""
-        return 1 << (-(-m // (size * ROWS)) - 1).bit_length()
 
     def table(self, numbers, symbols, size: int, warm: int) -> Probes:
         """Return the tables of probes from their numbers and symbols."""
@@ -310,34 +331,18 @@ class UnitKernels:
             (lanes, warm, len(each), k * rows // ROWS) for k, each in enumerate(symbols)
         ]
         queries = np.array(rows_of_query, dtype=np.int32)
-        return Probes(tuple(numbers), size, self.codes, lanes, warm, queries, peq)
-
-    def lifts(self, symbols) -> NDArray[np.int64]:
-        """Return the number to add to the kernel's distances of each probe."""
-        return np.zeros(len(symbols), dtype=np.int64)
+        return Probes(tuple(numbers), size, lanes, warm, peq, queries)
 
     def prepared(self, text, parts: NDArray[np.int64], probes: Probes, found) -> Callable:
         """Copy parts and probes to the device; return a function that starts the kernel."""
         longest = int((parts[:, _END] - parts[:, _BEGIN]).max()) + probes.warm
         grid = (-(-len(parts) // (WARP // probes.lanes)), len(probes.queries))
-        find = find_words(probes.words, probes.codes)[grid, WARP]
-        arrays = tuple(map(cuda.to_device, (parts, probes.peq, probes.queries)))
+        find = find_words(probes.size, self.codes)[grid, WARP]
+        arrays = tuple(map(cuda.to_device, (parts, probes.table, probes.queries)))
         return lambda: find(text, *arrays, longest // BLOCK + 2, *found)
 
 
 # ---- other costs
-
-
-class CostProbes(NamedTuple):
-    """Probes of about one length, ready for the kernel of other costs."""
-
-    numbers: tuple[int, ...]
-    rows: int  # of a lane
-    lanes: int  # of a group
-    warm: int  # symbols before a position within which every match begins, a multiple of 8
-    # (Q, rows * lanes, codes / 4): a byte for each code: cost of the pair less the deletion's
-    costs: NDArray[np.int32]
-    insertion: int
 
 
 @cuda.jit(device=True)
@@ -456,7 +461,7 @@ def _fill_block(column, lane_costs, selectors, arriving, diagonal, constants):
 def find_costs(rows: int, codes: int):
     """Return the kernel for lanes of `rows` rows and texts of `codes` codes; one warp a block."""
     # parts (2 G, 3): as in `find_words`; neighbours share a group
-    # costs: see `CostProbes`; numbers: lanes, warm-up, steps of the longest part, insertion
+    # costs: see `Probes.table`; numbers: lanes, warm-up, steps of the longest part, insertion
     # limits and hits are of distances c'', the rest as in `find_words`
     few = codes == _FEW
     size, slots_of_all = 1 if few else rows * codes * WARP, _RING * WARP
@@ -515,16 +520,15 @@ def find_costs(rows: int, codes: int):
     return find_costs_warp
 
 
-class CostKernels:
-    """Kernels of other costs, as `UnitKernels`; the size of a lane is in rows."""
+class CostKernels(_Kernels):
+    """Kernels of other costs."""
 
     # one warp for each of a multiprocessor's four schedulers is enough for cells of four symbols at
     # a time, and then parts are long against their warm-up
-
-    parts, warps = 2, 4
+    parts, warps, rows = 2, 4, 1
 
     def __init__(self, pairs: NDArray[np.int32], costs: EditCosts):
-        self.pairs, self.costs = pairs, costs
+        self.pairs, self.costs, self.lift = pairs, costs, costs.deletion
         self.codes = next(codes for codes in CODES if codes > pairs.shape[1])
         few = self.codes == _FEW
         self.sizes = tuple(r for r in _ROWS if few or r * self.codes <= _ROW_CODES)
@@ -536,32 +540,24 @@ class CostKernels:
         small = small and self.costs.insertion <= _DEAREST
         return bool(small and m <= self.sizes[-1] * WARP and m * self.costs.deletion + 128 < 2**15)
 
-    def lanes_for(self, m: int, size: int) -> int:
-        """Return the lanes, a power of two, that hold m rows."""
-        return 1 << (-(-m // size) - 1).bit_length()
-
-    def table(self, numbers, symbols, size: int, warm: int) -> CostProbes:
+    def table(self, numbers, symbols, size: int, warm: int) -> Probes:
         """Return the tables of probes from their numbers and symbols."""
         lanes = self.lanes_for(max(map(len, symbols)), size)
         costs = np.full((len(symbols), size * lanes, self.codes), _DEAREST, dtype=np.int8)
         for k, each in enumerate(symbols):
             costs[k, : len(each), : self.pairs.shape[1]] = self.pairs[each] - self.costs.deletion
         words = costs.view("<i4").astype(np.int32)
-        return CostProbes(tuple(numbers), size, lanes, warm, words, self.costs.insertion)
+        return Probes(tuple(numbers), size, lanes, warm, words)
 
-    def lifts(self, symbols) -> NDArray[np.int64]:
-        """Return the number to add to the kernel's distances of each probe."""
-        return np.array([len(each) * self.costs.deletion for each in symbols], dtype=np.int64)
-
-    def prepared(self, text, parts: NDArray[np.int64], probes: CostProbes, found) -> Callable:
+    def prepared(self, text, parts: NDArray[np.int64], probes: Probes, found) -> Callable:
         """Copy parts and probes to the device; return a function that starts the kernel."""
         parts = _paired(parts)
         longest = int((parts[:, _END] - parts[:, _BEGIN]).max()) + probes.warm + BLOCK
         steps = -(-longest // _STEP_SYMBOLS) + probes.lanes
-        numbers = (probes.lanes, probes.warm, steps, probes.insertion)
-        grid = (-(-len(parts) // (2 * (WARP // probes.lanes))), len(probes.costs))
-        find = find_costs(probes.rows, self.codes)[grid, WARP]
-        arrays = tuple(map(cuda.to_device, (parts, probes.costs, np.array(numbers, np.int32))))
+        numbers = (probes.lanes, probes.warm, steps, self.costs.insertion)
+        grid = (-(-len(parts) // (2 * (WARP // probes.lanes))), len(probes.table))
+        find = find_costs(probes.size, self.codes)[grid, WARP]
+        arrays = tuple(map(cuda.to_device, (parts, probes.table, np.array(numbers, np.int32))))
         return lambda: find(text, *arrays, *found)
 
 
@@ -592,10 +588,7 @@ class DeviceFinder:
         if few:
             matches, pairs = finder.matches[:, chosen], pairs[:, chosen]
             self.kernels = UnitKernels(matches) if costs.unit else CostKernels(pairs, costs)
-        self.buffers = []
-        for ordinal in ordinals:
-            with cuda.gpus[ordinal]:
-                self.buffers.append(Buffers())
+        self.buffers = map_gpus(ordinals, lambda _: Buffers(), ordinals)
         self.numbers, self.others = [], []
         for number in finder.numbers:
             fits = few and self.kernels.fits(len(finder.probes[number].symbols))
@@ -615,7 +608,7 @@ class DeviceFinder:
         search = partial(self._run, codes, text_block, list(self._plans(total)))
         return np.concatenate(map_gpus(self.ordinals, search, range(len(self.ordinals))))
 
-    def _plans(self, total: int) -> Iterator[tuple[Probes | CostProbes, int]]:
+    def _plans(self, total: int) -> Iterator[tuple[Probes, int]]:
         """Yield probes of about one length, and the length of the parts for them."""
         by_length: dict = {}
         for number in self.numbers:
@@ -640,14 +633,13 @@ class DeviceFinder:
         """Return the hits of the current GPU in its share of the parts."""
         found, count, buffers = [NO_HITS], len(self.ordinals), self.buffers[share]
         text = resident(codes, buffers=buffers)
-        begins = [text_range.begin for text_range in text_block.ranges]
         for probes, length in plans:
             parts = _parts(text_block, length)
             assigned = parts[len(parts) * share // count : len(parts) * (share + 1) // count]
             if len(assigned):
                 own = np.ascontiguousarray(assigned[:, 1:])
                 rows = self._launched(text, own, probes, buffers)
-                ranges = np.searchsorted(begins, rows[:, 1] - 1, side="right") - 1
+                ranges = text_block.numbers_of(rows[:, 1] - 1)
                 numbers = np.array(probes.numbers)[rows[:, 0]]
                 found.append(np.column_stack((numbers, ranges, rows[:, 1:])))
         return np.concatenate(found)
@@ -722,3 +714,266 @@ def _parts(text_block: TextBlock, length: int) -> NDArray[np.int64]:
         fixed = np.full((2, len(begins)), [[k], [text_range.start]])
         rows.append(np.vstack((fixed, begins, ends)).T)
     return np.concatenate(rows)
+
+
+# Exact matching on GPUs: a thread looks up the windows that begin in its 16 symbols.
+#
+# Of patterns with at most 4 different symbols the thread packs its symbols and the 16 that follow
+# into 64 bits, else a symbol is a byte; a shift gives the key of each window. The filter lies in
+# shared memory. What passes it is compared with the slots of the index, which hold up to 16 symbols
+# of a pattern, or 4, in registers; only what is left is verified in memory.
+
+
+SYMBOLS = 16
+THREADS = 4 if simulated() else 256
+BLOCKS_PER_MULTIPROCESSOR = {FEW_CODE_BITS: 6, BYTE_BITS: 5}
+REGISTERS = {FEW_CODE_BITS: 40, BYTE_BITS: 48}
+"""Both by bits of a symbol: the most registers with which so many blocks fit."""
+EXACT_HITS = 16 if simulated() else 1 << 20
+REGIONS, COUNTER = 8, 64
+"""Number of regions of the hits, which blocks use in turn, and elements between their counters.
+
+Blocks with many hits would wait for each other at one counter, or at counters in one line.
+"""
+_FILTER_WORDS = 1 << (windows.MOST_FILTER_BITS - 5)
+_OTHERS = 0x0404040404040404
+_MULTIPLIER, _SECOND = int(windows.MULTIPLIER), int(windows.SECOND_BIT)
+# numbers of an index
+_WINDOW, _SHIFT, _SLOT_SHIFT = range(3)
+
+
+@cuda.jit(device=True)
+def _packed(a, b):
+    """Return the 16 codes of two words as 32 bits, the first in the lowest."""
+    codes, gather, highest = uint32(0x03030303), uint32(0x01041040), int32(0x0073)
+    # the product's highest byte holds the four codes of a half
+    first = int32(product(uint32(a) & codes, gather))
+    second = int32(product(uint32(a >> uint64(32)) & codes, gather))
+    third = int32(product(uint32(b) & codes, gather))
+    fourth = int32(product(uint32(b >> uint64(32)) & codes, gather))
+    pair, other = permute(first, second, highest), permute(third, fourth, highest)
+    return uint32(permute(pair, other, int32(0x5410)) & 0xFFFFFFFF)
+
+
+@cuda.jit(device=True)
+def _others(word):
+    """Return a bit for each code of a word, 1 where it matches nothing, the first in the lowest."""
+    ones = (word >> uint64(2)) & uint64(0x0101010101010101)
+    return (ones * uint64(0x0102040810204080)) >> uint64(56)
+
+
+@cuda.jit(device=True)
+def _four_from(a, b, c, k):
+    """Return the four bytes of three words from byte k on, for k below 16."""
+    low, high = (a, b) if k < BLOCK else (b, c)
+    shift = uint64(8 * (k & 7))
+    # in two steps, as no shift may be by 64
+    return uint32((low >> shift) | ((high << uint64(1)) << (uint64(63) - shift)))
+
+
+@cuda.jit(device=True)
+def _matches(symbol, code, table, few):
+    """Return whether a symbol matches a code; with few codes each is a bit of the symbol."""
+    return int32(symbol) >> int32(code) if few else int32(table[symbol, code])
+
+
+@cuda.jit(device=True)
+def _occurs(library, text, start, probe, few):
+    """Return whether a probe occurs at `start`."""
+    symbols, bounds, table = library
+    first = bounds[probe]
+    last = bounds[probe + 1] - first - 1
+    for k in range(0, last + 1, 4):
+        both = int32(1)
+        for j in range(4):  # no branch: the loads of four symbols wait for memory together
+            at = min(k + j, last)
+            both &= _matches(symbols[first + at], text[start + at], table, few)
+        if both == 0:
+            return False
+    return True
+
+
+@cuda.jit(device=True)
+def _record(position, shown, hashed, table, library, text, found, bits):
+    """Verify the probes that have the window at a position, and record those that occur."""
+    # shown: 32 bits of the text's symbols, and whether some of them match nothing
+    (packed, unknown), (slots, slot_shift), (hits, counts) = shown, table, found
+    bounds, few = library[1], bits == FEW_CODE_BITS
+    region, capacity = cuda.blockIdx.x % REGIONS, len(hits) // REGIONS
+    slot = int64(funnel(hashed, uint32(0), slot_shift))
+    key, care, probe, offset = load4(slots, slot * 4)
+    while care != 0:
+        start = int64(position) - int64(offset)
+        if (packed ^ key) & care == 0 and start >= 0:
+            length = bounds[probe + 1] - bounds[probe]
+            if start + int64(length) <= len(text):
+                whole = unknown == 0 and int32(cuda.popc(care)) == bits * length
+                if whole or _occurs(library, text, start, probe, few):
+                    mine = cuda.atomic.add(counts, region * COUNTER, 1)
+                    if mine < capacity:
+                        hits[region * capacity + mine, 0] = start
+                        hits[region * capacity + mine, 1] = probe
+        slot += 1
+        key, care, probe, offset = load4(slots, slot * 4)
+
+
+@cache
+def find_step(step: int, bits: int):
+    """Return the kernel for an index of that step and 2 or 8 bits a symbol."""
+    # words (uint64), text (uint8): the same memory, padded to an even number of words; for 2 bits
+    #   the codes 0 to 3, and 4 for what matches nothing
+    # numbers (int32): symbols of a window, shift of the filter, shift of the slots
+    # filter_words, slots: see `Index`; slots are flat
+    # symbols (uint8) of all probes: for 2 bits a bit for each code that it matches
+    # bounds (int32): where each probe's symbols begin
+    # table (uint8): for 8 bits 1 where a symbol, the row, matches a code; else one element
+    # hits (int64, (capacity, 2)): start and probe, in `REGIONS` parts
+    # counts (int32): that of a region is element ``COUNTER * region``; counts those beyond, too
+    few = bits == FEW_CODE_BITS
+
+    @kernel(step, bits, registers=REGISTERS[bits])
+    def find_thread(
+        words, text, numbers, filter_words, slots, symbols, bounds, table, hits, counts
+    ):
+        shared_filter = cuda.shared.array(_FILTER_WORDS, uint32)
+        for k in range(cuda.threadIdx.x, len(filter_words), cuda.blockDim.x):
+            shared_filter[k] = filter_words[k]
+        cuda.syncthreads()
+        window, n_words = numbers[_WINDOW], uint32(len(words))
+        shift, slot_shift = uint32(numbers[_SHIFT]), uint32(numbers[_SLOT_SHIFT])
+        multiplier, second = uint32(_MULTIPLIER), uint32(_SECOND)
+        mask = uint32(uint32(0xFFFFFFFF) >> uint32(KEY_BITS - bits * window))
+        whole = uint32(uint32(0xFFFFFFFF) >> uint32(KEY_BITS - window))
+        stride = int32(cuda.gridDim.x * cuda.blockDim.x)
+        begin = int32(cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x)
+        for pair in range(begin, int32(n_words >> uint32(1)), stride):
+            at = uint32(2) * uint32(pair)
+            a, b = words[at], words[at + uint32(1)]
+            c, d = uint64(_OTHERS), uint64(_OTHERS)
+            if at + uint32(3) < n_words:
+                c, d = words[at + uint32(2)], words[at + uint32(3)]
+            low, high = _packed(a, b), _packed(c, d)
+            found = uint32(0)
+            for k in range(0, SYMBOLS, step):
+                packed = funnel(low, high, uint32(2 * k)) if few else _four_from(a, b, c, k)
+                hashed = product(uint32(packed & mask), multiplier)
+                word = shared_filter[funnel(hashed, uint32(0), shift)]
+                both = funnel(word, word, hashed) & funnel(
+                    word, word, funnel(hashed, uint32(0), second)
+                )
+                # the bit wanted comes in from above; the first one ends in bit 32 - 16 / step
+                found = funnel(found, uint32(both), uint32(1))
+            found = funnel(found, uint32(0), uint32(32 - SYMBOLS // step))
+            if found == 0:
+                continue
+            near = _others(a) | (_others(b) << uint64(8))
+            far = (_others(c) << uint64(16)) | (_others(d) << uint64(24))
+            unknown = uint32(near | far)
+            while found != 0:
+                k = uint32((int32(cuda.ffs(found)) - int32(1)) * int32(step))
+                found &= uint32(found - uint32(1))
+                others = funnel(unknown, uint32(0), k) if few else uint32(0)
+                if others & whole:
+                    continue
+                packed = funnel(low, high, uint32(k + k)) if few else _four_from(a, b, c, k)
+                hashed = product(uint32(packed & mask), multiplier)
+                start, library = int64(pair) * SYMBOLS + int64(k), (symbols, bounds, table)
+                of_index, ends = (slots, slot_shift), (hits, counts)
+                _record(start, (packed, others), hashed, of_index, library, text, ends, bits)
+
+    return find_thread
+
+
+class DeviceIndex(NamedTuple):
+    """The constants of an index's kernel, and its arrays of the index and of the probes."""
+
+    constants: tuple[int, int]
+    arrays: tuple
+
+
+class DeviceSearcher:
+    """All probes of a search, ready for GPUs; each gets as many symbols of a text block."""
+
+    def __init__(self, searcher: Searcher, ordinals: tuple[int, ...]):
+        self.searcher, self.ordinals = searcher, ordinals
+        self.indexes = map_gpus(ordinals, lambda _: on_device(searcher), ordinals)
+        self.buffers = map_gpus(ordinals, lambda _: Buffers(), ordinals)
+
+    def find(self, text_block: TextBlock) -> NDArray[np.int64]:
+        """Return rows of start (in the text block) and probe, in any order."""
+        codes, recode = text_block.codes, self.searcher.library.recode
+        if self.searcher.library.n_codes <= FEW_CODES < len(recode) - 1:
+            codes = np.minimum(recode, FEW_CODES)[codes]
+        shares = range(len(self.ordinals))
+        found = map_gpus(self.ordinals, partial(self._run, codes), shares)
+        return self._within(text_block, np.concatenate(found))
+
+    def _run(self, codes, share: int) -> NDArray[np.int64]:
+        count, reach = len(self.ordinals), self.searcher.reach
+        begin, end = len(codes) * share // count, len(codes) * (share + 1) // count
+        buffers, indexes = self.buffers[share], self.indexes[share]
+        text = resident(codes[begin : end + reach], 2 * BLOCK, buffers)
+        found = np.concatenate([search(text, index, buffers) for index in indexes])
+        found[:, 0] += begin
+        return found[found[:, 0] < end]
+
+    def _within(self, text_block: TextBlock, rows) -> NDArray[np.int64]:
+        """Return the hits that lie within one range and begin at a position to report."""
+        ranges, starts = text_block.ranges_of(rows[:, 0]), rows[:, 0]
+        ends = starts + np.diff(self.searcher.library.bounds)[rows[:, 1]]
+        return rows[(starts >= ranges.begin) & (starts < ranges.end) & (ends <= ranges.stop)]
+
+
+def on_device(searcher: Searcher) -> list[DeviceIndex]:
+    """Copy the indexes of all probes to the current device."""
+    library, table = searcher.library, np.zeros((1, 1), np.uint8)
+    if library.n_codes <= FEW_CODES:
+        bits, made = FEW_CODE_BITS, searcher.indexes
+        sets = (library.matches[:, :-1] << np.arange(library.n_codes)).sum(axis=1)
+        symbols = sets.astype(np.uint8)[library.symbols]
+    else:
+        bits, library = BYTE_BITS, windows.in_bytes(library)
+        made, symbols = windows.indexes(library, bits), library.symbols
+        table = library.matches.astype(np.uint8)
+    probes = cuda.to_device(symbols), cuda.to_device(library.bounds.astype(np.int32))
+    of_all = (*probes, cuda.to_device(table))
+    return [DeviceIndex((index.step, bits), (*_arrays(index), *of_all)) for index in made]
+
+
+def _arrays(index: windows.Index) -> tuple:
+    numbers = np.array((index.window, index.filter_shift, index.slot_shift), np.int32)
+    return tuple(map(cuda.to_device, (numbers, index.filter, index.slots.ravel())))
+
+
+def search(text, index: DeviceIndex, buffers: Buffers) -> NDArray[np.int64]:
+    """Return start and probe of the hits in a text; runs again if the buffer is too small."""
+    size, most = 0, EXACT_HITS // REGIONS
+    while most > size:
+        size, counts = most, counters()
+        hits = buffers.array("hits", REGIONS * size, np.int64, width=2)[: REGIONS * size]
+        prepared(text, index, hits, counts)()
+        of_regions = counts.copy_to_host()[::COUNTER]
+        most = int(of_regions.max())
+    found = [hits[k * size : k * size + n].copy_to_host() for k, n in enumerate(of_regions) if n]
+    return np.concatenate([np.empty((0, 2), np.int64), *found])
+
+
+def counters():
+    """Return the kernel's counters on the device."""
+    return cuda.to_device(np.zeros(REGIONS * COUNTER, np.int32))
+
+
+def prepared(text, index: DeviceIndex, hits, counts) -> Callable[[], None]:
+    """Return a function that starts the kernel; all arrays are on the device."""
+    _, bits = index.constants
+    at_once = 1 if simulated() else multiprocessors() * BLOCKS_PER_MULTIPROCESSOR[bits]
+    grid = min(at_once, -(-len(text) // (2 * THREADS)))
+    find, symbols = find_step(*index.constants)[grid, THREADS], text.view(np.uint8)
+    return lambda: find(text, symbols, *index.arrays, hits, counts)
+
+
+def find_on_gpus(engine: Searcher | Finder, ordinals: tuple[int, ...]) -> Find:
+    """Return the function that finds an engine's probes on GPUs."""
+    if isinstance(engine, Finder):
+        return DeviceFinder(engine, ordinals).find
+    return DeviceSearcher(engine, ordinals).find

@@ -9,9 +9,9 @@ from gpu_tools.matching import (
     Pattern,
     PatternSet,
     api,
+    cpu,
     match_approximate,
     match_exact,
-    seeds,
 )
 from gpu_tools.model.scoring import EditCosts
 from gpu_tools.model.sequences import Sequence
@@ -188,15 +188,15 @@ def test_seeds_on_a_gpu():
         symbols[[7, 33]] = 1, 8
         patterns.append(Pattern(f"p{k}", symbols.astype(np.uint8)))
     patterns = PatternSet(patterns)
-    times = seeds.SCAN_TIMES["cuda"]
-    assert not seeds.choose(patterns.probes(), patterns.matches, 2, times).others
+    times = cpu.SCAN_TIMES["cuda"]
+    assert not cpu.choose(patterns.probes(), patterns.matches, 2, times).others
     found = approximate(patterns, [Sequence("t", codes)], max_distance=2)
     assert {match.pattern for match in found} == {"p0", "p1", "p2", "p3"}
 
 
 def test_the_kernels_do_the_work(monkeypatch):
-    from gpu_tools.matching.gpu import exact as exact_cuda
-    from gpu_tools.matching.gpu.approximate import CostKernels, UnitKernels
+    from gpu_tools.matching import gpu
+    from gpu_tools.matching.gpu import CostKernels, UnitKernels
 
     patterns, texts = random_search(np.random.default_rng(1), 4, 16, 1)
     calls = []
@@ -207,9 +207,9 @@ def test_the_kernels_do_the_work(monkeypatch):
             kernels, "prepared", lambda *inputs: calls.append(kernels.__name__) or real(*inputs)
         )
 
-    for kernels in (UnitKernels, CostKernels, exact_cuda):
+    for kernels in (UnitKernels, CostKernels, gpu):
         spy(kernels)
     match_approximate(patterns, texts, device="cuda")
     match_approximate(patterns, texts, device="cuda", costs=EditCosts(2, 2, 2))
     match_exact(patterns, texts, device="cuda")
-    assert set(calls) == {"UnitKernels", "CostKernels", exact_cuda.__name__}
+    assert set(calls) == {"UnitKernels", "CostKernels", gpu.__name__}

@@ -1,15 +1,10 @@
-"""Approximate matching on a CPU: the lanes of a vector work on different parts of the text.
-
-Unit costs: bit vectors after Myers, blocks of 64 pattern rows, 8 text parts side by side.
-Other costs: the plain recurrence, row by row, on 32 or 16 text parts side by side. Both omit the
-rows in which every cell is above the limit (Ukkonen's cut-off).
-"""
+"""Exact and approximate matching on a CPU."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -20,11 +15,19 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.threads import map_on_threads
+from gpu_tools.matching import index as windows
 from gpu_tools.matching import text_blocks
-from gpu_tools.matching.approximate import largest_value, longest_match
-from gpu_tools.matching.pattern import Probe
-from gpu_tools.matching.text_blocks import DistanceLimits, TextBlock
+from gpu_tools.matching.approximate import cell, largest_value, longest_match
+from gpu_tools.matching.index import MULTIPLIER, SECOND_BIT, Index, Library, Probe
+from gpu_tools.matching.text_blocks import DistanceLimits, Find, TextBlock, collect_hits
 from gpu_tools.model.scoring import EditCosts
+
+# Approximate matching on a CPU: the lanes of a vector work on different parts of the text.
+#
+# Unit costs: bit vectors after Myers, blocks of 64 pattern rows, 8 text parts side by side.
+# Other costs: the plain recurrence, row by row, on 32 or 16 text parts side by side. Both omit the
+# rows in which every cell is above the limit (Ukkonen's cut-off).
+
 
 PROBES_PER_TASK = 64
 POSITIONS_PER_TASK = 1 << 22
@@ -359,3 +362,343 @@ def split(begin: int, end: int, threads: int) -> Iterator[tuple[int, int]]:
     count = max(count, -(-(end - begin) // POSITIONS_PER_TASK))
     bounds = [begin + (end - begin) * k // count for k in range(count + 1)]
     yield from pairwise(bounds)
+
+
+# Exact matching on a CPU: one pass over the text for each index, or for each of few probes.
+
+
+FEW_PROBES = 8
+"""Probes up to which it is faster to compare the text with each one."""
+COMPARED = 8
+"""Symbols of a probe that are compared in vectors before single symbols are."""
+_EXACT_HITS = 1 << 16
+
+
+@njit(nogil=True)
+def _occurs(codes, start, probe, library):
+    """Tell whether a probe occurs at `start`."""
+    symbols, bounds, matches, recode, _ = library
+    first = bounds[probe]
+    for k in range(bounds[probe + 1] - first):
+        if not matches[symbols[first + k], recode[codes[start + k]]]:
+            return False
+    return True
+
+
+@njit(nogil=True)
+def _verify(codes, at, key, index, library, span, hits, count):
+    """Record the probes with the window at `at` that occur; return the number of hits so far."""
+    slots, bounds = index[6], library[1]
+    window_bits = np.uint32(index[0] * index[2])
+    whole = np.uint32(np.uint64(2**32 - 1) >> np.uint64(32 - window_bits))
+    slot = np.int64(np.uint32(key * MULTIPLIER) >> np.uint32(index[5]))
+    while slots[slot, 1] != 0:
+        if (key ^ slots[slot, 0]) & slots[slot, 1] & whole == 0:
+            probe = np.int64(slots[slot, 2])
+            start = at - np.int64(slots[slot, 3])
+            length = bounds[probe + 1] - bounds[probe]
+            inside = span[0] <= start < span[1] and start + length <= span[2]
+            if inside and _occurs(codes, start, probe, library):
+                if count < len(hits):
+                    hits[count, 0], hits[count, 1] = start, probe
+                count += 1
+        slot += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def scan(codes, index, library, span, hits):
+    """Find the occurrences of an index's probes."""
+    # span: first start, the start after the last one, and the end of the text
+    # hits (capacity, 2): start and probe; the result counts those beyond it, too
+    window, off_step, bits = index[0], index[1] - 1, np.uint32(index[2])
+    shift, filter_bits, recode = np.uint32(index[3]), index[4], library[3]
+    other = library[2].shape[1] - 1
+    top = np.uint32((window - 1) * index[2])
+    key, run, count = np.uint32(0), 0, 0
+    for position in range(span[0], span[2]):
+        code = recode[codes[position]]
+        if code >= other:
+            run = 0
+            continue
+        key = np.uint32(np.uint32(key >> bits) | np.uint32(np.uint32(code) << top))
+        run += 1
+        at = position + 1 - window
+        if at & off_step:
+            continue
+        hashed = np.uint32(key * MULTIPLIER)
+        word = filter_bits[hashed >> shift]
+        both = (word >> (hashed & np.uint32(31))) & (
+            word >> ((hashed >> SECOND_BIT) & np.uint32(31))
+        )
+        if both & np.uint32(1) and run >= window:
+            count = _verify(codes, at, key, index, library, span, hits, count)
+    return count
+
+
+@njit(cache=True, nogil=True)
+def scan_one(codes, symbols, span, hits):
+    """Find the occurrences of one pattern without classes, 64 starts at a time."""
+    # symbols: the codes that the pattern matches
+    # hits (capacity, 1): starts
+    m, stop = len(symbols), min(span[1], span[2] - len(symbols) + 1)
+    head, zero = min(m, COMPARED), simd.splat(np.uint8(0))
+    start, count = span[0], 0
+    while start < stop:
+        following = min(start + simd.VECTOR_BYTES, stop)
+        if start + simd.VECTOR_BYTES + head <= len(codes):
+            differ = simd.bit_xor(simd.load(codes, start), simd.splat(symbols[0]))
+            for k in range(1, head):
+                other = simd.bit_xor(simd.load(codes, start + k), simd.splat(symbols[k]))
+                differ = simd.bit_or(differ, other)
+            # lanes of 0 are equal; lanes that look negative cost a comparison in vain
+            if not simd.any_at_most(differ, zero):
+                start = following
+                continue
+        for position in range(start, following):
+            k = 0
+            while k < m and codes[position + k] == symbols[k]:
+                k += 1
+            if k == m:
+                if count < len(hits):
+                    hits[count, 0] = position
+                count += 1
+        start = following
+    return count
+
+
+class Searcher:
+    """All probes of a search, ready for the CPU."""
+
+    def __init__(self, library: Library, threads: int):
+        self.library, self.threads = library, threads
+        self.single = _singles(library)
+        self.reach = int(np.diff(library.bounds).max()) - 1
+
+    @cached_property
+    def indexes(self) -> list[Index]:
+        """Indexes that together hold all probes."""
+        return windows.indexes(self.library)
+
+    def find(self, text_block: TextBlock) -> NDArray[np.int64]:
+        """Return rows of start (in the text block) and probe, in any order."""
+        spans = [
+            (begin, end, min(end + self.reach, text_range.stop))
+            for text_range in text_block.ranges
+            for begin, end in split(text_range.begin, text_range.end, self.threads)
+        ]
+        found = map_on_threads(self.threads, lambda span: self._scan(text_block.codes, span), spans)
+        return np.concatenate([np.empty((0, 2), np.int64), *found])
+
+    def _scan(self, codes, span) -> NDArray[np.int64]:
+        if self.single:
+            parts = []
+            for number, symbols in enumerate(self.single):
+                starts = collect_hits(partial(scan_one, codes, symbols, span), 1, _EXACT_HITS)
+                parts.append(np.column_stack((starts, np.full(len(starts), number))))
+        else:
+            arrays = [(tuple(index), tuple(self.library)) for index in self.indexes]
+            parts = [
+                collect_hits(partial(scan, codes, *own, span), 2, _EXACT_HITS) for own in arrays
+            ]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _singles(library: Library) -> list[NDArray[np.uint8]]:
+    """Return the text codes of each probe, or nothing if probes are many or have classes."""
+    few = len(library.bounds) - 1 <= FEW_PROBES
+    if not few or library.matches.sum(axis=1)[library.symbols].max() > 1:
+        return []
+    # the first of the alphabet's codes that becomes each of the library's
+    known = np.array([np.argmax(library.recode == code) for code in range(library.n_codes + 1)])
+    codes = known[library.matches.argmax(axis=1)[library.symbols]].astype(np.uint8)
+    return np.split(codes, library.bounds[1:-1])
+
+
+# Approximate matching by seeds, where few errors are allowed: pigeonhole filtering.
+#
+# A match of at most e errors leaves one of e + 1 parts of its pattern intact. Exact matching finds
+# these *seeds* of all patterns in one scan of the text. The recurrence is computed only in windows
+# around them. Nothing is missed, and the time hardly grows with the number of patterns.
+
+
+WINDOWS_PER_TASK = 1024
+SECONDS_PER_CELL = 2e-9
+"""Time of the recurrence on one core."""
+
+
+class ScanTimes(NamedTuple):
+    """Approximate seconds that a device needs to scan a text symbol."""
+
+    seeds: float  # for all seeds together
+    probe: float  # for one probe by the recurrence
+
+
+SCAN_TIMES = {"cpu": ScanTimes(2.5e-9, 2e-9), "cuda": ScanTimes(1e-12, 4e-12)}
+"""By kind of device; those of a CPU are of one core."""
+
+
+class Seeds(NamedTuple):
+    """The seeds of the probes that are searched by them."""
+
+    others: list[int]  # the probes that have none, by number
+    # (S,): the probe of each seed, and the seed's position in it
+    owners: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    probes: list[Probe]  # the seeds as what exact matching searches for
+
+
+def choose(
+    probes: list[Probe], matches: NDArray[np.bool_], errors: int | None, times: ScanTimes
+) -> Seeds:
+    """Return the seeds of the probes that are found faster by them, perhaps of none."""
+    fractions = np.log(np.maximum(matches[:, :-1].mean(axis=1), 1e-9))
+    cuts = {}
+    for number, probe in enumerate(probes):
+        m = len(probe.symbols)
+        if errors is None or errors >= m:
+            continue
+        bounds = [m * k // (errors + 1) for k in range(errors + 2)]
+        occurring = np.exp(np.add.reduceat(fractions[probe.symbols], bounds[:-1])).sum()
+        cells = (m + 4 * errors) * (errors + 2)
+        if 2 * occurring * cells * SECONDS_PER_CELL < times.probe:
+            cuts[number] = bounds
+    faster = len(cuts) * times.probe > 2 * times.seeds
+    return _seeds(probes, cuts if faster else {})
+
+
+def most_errors(
+    costs: EditCosts, matches: NDArray[np.bool_], max_distance: int | None
+) -> int | None:
+    """Return the largest number of errors within a distance, None if it is unlimited."""
+    if max_distance is None:
+        return None
+    pairs = costs.pair_costs(matches)[~matches]
+    cheapest = min(costs.insertion, costs.deletion, int(pairs.min()))
+    return max_distance // cheapest if cheapest else None
+
+
+def _seeds(probes: list[Probe], cuts: dict[int, list[int]]) -> Seeds:
+    """Return the parts of probes between `cuts`, which are by number of the probe."""
+    parts = [
+        (number, first, probes[number].symbols[first:stop])
+        for number, bounds in cuts.items()
+        for first, stop in pairwise(bounds)
+    ]
+    return Seeds(
+        [number for number in range(len(probes)) if number not in cuts],
+        np.array([number for number, _, _ in parts], dtype=np.int64),
+        np.array([first for _, first, _ in parts], dtype=np.int64),
+        [Probe(k, False, symbols) for k, (_, _, symbols) in enumerate(parts)],
+    )
+
+
+@njit(cache=True, nogil=True)
+def scan_windows(codes, windows, probes, pairs, weights, limit, hits):
+    """Find the ends of matches within windows."""
+    # windows (W, 4): probe, start of the text of its longest match, begin and end of the positions
+    # probes: symbols of all probes, and where each one's begin
+    # hits (capacity, 3): window, end, distance
+    symbols, bounds = probes
+    deletion, insertion = weights
+    column = np.empty(np.max(np.diff(bounds)) + 1, np.int64)
+    count = 0
+    for w in range(len(windows)):
+        probe, first, begin, end = windows[w]
+        base = bounds[probe]
+        m = bounds[probe + 1] - base
+        for i in range(m + 1):
+            column[i] = i * deletion
+        active = min(m, limit // deletion)
+        for position in range(first, end):
+            of_code = pairs[:, codes[position]]
+            diagonal, up, i = np.int64(0), np.int64(0), 0
+            # one row beyond the active ones, and further only down a run of deletions
+            while i < m and (i <= active or up + deletion <= limit):
+                left = column[i + 1]
+                pair = np.int64(of_code[symbols[base + i]])
+                up = cell(diagonal, up, left, pair, deletion, insertion)
+                column[i + 1] = up
+                diagonal = left
+                i += 1
+            if i == m and position >= begin and up <= limit:
+                if count < len(hits):
+                    hits[count, 0], hits[count, 1], hits[count, 2] = w, position + 1, up
+                count += 1
+            active = i
+            while active > 0 and column[active] > limit:
+                active -= 1
+    return count
+
+
+@dataclass
+class SeedFinder:
+    """Finds some probes by seeds, the others by the recurrence alone."""
+
+    finder: Finder  # of all probes
+    seeds: Seeds
+    # returns rows of start and seed for a text block
+    find_seeds: Callable[[TextBlock], NDArray[np.int64]]
+    find_others: Find  # finds the probes that have no seeds
+
+    def __post_init__(self):
+        probes, costs = self.finder.probes, self.finder.costs
+        lengths = [len(probe.symbols) for probe in probes]
+        self.lengths = np.array(lengths)
+        self.symbols = np.concatenate([probe.symbols for probe in probes])
+        self.bounds = np.cumsum([0, *lengths])
+        self.pairs = costs.pair_costs(self.finder.matches)
+        self.limit = int(self.finder.limits.current[0])
+
+    def find(self, text_block: TextBlock) -> NDArray[np.int64]:
+        """Return the hits of a text block that are within the limit."""
+        windows, ranges = self._windows(text_block)
+        tasks = range(0, len(windows), WINDOWS_PER_TASK)
+        parts = map_on_threads(
+            self.finder.threads, lambda k: self._scan(text_block.codes, windows, k), tasks
+        )
+        rows = np.concatenate([np.empty((0, 3), np.int64), *parts])
+        of_window = np.column_stack((windows[:, 0], ranges))[rows[:, 0]]
+        found = np.column_stack((of_window, rows[:, 1:]))
+        return np.concatenate([found, self.find_others(text_block)])
+
+    def _scan(self, codes, windows, first: int) -> NDArray[np.int64]:
+        batch = windows[first : first + WINDOWS_PER_TASK]
+        weights = self.finder.costs.deletion, self.finder.costs.insertion
+        probes = self.symbols, self.bounds
+        inputs = codes, batch, probes, self.pairs, weights, self.limit
+        rows = collect_hits(lambda hits: scan_windows(*inputs, hits), 3, WINDOWS_PER_TASK)
+        rows[:, 0] += first
+        return rows
+
+    def _windows(self, text_block: TextBlock) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the windows for `scan_windows`, and the number of each one's range."""
+        whole = [s._replace(begin=s.start, end=s.stop) for s in text_block.ranges]
+        starts, numbers = self.find_seeds(TextBlock(text_block.codes, whole)).T
+        owners = self.seeds.owners[numbers]
+        ranges, within = text_block.numbers_of(starts), text_block.ranges_of(starts)
+        # where the match would end without a gap, and how far gaps can move that
+        ends = starts - self.seeds.offsets[numbers] + self.lengths[owners]
+        begins = ends - 1 - self.limit // self.finder.costs.deletion
+        ends = ends + self.limit // self.finder.costs.insertion
+        begins = np.maximum(begins, within.begin)
+        ends = np.minimum(ends, within.end)
+        inside = begins < ends
+        rows = np.column_stack((owners, begins, ends, ranges))[inside]
+        owners, begins, ends, ranges = _merged(rows[np.lexsort((rows[:, 1], rows[:, 0]))]).T
+        longest = self.lengths[owners] + self.limit // self.finder.costs.insertion
+        firsts = np.maximum(begins + 1 - longest, text_block.ranges_of(begins).start)
+        return np.column_stack((owners, firsts, begins, ends)), ranges
+
+
+def _merged(rows) -> NDArray[np.int64]:
+    """Join sorted rows of owner, begin, end and range where those of an owner overlap."""
+    if not len(rows):
+        return rows
+    shift = rows[:, 0] * (rows[:, 2].max() + 1)
+    reach = np.maximum.accumulate(rows[:, 2] + shift)
+    new = np.append(True, rows[1:, 1] + shift[1:] >= reach[:-1])
+    first = np.flatnonzero(new)
+    joined = rows[first].copy()
+    joined[:, 2] = np.maximum.reduceat(rows[:, 2], first)
+    return joined

@@ -5,7 +5,7 @@ import pytest
 
 from gpu_tools import AffineScoring
 from gpu_tools.local.problem import SearchSizes, make_problem
-from gpu_tools.local.search.tiles import ForbiddenPairs, aligned_pairs, global_alignment
+from gpu_tools.local.traceback import ForbiddenPairs, aligned_pairs, global_alignment
 from tests.local import cases
 from tests.oracles import local as oracle_local
 

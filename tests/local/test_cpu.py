@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpu_tools import AffineScoring, Sequence, local_align
-from gpu_tools.local.cpu import score_pass as cpu
+from gpu_tools.local import cpu
 from gpu_tools.local.problem import ALL, SearchSizes, Threshold, make_problem
 from tests.local import cases
 
