@@ -18,7 +18,7 @@ from gpu_tools.splicing.site_matrix import SiteModel
 
 REACH = 1000
 """Nucleotides on both sides of chains that show what is chance there."""
-_SIDE = 40
+SITE_FLANK = 40
 """Nucleotides on both sides of an edge that matrices look at."""
 MOST_CHANCE = 20_000
 """Words GT and AG of the sequences that are looked at."""
@@ -75,14 +75,14 @@ def found_sites(introns: Introns) -> FoundSites:
     """Cut the sites of introns out of strands in reading direction."""
     parts: list[list[NDArray[np.uint8]]] = [[], [], [], []]
     for codes, pairs in introns:
-        padded = np.pad(codes, _SIDE, constant_values=OTHER)
+        padded = np.pad(codes, SITE_FLANK, constant_values=OTHER)
         gt, ag = (_starts(codes, word) for word in ("GT", "AG"))
         own = np.array([*pairs], dtype=np.int64).reshape(-1, 2)
         usual = own[np.isin(own[:, 0], gt) & np.isin(own[:, 1] - 2, ag)]
         chance = np.setdiff1d(gt, usual[:, 0]), np.setdiff1d(ag + 2, usual[:, 1])
         for found, edges in zip(parts, (usual[:, 0], usual[:, 1], *chance), strict=True):
-            found.append(padded[edges[:, None] + np.arange(2 * _SIDE)])
-    empty = np.empty((0, 2 * _SIDE), np.uint8)
+            found.append(padded[edges[:, None] + np.arange(2 * SITE_FLANK)])
+    empty = np.empty((0, 2 * SITE_FLANK), np.uint8)
     donors, acceptors, *chance = (np.concatenate([empty, *found]) for found in parts)
     return FoundSites(donors, acceptors, *(one[:: len(one) // MOST_CHANCE + 1] for one in chance))
 
@@ -115,8 +115,13 @@ def likelihood(model: GeneSites, found: FoundSites) -> float:
 
 def _bits(site: SiteModel, windows: NDArray[np.uint8]) -> NDArray[np.float64]:
     """Return the scores of sites, of the columns that lie in the windows."""
-    columns = np.arange(max(site.before - _SIDE, 0), min(len(site.scores), site.before + _SIDE))
-    return site.scores[columns, windows[:, _SIDE - site.before + columns]].sum(axis=1) / HUNDREDTHS
+    columns = np.arange(
+        max(site.before - SITE_FLANK, 0), min(len(site.scores), site.before + SITE_FLANK)
+    )
+    return (
+        site.scores[columns, windows[:, SITE_FLANK - site.before + columns]].sum(axis=1)
+        / HUNDREDTHS
+    )
 
 
 def best_shipped(found: FoundSites) -> tuple[GeneSites, float]:
