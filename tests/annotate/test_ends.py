@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gpu_tools.annotate.targets import ProteinTargets, widened
+from gpu_tools.annotate.targets import ProteinTargets
+from gpu_tools.annotate.trials import Trial
 from gpu_tools.model.locus import SearchWindow, SeedChain
 from gpu_tools.model.results import ProteinAlignment
 from tests.annotate.genomes import INTRON, annotate, gene, genome, places, proteins, random_text
@@ -47,11 +48,13 @@ def test_a_window_is_widened_where_its_chain_has_loose_ends():
     near = (SeedChain(3000, 3300, 500, 1700, 4600), SeedChain(9000, 9100, 80, 8000, 9500))
     window = SearchWindow(0, 0, "-", 0, 100_000, 500, near)
     assert window.near == window.part(1700, 4600)
-    ends = TARGETS.loose_ends(WHOLE)
-    assert widened(window, window.near, (3000, 3303), ends, 50_000) is None
+    trial = Trial(window, window.near, 0, WHOLE)
+    assert trial.widened(TARGETS.loose_ends(WHOLE), 50_000) is None
     missing = replace(WHOLE, translation="-" * 12 + PROTEIN[12:], start_codon=False)
-    wide = widened(window, window.near, (3000, 3303), TARGETS.loose_ends(missing), 50_000)
-    assert (wide.start, wide.end) == (1700, 3303 + 36 + 50_000 + 200)
+    wide = trial.widened(TARGETS.loose_ends(missing), 50_000)
+    assert wide.part == window.part(1700, 3303 + 36 + 50_000 + 200)
+    moved = replace(WHOLE, chain=((13_000, 13_303),))
+    assert replace(trial, offset=10_000, alignment=moved).interval == (3000, 3303)
 
 
 @pytest.mark.parametrize("far", [0, 6000])
