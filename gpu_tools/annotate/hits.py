@@ -63,7 +63,7 @@ class HitSearch:
 
     def _with_cores(self, windows: Iterable[SearchWindow]) -> Iterable[SearchWindow]:
         """Return windows without the chains of words that chance has made, by their cores."""
-        if not (self.targets.finds_loose_ends and self.options.search == "seeded"):
+        if not (self.targets.has_cores and self.options.search == "seeded"):
             return windows
         windows, lengths = list(windows), [len(one) for one in self.targets.sequences]
         cores = {
@@ -94,11 +94,7 @@ class HitSearch:
         """Yield groups of windows with their near parts, and the cases of these."""
         size = _LARGE_CHUNK if self.options.waits_for_windows(self.device) else _CHUNK
         for chunk in _chunks(windows, size):
-            nears = [one.near if self.targets.finds_loose_ends else one for one in chunk]
-            trials = [
-                Trial(one, near, self.genome.loci[one.record].start)
-                for one, near in zip(chunk, nears, strict=True)
-            ]
+            trials = [Trial.near(one, self.genome.loci[one.record].start) for one in chunk]
             yield trials, self._cases([trial.part for trial in trials])
 
     def _tried(self, trials: list[Trial], cases: list) -> list[Trial]:
@@ -118,7 +114,9 @@ class HitSearch:
             return None
         if not trial.alignment.chain:
             return replace(trial, part=trial.window)
-        return trial.widened(self.targets.loose_ends(trial.alignment), self.options.max_intron)
+        ends = self.targets.loose_ends(trial.alignment, trial.window.target)
+        reach = [end.reach(self.targets.sites, self.options.max_intron) for end in ends]
+        return trial.widened(*(reach if trial.window.strand == "+" else reach[::-1]))
 
     def _judged(self, trials: list[Trial]) -> list[Trial]:
         """Return trials; hits that the law may not hold for have the E-value of their place.
@@ -172,12 +170,12 @@ class HitSearch:
         if not cut:
             return trials
         trials = list(trials)
-        cases = self._cases([trials[k].window for k in cut])
+        cases = self._cases([trials[k].part for k in cut])
         own = [trials[k].alignment for k in cut]
         others = self.targets.supported(cases, own, self.device, self.threads)
         for k, other in zip(cut, others, strict=True):
             if other:
-                moved = other.moved(self.genome.locus_of(trials[k].window))
+                moved = other.moved(self.genome.locus_of(trials[k].part))
                 trials[k] = replace(trials[k], alignment=moved)
         return trials
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from gpu_tools.annotate.ends import LooseEnd, loose_ends
+from gpu_tools.annotate.ends import LooseEnd, loose_ends_of_cdna, loose_ends_of_protein
 from gpu_tools.annotate.options import Alignment
 from gpu_tools.errors import InputError
 from gpu_tools.formats.alignments.proteins import translated
@@ -68,7 +68,7 @@ class ProteinTargets:
     keeps_ends: bool = False
     sources: tuple[int, ...] = ()
     kind: ClassVar[str] = PROTEIN
-    finds_loose_ends: ClassVar[bool] = True
+    has_cores: ClassVar[bool] = True
     shuffles_codons: ClassVar[bool] = False
     clearly: ClassVar[int] = 15
     """Points by which an isoform explains its target better than other structures."""
@@ -109,11 +109,11 @@ class ProteinTargets:
         """Align proteins; a result whose score is below its case's least has no chain."""
         return protein_align(cases, self.scoring, device=device, threads=threads, min_scores=least)
 
-    def loose_ends(self, alignment: Alignment) -> tuple[LooseEnd, LooseEnd]:
-        """Return what the ends of an alignment could win elsewhere."""
+    def loose_ends(self, alignment: Alignment, number: int) -> tuple[LooseEnd, LooseEnd]:
+        """Return what the ends of a target's alignment could win elsewhere."""
         sites = self.sites
         codons = sites.start - sites.begin, sites.stop - sites.end
-        return loose_ends(alignment, self.scoring, codons)
+        return loose_ends_of_protein(alignment, self.scoring, codons)
 
     def has_unsupported_end(self, alignment: Alignment) -> bool:
         """Return whether no similarity supports the residues at an end."""
@@ -161,7 +161,7 @@ class CdnaTargets:
     stranded: bool = False
     sources: tuple[int, ...] = ()
     kind: ClassVar[str] = CDNA
-    finds_loose_ends: ClassVar[bool] = False
+    has_cores: ClassVar[bool] = False
     genetic_code: ClassVar[int] = STANDARD
     clearly: ClassVar[int] = 20
     """Points by which an isoform explains its target better than other structures."""
@@ -202,6 +202,10 @@ class CdnaTargets:
     def align(self, cases: list[SiteCase], least: list[int], device: str, threads: int | None):
         """Align cDNAs; a result whose score is below its case's least has no chain."""
         return site_align(cases, self.scoring, device=device, threads=threads, min_scores=least)
+
+    def loose_ends(self, alignment: Alignment, number: int) -> tuple[LooseEnd, LooseEnd]:
+        """Return what the ends of a target's alignment could win elsewhere."""
+        return loose_ends_of_cdna(alignment, self.scoring, self.sequences[number].codes)
 
     def has_unsupported_end(self, alignment: Alignment) -> bool:
         """Return False: the ends of cDNAs stay unaligned where that scores more."""

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from gpu_tools.annotate.ends import LooseEnd
 from gpu_tools.annotate.options import Alignment
 from gpu_tools.model.loci import interval_of
 from gpu_tools.model.locus import SearchWindow, SeedChain, SeedHit
@@ -24,6 +23,9 @@ All residues of a part are aligned, or pay for being left out: a gene's outweigh
 elsewhere, words of chance do not outweigh the residues around them."""
 WEAK = 0.5
 """Share of the least score of a hit below which a chain of words is weak, and its core tried."""
+NARROW = 2
+"""Ratio of a window to its near part above which that is aligned first: in about one of two cases
+more follows, so that a larger part spares nothing."""
 NEIGHBOURS = 100
 """Residues of a core on both sides of the best stretch of a chain."""
 _BESIDE = 1200
@@ -100,6 +102,12 @@ class Trial:
     offset: int = 0
     alignment: Alignment | None = None
 
+    @classmethod
+    def near(cls, window: SearchWindow, offset: int = 0) -> Trial:
+        """Return the trial of a window's near part, or of all of the window if that is narrow."""
+        near = window.near
+        return cls(window, near if len(window) > NARROW * len(near) else window, offset)
+
     @property
     def interval(self) -> tuple[int, int]:
         """Where the chain lies in the window's sequence."""
@@ -111,13 +119,9 @@ class Trial:
         """Whether the part is not all of the window, and too bad for a hit in all of it."""
         return self.part != self.window and not is_promising(self.alignment)
 
-    def widened(self, ends: tuple[LooseEnd, LooseEnd], max_intron: int) -> Trial | None:
-        """Return the trial of the part in which loose ends may lie, None if it has been tried."""
-        part, window = self.part, self.window
-        below, above = (
-            end.reach(max_intron) for end in (ends if part.strand == "+" else ends[::-1])
-        )
-        start, end = self.interval
+    def widened(self, below: int, above: int) -> Trial | None:
+        """Return the trial of as much beside the chain, None if that has been tried."""
+        part, window, (start, end) = self.part, self.window, self.interval
         start = max(min(part.start, start - below), window.start)
         end = min(max(part.end, end + above), window.end)
         wide = window.part(start, end)
