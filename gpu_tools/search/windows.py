@@ -300,7 +300,7 @@ _MORE_CHAINS = 4
 
 
 class HitCosts(NamedTuple):
-    """Limits of hits and costs of links of a kind of search; see `hits.HitLimits`, `hits.Links`."""
+    """Limits of hits and costs of links of a kind of search; see `HitLimits` and `Links`."""
 
     drop: int
     near: int

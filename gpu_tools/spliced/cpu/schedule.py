@@ -56,7 +56,7 @@ JOB, SCORE, FIRST_COLUMN, LAST_COLUMN, N_EXONS, N_RUNS, FIELDS = range(7)
 
 
 class AllCases(NamedTuple):
-    """The cases of a call, see `columns.CaseColumns`."""
+    """The cases of a call, see `case.CaseColumns`."""
 
     strands: Strands
     jobs: Jobs
