@@ -1,28 +1,23 @@
-"""The introns of a gene set, by which site models are judged, and a first pass that chooses one."""
+"""The introns of a gene set, by which site models are judged, and a pass that chooses one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
-
-import numpy as np
 
 from gpu_tools.annotate.api import annotate_genome
 from gpu_tools.annotate.gene_set import GenomeAnnotation
 from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.options import AnnotationOptions
-from gpu_tools.annotate.targets import TargetSet
-from gpu_tools.model.sequences import reverse_complement
-from gpu_tools.sites.fit import FoundSites, chosen_model, found_sites
+from gpu_tools.annotate.targets import PROTEIN, TargetSet
+from gpu_tools.sites.fit import (
+    FoundSites,
+    chosen_model,
+    first_pass,
+    found_sites,
+    strand_with_introns,
+)
 from gpu_tools.sites.model import GeneSites
-
-FIRST_PASS = 50
-"""Targets of each kind that the first pass aligns."""
-USUAL_TARGET = {"protein": 1000, "cDNA": 3000}
-"""Symbols of a target; longer ones take long, and are tried only where there are few others."""
-REACH = 1000
-"""Nucleotides on both sides of a gene that show what is chance there."""
 
 
 def sites_of(annotation: GenomeAnnotation, genome: GenomeRecords) -> FoundSites:
@@ -31,20 +26,12 @@ def sites_of(annotation: GenomeAnnotation, genome: GenomeRecords) -> FoundSites:
 
 
 def _introns_of(annotation: GenomeAnnotation, genome: GenomeRecords) -> Iterator[tuple]:
-    """Yield the strand of each gene and its introns, each once, in reading direction."""
+    """Yield the strand around each gene, and its introns, in reading direction."""
     for gene in annotation.genes:
-        chains = [sorted(transcript.alignment.chain) for transcript in gene.transcripts]
-        record, first = genome.sequence_at(gene.transcripts[0].alignment.base, chains[0][0][0])
-        low = max(min(chain[0][0] for chain in chains) - first - REACH, 0)
-        high = max(chain[-1][1] for chain in chains) - first + REACH
-        codes = record.codes[low:high]
-        introns = {
-            (a[1] - first - low, b[0] - first - low) for chain in chains for a, b in pairwise(chain)
-        }
-        if gene.strand == "-":
-            codes = reverse_complement(codes)
-            introns = {(len(codes) - end, len(codes) - start) for start, end in introns}
-        yield np.ascontiguousarray(codes), sorted(introns)
+        chains = [transcript.alignment.chain for transcript in gene.transcripts]
+        record, first = genome.sequence_at(gene.transcripts[0].alignment.base, min(chains[0])[0])
+        own = [[(start - first, end - first) for start, end in chain] for chain in chains]
+        yield strand_with_introns(record.codes, gene.strand, own)
 
 
 def choose_sites(
@@ -78,12 +65,8 @@ def choose_sites(
 
 def _longest(targets: TargetSet) -> TargetSet:
     """Return the longest targets of a usual length, and further ones where these are few."""
-    most, lengths = USUAL_TARGET[targets.kind], [len(one) for one in targets.sequences]
-
-    def order(k: int) -> tuple[bool, int]:
-        return lengths[k] > most, lengths[k] if lengths[k] > most else -lengths[k]
-
-    chosen = sorted(sorted(range(len(lengths)), key=order)[:FIRST_PASS])
+    lengths = [len(one) for one in targets.sequences]
+    chosen = first_pass(lengths, targets.kind == PROTEIN)
     sources = targets.sources_by_target
     return replace(
         targets, sequences=tuple(targets.sequences[k] for k in chosen),

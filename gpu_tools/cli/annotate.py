@@ -27,6 +27,7 @@ from gpu_tools.cli.common.proteins import (
     protein_scoring,
     read_proteins,
 )
+from gpu_tools.cli.common.site_models import AUTO, GENERIC, HELP, tell_choice
 from gpu_tools.errors import InputError, ScoringError, counted
 from gpu_tools.formats.alignments.gene_model import check_gtf_name
 from gpu_tools.formats.files import format_of, uncompressed_name
@@ -38,8 +39,6 @@ from gpu_tools.model.scoring import SITE_SCORING
 _ENDS = ("global", "free-target")
 _OTHER_FORMATS = (".bed", ".sam", ".bam", ".paf")
 
-AUTO, GENERIC = "auto", "generic"
-"""The site model that is chosen, and the one with which a first pass is made."""
 _log = logging.getLogger(__name__)
 
 genome = option("--genome FASTA", "The genome.", required=True)
@@ -52,11 +51,7 @@ search = options.added(
         "With --cdnas: all of them are in reading direction. Without this both directions of each "
         "are tried, and one that fits clearly better reversed is taken so.",
     ),
-    option(
-        "--site-model NAME|FILE", required=True,
-        help="Model of the splice sites, shipped (gpu-tools sites list) or in JSON (gpu-tools "
-        "sites train). auto: the shipped one that fits the introns of a first pass best.",
-    ),
+    option("--site-model NAME|FILE", HELP, required=True),
     option(
         "--intron-penalty N", type=int,
         help="Points that an intron of the usual lengths costs, of the scores of proteins or of "
@@ -346,8 +341,5 @@ def _chosen(records, targets: list, values: dict, device: str, threads: int | No
     from gpu_tools.annotate.site_choice import choose_sites
 
     sites, why = choose_sites(records, targets, limits_of(values), device, threads)
-    if not quiet:
-        click.echo(f"site model {sites.name}: {why}", err=True)
-    options.note(f"site model {sites.name}")
-    penalty = values["intron_penalty"]
-    return [_with_penalty(some.with_sites(sites), penalty) for some in targets], sites.name
+    penalty, name = values["intron_penalty"], tell_choice(sites, why, quiet)
+    return [_with_penalty(some.with_sites(sites), penalty) for some in targets], name
