@@ -32,7 +32,8 @@ from gpu_tools.annotate.choice import results_of
 from gpu_tools.annotate.gene_set import GenomeAnnotation
 from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.options import Alignment, AnnotationOptions, longest_intron_of
-from gpu_tools.annotate.targets import ProteinTargets, index_of, protein_targets
+from gpu_tools.annotate.targets import ProteinTargets, protein_targets
+from gpu_tools.annotate.windows import index_of
 from gpu_tools.model.loci import interval_of
 from gpu_tools.sites.model import GeneSites, load_sites
 

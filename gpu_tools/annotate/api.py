@@ -28,7 +28,8 @@ from gpu_tools.annotate.genome import (
 )
 from gpu_tools.annotate.hits import HitSearch
 from gpu_tools.annotate.options import AnnotationOptions
-from gpu_tools.annotate.targets import TargetSet, Windows, windows_by
+from gpu_tools.annotate.targets import TargetSet
+from gpu_tools.annotate.windows import Windows, windows_by
 from gpu_tools.errors import InputError
 from gpu_tools.formats.sequences.fasta import iterate_fasta
 from gpu_tools.hardware.device import cpu_threads

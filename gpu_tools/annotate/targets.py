@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gpu_tools.annotate.genome import GenomeRecords, genome_tiles, tile_windows
-from gpu_tools.annotate.options import Alignment, AnnotationOptions
+from gpu_tools.annotate.ends import LooseEnd, loose_ends_of_cdna, loose_ends_of_protein
+from gpu_tools.annotate.options import Alignment
 from gpu_tools.errors import InputError
 from gpu_tools.formats.alignments.proteins import translated
 from gpu_tools.formats.alignments.walk import coding_parts
 from gpu_tools.formats.scales import load_matrix
-from gpu_tools.model.locus import SearchWindow
 from gpu_tools.model.results import ProteinAlignment
 from gpu_tools.model.scoring import SITE_SCORING, AffineScoring, ProteinScoring, SplicedScoring
 from gpu_tools.model.sequences import ProteinSequence, reverse_complement
 from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.significance import NullModel, setting_of
 from gpu_tools.model.translation import STANDARD
-from gpu_tools.search.windows import CONTEXT, USUAL, longest_intron
 from gpu_tools.sites.api import SiteCase, case_of, is_coding, site_align, tables_of
 from gpu_tools.sites.model import GeneSites
 from gpu_tools.sites.proteins.api import (
@@ -37,64 +32,10 @@ from gpu_tools.sites.proteins.api import (
 from gpu_tools.sites.proteins.ends import unsupported_ends, with_supported_ends
 from gpu_tools.sites.suitability import null_model_or_stand_in, null_models_or_stand_ins
 from gpu_tools.sites.table import SiteTable
-from gpu_tools.splicing.proteins.scored import aligned_codes, column_scores, sure_stretch
+from gpu_tools.splicing.proteins.scored import aligned_codes
 
 if TYPE_CHECKING:
-    from gpu_tools.search.api import GenomeIndex
-
-# Ends of an alignment: the points that exons outside of its window could win.
-
-_CODON = 3
-
-
-class LooseEnd(NamedTuple):
-    """An end of a target, up to the first stretch that chance does not align."""
-
-    # by how much its score is below what the rest of the target has for as many residues
-    points: float
-    residues: int
-
-    def reach(self, max_intron: int) -> int:
-        """Return the nucleotides beside an alignment in which other exons could win the points."""
-        intron = longest_intron(int(self.points) + USUAL, max_intron)
-        return _CODON * self.residues + intron + CONTEXT
-
-
-def loose_ends(
-    alignment: ProteinAlignment, scoring: ProteinScoring, codons: tuple[int, int]
-) -> tuple[LooseEnd, LooseEnd]:
-    """Return both ends of a protein's alignment, in reading direction."""
-    scores, own = column_scores(alignment, scoring)
-    expected = own * min(max(scores.sum() / max(own.sum(), 1), 0), 1)
-    mean = expected.sum() / max(len(alignment.residues.replace("-", "")), 1)
-    before, behind = alignment.target_start, alignment.target_length - alignment.target_end
-    return (
-        _loose(scores, expected, before, mean, 0 if alignment.start_codon else codons[0]),
-        _loose(scores[::-1], expected[::-1], behind, mean,
-               0 if alignment.stop_codon else codons[1]),
-    )  # fmt: skip
-
-
-def _loose(scores: NDArray, expected: NDArray, left_out: int, mean: float, codon: int) -> LooseEnd:
-    """Return the end of columns that lacks most points; `left_out` residues lie outside of them."""
-    _, columns = sure_stretch(scores)
-    lacks = np.append(0, np.cumsum(expected - scores))[: columns + 1]
-    most = int(lacks.argmax())
-    return LooseEnd(float(lacks[most]) + mean * left_out + codon, most + left_out)
-
-
-def widened(
-    window: SearchWindow, near: SearchWindow, chain: tuple[int, int],
-    ends: tuple[LooseEnd, LooseEnd], max_intron: int,
-) -> SearchWindow | None:  # fmt: skip
-    """Return the part of a window in which a better chain may lie than in a part that was tried."""
-    below, above = (end.reach(max_intron) for end in (ends if window.strand == "+" else ends[::-1]))
-    start = max(min(near.start, chain[0] - below), window.start)
-    end = min(max(near.end, chain[1] + above), window.end)
-    if (start, end) == (near.start, near.end):
-        return None
-    return window.part(start, end)
-
+    pass
 
 # Hits of few amino acids: the law of a genome holds for loci of usual composition, but a stretch of
 # few amino acids scores high with any target that is made of the same ones, in whatever order.
@@ -114,82 +55,6 @@ def is_biased(alignment: ProteinAlignment, scoring: ProteinScoring) -> bool:
     return pairs > 0 and bool(acids @ table @ residues >= BIASED * pairs)
 
 
-# Windows of a batch of targets, by either search.
-
-_log = logging.getLogger(__name__)
-BY_CHANCE = 10
-"""Windows a protein that chance makes, by which words are chosen: cores refuse them cheaply."""
-Windows = Callable[[list[Nucleotides]], Iterable[SearchWindow]]
-
-
-def windows_by(
-    genome: GenomeRecords,
-    targets: TargetSet,
-    options: AnnotationOptions,
-    index: str | Path | None,
-    threads: int,
-) -> Windows:
-    """Return a function from targets to their windows."""
-    if options.search == "exhaustive":
-        tiles = genome_tiles(genome.lengths, options.longest_gene)
-        return lambda some: tile_windows(tiles, len(some))
-    return _seeded(genome, targets, options, index, threads)
-
-
-def _seeded(
-    genome: GenomeRecords, targets: TargetSet, options: AnnotationOptions, index, threads: int
-) -> Windows:
-    from gpu_tools.search.api import SearchOptions, find_windows
-
-    made = index_of(genome, targets.kind, targets.genetic_code, index, threads)
-    search = SearchOptions(
-        max_intron=options.max_intron, by_chance=BY_CHANCE, genetic_code=targets.genetic_code
-    )
-    return lambda some: joined(find_windows(made, some, search, threads, None))
-
-
-def index_of(
-    genome: GenomeRecords, kind: str, genetic_code: int, folder: str | Path | None, threads: int
-) -> GenomeIndex:
-    """Return the index of a genome for a kind of targets."""
-    from gpu_tools.search.api import SearchOptions, build_index, load_index
-    from gpu_tools.search.index import UnusableIndexError
-
-    search = SearchOptions(genetic_code=genetic_code)
-    own = None if folder is None else Path(folder, kind.lower())
-    if own is not None and own.exists():
-        try:
-            return load_index(own, genome.records, options=search)
-        except UnusableIndexError as error:
-            _log.warning("%s; the index is made again", error)
-    made = build_index(genome.records, kind=kind.lower(), options=search, threads=threads)
-    if own is not None:
-        made.save(own)
-    return made
-
-
-def joined(windows: Iterable[SearchWindow]) -> list[SearchWindow]:
-    """Return windows by place, those of one target and strand that touch or overlap as one.
-
-    Copies of a gene in a window are found one after the other, so that a border between them that
-    lies wrong can do no harm.
-    """
-    found: list[SearchWindow] = []
-    for window in sorted(windows, key=lambda w: (w.target, w.record, w.strand, w.start, w.end)):
-        last = found[-1] if found else None
-        if last and _place(last) == _place(window) and window.start <= last.end:
-            end, score = max(last.end, window.end), max(last.score, window.score)
-            chains = tuple(sorted({*last.chains, *window.chains}))
-            found[-1] = replace(last, end=end, score=score, chains=chains)
-        else:
-            found.append(window)
-    return sorted(found, key=lambda w: (w.record, w.start, w.end, w.strand, w.target))
-
-
-def _place(window: SearchWindow) -> tuple[int, int, str]:
-    return window.target, window.record, window.strand
-
-
 PROTEIN, CDNA = "protein", "cDNA"
 
 
@@ -203,7 +68,7 @@ class ProteinTargets:
     keeps_ends: bool = False
     sources: tuple[int, ...] = ()
     kind: ClassVar[str] = PROTEIN
-    finds_loose_ends: ClassVar[bool] = True
+    has_cores: ClassVar[bool] = True
     shuffles_codons: ClassVar[bool] = False
     clearly: ClassVar[int] = 15
     """Points by which an isoform explains its target better than other structures."""
@@ -244,11 +109,11 @@ class ProteinTargets:
         """Align proteins; a result whose score is below its case's least has no chain."""
         return protein_align(cases, self.scoring, device=device, threads=threads, min_scores=least)
 
-    def loose_ends(self, alignment: Alignment) -> tuple[LooseEnd, LooseEnd]:
-        """Return what the ends of an alignment could win elsewhere."""
+    def loose_ends(self, alignment: Alignment, number: int) -> tuple[LooseEnd, LooseEnd]:
+        """Return what the ends of a target's alignment could win elsewhere."""
         sites = self.sites
         codons = sites.start - sites.begin, sites.stop - sites.end
-        return loose_ends(alignment, self.scoring, codons)
+        return loose_ends_of_protein(alignment, self.scoring, codons)
 
     def has_unsupported_end(self, alignment: Alignment) -> bool:
         """Return whether no similarity supports the residues at an end."""
@@ -296,7 +161,7 @@ class CdnaTargets:
     stranded: bool = False
     sources: tuple[int, ...] = ()
     kind: ClassVar[str] = CDNA
-    finds_loose_ends: ClassVar[bool] = False
+    has_cores: ClassVar[bool] = False
     genetic_code: ClassVar[int] = STANDARD
     clearly: ClassVar[int] = 20
     """Points by which an isoform explains its target better than other structures."""
@@ -337,6 +202,10 @@ class CdnaTargets:
     def align(self, cases: list[SiteCase], least: list[int], device: str, threads: int | None):
         """Align cDNAs; a result whose score is below its case's least has no chain."""
         return site_align(cases, self.scoring, device=device, threads=threads, min_scores=least)
+
+    def loose_ends(self, alignment: Alignment, number: int) -> tuple[LooseEnd, LooseEnd]:
+        """Return what the ends of a target's alignment could win elsewhere."""
+        return loose_ends_of_cdna(alignment, self.scoring, self.sequences[number].codes)
 
     def has_unsupported_end(self, alignment: Alignment) -> bool:
         """Return False: the ends of cDNAs stay unaligned where that scores more."""

@@ -167,13 +167,11 @@ def command(
     if incomplete and not coding:
         raise click.UsageError("--incomplete needs --coding")
     sites = {"strand": strand, "min_intron": min_intron, "max_intron": max_intron,
-             "end_cost": end_cost}  # fmt: skip
+             "end_cost": end_cost, "confidence": confidence or None}  # fmt: skip
     proteins = {name: scores.pop(name) for name in OPTIONS}
     check_protein_usage(context, alignments)
-    for name in ("max_intron", "end_cost"):
-        if proteins["proteins"] and sites[name] is not None:
-            raise click.UsageError(f"--{name.replace('_', '-')} is for cDNAs, not for --proteins")
-    _check_usage(exons, site_model, sites | {"confidence": confidence or None}, scores)
+    _check_targets(proteins["proteins"], sites)
+    _check_usage(exons, site_model, sites, scores)
     if coding and exons and scores["ends"] == "free":
         raise click.UsageError("--coding with --exons needs whole candidates, not --ends free")
     targets_file = proteins["proteins"] if targets is None else targets
@@ -217,8 +215,7 @@ def command(
     written = [*compress(moved, chosen)]
     for path in alignments:
         write_alignments(path, written, placed.record_lengths, inputs.targets, alignments_format)
-    pairs = zip(results, moved, strict=True)
-    found = [pair for pair in compress(pairs, chosen) if pair[1].chain]
+    found = [pair for pair in compress(zip(results, moved, strict=True), chosen) if pair[1].chain]
     write_proteins(proteins, found, inputs.bases, work.scoring)
     tables.write_table(output, COLUMNS, _rows(moved, verdicts))
     options.note(counted(len(moved), "case"), f"{sum(accepts):,} accepted")
@@ -306,6 +303,12 @@ class _Work(NamedTuple):
     warning: Callable[[list[SplicedAlignment]], str | None]
     doubtful: Callable[..., bool] = Run.doubtful
     model: GeneSites | None = None
+
+
+def _check_targets(proteins: str | None, sites: dict) -> None:
+    for name in ("max_intron", "end_cost"):
+        if proteins and sites[name] is not None:
+            raise click.UsageError(f"--{name.replace('_', '-')} is for cDNAs, not for --proteins")
 
 
 def _check_usage(exons: str | None, site_model: str | None, sites: dict, scores: dict) -> None:

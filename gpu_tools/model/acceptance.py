@@ -42,9 +42,9 @@ class Acceptance:
     def is_credible(self, alignment: SplicedAlignment | ProteinAlignment) -> bool:
         """Return whether there is a chain within the limits of E-value and identity."""
         return (
-            alignment.identity is not None
+            alignment.columns > 0
             and (alignment.evalue or 0.0) <= self.max_evalue
-            and alignment.identity >= self.min_identity
+            and (not self.min_identity or alignment.identity >= self.min_identity)
         )
 
     def verdict(self, alignment: SplicedAlignment | ProteinAlignment) -> str:

@@ -327,8 +327,9 @@ class ProteinAlignment(_ExonChain):
     @property
     def matches(self) -> int:
         """Codons whose amino acid is the residue aligned to them; a stop codon has none."""
-        pairs = zip(self.translation, self.residues, strict=True)
-        return sum(a == b != "*" for a, b in pairs)
+        acids, residues = (np.frombuffer(line.encode(), np.uint8)
+                           for line in (self.translation, self.residues))  # fmt: skip
+        return int(((acids == residues) & (acids != ord("*"))).sum())
 
     @property
     def columns(self) -> int:

@@ -15,7 +15,7 @@ from gpu_tools.annotate.gene_set import (
     structures_of,
 )
 from gpu_tools.annotate.genome import tiles
-from gpu_tools.annotate.targets import joined
+from gpu_tools.annotate.windows import joined
 from gpu_tools.model.locus import SearchWindow
 from gpu_tools.model.results import ProteinAlignment
 from gpu_tools.model.significance import Gumbel

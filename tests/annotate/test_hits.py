@@ -8,9 +8,10 @@ import pytest
 
 from gpu_tools.annotate.api import laws_of
 from gpu_tools.annotate.genome import GenomeRecords
-from gpu_tools.annotate.hits import LEAST_NEAR, HitSearch, cores_of
+from gpu_tools.annotate.hits import HitSearch
 from gpu_tools.annotate.options import AnnotationOptions
 from gpu_tools.annotate.targets import ProteinTargets
+from gpu_tools.annotate.trials import PROMISING, Trial, cores_of
 from gpu_tools.model.locus import SearchWindow, SeedChain, SeedHit
 from gpu_tools.search.api import SearchOptions, build_index, find_windows
 from tests.annotate.genomes import (
@@ -56,15 +57,60 @@ def test_a_gene_beside_a_better_chain_of_chance_is_found(search, monkeypatch):
     (hit,) = found(search, chance, true)
     assert hit.chain[0][0] == 60_000
     assert not found(search, chance)
-    monkeypatch.setattr(HitSearch, "_beside", lambda *of: [])
+    monkeypatch.setattr(Trial, "with_other_words", lambda *of: [])
     assert not found(search, chance, true)
 
 
-def test_all_of_a_window_is_tried_if_its_near_part_is_nearly_a_hit(search):
+def test_all_of_a_window_is_tried_if_its_near_part_is_promising(search):
     one = window(chain(20_000, 900))
-    for score, wider in ((LEAST_NEAR * RESIDUES, one), (LEAST_NEAR * RESIDUES - 1, None)):
-        alignment = SimpleNamespace(chain=(), score=score)
-        assert search._wider(one, one.near, alignment) is wider
+    for score, wider in ((PROMISING, one), (PROMISING - 1, None), (None, None)):
+        trial = Trial(one, one.near, 0, SimpleNamespace(chain=(), score=score))
+        again = search._wider(trial)
+        assert (again and again.part) == wider
+        assert trial.is_refused == (wider is None)
+
+
+def test_words_outside_of_a_refused_part_are_tried_again():
+    best, inside, outside = chain(20_000, 900), chain(20_200, 40), chain(24_000, 50)
+    one = window(best, inside, outside)
+    (again,) = Trial(one, one.near).with_other_words()
+    assert again.chains == (outside,)
+    assert Trial(again, again.near).with_other_words() == []
+
+
+def test_a_chain_that_begins_before_its_window_is_not_tried_twice():
+    one = replace(window(chain(20_000, 900)), start=20_010)
+    assert Trial(one, one.near).with_other_words() == []
+
+
+def trial_of(*exons, chains=()):
+    """A trial of a window from 0 to 90,000 whose sequence begins at 1,000 of its record."""
+    found = SimpleNamespace(chain=exons)
+    whole = SearchWindow(0, 0, "+", 0, 90_000, 0, chains)
+    return Trial(whole, whole, 1_000, found)
+
+
+def bounds(windows):
+    return [(one.start, one.end, one.chains) for one in windows]
+
+
+def test_beside_a_hit_the_parts_with_words_are_tried():
+    before, across, behind = chain(5_000, 60), chain(21_950, 60), chain(40_000, 60)
+    exons = (21_000, 21_300), (22_700, 23_000)
+    trial = trial_of(*exons, chains=(before, across, behind))
+    left, right = bounds(trial.beside_hit())
+    assert left == (0, 20_000, (before,))
+    assert right == (22_000, 90_000, (across, behind))
+    assert bounds(trial_of(*exons, chains=(before,)).beside_hit()) == [left]
+    assert bounds(trial_of(*exons).beside_hit()) == [(0, 20_000, ()), (22_000, 90_000, ())]
+    assert bounds(trial_of((1_000, 91_000)).beside_hit()) == []
+
+
+def test_a_window_is_cut_in_an_intron_that_is_too_long():
+    trial = trial_of((21_000, 21_300), (22_700, 23_000), (23_100, 23_200))
+    assert trial.long_intron(1_400) is None
+    assert trial.long_intron(1_399) == (21_300, 22_700)
+    assert bounds(trial.cut((21_300, 22_700))) == [(0, 21_000, ()), (21_000, 90_000, ())]
 
 
 SEED = SeedHit(50_000, 50_090, 400, 430)
@@ -90,7 +136,6 @@ def test_a_core_ends_with_its_window_and_its_target():
     ("window", "residues", "least"),
     [
         (WINDOW, 2000, 120),  # half of a hit's score
-        (WINDOW.part(49_000, 51_000), 600, 200),  # little is spared
         (SearchWindow(0, 0, "+", 30_000, 70_000, 60, (CHAIN, STRONG)), 2000, 200),
         (WINDOW.part(50_010, 70_000), 2000, 200),  # not all of the seed
         (SearchWindow(0, 0, "+", 30_000, 70_000, 60), 2000, 200),

@@ -18,7 +18,7 @@ from gpu_tools.cli.common.rule import run_rule
 def command(genome, proteins, cdnas, genetic_code, index, threads, quiet):
     """Index the words of a genome, for each kind of targets."""
     from gpu_tools.annotate.genome import GenomeRecords
-    from gpu_tools.annotate.targets import index_of
+    from gpu_tools.annotate.windows import index_of
     from gpu_tools.formats.sequences.fasta import read_fasta
 
     records = GenomeRecords(read_fasta(genome))
