@@ -7,11 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.annotate.options import longest_intron_of
 from gpu_tools.model.results import ProteinAlignment
 from gpu_tools.model.scoring import ProteinScoring
-from gpu_tools.search.windows import CONTEXT, USUAL
-from gpu_tools.sites.model import GeneSites
+from gpu_tools.search.windows import CONTEXT, USUAL, longest_intron
 from gpu_tools.splicing.proteins.scored import column_scores, sure_stretch
 
 _CODON = 3
@@ -24,11 +22,9 @@ class LooseEnd(NamedTuple):
     points: float
     nucleotides: int
 
-    def reach(self, sites: GeneSites, max_intron: int) -> int:
+    def reach(self, max_intron: int) -> int:
         """Return the nucleotides beside an alignment in which other exons could win the points."""
-        if self.points <= 0:
-            return 0
-        intron = longest_intron_of(sites, int(self.points) + USUAL, max_intron)
+        intron = longest_intron(int(self.points) + USUAL, max_intron)
         return self.nucleotides + intron + CONTEXT
 
 

@@ -122,7 +122,7 @@ class HitSearch:
         if not trial.alignment.chain:
             return replace(trial, part=trial.window)
         ends = self.targets.loose_ends(trial.alignment)
-        reach = [end.reach(self.targets.sites, self.options.max_intron) for end in ends]
+        reach = [end.reach(self.options.max_intron) for end in ends]
         return trial.widened(*(reach if trial.window.strand == "+" else reach[::-1]))
 
     def _judged(self, trials: list[Trial]) -> list[Trial]:

@@ -67,13 +67,9 @@ def test_a_window_is_widened_as_far_as_asked():
 
 
 def test_a_loose_end_reaches_as_far_as_introns_of_its_points():
-    """A model whose introns cost a point for each 100 nucleotides, or 8 and one for each 1,000."""
-    kind = replace(TARGETS.sites.introns[0], rising=((0, 100), (8, 1000)))
-    sites = replace(TARGETS.sites, introns=(kind,))
-    assert LooseEnd(2.5, 30).reach(sites, 50_000) == 30 + 600 + CONTEXT
-    assert LooseEnd(20, 30).reach(sites, 50_000) == 30 + 16_000 + CONTEXT
-    assert LooseEnd(0, 30).reach(sites, 50_000) == 0
-    assert LooseEnd(20, 30).reach(sites, 5_000) == 30 + 5_000 + CONTEXT
+    assert LooseEnd(2.5, 30).reach(50_000) == 30 + 6 * 256 + CONTEXT
+    assert LooseEnd(10, 30).reach(50_000) == 30 + 6 * 2048 + CONTEXT
+    assert LooseEnd(100, 30).reach(50_000) == 30 + 50_000 + CONTEXT
 
 
 @pytest.mark.parametrize("far", [0, 6000])
