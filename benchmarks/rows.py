@@ -165,6 +165,19 @@ def _megabytes(value: int | None) -> str:
     return "" if value is None else f"{value:,} MB"
 
 
+def by_confidence(figures: dict) -> Iterator[Row]:
+    """Yield a row for the introns, and one for the exons, of each set of targets."""
+    for source, own in figures.items():
+        for kind in ("introns", "exons"):
+            counts = [[0, 0] for _ in range(5)]
+            for least, (several, annotated) in own[kind].items():
+                mine = counts[min(int(least) // 5, 4)]
+                mine[0] += several
+                mine[1] += annotated
+            name = "own proteins" if source == "own" else f"proteins of {source}"
+            yield f"{kind}, {name}", *(f"{right} of {several}" for several, right in counts)
+
+
 def model_errors(figures: dict) -> Iterator[Row]:
     """Yield a row for each mode of this package and each fit, and two for each published design."""
     for mode, name in _MODES.items():

@@ -61,6 +61,7 @@ EXHAUSTIVE = (
 CONSERVED = (
     "right of those found, and F1 | exons | intron chains | loci | exon F1 | chain F1 | locus F1"
 )
+CONFIDENCE = "annotated, by confidence | 0 to 4 | 5 to 9 | 10 to 14 | 15 to 19 | 20 and more"
 REFERENCES = "proteins | loci | outside of true ones | mRNAs"
 SETS = (
     "F1 | exons | intron chains | loci | loci found, true ones",
@@ -223,6 +224,8 @@ TABLES = {
             "{transcripts:,} | {loci:,} | {outside:,} | {true} of {true_loci}"
         ),
     ),
+    "confidence-worm": Table("confidence-worm", CONFIDENCE, rows.by_confidence),
+    "confidence-at": Table("confidence-at", CONFIDENCE, rows.by_confidence),
     "annotation-seeded": Table(
         "annotation-seeded",
         "proteins | hits | found | same | genes | found | same | exhaustive | seeded",

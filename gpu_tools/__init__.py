@@ -28,9 +28,9 @@ _PUBLIC = {
         "estimated_seconds",
         "spliced_estimate",
     ),
-    "gpu_tools.estimate.calibrate": ("calibrate_device",),
     "gpu_tools.estimate.figures": (
         "DeviceFigures",
+        "calibrate_device",
         "device_figures",
         "store_figures",
     ),

@@ -9,7 +9,7 @@ python=${PYTHON:-python3}
 report=$(mktemp)
 trap 'rm -f "$report"' EXIT
 "$python" -m gpu_tools devices
-"$python" -m pytest -m cuda -p no:cacheprovider ${PYTEST_OPTIONS:-} --junitxml="$report" $(find tests -type d -name gpu) tests/cli/test_warm_up.py
+"$python" -m pytest -m cuda -p no:cacheprovider ${PYTEST_OPTIONS:-} --junitxml="$report" $(find tests -type d -name gpu -o -name test_gpu.py) tests/cli/test_warm_up.py
 "$python" - "$report" "${1:-}" <<'PY'
 import sys
 import xml.etree.ElementTree as tree

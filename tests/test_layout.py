@@ -51,12 +51,20 @@ def test_a_module_imports_lower_floors_or_its_own_folder(path):
     assert not {other for other in others if FLOOR[other] >= FLOOR[own]}
 
 
+def modules_of(family: str, device: str) -> list[Path]:
+    """Return a family's modules for a device: one, or those of a folder."""
+    folder = PACKAGE / family
+    found = [*folder.glob(f"{device}.py"), *(folder / device).glob("*.py")]
+    assert found or family == "search"
+    return found
+
+
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 def test_cpu_and_gpu_do_not_know_the_public_functions(family):
     wrong = {
         (path.name, name)
         for device in ("cpu", "gpu")
-        for path in (PACKAGE / family / device).glob("*.py")
+        for path in modules_of(family, device)
         for name in imports_of(path)
         if name.startswith(f"gpu_tools.{family}.api")
     }
@@ -65,7 +73,7 @@ def test_cpu_and_gpu_do_not_know_the_public_functions(family):
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))
 def test_the_cpu_does_not_need_the_gpu(family):
-    names = {n for path in (PACKAGE / family / "cpu").glob("*.py") for n in imports_of(path)}
+    names = {n for path in modules_of(family, "cpu") for n in imports_of(path)}
     assert not {n for n in names if n.startswith(("numba.cuda", "gpu_tools.hardware.gpu"))}
     assert not {n for n in names if n.startswith(f"gpu_tools.{family}.gpu")}
 

@@ -28,9 +28,9 @@ from benchmarks.accuracy.proteins import diverged
 from benchmarks.annotate.bench_annotation import SEED, GenomeData
 from gpu_tools import ProteinSequence
 from gpu_tools.annotate.api import PartOfGenome, PartRun, Share, annotation_of, hits_of_part
+from gpu_tools.annotate.choice import results_of
 from gpu_tools.annotate.gene_set import GenomeAnnotation
 from gpu_tools.annotate.genome import GenomeRecords
-from gpu_tools.annotate.hits import results_of
 from gpu_tools.annotate.options import Alignment, AnnotationOptions, longest_intron_of
 from gpu_tools.annotate.targets import ProteinTargets, protein_targets
 from gpu_tools.annotate.windows import index_of

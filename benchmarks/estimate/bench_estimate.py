@@ -30,7 +30,7 @@ from gpu_tools import (
     spliced_estimate,
     spliced_scores,
 )
-from gpu_tools.estimate.calibrate import (
+from gpu_tools.estimate.figures import (
     SAMPLES,
     TINY,
     TimedCalls,

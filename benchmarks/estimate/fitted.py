@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from benchmarks import case_sets, tables
 from gpu_tools import Case
-from gpu_tools.estimate.calibrate import call_features, fit_seconds, relative_errors
+from gpu_tools.estimate.figures import call_features, fit_seconds, relative_errors
 from gpu_tools.estimate.model import CALL, FEATURES, GPU, LIST, MODES, SITE, case_work
 
 _TOGETHER = 5

@@ -26,8 +26,8 @@ class Approximate:
     """One pattern and one text on the device."""
 
     def __init__(self, rng, text: Sequence, m: int, costs: EditCosts):
+        from gpu_tools.matching import gpu as cuda
         from gpu_tools.matching.approximate import longest_match
-        from gpu_tools.matching.gpu import approximate as cuda
         from gpu_tools.model.alphabets import ALPHABETS
 
         self.codes, self.costs = text.codes, costs
@@ -73,7 +73,7 @@ class Approximate:
 
 def approximate_gpu(rng, text: Sequence, m: int, costs: EditCosts, published: bool) -> dict:
     """Time the kernels, and the published designs on the same problem."""
-    from gpu_tools.matching.gpu import approximate as cuda
+    from gpu_tools.matching import gpu as cuda
 
     n = len(text)
     problem, resident = Approximate(rng, text, m, costs), cuda.resident(text.codes)
@@ -122,9 +122,9 @@ def exact_gpu(rng, n: int, count: int, symbols: int, published: bool) -> dict:
     from numba import cuda as numba_cuda
 
     from benchmarks.published.matching.exact import Problem as Published
-    from gpu_tools.matching.cpu.exact import Searcher
-    from gpu_tools.matching.gpu import approximate as cuda
-    from gpu_tools.matching.gpu import exact as exact_cuda
+    from gpu_tools.matching import gpu as cuda
+    from gpu_tools.matching import gpu as exact_cuda
+    from gpu_tools.matching.cpu import Searcher
     from gpu_tools.matching.index import library
 
     text = Sequence("text", rng.integers(0, symbols, n, dtype=np.uint8))

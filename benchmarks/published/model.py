@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from benchmarks.published.problem import Problem, groups, problems
 from gpu_tools import Case, SplicedScoring
 from gpu_tools.estimate.api import published_cells
-from gpu_tools.estimate.calibrate import RelativeErrors, fit_seconds, relative_errors
+from gpu_tools.estimate.figures import RelativeErrors, fit_seconds, relative_errors
 from gpu_tools.estimate.model import case_strands
 
 _WARP, _TILE = 32, 1024

@@ -13,7 +13,7 @@ def best_segment(resident) -> Callable[[], object]:
     """Return a function that starts the kernel of the best segment on values on the GPU."""
     from numba import cuda
 
-    from gpu_tools.segments.gpu.segments import TILE, summarise
+    from gpu_tools.segments.gpu import TILE, summarise
 
     found = cuda.device_array((-(-len(resident) // TILE), 4), np.int64)
     return lambda: summarise(resident, ONE, found)
@@ -23,13 +23,13 @@ def submatrix_search(matrix) -> Callable[[], tuple[int, tuple]]:
     """Return a search of a matrix that is on the GPU; it finds score and rectangle."""
     from numba import cuda
 
-    from gpu_tools.segments.gpu import submatrix
+    from gpu_tools.segments import gpu
     from gpu_tools.segments.submatrix import orient
 
     resident, oriented = cuda.to_device(matrix), orient(matrix)
 
     def search():
-        return submatrix.search(oriented, [submatrix.measure(resident, ONE)], ONE, (0,))
+        return gpu.search(oriented, [gpu.measure(resident, ONE)], ONE, (0,))
 
     return search
 
@@ -38,7 +38,7 @@ def prefix_sums(matrix):
     """Return the prefix sums that the published design starts from, on the GPU."""
     from numba import cuda
 
-    from gpu_tools.segments.gpu import submatrix
+    from gpu_tools.segments import gpu
 
-    measured = submatrix.measure(cuda.to_device(matrix), ONE)
-    return submatrix.prefix_of(measured, ONE, np.dtype(np.int32))
+    measured = gpu.measure(cuda.to_device(matrix), ONE)
+    return gpu.prefix_of(measured, ONE, np.dtype(np.int32))

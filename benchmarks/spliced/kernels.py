@@ -27,7 +27,7 @@ def kernels(cases: list[Case]) -> dict:
 def _launch(cases: list[Case], pool):
     """Lay cases out in the memory of the GPU."""
     from gpu_tools.spliced.gpu import schedule
-    from gpu_tools.spliced.gpu.launch import ListLaunch, Resident, lay_out
+    from gpu_tools.spliced.gpu.launch import ListLaunch, Resident, lay_out_jobs
     from gpu_tools.spliced.gpu.sweep import scoring_table
 
     columns, scoring, options = case_columns(cases), SplicedScoring(), schedule.GpuOptions()
@@ -36,5 +36,5 @@ def _launch(cases: list[Case], pool):
     resident = Resident.copy(work.graphs, columns, scoring_table(scoring), pool.resident)
     jobs = schedule.jobs_of(columns, np.arange(len(cases)))
     limits = schedule._block_limits(work.apart, schedule.count_multiprocessors(gpus))
-    layout = lay_out(work.graphs.table, jobs, limits)
+    layout = lay_out_jobs(work.graphs.table, jobs, limits)
     return ListLaunch(resident, layout, work.apart, pool.batches[0])

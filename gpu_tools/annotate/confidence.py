@@ -12,7 +12,7 @@ from gpu_tools.annotate.options import Alignment
 from gpu_tools.annotate.targets import TargetSet
 from gpu_tools.sites.confidence import FLANK, with_confidence
 
-_BESIDE = 100
+_SITE_COLUMNS = 100
 """Nucleotides beside a locus that the matrices of its sites reach."""
 
 
@@ -44,7 +44,7 @@ def with_confidences(
 
 def _case(own: TargetSet, number: int, alignment: Alignment, genome: GenomeRecords):
     """Return the case of a target at its chain's locus, and the alignment in its coordinates."""
-    base, locus = genome.around(alignment, FLANK + _BESIDE)
+    base, locus = genome.around(alignment, FLANK + _SITE_COLUMNS)
     turned = getattr(alignment, "target_reversed", False)
     target = (own.turned if turned else own).sequences[number]
     case = own.case(base, target, own.tables(base, alignment.strand))

@@ -264,7 +264,10 @@ def _introns(alignment: Alignment, genome: GenomeRecords) -> Iterator[tuple[str,
         yield f"{text[:2]}-{text[-2:]}", end - start
 
 
-def write_summary(path, annotation: GenomeAnnotation, genome: GenomeRecords) -> None:
-    """Write the summary as JSON."""
+def write_summary(
+    path, annotation: GenomeAnnotation, genome: GenomeRecords, site_model: str
+) -> None:
+    """Write the summary, and the name of the site model, as JSON."""
+    content = summary_of(annotation, genome) | {"site_model": site_model}
     with open_output(path) as stream:
-        stream.write(json.dumps(summary_of(annotation, genome), indent=2) + "\n")
+        stream.write(json.dumps(content, indent=2) + "\n")

@@ -89,6 +89,10 @@ class ProteinTargets:
         """The law of unrelated proteins' best scores, for each target."""
         return [null_model_or_stand_in(self.scoring, sites=self.sites)] * len(self.sequences)
 
+    def with_sites(self, sites: GeneSites) -> ProteinTargets:
+        """Return the same proteins with another site model, which gets the weights for proteins."""
+        return replace(self, sites=protein_sites(sites))
+
     def setting(self) -> dict:
         """Return all that alignments depend on."""
         own = {"stop": self.scoring.stop, "keeps_ends": self.keeps_ends}
@@ -178,6 +182,10 @@ class CdnaTargets:
         """The law of unrelated cDNAs' best scores, for each target."""
         coding = [is_coding(one, self.sites.stops) for one in self.sequences]
         return null_models_or_stand_ins(self.scoring, self.reading, self.sites, False, coding)
+
+    def with_sites(self, sites: GeneSites) -> CdnaTargets:
+        """Return the same cDNAs with another site model."""
+        return replace(self, sites=sites)
 
     def setting(self) -> dict:
         """Return all that alignments depend on."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import click
@@ -26,6 +27,7 @@ from gpu_tools.cli.common.proteins import (
     protein_scoring,
     read_proteins,
 )
+from gpu_tools.cli.common.site_models import AUTO, GENERIC, HELP, tell_choice
 from gpu_tools.errors import InputError, ScoringError, counted
 from gpu_tools.formats.alignments.gene_model import check_gtf_name
 from gpu_tools.formats.files import format_of, uncompressed_name
@@ -37,6 +39,8 @@ from gpu_tools.model.scoring import SITE_SCORING
 _ENDS = ("global", "free-target")
 _OTHER_FORMATS = (".bed", ".sam", ".bam", ".paf")
 
+_log = logging.getLogger(__name__)
+
 genome = option("--genome FASTA", "The genome.", required=True)
 
 search = options.added(
@@ -47,10 +51,11 @@ search = options.added(
         "With --cdnas: all of them are in reading direction. Without this both directions of each "
         "are tried, and one that fits clearly better reversed is taken so.",
     ),
+    option("--site-model NAME|FILE", HELP, required=True),
     option(
-        "--site-model NAME|FILE", required=True,
-        help="Model of the splice sites, shipped (gpu-tools sites list) or in JSON (gpu-tools "
-        "sites train).",
+        "--intron-penalty N", type=int,
+        help="Points that an intron of the usual lengths costs, of the scores of proteins or of "
+        "cDNAs, whichever are given.  [default: the model's]",
     ),
     option(
         "--search", type=click.Choice(SEARCHES), of=AnnotationOptions,
@@ -163,9 +168,11 @@ class GeneSetFiles:
         """Whether the gene set is written as GTF."""
         return format_of(self.output, (".gtf",)) is not None
 
-    def write(self, found, genome) -> None:
-        """Write a `GenomeAnnotation`, and note how many genes and targets it has."""
+    def write(self, found, genome, sites) -> None:
+        """Write a `GenomeAnnotation` made with a site model, and note what it has."""
         from gpu_tools.annotate import tables
+        from gpu_tools.annotate.site_choice import sites_of
+        from gpu_tools.sites.fit import bad_fit
 
         (tables.write_gtf if self.is_gtf else tables.write_gff3)(self.output, found)
         if self.table:
@@ -177,7 +184,7 @@ class GeneSetFiles:
         if self.cds_sequences:
             tables.write_coding_sequences(self.cds_sequences, found, genome)
         if self.summary:
-            tables.write_summary(self.summary, found, genome)
+            tables.write_summary(self.summary, found, genome, sites.name)
         tell(
             tables.reversed_targets(found), "cDNA",
             "taken as the reverse complement, which fits clearly better",
@@ -192,6 +199,8 @@ class GeneSetFiles:
             "with a frameshift or a stop codon inside",
         )  # fmt: skip
         tell(tables.pseudogenes(found), "gene", "with several of them, written as pseudogenes")
+        if told := bad_fit(sites, sites_of(found, genome)):
+            _log.warning("%s", told)
         with_hit = sum(target.loci > 0 for target in found.targets)
         mrnas = sum(len(gene.transcripts) for gene in found.genes)
         options.note(
@@ -237,12 +246,20 @@ def read_targets(values: dict, is_gtf: bool = False) -> list:
         reading = "complete" if values["coding"] else "any"
         stranded = values["stranded"]
         found.append(cdna_targets(sequences, sites, scoring, reading, stranded, sources))
+    found = [_with_penalty(some, values["intron_penalty"]) for some in found]
     try:
         for some in found:
             some.nulls  # noqa: B018  (raises)
     except ScoringError as error:
         raise click.UsageError(str(error)) from None
     return found
+
+
+def _with_penalty(targets, penalty: int | None):
+    """Return targets with another penalty of introns, if one is given."""
+    if penalty is None:
+        return targets
+    return replace(targets, sites=targets.sites.with_penalty(penalty))
 
 
 def _read_all(
@@ -272,6 +289,10 @@ def _named_once(path: str, read: Callable[[str], dict], names: set[str], is_gtf:
 def _check_usage(values: dict) -> None:
     if not (values["proteins"] or values["cdnas"]):
         raise click.UsageError("give --proteins or --cdnas")
+    if values["intron_penalty"] is not None and values["proteins"] and values["cdnas"]:
+        raise click.UsageError(
+            "--intron-penalty is in points of proteins or of cDNAs; give one of them"
+        )
     for name in ("coding", "stranded", "end_cost"):
         if values[name] not in (None, False) and not values["cdnas"]:
             raise click.UsageError(f"--{name.replace('_', '-')} needs --cdnas")
@@ -298,14 +319,27 @@ def command(genome, regions, index, work, device, threads, quiet, **more) -> Non
     from gpu_tools.annotate.genome import GenomeRecords
 
     files = GeneSetFiles.taken(more)
+    chosen = more["site_model"] == AUTO
+    more["site_model"] = GENERIC if chosen else more["site_model"]
     targets = read_targets(more, files.is_gtf)
     found = loci.read_loci(genome, regions)
     with loci.errors_of(genome):
         records = GenomeRecords(loci.joined(found) if regions else found)
+    if chosen:
+        targets, more["site_model"] = _chosen(records, targets, more, device, threads, quiet)
     total = sum(len(some.sequences) for some in targets)
     with progress("annotating", total, quiet) as done:
         found = annotate_genome(
             records, targets, limits_of(more), index=index, work=work, device=device,
             threads=threads, progress=done,
         )  # fmt: skip
-    files.write(found, records)
+    files.write(found, records, targets[0].sites)
+
+
+def _chosen(records, targets: list, values: dict, device: str, threads: int | None, quiet: bool):
+    """Choose a site model by a first pass, and tell which; return targets with it, and its name."""
+    from gpu_tools.annotate.site_choice import choose_sites
+
+    sites, why = choose_sites(records, targets, limits_of(values), device, threads)
+    penalty, name = values["intron_penalty"], tell_choice(sites, why, quiet)
+    return [_with_penalty(some.with_sites(sites), penalty) for some in targets], name

@@ -15,12 +15,7 @@ from gpu_tools.formats import tables
 from gpu_tools.formats.alignments.dot_plot import SUFFIXES as IMAGES
 from gpu_tools.formats.alignments.dot_plot import check_dot_plot, write_dot_plot
 from gpu_tools.formats.alignments.pairwise import write_alignments
-from gpu_tools.local.statistics import (
-    KarlinAltschul,
-    known_penalties,
-    statistics_of,
-    usual_penalties,
-)
+from gpu_tools.local.api import KarlinAltschul, known_penalties, statistics_of, usual_penalties
 from gpu_tools.model.scoring import AffineScoring
 
 _log = logging.getLogger(__name__)

@@ -24,8 +24,8 @@ from gpu_tools.hardware.device import resolve
 from gpu_tools.model.locus import Locus
 from gpu_tools.model.results import Segments
 from gpu_tools.model.scales import DECIMAL_PLACES, LARGEST, Scale, scale_number
-from gpu_tools.segments.significance import statistics
-from gpu_tools.segments.units import as_numbers
+from gpu_tools.segments.api import statistics
+from gpu_tools.segments.runs import as_numbers
 
 _log = logging.getLogger(__name__)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import compress
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -30,9 +30,11 @@ from gpu_tools.cli.common.proteins import (
     protein_scoring,
     write_proteins,
 )
+from gpu_tools.cli.common.site_models import AUTO, GENERIC, HELP, tell_choice
 from gpu_tools.errors import counted
 from gpu_tools.formats import tables
 from gpu_tools.formats.alignments import SUFFIXES, check_names, write_alignments
+from gpu_tools.formats.files import STANDARD_STREAM
 from gpu_tools.hardware.device import cpu_threads
 from gpu_tools.model.acceptance import YES, Acceptance, with_cut_ends
 from gpu_tools.model.results import DROP, SplicedAlignment, faults_of, with_frameshifts
@@ -41,9 +43,13 @@ from gpu_tools.model.scoring import (
     ENDS,
     GENE_SCORING,
     SITE_SCORING,
+    ProteinScoring,
     SplicedScoring,
 )
-from gpu_tools.model.significance import NullModel
+from gpu_tools.model.significance import NullModel, with_evalues
+
+if TYPE_CHECKING:
+    from gpu_tools.sites.model import GeneSites
 
 _log = logging.getLogger(__name__)
 _CELLS_TOLD = 10**11
@@ -75,8 +81,7 @@ def _runs_on_cpu(requested: dict) -> str | None:
 )
 @option(
     "--site-model NAME|FILE",
-    "Instead of --exons: all exons between sites of a model, shipped (gpu-tools sites list) or in "
-    "JSON (gpu-tools sites train).",
+    f"Instead of --exons: all exons between its sites. {HELP}",
 )
 @option("--strand", "With --site-model: only this strand.", type=click.Choice(("+", "-")))
 @option("--coding", "Only chains that translate, from a start codon to a stop codon.")
@@ -162,30 +167,24 @@ def command(
     if incomplete and not coding:
         raise click.UsageError("--incomplete needs --coding")
     sites = {"strand": strand, "min_intron": min_intron, "max_intron": max_intron,
-             "end_cost": end_cost}  # fmt: skip
+             "end_cost": end_cost, "confidence": confidence or None}  # fmt: skip
     proteins = {name: scores.pop(name) for name in OPTIONS}
     check_protein_usage(context, alignments)
-    for name in ("max_intron", "end_cost"):
-        if proteins["proteins"] and sites[name] is not None:
-            raise click.UsageError(f"--{name.replace('_', '-')} is for cDNAs, not for --proteins")
-    _check_usage(exons, site_model, sites | {"confidence": confidence or None}, scores)
+    _check_targets(proteins["proteins"], sites)
+    _check_usage(exons, site_model, sites, scores)
     if coding and exons and scores["ends"] == "free":
         raise click.UsageError("--coding with --exons needs whole candidates, not --ends free")
     targets_file = proteins["proteins"] if targets is None else targets
     files = CaseFiles(base, exons, targets_file, pairs, exons_format, regions)
-    if targets is None:
-        default = context.get_parameter_source("ends") is click.core.ParameterSource.DEFAULT
-        scores["ends"] = "global" if default else scores["ends"]
-        if site_model is not None:
-            work = _with_proteins(files, site_model, sites | {"threads": threads}, scores, proteins)
-        else:
-            work = _with_listed_proteins(files, scores, proteins)
-    elif site_model is not None:
-        more = {"reading": reading, "threads": threads}
-        work = _with_sites(files, site_model, sites | more, scores)
-    else:
-        work = _with_candidates(files, scores, reading)
-    inputs, wanted = work.inputs, Acceptance(max_evalue, min_identity, min_coverage)
+    if targets is None and _is_default(context, "ends"):
+        scores["ends"] = "global"
+    sites |= {"reading": reading, "threads": threads}
+    wanted = Acceptance(max_evalue, min_identity, min_coverage)
+    make = partial(_work_on, files, sites=sites, scores=scores, proteins=proteins)
+    if site_model == AUTO:
+        site_model = _chosen_model(make, wanted, (base, targets_file, pairs), device, quiet)
+    work = make(site_model=site_model)
+    inputs = work.inputs
     placed = loci.place(base, inputs.bases.values(), coordinates)
     with loci.errors_of_records({base: placed.record_lengths, targets_file: inputs.targets}):
         check_names(alignments, placed.record_lengths, inputs.targets, alignments_format)
@@ -205,7 +204,7 @@ def command(
     ]  # fmt: skip
     verdicts = [*map(wanted.verdict, results)]
     accepts = [verdict == YES for verdict in verdicts]
-    _warn(work.warning([*compress(results, accepts)]))
+    _tell_misfits(work, [*compress(results, accepts)])
     chosen = [
         (all_alignments or accepted) and not (frameshifts == DROP and faults_of(one))
         for one, accepted in zip(results, accepts, strict=True)
@@ -216,11 +215,28 @@ def command(
     written = [*compress(moved, chosen)]
     for path in alignments:
         write_alignments(path, written, placed.record_lengths, inputs.targets, alignments_format)
-    pairs = zip(results, moved, strict=True)
-    found = [pair for pair in compress(pairs, chosen) if pair[1].chain]
+    found = [pair for pair in compress(zip(results, moved, strict=True), chosen) if pair[1].chain]
     write_proteins(proteins, found, inputs.bases, work.scoring)
     tables.write_table(output, COLUMNS, _rows(moved, verdicts))
     options.note(counted(len(moved), "case"), f"{sum(accepts):,} accepted")
+
+
+def _is_default(context: click.Context, name: str) -> bool:
+    return context.get_parameter_source(name) is click.core.ParameterSource.DEFAULT
+
+
+def _work_on(
+    files: CaseFiles, site_model: str | None, sites: dict, scores: dict, proteins: dict
+) -> _Work:
+    """Return the work on cDNAs or proteins, in site mode or on listed candidates."""
+    scores = dict(scores)  # of which some leave for the site model
+    if proteins["proteins"]:
+        if site_model is not None:
+            return _with_proteins(files, site_model, sites, scores, proteins)
+        return _with_listed_proteins(files, scores, proteins)
+    if site_model is not None:
+        return _with_sites(files, site_model, sites, scores)
+    return _with_candidates(files, scores, sites["reading"])
 
 
 def _aligned(run: Run, wanted: Acceptance, quiet: bool) -> list[SplicedAlignment]:
@@ -286,6 +302,13 @@ class _Work(NamedTuple):
     nulls: Callable[[list], list[NullModel]]
     warning: Callable[[list[SplicedAlignment]], str | None]
     doubtful: Callable[..., bool] = Run.doubtful
+    model: GeneSites | None = None
+
+
+def _check_targets(proteins: str | None, sites: dict) -> None:
+    for name in ("max_intron", "end_cost"):
+        if proteins and sites[name] is not None:
+            raise click.UsageError(f"--{name.replace('_', '-')} is for cDNAs, not for --proteins")
 
 
 def _check_usage(exons: str | None, site_model: str | None, sites: dict, scores: dict) -> None:
@@ -298,6 +321,22 @@ def _check_usage(exons: str | None, site_model: str | None, sites: dict, scores:
     for name, value in sites.items():
         if value is not None and site_model is None:
             raise click.UsageError(f"--{name.replace('_', '-')} needs --site-model")
+
+
+def _chosen_model(make: Callable, wanted: Acceptance, paths, device: str, quiet: bool) -> str:
+    """Choose a site model by the introns of some cases of long targets; return its name."""
+    from gpu_tools.sites.fit import chosen_model, first_pass, sites_of_alignments
+
+    if STANDARD_STREAM in paths:
+        raise click.UsageError("--site-model auto reads files twice; give files, not -")
+    work = make(site_model=GENERIC)
+    every, is_protein = work.inputs.cases, isinstance(work.scoring, ProteinScoring)
+    cases = [every[k] for k in first_pass([len(case.target) for case in every], is_protein)]
+    align = partial(work.align, scoring=work.scoring, device=device)
+    run = Run(cases, align, work.nulls, "any", None)
+    results = with_evalues(align(cases), run.laws(lambda cells: None, wanted.max_evalue))
+    accepted = [one for one in results if wanted.verdict(one) == YES]
+    return tell_choice(*chosen_model(sites_of_alignments(work.inputs.bases, accepted)), quiet)
 
 
 def _with_candidates(files: CaseFiles, scores: dict, reading: str) -> _Work:
@@ -343,7 +382,7 @@ def _with_sites(files: CaseFiles, site_model: str, sites: dict, scores: dict) ->
     _warn(unusual_site_counts(model, inputs.cases))
     nulls = partial(_null_models, scoring, reading, model, own_weights)
     warning = partial(many_shortest_introns, model)
-    return _Work(inputs, scoring, site_align, nulls, warning, has_weak_sites)
+    return _Work(inputs, scoring, site_align, nulls, warning, has_weak_sites, model)
 
 
 def _null_models(scoring, reading: str, model, own_weights: bool, cases: list) -> list[NullModel]:
@@ -383,7 +422,16 @@ def _with_proteins(
     own_weights = model.fingerprint != weighted.fingerprint
     nulls = partial(_null_models, scoring, "any", model, own_weights)
     warning = partial(many_shortest_introns, model)
-    return _Work(inputs, scoring, protein_align, nulls, warning)
+    return _Work(inputs, scoring, protein_align, nulls, warning, model=model)
+
+
+def _tell_misfits(work: _Work, accepted: list[SplicedAlignment]) -> None:
+    """Warn of a site model that does not fit accepted chains."""
+    _warn(work.warning(accepted))
+    if work.model is not None:
+        from gpu_tools.sites.fit import bad_fit, sites_of_alignments
+
+        _warn(bad_fit(work.model, sites_of_alignments(work.inputs.bases, accepted)))
 
 
 def _warn(text: str | None) -> None:

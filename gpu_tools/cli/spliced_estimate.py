@@ -121,7 +121,7 @@ def _calibrated(device: str, calibrate: bool | None, quiet: bool):
 
     None if nothing is measured. `calibrate` is None if nothing was said.
     """
-    from gpu_tools.estimate import calibrate as calibration
+    from gpu_tools.estimate import figures as calibration
     from gpu_tools.estimate.figures import store_figures, stored_figures, was_calibrated
 
     kind = _kind(device)
@@ -150,7 +150,7 @@ def _estimated(cases, measured):
 
 def _measured(cases, expected: list[float], mode: str, device: str, quiet: bool) -> list[float]:
     """Return the seconds of a call with each case alone; progress is that of the expected ones."""
-    from gpu_tools.estimate.calibrate import TIMING_ROUNDS, call_of, least_seconds, weights_of
+    from gpu_tools.estimate.figures import TIMING_ROUNDS, call_of, least_seconds, weights_of
 
     calls = [call_of(mode, [case], device) for case in cases]
     weights = weights_of(expected)
@@ -212,7 +212,7 @@ def _sum_up(work, known, mode: str, threads: int) -> None:
 
 
 def _tell_errors(estimates, times: list[float], measured: tuple[str, str]) -> None:
-    from gpu_tools.estimate.calibrate import relative_errors
+    from gpu_tools.estimate.figures import relative_errors
 
     found = relative_errors([each.seconds[measured] for each in estimates], times)
     options.note(

@@ -66,7 +66,7 @@ def compare_exons(
         for strand in STRANDS:
             one, other = predicted.on_strand(strand), annotated.on_strand(strand)
             total["nucleotide"] += _nucleotides(one, other)
-            total["exon"] += _exons(one, other)
+            total["exon"] += _of_sets(_intervals(one), _intervals(other))
     return total
 
 
@@ -101,12 +101,12 @@ def _covered(exons: ExonSet, edges: NDArray[np.int64]) -> NDArray[np.bool_]:
     return np.cumsum(change)[:-1] > 0
 
 
-def _exons(predicted: ExonSet, annotated: ExonSet) -> Accuracy:
-    sides = [
-        set(zip(side.starts.tolist(), side.ends.tolist(), strict=True))
-        for side in (predicted, annotated)
-    ]
-    return Accuracy(len(sides[1]), len(sides[0]), len(sides[0] & sides[1]))
+def _intervals(exons: ExonSet) -> set[tuple[int, int]]:
+    return set(zip(exons.starts.tolist(), exons.ends.tolist(), strict=True))
+
+
+def _of_sets(predicted: set, annotated: set) -> Accuracy:
+    return Accuracy(len(annotated), len(predicted), len(predicted & annotated))
 
 
 def compare_transcripts(
@@ -121,10 +121,7 @@ def compare_transcripts(
     predicted, annotated = (set(map(_chain_of, side)) for side in (candidates, truth))
     chains = [{chain for chain in side if chain[2]} for side in (predicted, annotated)]
     introns = [{(*chain[:2], one) for chain in side for one in chain[2]} for side in chains]
-    return {
-        level: Accuracy(len(sides[1]), len(sides[0]), len(sides[0] & sides[1]))
-        for level, sides in (("intron", introns), ("intron_chain", chains))
-    }
+    return {"intron": _of_sets(*introns), "intron_chain": _of_sets(*chains)}
 
 
 def _chain_of(transcript: TranscriptExons) -> tuple:

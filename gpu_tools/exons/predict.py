@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import ScoringError
-from gpu_tools.exons import features, lattice
+from gpu_tools.exons import lattice
 from gpu_tools.exons.lattice import BETWEEN, FIRST_OF_PHASE, N_INTRONS
-from gpu_tools.exons.model import ExonModel
+from gpu_tools.exons.model import ExonModel, coding_sums, next_stops, sites_over
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.model.exon_set import EXON_TYPES, ExonSet
 from gpu_tools.model.json_model import HUNDREDTHS
@@ -194,11 +194,10 @@ def _one_strand(
     codes: NDArray[np.uint8], model: ExonModel, most: int | None
 ) -> NDArray[np.int64] | None:
     acceptors, donors, starts = (
-        SiteScores(*features.sites_over(codes, site))
-        for site in (model.acceptor, model.donor, model.start)
+        SiteScores(*sites_over(codes, site)) for site in (model.acceptor, model.donor, model.start)
     )
-    stops = features.next_stops(codes, model.stops)
-    coding = features.coding_sums(codes, model.coding)
+    stops = next_stops(codes, model.stops)
+    coding = coding_sums(codes, model.coding)
     rules = ExonRules(
         model.min_length, model.max_length, model.coding.order, _split_stops(model.stops)
     )

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
-from gpu_tools.exons.features import gc_classes, words_before
 from gpu_tools.exons.lattice import FIRST_OF_PHASE, N_INTRONS
-from gpu_tools.exons.model import EXON_FORMAT, EXON_VERSION, GC_CLASSES
+from gpu_tools.exons.model import EXON_FORMAT, EXON_VERSION, GC_CLASSES, gc_classes, words_before
 from gpu_tools.model.annotation import AnnotatedSequence, CodingSequence, ReadingStrand, strands_of
 from gpu_tools.model.exon_set import EXON_TYPES
 from gpu_tools.model.sequences import Sequence, decode, encode, reverse_complement

@@ -11,11 +11,11 @@ from typing import NamedTuple
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.device import Device, on_gpu_or_cpu
 from gpu_tools.hardware.threads import CaseProgress, map_on_threads, prefetch, within_limit
+from gpu_tools.local import cpu
 from gpu_tools.local import problem as problems
-from gpu_tools.local.cpu import score_pass as cpu
+from gpu_tools.local import traceback as tiling
 from gpu_tools.local.problem import USUAL_SIZES, Problem, SearchSizes, Threshold
-from gpu_tools.local.search import tiles as tiling
-from gpu_tools.local.search.tiles import FoundAlignment, Tiles
+from gpu_tools.local.traceback import FoundAlignment, Tiles
 from gpu_tools.model.results import PairwiseAlignment
 from gpu_tools.model.scoring import LIMIT_INT32, AffineScoring
 from gpu_tools.model.sequences import Sequence, reverse_complement

@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 from gpu_tools.errors import InputError
 from gpu_tools.hardware.device import Device, GpuUntilItFails, cpu_threads, resolve
 from gpu_tools.hardware.threads import CaseProgress, prefetch
-from gpu_tools.matching import approximate, seeds, text_blocks
-from gpu_tools.matching.cpu.approximate import Finder
-from gpu_tools.matching.cpu.exact import Searcher
-from gpu_tools.matching.index import Library, library
-from gpu_tools.matching.pattern import PatternSet, Probe
+from gpu_tools.matching import approximate, cpu, text_blocks
+from gpu_tools.matching.cpu import Finder, Searcher
+from gpu_tools.matching.index import PatternSet, Probe, library
 from gpu_tools.matching.text_blocks import SYMBOLS_PER_BLOCK, Find, TextBlock
 from gpu_tools.model.alphabets import ALPHABETS
 from gpu_tools.model.results import ApproximateMatch, ExactMatches
@@ -107,11 +105,8 @@ def scan_exact(
     texts : iterable of Sequence or SequenceChunk
         As in `match_exact`.
     device : str
-        As in `match_exact`.
     threads : int, optional
-        As in `match_exact`.
     progress : callable, optional
-        As in `match_exact`.
     block_symbols : int
         As in `match_exact`.
     text_names : list of str, optional
@@ -128,7 +123,7 @@ def scan_exact(
     where = resolve(device)
     made = text_blocks.text_blocks(texts, text_blocks.Context(after=after), names, block_symbols)
     with closing(prefetch(made, PREFETCHED_BLOCKS[where.kind])) as blocks:
-        find = _search(library(probes, patterns.matches), where, cpu_threads(threads))
+        find = _find_on(where, Searcher(library(probes, patterns.matches), cpu_threads(threads)))
         reported = _reported(blocks, progress)
         yield from _occurrences(reported, find, probes, patterns.names, names)
 
@@ -162,11 +157,8 @@ def match_approximate(
     costs : EditCosts, optional
         1 for each insertion, deletion and substitution by default.
     device : str
-        As in `match_exact`.
     threads : int, optional
-        As in `match_exact`.
     progress : callable, optional
-        As in `match_exact`.
     block_symbols : int
         As in `match_exact`.
 
@@ -240,11 +232,8 @@ def scan_approximate(
     costs : EditCosts, optional
         As in `match_approximate`.
     device : str
-        As in `match_exact`.
     threads : int, optional
-        As in `match_exact`.
     progress : callable, optional
-        As in `match_exact`.
     block_symbols : int
         As in `match_exact`.
 
@@ -265,7 +254,7 @@ def scan_approximate(
     before = approximate.context(probes, limits, costs)
     made = text_blocks.text_blocks(texts, text_blocks.Context(before=before), names, block_symbols)
     with closing(prefetch(made, PREFETCHED_BLOCKS[where.kind])) as blocks:
-        errors = seeds.most_errors(costs, patterns.matches, max_distance)
+        errors = cpu.most_errors(costs, patterns.matches, max_distance)
         finder = Finder(probes, patterns.matches, costs, limits, count)
         find = _find(finder, errors, where)
         tracer = approximate.Tracer(probes, pattern_names, names, tables, count)
@@ -276,42 +265,32 @@ def scan_approximate(
             yield from approximate.within(reported, find, tracer)
 
 
-def _search(found: Library, where: Device, threads: int) -> Callable[[TextBlock], NDArray]:
-    """Return the function that finds exact occurrences."""
-    searcher = Searcher(found, threads)
+def _find_on(where: Device, engine: Searcher | Finder) -> Find:
+    """Return the function that finds an engine's probes, on GPUs if these are chosen."""
 
-    def on_gpus(ordinals: tuple[int, ...]) -> Callable[[TextBlock], NDArray]:
-        from gpu_tools.matching.gpu.exact import DeviceSearcher
+    def on_gpus(ordinals: tuple[int, ...]) -> Find:
+        from gpu_tools.matching.gpu import find_on_gpus
 
-        return DeviceSearcher(searcher, ordinals).find
+        return find_on_gpus(engine, ordinals)
 
-    return GpuUntilItFails(where, on_gpus, searcher.find)
+    return GpuUntilItFails(where, on_gpus, engine.find)
 
 
 def _find(finder: Finder, errors: int | None, where: Device) -> Find:
     """Return the function that finds all probes, by seeds where these are faster."""
-    chosen = seeds.choose(finder.probes, finder.matches, errors, seeds.SCAN_TIMES[where.kind])
+    chosen = cpu.choose(finder.probes, finder.matches, errors, cpu.SCAN_TIMES[where.kind])
     finder.numbers = chosen.others
     text = "of %d patterns and strands %d are looked up by parts, the others searched by recurrence"
     _log.info(text, len(finder.probes), len(finder.probes) - len(chosen.others))
-    find = _find_by_recurrence(finder, where) if chosen.others else _find_nothing
+    find = _find_on(where, finder) if chosen.others else _find_nothing
     if not chosen.probes:
         return find
-    find_seeds = _search(library(chosen.probes, finder.matches), where, finder.threads)
-    return seeds.SeedFinder(finder, chosen, find_seeds, find).find
+    searcher = Searcher(library(chosen.probes, finder.matches), finder.threads)
+    return cpu.SeedFinder(finder, chosen, _find_on(where, searcher), find).find
 
 
 def _find_nothing(text_block: TextBlock) -> NDArray[np.int64]:
     return text_blocks.NO_HITS
-
-
-def _find_by_recurrence(finder: Finder, where: Device) -> Find:
-    def on_gpus(ordinals: tuple[int, ...]) -> Find:
-        from gpu_tools.matching.gpu.approximate import DeviceFinder
-
-        return DeviceFinder(finder, ordinals).find
-
-    return GpuUntilItFails(where, on_gpus, finder.find)
 
 
 def _occurrences(
@@ -328,17 +307,16 @@ def _occurrences(
     for text_block in blocks:
         rows = find(text_block)
         starts, numbers = rows[np.lexsort((rows[:, 1], rows[:, 0]))].T
-        texts, shifts = _texts_and_shifts(text_block, starts)
-        starts = starts + shifts
-        columns = patterns[numbers], texts, starts, starts + lengths[numbers], reverse[numbers]
+        ranges = text_block.ranges_of(starts)
+        starts = starts + ranges.offset - ranges.start
+        columns = (
+            patterns[numbers],
+            ranges.text,
+            starts,
+            starts + lengths[numbers],
+            reverse[numbers],
+        )
         yield ExactMatches(pattern_names, text_names, *columns)
-
-
-def _texts_and_shifts(text_block: TextBlock, starts) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the text of each start, and the shift from the block's positions to the text's."""
-    table = np.array([(s.start, s.text, s.offset - s.start) for s in text_block.ranges])
-    rows = np.searchsorted(table[:, 0], starts, side="right") - 1
-    return table[rows, 1], table[rows, 2]
 
 
 def _concatenate(

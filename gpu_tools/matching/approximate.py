@@ -23,7 +23,7 @@ from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.threads import map_on_threads
-from gpu_tools.matching.pattern import Probe
+from gpu_tools.matching.index import Probe
 from gpu_tools.matching.text_blocks import END, DistanceLimits, Find, TextBlock
 from gpu_tools.model.alphabets import Alphabet
 from gpu_tools.model.results import ApproximateMatch

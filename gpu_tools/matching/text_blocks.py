@@ -42,6 +42,15 @@ class TextBlock(NamedTuple):
     codes: NDArray[np.uint8]
     ranges: list[TextRange]
 
+    def numbers_of(self, positions) -> NDArray[np.int64]:
+        """Return the number of the range of each position."""
+        starts = [text_range.start for text_range in self.ranges]
+        return np.searchsorted(starts, positions, side="right") - 1
+
+    def ranges_of(self, positions) -> TextRange:
+        """Return the ranges of positions, each field as an array."""
+        return TextRange(*np.array(self.ranges)[self.numbers_of(positions)].T)
+
 
 class Context(NamedTuple):
     """Symbols that a block needs before and after the positions for which it reports matches."""

@@ -35,10 +35,10 @@ _GENE_CHECKS = {
 _TARGET_CHECKS = {"length": count, "found": one_of("yes", "no"), "loci": count}
 _FIGURE_CHECKS = {
     "score": Location.integer, "evalue": Location.number, "identity": fraction,
-    "coverage": fraction, "accepted": one_of("yes", "part", "no"),
+    "coverage": fraction, "accepted": one_of("yes", "part", "no"), "min_confidence": count,
 }  # fmt: skip
 _FIGURES = ("gene", "record", "strand", "start", "end", "score", "evalue", "identity", "coverage",
-            "accepted")  # fmt: skip
+            "accepted", "min_confidence")  # fmt: skip
 _BROKEN = "broken_mrnas", "pseudogenes", "dropped_hits"
 """Figures of the summary, which older ones lack."""
 COMPLETE = 0.9
@@ -309,7 +309,7 @@ def _conserved(counts: dict[str, int] | None) -> alt.Chart | None:
 
 _NUMBERS = {
     "length": 0, "loci": 0, "start": 0, "end": 0, "mrnas": 0, "exons": 0, "score": 0,
-    "evalue": None, "identity": 1, "coverage": 1,
+    "evalue": None, "identity": 1, "coverage": 1, "min_confidence": 0,
 }  # fmt: skip
 """Decimals of the columns that hold numbers."""
 _FRACTIONS = ("identity", "coverage")
@@ -366,8 +366,8 @@ def gene_cards(findings: GeneSetFindings) -> list[Card]:
 
 
 def _table(rows: list[dict]) -> Table:
-    """Return rows of texts as a table of the page."""
-    names = list(rows[0]) if rows else []
+    """Return rows of texts as a table of the page, without columns that are empty."""
+    names = [name for name in (rows[0] if rows else ()) if any(row[name] for row in rows)]
     columns = [
         Column(name, name in _NUMBERS, _NUMBERS.get(name, 0), "%" if name in _FRACTIONS else "")
         for name in names

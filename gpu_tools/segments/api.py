@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,11 +13,9 @@ from gpu_tools.errors import InputError
 from gpu_tools.hardware.device import cpu_threads, on_gpu_or_cpu, resolve
 from gpu_tools.hardware.own_files import check_memory
 from gpu_tools.model.results import Segment, Segments, Submatrix
-from gpu_tools.segments.cpu import segments as cpu
-from gpu_tools.segments.cpu import submatrix as submatrix_cpu
-from gpu_tools.segments.runs import locate
+from gpu_tools.segments import cpu
+from gpu_tools.segments.runs import Units, as_numbers, choose_units
 from gpu_tools.segments.submatrix import orient
-from gpu_tools.segments.units import as_numbers, choose_units
 
 DOT_SCORE_LIMIT = 2**15
 """Magnitudes of scores of a dot plot stay below it, so that a cell takes 16 bits."""
@@ -73,21 +73,7 @@ def max_segment(
     >>> max_segment([3, -5, 4, -1, 2, -9, 1], device="cpu")
     Segment(start=2, end=5, score=5)
     """
-    numbers = as_numbers(values, 1)
-    units = choose_units(numbers)
-    where, count = resolve(device), cpu_threads(threads)
-
-    def on_cpu() -> tuple | None:
-        summaries = cpu.summaries(numbers, units.scale, count)
-        return locate(numbers, units.scale, summaries, cpu.TILE)
-
-    def on_gpus(ordinals: tuple[int, ...]) -> tuple | None:
-        from gpu_tools.segments.gpu import segments as cuda
-
-        summaries = cuda.summaries(numbers, units.scale, ordinals, count)
-        return locate(numbers, units.scale, summaries, cuda.TILE)
-
-    found = on_gpu_or_cpu(where, on_gpus, on_cpu)
+    found, units = _searched("best_segment", values, device, threads)
     if found is None:
         return None
     start, end, total = found
@@ -147,17 +133,7 @@ def max_segments(
     >>> list(zip(found.starts.tolist(), found.ends.tolist(), found.scores.tolist()))
     [(0, 1, 4), (2, 3, 3), (4, 11, 7)]
     """
-    numbers = as_numbers(values, 1)
-    units = choose_units(numbers)
-    where, count = resolve(device), cpu_threads(threads)
-
-    def on_gpus(ordinals: tuple[int, ...]) -> tuple:
-        from gpu_tools.segments.gpu import segments as cuda
-
-        return cuda.maximal(numbers, units.scale, ordinals, count)
-
-    on_cpu = partial(cpu.maximal, numbers, units.scale, count)
-    starts, ends, sums = on_gpu_or_cpu(where, on_gpus, on_cpu)
+    (starts, ends, sums), units = _searched("maximal", values, device, threads)
     found = Segments(starts, ends, units.scores(sums))
     return found if min_score is None else found.take(found.scores >= min_score)
 
@@ -210,16 +186,32 @@ def max_submatrix(
     oriented = orient(numbers)
 
     def on_gpus(ordinals: tuple[int, ...]) -> tuple | None:
-        from gpu_tools.segments.gpu import submatrix as submatrix_cuda
+        from gpu_tools.segments import gpu
 
-        return submatrix_cuda.best_rectangle(oriented, units.scale, ordinals)
+        return gpu.best_rectangle(oriented, units.scale, ordinals)
 
-    on_cpu = partial(submatrix_cpu.best_rectangle, oriented, units.scale, cpu_threads(threads))
+    on_cpu = partial(cpu.best_rectangle, oriented, units.scale, cpu_threads(threads))
     found = on_gpu_or_cpu(where, on_gpus, on_cpu)
     if found is None:
         return None
     total, rectangle = found
     return Submatrix(*map(int, rectangle), units.score(total))
+
+
+def _searched(
+    name: str, values: ArrayLike, device: str, threads: int | None
+) -> tuple[tuple | None, Units]:
+    """Return what a function finds, of that name for either device, and the units of its sums."""
+    numbers = as_numbers(values, 1)
+    units, count = choose_units(numbers), cpu_threads(threads)
+
+    def on_gpus(ordinals: tuple[int, ...]) -> tuple | None:
+        from gpu_tools.segments import gpu
+
+        return getattr(gpu, name)(numbers, units.scale, ordinals, count)
+
+    on_cpu = partial(getattr(cpu, name), numbers, units.scale, count)
+    return on_gpu_or_cpu(resolve(device), on_gpus, on_cpu), units
 
 
 def dot_plot(
@@ -265,3 +257,98 @@ def dot_plot(
     if never is not None:
         equal &= columns != never
     return np.where(equal, np.int16(match), np.int16(mismatch))
+
+
+# Karlin and Altschul's statistics of segments of independent scores.
+
+
+ROUNDS = 400
+"""Convolutions after which the series for K is cut off at the latest."""
+WIDEST = 200
+"""Steps from the lowest to the highest score; wider scales are made coarser for K."""
+_ENOUGH = 1e-9
+_NEGLIGIBLE = 1e-13
+
+
+class Statistics(NamedTuple):
+    """Parameters of the distribution of segment scores, for scores in whole units.
+
+    ``decay`` (lambda) per unit, and ``factor`` (K).
+    """
+
+    decay: float
+    factor: float
+
+    def expected(self, length: int, score: int) -> float:
+        """Return the number of segments of at least `score` expected in `length` values."""
+        return self.factor * length * math.exp(-self.decay * score)
+
+
+def statistics(values: ArrayLike) -> Statistics | None:
+    """Estimate the statistics of a sequence from the frequencies of its scores.
+
+    Scores are taken as independent draws; real sequences are not, so that the numbers are a guide.
+    Where scores spread over more than `WIDEST` steps K is that of rounded ones, some per cent off.
+
+    .. [1] S. Karlin, S. F. Altschul, "Methods for assessing the statistical significance of
+       molecular sequence features by using general scoring schemes", PNAS 87 (1990) 2264-2268,
+       doi:10.1073/pnas.87.6.2264.
+    """
+    scores, counts = np.unique(np.asarray(values, dtype=np.int64), return_counts=True)
+    span = int(np.gcd.reduce(scores)) or 1
+    steps, chances = scores // span, counts / counts.sum()
+    if not _holds(steps, chances):
+        return None
+    coarse = np.rint(steps / max((steps[-1] - steps[0]) / WIDEST, 1)).astype(np.int64)
+    if not _holds(coarse, chances):
+        return None
+    return Statistics(_decay(steps, chances) / span, _factor(coarse, chances))
+
+
+def _holds(steps: NDArray[np.int64], chances: NDArray[np.float64]) -> bool:
+    return bool(steps[-1] > 0 > steps @ chances)
+
+
+def _factor(steps: NDArray[np.int64], chances: NDArray[np.float64]) -> float:
+    """Return K of scores in whole steps."""
+    decay = _decay(steps, chances)
+    drift = float(steps @ (chances * np.exp(decay * steps)))
+    return math.exp(-2 * _series(steps, chances, decay)) / (drift * -math.expm1(-decay))
+
+
+def _decay(steps: NDArray[np.int64], chances: NDArray[np.float64]) -> float:
+    """Return the positive root of sum(chance * exp(root * step)) = 1, by halving."""
+
+    def excess(root: float) -> float:
+        # the largest exponent is taken out, so that nothing overflows
+        return root * steps[-1] + math.log(chances @ np.exp(root * (steps - steps[-1])))
+
+    high = 1.0
+    while excess(high) <= 0:
+        high *= 2
+    while excess(high / 2) > 0:
+        high /= 2
+    low = high / 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if excess(middle) <= 0 else (low, middle)
+    return high
+
+
+def _series(steps: NDArray[np.int64], chances: NDArray[np.float64], decay: float) -> float:
+    """Return sum over k of E(exp(decay * min(S_k, 0))) / k, S_k being the sum of k scores."""
+    one = np.zeros(int(steps[-1] - steps[0]) + 1)
+    np.add.at(one, steps - steps[0], chances)
+    total, density, lowest = 0.0, np.ones(1), 0
+    for k in range(1, ROUNDS + 1):
+        density, lowest = np.convolve(density, one), lowest + int(steps[0])
+        sums = lowest + np.arange(len(density))
+        term = float(density @ np.exp(decay * np.minimum(sums, 0)))
+        total += term / k
+        if term / k < _ENOUGH:
+            break
+        # what lies far below adds nothing; the rest must not grow without bounds
+        keep = density * np.exp(decay * np.minimum(sums, 0)) > _NEGLIGIBLE
+        first, last = np.flatnonzero(keep)[[0, -1]]
+        density, lowest = density[first : last + 1], lowest + int(first)
+    return total

@@ -289,7 +289,7 @@ def site_align(
             found[k] = result
         return found
 
-    if scoring.clip_cost or (least and any(case.is_limited for case in cases)):
+    if least and any(case.is_limited for case in cases):
         return on_cpu(cases)
     return on_gpu_or_cpu(where, on_gpus, partial(on_cpu, cases))
 

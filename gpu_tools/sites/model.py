@@ -37,6 +37,8 @@ SITE_FORMAT = "gpu-tools site model"
 SITE_VERSION = 1
 LARGEST_PENALTY = 1_000_000
 LONGEST_INTRON = 10_000_000
+BEYOND = 64
+"""Nucleotides by which a longest intron exceeds where a class of lengths begins, at least."""
 MOST_KINDS = 8
 MOST_LINES, LARGEST_EXTRA, LEAST_EVERY = 4, 1000, 64
 _RISING = (
@@ -168,14 +170,18 @@ class GeneSites:
 
         All introns are admitted that are shorter by a sixteenth of `length`, or by some 2,000
         nucleotides if that is less; which of the others are depends on where they lie, see
-        `gpu_tools.sites.table.IntronClass.admits`.
+        `gpu_tools.sites.table.IntronClass.admits`. Where the longest is not longer than the usual
+        lengths by `BEYOND`, shorter ones are usual.
         """
-        least = max(penalties[-1][0] for penalties in (i.penalties for i in self.introns)) + 64
+        least = max(intron.penalties[0][0] for intron in self.introns) + BEYOND
         if not least <= length <= LONGEST_INTRON:
             raise ScoringError(
                 f"a longest intron of {length}; expected {least} to {LONGEST_INTRON} nucleotides"
             )
-        return replace(self, longest_intron=length)
+        introns = (
+            replace(i, penalties=_joined(i.penalties, length - BEYOND)) for i in self.introns
+        )
+        return replace(self, introns=tuple(introns), longest_intron=length)
 
     def table(
         self, codes: NDArray[np.uint8], ends: str = "global", reading: str = "any",
@@ -222,6 +228,12 @@ def _cut(penalties: tuple[tuple[int, int], ...], length: int) -> tuple[tuple[int
     """Return the penalties of introns of at least `length` nucleotides."""
     at_length = [p for least, p in penalties if least <= length] or [penalties[0][1]]
     return ((length, at_length[-1]), *(pair for pair in penalties if pair[0] > length))
+
+
+def _joined(penalties: tuple[tuple[int, int], ...], last: int) -> tuple[tuple[int, int], ...]:
+    """Return penalties without lengths that begin beyond `last`; those before cost as much."""
+    kept = [pair for pair in penalties if pair[0] <= last]
+    return (*kept[:-1], (kept[-1][0], penalties[-1][1]))
 
 
 def _parts(length: int) -> list[tuple[int, int]]:

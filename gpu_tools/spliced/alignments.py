@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.model.results import Runs, SplicedAlignment
-from gpu_tools.spliced.case import PreparedCase, result_of
-from gpu_tools.spliced.columns import CaseColumns, Jobs
+from gpu_tools.spliced.case import CaseColumns, Jobs, PreparedCase, result_of
 from gpu_tools.splicing.traceback import LETTERS, letters_of
 
 NO_CHAIN = np.iinfo(np.int64).min

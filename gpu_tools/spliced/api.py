@@ -14,11 +14,9 @@ from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced.alignments import NO_CHAIN
-from gpu_tools.spliced.case import Case
-from gpu_tools.spliced.columns import CaseColumns, case_columns
+from gpu_tools.spliced.case import Case, CaseColumns, case_columns
 from gpu_tools.spliced.cpu import schedule
-from gpu_tools.spliced.cpu.free_ends import align_free_ends
-from gpu_tools.spliced.cpu.reading import align_reading
+from gpu_tools.spliced.cpu.row_by_row import align_row_by_row
 from gpu_tools.splicing.bounds import device_for
 from gpu_tools.splicing.codons import READINGS
 
@@ -218,10 +216,7 @@ def _in_rows(cases, scoring, reading, threads, done) -> list[SplicedAlignment]:
         raise ScoringError("candidates that translate with free ends; expected whole candidates")
 
     def align(case: Case) -> SplicedAlignment:
-        if reading == "any":
-            result = align_free_ends(case, scoring)
-        else:
-            result = align_reading(case, scoring, reading == "complete")
+        result = align_row_by_row(case, scoring, reading)
         done(result.cells)
         return result
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
 from gpu_tools.model.exon_set import ExonSet
@@ -96,3 +101,153 @@ def result_of(prepared: PreparedCase, **found) -> SplicedAlignment:
         cells=prepared.cells,
         **found,
     )
+
+
+# Cases as columns: distinct strands and targets once, and the jobs that put them together.
+
+
+_COLUMNS = (
+    ("starts", np.int64), ("ends", np.int64), ("scores", np.float64), ("reverse", np.bool_),
+)  # fmt: skip
+
+
+class Strands(NamedTuple):
+    """P strands of bases with their B distinct candidate exons, on the forward strand."""
+
+    addresses: NDArray[np.int64]  # (P,) of the base's symbols in memory, see `simd.bytes_at`
+    lengths: NDArray[np.int64]  # (P,) of the base
+    reverse: NDArray[np.bool_]  # (P,)
+    first_exons: NDArray[np.int64]  # (P + 1,) where each strand's exons begin; at least one each
+    starts: NDArray[np.int64]  # (B,)
+    ends: NDArray[np.int64]  # (B,)
+    scores: NDArray[np.float64]  # (B,) the candidates' own scores
+
+    @property
+    def count(self) -> int:
+        """Number of strands."""
+        return len(self.addresses)
+
+
+class Jobs(NamedTuple):
+    """J strands of cases, each with a target; jobs of a case follow each other, ``+`` first."""
+
+    strands: NDArray[np.int64]  # (J,) number of the strand
+    cases: NDArray[np.int64]  # (J,) number of the case
+    targets: NDArray[np.int64]  # (J,) where the target begins among all targets' symbols
+    lengths: NDArray[np.int64]  # (J,) of the target
+
+    @property
+    def count(self) -> int:
+        """Number of jobs."""
+        return len(self.strands)
+
+    def take(self, chosen) -> Jobs:
+        """Return the jobs that an index chooses."""
+        return Jobs(*(column[chosen] for column in self))
+
+
+class CaseColumns(NamedTuple):
+    """Cases as arrays, see `case_columns`.
+
+    Parameters
+    ----------
+    cases : list of Case
+    strands : Strands
+    bases : list of ndarray of uint8
+        Keeps the nucleotides at their addresses.
+    jobs : Jobs
+        By case.
+    first_jobs : ndarray of int64, shape (C + 1,)
+        Where each case's jobs begin.
+    targets : ndarray of uint8
+        Symbols of all distinct targets.
+    cells : ndarray of int64, shape (C,)
+        Nominal cells of each case.
+    """
+
+    cases: list[Case]
+    strands: Strands
+    bases: list[NDArray[np.uint8]]
+    jobs: Jobs
+    first_jobs: NDArray[np.int64]
+    targets: NDArray[np.uint8]
+    cells: NDArray[np.int64]
+
+
+def case_columns(cases: Iterable[Case]) -> CaseColumns:
+    """Return cases as arrays, the input of `spliced_align_many` and `spliced_scores`.
+
+    Parameters
+    ----------
+    cases : iterable of Case
+        A base, target or exon set that several cases share, as one object, is stored once.
+
+    Returns
+    -------
+    CaseColumns
+
+    Raises
+    ------
+    InputError
+        If a target is empty or an exon does not lie within its base: that of the first such case.
+    """
+    cases = list(cases)
+    firsts, of_case = _number([(id(case.base), id(case.exons)) for case in cases])
+    bases = [np.ascontiguousarray(cases[k].base.codes) for k in firsts]
+    strands, n_strands, nominal = _strands(bases, [cases[k].exons.unique() for k in firsts])
+    chosen, target_of_case = _number([id(case.target) for case in cases])
+    texts = [cases[k].target.codes for k in chosen]
+    lengths = np.array([len(text) for text in texts], dtype=np.int64)
+    symbols = np.concatenate([np.empty(0, dtype=np.uint8), *texts])
+    within = (strands.starts >= 0) & (strands.starts < strands.ends)
+    within &= strands.ends <= np.repeat(strands.lengths, np.diff(strands.first_exons))
+    if not (lengths.all() and within.all()):
+        check_cases(cases)
+    counts, first = n_strands[of_case], first_of(n_strands)
+    first_jobs = first_of(counts)
+    owners = np.repeat(np.arange(len(cases)), counts)
+    numbers = np.arange(len(owners)) + (first[of_case] - first_jobs[:-1])[owners]
+    target = target_of_case[owners]
+    jobs = Jobs(numbers, owners, (np.cumsum(lengths) - lengths)[target], lengths[target])
+    cells = nominal[of_case] * lengths[target_of_case]
+    return CaseColumns(cases, strands, bases, jobs, first_jobs, symbols, cells)
+
+
+def _number(keys: list[Hashable]) -> tuple[list[int], NDArray[np.int64]]:
+    """Return where each distinct key appears first, and the keys' numbers by first appearance."""
+    numbers: dict[Hashable, int] = {}
+    of_key = np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int64)
+    # a number that is higher than all before is new
+    return np.flatnonzero(np.diff(np.maximum.accumulate(of_key), prepend=-1)).tolist(), of_key
+
+
+def _strands(
+    bases: list[NDArray[np.uint8]], sets: list[ExonSet]
+) -> tuple[Strands, NDArray[np.int64], NDArray[np.int64]]:
+    """Return the strands with candidates, and for each base the number of these and of its rows."""
+    starts, ends, scores, reverse = (
+        np.concatenate([np.empty(0, dtype=dtype), *(getattr(s, name) for s in sets)])
+        for name, dtype in _COLUMNS
+    )
+    past = np.cumsum([len(s.starts) for s in sets], dtype=np.int64)
+    # a set has its exons of + first
+    on_minus = _sums(reverse, past)
+    counts = np.stack([np.diff(past, prepend=0) - on_minus, on_minus], axis=1)
+    there = np.flatnonzero(counts)
+    first = first_of(counts.ravel()[there])
+    addresses = np.array([base.ctypes.data for base in bases], dtype=np.int64)
+    lengths = np.array([len(base) for base in bases], dtype=np.int64)
+    strands = Strands(
+        addresses[there // 2], lengths[there // 2], there % 2 == 1, first, starts, ends, scores,
+    )  # fmt: skip
+    return strands, np.count_nonzero(counts, axis=1), _sums(ends - starts, past)
+
+
+def first_of(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the first element of each part of an array from their lengths; last, the sum."""
+    return np.concatenate(([0], np.cumsum(counts)))
+
+
+def _sums(values, past: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the sums of parts of an array, `past` the end of each part."""
+    return np.diff(np.concatenate(([0], np.cumsum(values)))[past], prepend=0)

@@ -271,15 +271,59 @@ def model_of(species: Species, folder: Path) -> dict:
     return content | {"stops": list(stop_codons(species.code)), "mean_bits": mean_bits}
 
 
+GENERIC_SOURCE = (
+    "the mean of the models of other species that are made from AUGUSTUS's figures; "
+    "resources/models/README.md"
+)
+NEAR = {"donor": (3, 6), "acceptor": (20, 2)}
+"""Columns of the generic model before and behind the edge."""
+
+
+def generic(models: list[dict]) -> dict:
+    """Return the mean of models.
+
+    It is that of the bits of each column near the edge, 0 where a model has none, and that of the
+    penalties, from the least shortest intron on.
+    """
+    usual = [model["introns"][0] for model in models]
+    major = {kind: _mean_matrix([one[kind] for one in usual], *NEAR[kind]) for kind in NEAR}
+    minor = dict(models[0]["introns"][1])
+    least = min(one["from"][0] for one in usual)
+    costs = [model["introns"][k]["penalties"][-1] for k in (0, 1) for model in models]
+    mean = [round(float(np.mean(each))) for each in np.split(np.array(costs), 2)]
+    rising = [list(line) for line in SiteDesign().rising]
+    introns = [
+        kind | {"from": [least], "penalties": [cost], "rising": rising}
+        for kind, cost in zip((major, minor), mean, strict=True)
+    ]
+    density = float(np.exp(np.mean([np.log(model["introns_per_kb"]) for model in models])))
+    content = {**models[0], "name": "generic", "source": GENERIC_SOURCE, "introns": introns}
+    del content["mean_bits"]
+    return content | {"stops": list(stop_codons()), "introns_per_kb": round(density, 3)}
+
+
+def _mean_matrix(sites: list[dict], before: int, behind: int) -> dict:
+    total = np.zeros((len(sites), before + behind, 4))
+    for table, site in zip(total, sites, strict=True):
+        bits = np.array(
+            [[-np.inf if n is None else n for n in column] for column in site["scores"]]
+        )
+        for k in range(-before, behind):
+            if 0 <= site["before"] + k < len(bits):
+                table[before + k] = bits[site["before"] + k]
+    return {"before": before, "scores": rounded(total.mean(axis=0)), "cutoff": sites[0]["cutoff"]}
+
+
 def main() -> None:
     """Write the models."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, nargs="?", default=FOLDER)
     parser.add_argument("--output", type=Path, default=HERE / "sites", metavar="FOLDER")
     options = parser.parse_args()
-    for species in SPECIES:
-        text = model_to_json(model_of(species, options.folder))
-        (options.output / f"{species.name}.json").write_text(text, encoding="ascii", newline="\n")
+    models = [model_of(species, options.folder) for species in SPECIES]
+    for model in (*models, generic(models)):
+        path = options.output / f"{model['name']}.json"
+        path.write_text(model_to_json(model), encoding="ascii", newline="\n")
 
 
 if __name__ == "__main__":

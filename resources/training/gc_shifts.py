@@ -11,8 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gpu_tools.exons.features import gc_classes
-from gpu_tools.exons.model import GC_CLASSES
+from gpu_tools.exons.model import GC_CLASSES, gc_classes
 from gpu_tools.formats.exons.annotation import read_coding
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.annotation import AnnotatedSequence, strands_of

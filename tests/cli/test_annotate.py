@@ -335,3 +335,28 @@ def test_a_command_that_was_stopped_goes_on_to_the_same_files(folder, tmp_path, 
     assert {path: path.stat().st_mtime_ns for path in written} == before
     assert len(list((tmp_path / "work").iterdir())) == 4
     assert (tmp_path / "genes").read_bytes() == (folder / "genes.gff3").read_bytes()
+
+
+def test_the_summary_names_the_site_model(folder):
+    assert json.loads((folder / "figures.json").read_text())["site_model"] == "vertebrate"
+
+
+def test_few_introns_leave_the_generic_model(folder, tmp_path, capsys):
+    output, summary = tmp_path / "auto.gff3", tmp_path / "auto.json"
+    words = ["--genome", folder / "genome.fa", "--proteins", folder / "targets.fa"]
+    more = ["--site-model", "auto", "--device", "cpu", "--output", output, "--summary", summary]
+    assert main(["annotate", *map(str, [*words, *more])]) == 0
+    told = capsys.readouterr().err
+    assert "site model generic: a first pass found " in told
+    assert "introns, which are too few to choose by" in told
+    assert json.loads(summary.read_text())["site_model"] == "generic"
+
+
+def test_an_intron_penalty_is_of_one_kind_of_target(folder, tmp_path, capsys):
+    cheap, dear = tmp_path / "cheap.gff3", tmp_path / "dear.gff3"
+    assert run(folder, "--output", str(cheap), "--intron-penalty", "20") == 0
+    assert run(folder, "--output", str(dear), "--intron-penalty", "300") == 0
+    assert cheap.read_text() != dear.read_text()
+    both = ["--cdnas", str(folder / "cds.fa"), "--output", "-", "--intron-penalty", "20"]
+    assert run(folder, *both) == 2
+    assert "--intron-penalty is in points of proteins or of cDNAs" in capsys.readouterr().err

@@ -72,7 +72,6 @@ def test_gff3_has_coverage_and_evalue(coding):
 @pytest.mark.parametrize(
     ("limit", "accepted"),
     [
-        (("--max-evalue", "1"), ["yes", "part"]),
         (("--max-evalue", "1", "--min-coverage", "0"), ["yes", "yes"]),
         (("--max-evalue", "1e-300"), ["no", "no"]),
         (("--max-evalue", "1", "--min-identity", "0.9"), ["yes", "no"]),

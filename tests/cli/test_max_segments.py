@@ -11,7 +11,7 @@ from gpu_tools.errors import InputError
 from gpu_tools.formats.scales import known_scales, load_scale
 from gpu_tools.model.sequences import encode
 from gpu_tools.segments import dot_plot
-from gpu_tools.segments.significance import statistics
+from gpu_tools.segments.api import statistics
 from tests.oracles import segments as oracle
 
 

@@ -85,6 +85,16 @@ def test_strand_and_model_options(files, capsys):
     assert (cheap[2], minus[2], long[7]) == ("+", "-", "1")
 
 
+def test_few_introns_leave_the_generic_model(files, capsys):
+    words = ["spliced-align", "--base", "s.fa", "--targets", "t.fa", "--device", "cpu", "--coding"]
+    assert main([*words, "--site-model", "auto"]) == 0
+    told = capsys.readouterr()
+    assert "site model generic: a first pass found 2 introns, which are too few" in told.err
+    assert told.out.splitlines()[1].split("\t")[8] == "81-141,251-329,439-514"
+    assert run("--site-model", "auto", "--pairs", "-") == 2
+    assert "auto reads files twice" in capsys.readouterr().err
+
+
 def test_defaults_are_the_models_weights_and_free_ends_of_the_target(files, capsys):
     """Target's ends that nothing resembles stay unaligned unless the whole target is aligned."""
     name, symbols = (files / "t.fa").read_text().split()

@@ -7,8 +7,8 @@ import pytest
 from gpu_tools.cli import spliced_align
 from gpu_tools.cli.main import main
 from gpu_tools.cli.spliced_estimate import COLUMNS, FIGURES, MEASURED
-from gpu_tools.estimate import api, calibrate, figures
-from gpu_tools.estimate.calibrate import Sample
+from gpu_tools.estimate import api, figures
+from gpu_tools.estimate.figures import Sample
 
 BED = "".join(f"s\t{a}\t{b}\n" for a, b in [(0, 2), (2, 4), (3, 5), (5, 8), (7, 9)])
 INPUTS = ("--base", "s.fa", "--exons", "e.bed", "--targets", "t.fa", "--device", "cpu")
@@ -34,9 +34,9 @@ def timed(monkeypatch):
         devices.append(device)
         return [1.0] * len(calls)
 
-    tiny = {key: (Sample(300, 2, 20, 20),) for key in calibrate.SAMPLES}
-    monkeypatch.setattr(calibrate, "SAMPLES", tiny)
-    monkeypatch.setattr(calibrate, "least_seconds", least_seconds)
+    tiny = {key: (Sample(300, 2, 20, 20),) for key in figures.SAMPLES}
+    monkeypatch.setattr(figures, "SAMPLES", tiny)
+    monkeypatch.setattr(figures, "least_seconds", least_seconds)
     return devices
 
 
@@ -104,7 +104,7 @@ def test_a_calibration_is_stored_and_renewed_for_another_version(timed, monkeypa
     assert run(*INPUTS) == 0
     assert len(timed) == 2
     monkeypatch.setattr(figures, "installed_version", lambda: "later")
-    monkeypatch.setattr(calibrate, "installed_version", lambda: "later")
+    monkeypatch.setattr(figures, "installed_version", lambda: "later")
     assert run(*INPUTS, "--no-calibrate") == 0
     assert len(timed) == 2
     assert run(*INPUTS) == 0

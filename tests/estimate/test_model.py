@@ -18,10 +18,9 @@ from gpu_tools import (
     spliced_estimate,
     store_figures,
 )
-from gpu_tools.estimate import calibrate, figures
+from gpu_tools.estimate import figures
 from gpu_tools.estimate.api import expected_seconds
-from gpu_tools.estimate.calibrate import Sample, sample_cases
-from gpu_tools.estimate.figures import shipped_figures, stored_figures
+from gpu_tools.estimate.figures import Sample, sample_cases, shipped_figures, stored_figures
 from gpu_tools.estimate.model import (
     CALL,
     CPU,
@@ -112,16 +111,16 @@ def test_a_calibration_finds_the_figures_and_reports_all_its_weights(monkeypatch
 
     def seconds_of(calls, device, tell, weights):
         told.extend(weights)
-        return [calibrate.call_features(mode, kind, own) @ truth[mode] for mode, own in calls]
+        return [figures.call_features(mode, kind, own) @ truth[mode] for mode, own in calls]
 
-    monkeypatch.setattr(calibrate, "call_of", lambda mode, cases, device: (mode, cases))
-    monkeypatch.setattr(calibrate, "least_seconds", seconds_of)
-    monkeypatch.setattr(calibrate, "device_name", lambda kind: kind)
+    monkeypatch.setattr(figures, "call_of", lambda mode, cases, device: (mode, cases))
+    monkeypatch.setattr(figures, "least_seconds", seconds_of)
+    monkeypatch.setattr(figures, "device_name", lambda kind: kind)
     if kind == GPU:
-        tiny = {key: (Sample(300, 2, 20, 20),) for key in calibrate.SAMPLES}
-        monkeypatch.setattr(calibrate, "SAMPLES", tiny)
+        tiny = {key: (Sample(300, 2, 20, 20),) for key in figures.SAMPLES}
+        monkeypatch.setattr(figures, "SAMPLES", tiny)
     found = calibrate_device(device)
-    assert sum(told) == calibrate.calibration_weights(device)
+    assert sum(told) == figures.calibration_weights(device)
     for mode in MODES if kind == CPU else ():
         case = case_of(40, 150, 1200)
         features = case_work([case]).features[mode, kind]
@@ -173,10 +172,10 @@ def test_the_least_time_counts_and_long_calls_are_timed_twice(monkeypatch):
     def call(name):
         return lambda: (done.append(name), clock.__setitem__(0, clock[0] + next(steps[name])))
 
-    monkeypatch.setattr(calibrate.time, "thread_time", lambda: clock[0])
+    monkeypatch.setattr(figures.time, "thread_time", lambda: clock[0])
     told = []
-    calls, weights = [call("short"), call("long")], calibrate.weights_of([0, 3e-6])
-    found = calibrate.least_seconds(calls, CPU, told.append, rounds=3, weights=weights)
+    calls, weights = [call("short"), call("long")], figures.weights_of([0, 3e-6])
+    found = figures.least_seconds(calls, CPU, told.append, rounds=3, weights=weights)
     assert found == pytest.approx([0.2, 2.0])
     assert (done.count("short"), done.count("long"), told) == (4, 2, [1, 3] * 3)
 

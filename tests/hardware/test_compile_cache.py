@@ -260,7 +260,7 @@ from gpu_tools import SplicedScoring, case_columns, spliced_align, spliced_score
 from gpu_tools.spliced.case import prepare_case
 from gpu_tools.spliced.cpu.sweep import sweep
 from gpu_tools.spliced.cpu.traceback import Swept
-from gpu_tools.spliced.gpu.graph_tables import lay_out_graphs
+from gpu_tools.spliced.gpu.launch import lay_out_graphs
 from tests.cases import WORKED_EXAMPLE
 
 case = WORKED_EXAMPLE.case()

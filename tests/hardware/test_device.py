@@ -3,7 +3,7 @@
 import pytest
 
 from gpu_tools.errors import DeviceError
-from gpu_tools.estimate.calibrate import call_of
+from gpu_tools.estimate.figures import call_of
 from gpu_tools.estimate.model import LIST
 from gpu_tools.hardware import device
 from gpu_tools.hardware.device import Device, Gpu, resolve, unless_small, was_small

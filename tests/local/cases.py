@@ -8,10 +8,10 @@ import numpy as np
 from gpu_tools import AffineScoring, ProteinSequence, Sequence
 from gpu_tools.formats.scales import load_matrix
 from gpu_tools.hardware.device import resolve
-from gpu_tools.local.cpu import score_pass as cpu
+from gpu_tools.local import cpu
 from gpu_tools.local.problem import USUAL_SIZES, SearchSizes, make_problem
 from gpu_tools.local.schedule import LocalSearch, search_pairs, side_on_cpu
-from gpu_tools.local.search.tiles import Tiles, best_alignments
+from gpu_tools.local.traceback import Tiles, best_alignments
 
 LINEAR, AFFINE = AffineScoring(3, -2, 4, 4), AffineScoring(5, -4, 16, 4)
 

@@ -14,7 +14,8 @@ from gpu_tools import (
     local_align,
 )
 from gpu_tools.formats.scales import SHIPPED, load_matrix
-from gpu_tools.local.cpu import score_pass
+from gpu_tools.hardware.device import MOST_CPU_THREADS
+from gpu_tools.local import api, cpu
 from tests.local.cases import PROTEIN, letters_of, random_pair, sequences
 
 
@@ -69,9 +70,16 @@ def test_many_pairs_keep_their_order():
     assert sorted(done) == [16, 64, 144]
 
 
+def test_threads_are_limited(monkeypatch):
+    started = []
+    monkeypatch.setattr(api, "map_on_threads", lambda threads, *work: started.append(threads) or [])
+    assert global_align([], threads=MOST_CPU_THREADS + 1) == []
+    assert started == [MOST_CPU_THREADS]
+
+
 def test_progress_moves_within_a_large_pair(monkeypatch):
-    monkeypatch.setattr(score_pass, "CELLS_PER_REPORT", 1)
-    monkeypatch.setattr(score_pass, "watched", lambda call, done: (call(counter), done(1000))[0])
+    monkeypatch.setattr(cpu, "CELLS_PER_REPORT", 1)
+    monkeypatch.setattr(cpu, "watched", lambda call, done: (call(counter), done(1000))[0])
     counter, done, scoring = np.zeros(1, np.int64), [], AffineScoring()
     pair = sequences("ACGTTGCAAC" * 40, "ACGTTGCAAC" * 50, scoring)
     local_align([pair], scoring, device="cpu", progress=done.append)

@@ -7,7 +7,7 @@ import pytest
 
 from gpu_tools import AffineScoring, Sequence, local_align
 from gpu_tools.formats.scales import load_matrix
-from gpu_tools.local.statistics import known_penalties, statistics_of, usual_penalties
+from gpu_tools.local.api import known_penalties, statistics_of, usual_penalties
 
 
 def test_bits_and_evalue_are_two_views_of_a_score():

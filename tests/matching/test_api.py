@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from gpu_tools.errors import InputError, ScoringError
-from gpu_tools.matching import ALPHABETS, Pattern, PatternSet, match_approximate, match_exact
-from gpu_tools.matching.cpu import approximate as cpu
+from gpu_tools.matching import ALPHABETS, Pattern, PatternSet, cpu, match_approximate, match_exact
 from gpu_tools.model.scoring import EditCosts
 from gpu_tools.model.sequences import Sequence, SequenceChunk
 from tests.oracles import matching as oracle

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpu_tools.matching import ALPHABETS, match_approximate, seeds
+from gpu_tools.matching import ALPHABETS, cpu, match_approximate
 from gpu_tools.model.scoring import EditCosts
 from tests.matching import test_api as shared
 from tests.oracles import matching as oracle
@@ -11,8 +11,8 @@ from tests.oracles import matching as oracle
 
 def chosen(patterns, errors):
     """Return the seeds that a CPU takes for patterns."""
-    times = seeds.SCAN_TIMES["cpu"]
-    return seeds.choose(patterns.probes(), patterns.matches, errors, times)
+    times = cpu.SCAN_TIMES["cpu"]
+    return cpu.choose(patterns.probes(), patterns.matches, errors, times)
 
 
 @pytest.mark.parametrize("alphabet", shared.LETTERS)
@@ -59,8 +59,8 @@ def test_errors_that_cost_nothing_have_no_seeds():
     table[ALPHABETS["dna"].matches] = 0
     table[1, 3] = 0  # T is as good as A
     costs = EditCosts(2, 2, 2, table)
-    assert seeds.most_errors(costs, ALPHABETS["dna"].matches, 4) is None
-    assert seeds.most_errors(EditCosts(3, 2, 5), ALPHABETS["dna"].matches, 5) == 2
+    assert cpu.most_errors(costs, ALPHABETS["dna"].matches, 4) is None
+    assert cpu.most_errors(EditCosts(3, 2, 5), ALPHABETS["dna"].matches, 5) == 2
     patterns = {f"p{k}": "AC" * 20 for k in range(3)}
     texts = shared.encoded({"t": "TC" * 20}, "dna")
     options = {"max_distance": 0, "costs": costs, "device": "cpu"}

@@ -55,6 +55,11 @@ from tests.oracles.credibility import agreement, coverage, repetition
 
 SEED = 41
 SITES = load_sites("vertebrate")
+WITH_LAWS = sorted(
+    {*shipped_in(resource_path("models", "sites"))}
+    & {*shipped_in(resource_path("models", "significance"))}
+)
+"""Site models with laws of their own; other ones take those of `vertebrate`."""
 
 
 def draw(random, law, count):
@@ -211,7 +216,7 @@ def test_a_law_is_known_up_to_the_largest_agreement():
     assert [law.known for law in model.laws(where)] == [True, True, False]
 
 
-@pytest.mark.parametrize("name", shipped_in(resource_path("models", "sites")))
+@pytest.mark.parametrize("name", WITH_LAWS)
 @pytest.mark.parametrize("reading", ["any", "complete", "incomplete"])
 @pytest.mark.parametrize("ends", ["global", "free-target", "free"])
 def test_every_shipped_site_model_has_parameters(name, reading, ends):
@@ -416,7 +421,7 @@ def test_coverage(seed):
     assert SplicedAlignment("b", "t", 9, 5).coverage is None
 
 
-@pytest.mark.parametrize("sites", [None, *shipped_in(resource_path("models", "sites"))])
+@pytest.mark.parametrize("sites", [None, *WITH_LAWS])
 def test_a_coding_target_unlike_the_base_counts_as_one_of_its_composition(sites):
     """A target of G and C alone on a base of A and T has the law of one that agrees by chance.
 

@@ -48,7 +48,8 @@ class Outcome(NamedTuple):
 def kernels_of_package() -> list[str]:
     """Return the names of all functions that are kernels."""
     names = set()
-    for path in (ROOT / "gpu_tools").rglob("gpu/**/*.py"):
+    package = ROOT / "gpu_tools"
+    for path in (*package.rglob("gpu.py"), *package.rglob("gpu/**/*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             decorators = getattr(node, "decorator_list", ())
             calls = [each.func for each in decorators if isinstance(each, ast.Call)]

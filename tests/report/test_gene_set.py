@@ -1,11 +1,12 @@
 """The page of a gene set: its figures agree with the files, and what is wrong is said."""
 
 import json
+import shutil
 
 import pytest
 
 from gpu_tools.cli.main import main
-from gpu_tools.report.gene_set import charts_of, completeness, gene_cards, read_gene_set
+from gpu_tools.report.gene_set import _table, charts_of, completeness, gene_cards, read_gene_set
 
 GENES = [
     ("chr|1:1", "+", [(100, 200), (300, 450)], "t<1>", "0.91"),
@@ -66,6 +67,21 @@ def test_figures_are_those_of_the_files(folder):
     assert {"and 1 a part of one", "1 pseudogene"} <= {*notes}
     assert ("100.0 %", "of introns are GT-AG") in numbers
     assert ("1 of 4", "conserved families are complete") in numbers
+
+
+def test_the_table_of_genes_has_the_columns_that_are_known(folder, tmp_path):
+    titles = [column.title for column in _table(read_gene_set(folder).genes).columns]
+    assert "coverage" in titles
+    assert "min_confidence" not in titles
+    shutil.copytree(folder, tmp_path / "own")
+    lines = (folder / "genes.tsv").read_text().splitlines()
+    points = ("min_confidence", 17, ".")
+    (tmp_path / "own" / "genes.tsv").write_text(
+        "".join(f"{line}\t{n}\n" for line, n in zip(lines, points, strict=True))
+    )
+    known = _table(read_gene_set(tmp_path / "own").genes)
+    assert known.columns[-1].title == "min_confidence"
+    assert [row[-1] for row in known.rows] == [17.0, None]
 
 
 def test_each_chart_has_its_numbers(folder):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gpu_tools.errors import InputError, ScoringError
-from gpu_tools.search import hits as chains
+from gpu_tools.search import windows as chains
 from gpu_tools.search import windows as targets
 from gpu_tools.search.api import SearchOptions, build_index
 from gpu_tools.search.windows import TargetSearch

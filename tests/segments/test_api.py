@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpu_tools import InputError, max_segment, max_segments, max_submatrix
-from gpu_tools.segments.cpu import segments as cpu
+from gpu_tools.segments import cpu
 from tests.oracles import segments as oracle
 from tests.segments import cases
 
@@ -157,7 +157,7 @@ def test_other_number_types(dtype):
 def test_memory_mapped_values_are_read_in_place(tmp_path):
     np.save(tmp_path / "v.npy", np.arange(-5, 6))
     mapped = np.load(tmp_path / "v.npy", mmap_mode="r")
-    from gpu_tools.segments.units import as_numbers
+    from gpu_tools.segments.runs import as_numbers
 
     assert np.shares_memory(as_numbers(mapped, 1), mapped)
     assert as_tuple(max_segment(mapped, device="cpu")) == (5, 11, 15)

@@ -56,6 +56,16 @@ def cdna_case(seed, ends="global", stops=None):
     return base, nucleotides.random_target(rng, base, int(rng.integers(3, 9))), tables, scoring
 
 
+def protein_case(seed):
+    """Return a case of a protein on one strand, and its scoring."""
+    base, target, table, scoring = proteins.random_question(seed)
+    if seed % 2:  # cheap introns
+        introns = tuple(each._replace(penalty=each.penalty - 8) for each in table.introns)
+        table = nucleotides.changed(table, introns=introns)
+    bases = Sequence.from_text("b", base), ProteinSequence.from_text("t", target)
+    return ProteinCase(*bases, {"+-"[seed % 2]: table}), scoring
+
+
 @pytest.mark.parametrize("ends", ["global", "free-target"])
 def test_the_confidence_of_cdnas_is_that_of_the_definition(ends):
     introns = 0
@@ -86,21 +96,16 @@ def test_the_confidence_of_cdnas_is_that_of_the_definition(ends):
 def test_the_confidence_of_proteins_is_that_of_the_definition():
     introns = 0
     for seed in range(150):
-        base, target, table, scoring = proteins.random_question(seed)
-        if seed % 2:
-            table = nucleotides.changed(table, introns=tuple(
-                each._replace(penalty=each.penalty - 8) for each in table.introns))  # fmt: skip
-        strand = "+-"[seed % 2]
-        case = ProteinCase(
-            Sequence.from_text("b", base), ProteinSequence.from_text("t", target), {strand: table}
-        )
+        case, scoring = protein_case(seed)
         aligned = protein_align([case], scoring, device="cpu", threads=1)
         (found,) = with_confidence([case], aligned, scoring, device="cpu", threads=1)
         if not found.chain:
             assert found.intron_confidences is None
             continue
-        text, chain = reading(base, found)
-        sites, terms = proteins.sites_of(table), proteins.terms(scoring)
+        text, chain = reading(case.base.letters(), found)
+        sites, terms = proteins.sites_of(case.tables[found.strand]), proteins.terms(scoring)
+
+        target = case.target.letters()
 
         def best(exit_, entry, question=(text, target, sites, terms)):
             text, target, sites, terms = question
@@ -245,3 +250,20 @@ def test_what_has_no_such_sites_is_refused():
     listed = Case(case.base, case.target, ExonSet.empty())
     with pytest.raises(InputError, match="listed candidates"):
         with_confidence([listed], [found], scoring)
+
+
+@pytest.mark.cuda
+@pytest.mark.parametrize("kind", ["cdna", "protein"])
+def test_a_gpu_finds_the_same_confidences(kind):
+    if kind == "protein":
+        case, scoring = protein_case(1)
+    else:
+        base, target, tables, scoring = cdna_case(1)
+        case = SiteCase(Sequence.from_text("b", base), Sequence.from_text("t", target), tables)
+    align = protein_align if kind == "protein" else site_align
+    found = align([case], scoring, device="cpu")
+    one, other = (
+        with_confidence([case], found, scoring, device=device) for device in ("cpu", "cuda")
+    )
+    assert one == other
+    assert one[0].intron_confidences

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpu_tools import InputError, Sequence, is_coding, tables_of
+from gpu_tools import InputError, ScoringError, Sequence, is_coding, tables_of
 from gpu_tools.model.sequences import encode
 from gpu_tools.sites import model as model_of_sites
 from gpu_tools.sites.model import load_sites, sites_from_dict
@@ -224,3 +224,15 @@ def test_translation():
     assert found == {"phases": (0, 2, 1, 0), "start_codon": True, "stop_codon": True}
     other = translation_of(codes[1:], chain)
     assert (other["start_codon"], other["stop_codon"]) == (False, False)
+
+
+def test_a_longest_intron_near_the_usual_lengths_makes_shorter_ones_usual():
+    model = load_sites("vertebrate")
+    (shortest, dear), (low, usual) = model.introns[0].penalties
+    assert dear > usual
+    assert model.with_longest_intron(low + 64).introns == model.introns
+    joined = model.with_longest_intron(low + 63)
+    assert joined.introns[0].penalties == ((shortest, usual),)
+    assert joined.introns[1] == model.introns[1]
+    with pytest.raises(ScoringError, match=f"expected {shortest + 64} to"):
+        model.with_longest_intron(shortest + 63)

@@ -102,7 +102,7 @@ def test_a_shipped_model_is_taken_without_a_word(scoring, name, standing, caplog
 
 
 def test_what_stands_in_for_a_shipped_model_is_told_on_request(caplog):
-    caplog.set_level("INFO")
+    caplog.set_level("INFO", "gpu_tools")
     null_model_or_stand_in(SplicedScoring(), sites=load_sites("yeast"))
     assert caplog.messages == [
         "no E-values are known for the site model yeast; those of vertebrate stand in"

@@ -45,7 +45,9 @@ def test_models_of_augustus_are_what_their_script_makes(tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "argv", ["augustus_sites.py", "--output", str(tmp_path)])
     AUGUSTUS["main"]()
     made = sorted(path.name for path in tmp_path.iterdir())
-    assert made == sorted(f"{species.name}.json" for species in AUGUSTUS["SPECIES"])
+    assert made == sorted(
+        f"{name}.json" for name in ("generic", *(species.name for species in AUGUSTUS["SPECIES"]))
+    )
     shipped = resource_path("models", "sites")
     assert all((tmp_path / name).read_text() == (shipped / name).read_text() for name in made)
 
@@ -90,7 +92,7 @@ def test_shipped_models_have_the_weights_of_the_design(name):
     cutoffs = major.donor.cutoff / HUNDREDTHS, major.acceptor.cutoff / HUNDREDTHS
     assert cutoffs == (design.cutoff, design.acceptor_cutoff)
     assert minor.penalties[0][1] > major.penalties[-1][1]
-    assert min(model.mean_bits) > 1
+    assert name == "generic" or min(model.mean_bits) > 1
     divisors = {1, 2, 4}
     for kind in model.introns:
         assert kind.penalties[0][0] == model.shortest_intron

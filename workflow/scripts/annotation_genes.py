@@ -38,7 +38,11 @@ def command(genome, hits, parts, threads, quiet, **more):
         for k, tile in product(range(1, parts[0] + 1), range(1, parts[1] + 1))
     ]
     found = read_hits(hits, records, targets, limits, wanted)
-    files.write(annotation_of(records, targets, limits, found, cpu_threads(threads)), records)
+    files.write(
+        annotation_of(records, targets, limits, found, cpu_threads(threads)),
+        records,
+        targets[0].sites,
+    )
 
 
 run_rule(command, globals().get("snakemake"))

@@ -18,7 +18,7 @@ import numpy as np
 from numba import cuda, int32
 from numpy.typing import NDArray
 
-from gpu_tools.matching.gpu.approximate import multiprocessors
+from gpu_tools.matching.gpu import multiprocessors
 
 WARP = 32
 MOST_ROWS = 1024

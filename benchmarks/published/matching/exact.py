@@ -14,7 +14,7 @@ from numba import cuda, int32, int64
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
-from gpu_tools.matching.gpu.approximate import multiprocessors
+from gpu_tools.matching.gpu import multiprocessors
 
 Q, D = 65537, 3
 THREADS = 4 if simulated() else 256

@@ -110,9 +110,12 @@ class CodonPlan(NamedTuple):
         return number
 
 
-def compile_codons(sites: Sites) -> CodonPlan:
-    """Compile a table with stop codons, of introns of at least `SHORTEST` nucleotides."""
-    words, operands, operations, slots, counts = _compiled(sites)
+def compile_codons(sites: Sites, cost: int = 0) -> CodonPlan:
+    """Compile a table with stop codons, of introns of at least `SHORTEST` nucleotides.
+
+    The kernel's row of the empty chain is higher by a cost.
+    """
+    words, operands, operations, slots, counts = _compiled(sites, cost)
     start, n_slots, n_advances = slots
     pending = most_pending(sites.flags, sites.intron_lengths)
     stored = StoredRows(*counts, FRAMES, FRAMES)
@@ -123,7 +126,7 @@ def compile_codons(sites: Sites) -> CodonPlan:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _compiled(sites):
+def _compiled(sites, cost):
     """Compile a table; return words, operands, operations, slots, and exits and entries."""
     flags, classes = sites.flags, len(sites.intron_kinds)
     exits, entries = count(flags, INNER_EXIT), count(flags, INNER_ENTRY)
@@ -136,7 +139,8 @@ def _compiled(sites):
     operands = np.empty(firsts + finals + 1, np.int32)
     words = np.zeros(-(-len(flags) // FRAMES), np.int32)
     codon_slots = np.full(_CODONS, -1, np.int64)
-    n, n_slots = _write_first(flags, sites.codes, sites.stops, start, codon_slots, operations)
+    first = _write_first(flags, sites.codes, sites.stops, start, cost, codon_slots, operations)
+    n, n_slots = first
     n, n_operands = _write_steps(
         sites, n, words, operands, operations, codon_slots, np.empty((borders, 4), np.int32)
     )
@@ -169,7 +173,7 @@ def _begins(flags, codes, stops, i):
 
 
 @njit
-def _write_first(flags, codes, stops, start, codon_slots, operations):
+def _write_first(flags, codes, stops, start, cost, codon_slots, operations):
     """Write what comes before all steps: maxima are cleared, rows behind first codons are made.
 
     `codon_slots` takes their slots. Return how many operations and slots there are.
@@ -181,7 +185,7 @@ def _write_first(flags, codes, stops, start, codon_slots, operations):
         if not _begins(flags, codes, stops, i) or codon_slots[_codon_at(codes, i)] >= 0:
             continue
         codon_slots[_codon_at(codes, i)] = n_slots
-        n = _put(operations, n, FRESH, NO_SLOT, start, 0, codes[i], NO_SLOT)
+        n = _put(operations, n, FRESH, NO_SLOT, start, -cost, codes[i], NO_SLOT)
         n = _put(operations, n, 0, NO_SLOT, NO_SOURCE, 0, codes[i + 1], NO_SLOT)
         n = _put(operations, n, 0, NO_SLOT, NO_SOURCE, 0, codes[i + 2], n_slots)
         n_slots += 1

@@ -15,12 +15,12 @@ from numba import cuda, int32, int64, uint32
 from gpu_tools.hardware.gpu.intrinsics.rows import (
     at_least,
     best_sum,
+    clipped_ramp,
     filled,
     further,
     load_row,
     place_of,
     raised,
-    ramp,
     store_row,
 )
 from gpu_tools.hardware.gpu.intrinsics.words import (
@@ -65,7 +65,8 @@ def make_happen(size: int):
     @cuda.jit(device=True)
     def noted(row, leaving, boundary, best, drops, cells):
         """Return score and boundary of the lane's best end; a better one's row is stored."""
-        top = best_sum(row, ramp(row, drops[0], drops[1]))
+        dropped = clipped_ramp(row, drops[0], drops[1], drops[2], drops[3])
+        top = best_sum(row, dropped)
         top = max2(top, permute(top, top, int32(codon_rows.SWAPPED)))
         score = int32(permute(top, top, int32(codon_rows.LOW_SIGNED)))
         best_score, best_boundary = best
@@ -221,7 +222,8 @@ def _make_sweep(size: int):
         first_column = int32(2 * (strip * int32(job[job_table.SIZE]) * WARP + lane * size))
         own = place_of(shared, uint32(codon_rows.SHARED_SLOTS_AT + 4 * lane))
         chosen = choose(target, first_column, int32(job[job_table.COLUMNS]), own, lane, shared)
-        starts, drops = columns(chosen, int32(2 * lane * size), gap)
+        at_ends = packed_strip.ends_of(job, strip, scoring)
+        starts, drops = columns(chosen, int32(2 * lane * size), gap, at_ends)
         sync_lanes()
         first_row = address(cells[4 * lane :])
         places = (
@@ -232,13 +234,12 @@ def _make_sweep(size: int):
         at = uint32(codon_rows.SHARED_ARRIVING_AT + 2 * lane)
         shared[at], shared[at + uint32(1)] = floor, floor
         borders = arriving, leaving, strip == 0, packed_strip.lowered_by(job, strip), floor
-        drop_step = int32(int32(gap & int32(0xFFFF)) | int32(gap << int32(16)))
         return (
             (chosen, floor, lane == 0, shared, scratch), places, borders,
             (lane, lane == int32(WARP - 1)),
             (first_row, int32(job[job_table.MASK]), int32(job[job_table.EXIT_BASE]),
              int32(job[job_table.COPY_BASE])),
-            (plan[job[job_table.OPERANDS] :], (drops[0], drop_step)),
+            (plan[job[job_table.OPERANDS] :], drops),
         )  # fmt: skip
 
     @cuda.jit(device=True)
@@ -286,7 +287,8 @@ def _make_sweep(size: int):
         ends[job_table.COLUMN] = first_column
         if state[3][3][0] > job_table.LOWEST_SCORE:  # else there is no row
             best_row = cells[4 * lane + BEST_END * stride :]
-            ends[job_table.COLUMN] = find_column(best_row, first_column, gap)
+            at_ends = packed_strip.ends_of(job, strip, scoring)
+            ends[job_table.COLUMN] = find_column(best_row, first_column, gap, at_ends)
         sync_lanes()
 
     return sweep

@@ -24,7 +24,7 @@ from gpu_tools.sites.gpu.steps import FIRST_STORED, StepTable, compile_steps
 from gpu_tools.sites.gpu.sweep32 import STRIP
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.bounds import narrowest
-from gpu_tools.splicing.rows import padded
+from gpu_tools.splicing.rows import kept_symbols, padded
 
 _LOWEST_HALF = -0x7F80
 """Less than any 16-bit cell; its two bytes are equal."""
@@ -52,6 +52,7 @@ class SiteStrand:
         self.packs = (
             max(map(abs, scoring.lifted_range)) <= 127
             and -127 <= scoring.gap <= 0
+            and scoring.clip_cost * WIDE < 2**15
             and self._is_simple_enough
         )
         """Whether a packed kernel can take the strand, if 16 bits hold a job's cells."""
@@ -70,12 +71,12 @@ class SiteStrand:
     @cached_property
     def codon_plan(self) -> CodonPlan:
         """What the packed kernel of chains that translate does; the table has stop codons."""
-        return compile_codons(sites_of(self.codes, self.table))
+        return compile_codons(sites_of(self.codes, self.table), self.scoring.clip_cost)
 
     @cached_property
     def steps(self) -> StepTable:
         """What the packed kernel does; the table has no stop codons."""
-        return compile_steps(listed_sites(self.codes, self.table))
+        return compile_steps(listed_sites(self.codes, self.table), self.scoring.clip_cost)
 
     @cached_property
     def lists(self) -> StrandLists:
@@ -95,6 +96,7 @@ class SiteJob:
     def __init__(self, strand: SiteStrand, target: NDArray[np.uint8]):
         self.strand, self.codes, self.table = strand, strand.codes, strand.table
         self.scoring, self.target, self.columns = strand.scoring, target, len(target) + 1
+        self.kept = kept_symbols(target)
         self.limit = limits(strand.limits, padded(self.columns, 1, 2), self.scoring)
         narrowest(self.limit.bounds)
 
@@ -118,7 +120,7 @@ class SiteJob:
     def _closed_is_low(self) -> bool:
         """Whether a chain that begins at a closed boundary stays below the floor."""
         free = self.scoring.ends != "global"
-        most = free * abs(self.scoring.gap) * _WIDEST
+        most = max(free * abs(self.scoring.gap) * _WIDEST, self.scoring.clip_cost)
         return most - 2**15 <= self.packed_limit.floor
 
 
@@ -162,7 +164,7 @@ class Strips32:
             self.job.limit.floor, len(plan.boundaries), -(-columns // STRIP),
             stride=plan.n_slots * STRIP, columns=columns, first_stored=plan.slots.stored,
             slots=plan.n_slots, advances=plan.advances(), tracks=plan.stored.tracks,
-            row=plan.slots.row, start=plan.slots.start,
+            row=plan.slots.row, start=plan.slots.start, kept=self.job.kept,
         )  # fmt: skip
 
     def end_of(self, score: int, number: int, column: int) -> SweepEnd:
@@ -226,7 +228,7 @@ class PackedStrips:
         lifting = -self.job.scoring.gap * 2 * WARP * size if is_lifted else 0
         return JobNumbers(
             floor, strips=len(self.sizes), columns=self.job.columns, first_stored=FIRST_STORED,
-            size=size, last_size=self.sizes[-1], lifting=lifting, **more,
+            size=size, last_size=self.sizes[-1], lifting=lifting, kept=self.job.kept, **more,
         )  # fmt: skip
 
     def end_of(self, score: int, number: int, column: int) -> SweepEnd:

@@ -53,6 +53,7 @@ class JobNumbers(NamedTuple):
     checkpoint_stride: int = 0  # words of a checkpoint
     n_slots: int = 0  # slots of a checkpoint
     ring: int = 0  # exits whose rows a checkpoint has
+    kept: int = 0  # all kernels: the column from which on leaving out the target's end is free
 
 
 FLOOR, ROWS, STRIPS = range(3)
@@ -60,7 +61,7 @@ BOUNDARIES, OPERATIONS, TARGET, CELLS, BORDERS, ENDS = range(3, 9)
 STRIDE, COLUMNS, FIRST_STORED, SIZE, LAST_SIZE, LIFTING = range(9, 15)
 SLOTS, ADVANCES, TRACKS, ROW, START = range(15, 20)
 FIRST_STEP, OPERANDS, MASK, EXIT_BASE, COPY_BASE = range(20, 25)
-CHECKPOINTS, EVERY, CHECKPOINT_STRIDE, N_SLOTS, RING = range(25, 30)
+CHECKPOINTS, EVERY, CHECKPOINT_STRIDE, N_SLOTS, RING, KEPT = range(25, 31)
 
 
 # What tracebacks on a GPU read beside stored rows: lists of a strand's sites, a row a job.

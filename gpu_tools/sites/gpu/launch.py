@@ -97,7 +97,7 @@ class SitePackedLaunch(StripLaunch):
         extra = NEVER_BYTE << 8 | int(lifted[0, OTHER]) & 0xFF
         words = lifted[:, :4].astype(np.int8).copy().view(np.int32).ravel()
         free_gap = 0 if scoring.ends == "global" else scoring.gap
-        return [twice(scoring.gap), extra, *words, NEVER, free_gap]
+        return [twice(scoring.gap), extra, *words, NEVER, free_gap, scoring.clip_cost]
 
     def _start(self) -> None:
         sweep_packed_warp[self.n_strips, WARP](
@@ -156,7 +156,7 @@ class SiteLaunch32(StripLaunch):
 def scores32(scoring: SplicedScoring) -> list[int]:
     """Return the scoring as the 32-bit kernels read it."""
     free = int(scoring.ends != "global")
-    return [*scoring.lifted.ravel(), scoring.gap, free, most_lifted(scoring)]
+    return [*scoring.lifted.ravel(), scoring.gap, free, most_lifted(scoring), scoring.clip_cost]
 
 
 def together(arrays: list) -> tuple:
@@ -194,7 +194,7 @@ def starts_of(sizes) -> NDArray[np.int64]:
 
 def checked(job: SiteJob, end: SweepEnd) -> SweepEnd:
     """Return an end without its score if there is no chain that ends so."""
-    return end._replace(score=possible(end.score, job.limit, len(job.target), job.scoring))
+    return end._replace(score=possible(end.score, job.limit, job.target, job.scoring))
 
 
 def can_pack() -> bool:

@@ -14,7 +14,7 @@ from gpu_tools.hardware.gpu.intrinsics.words import (
     shuffle,
     shuffle_up,
 )
-from gpu_tools.sites.gpu.job_table import LIFTING, LOWEST_SCORE
+from gpu_tools.sites.gpu.job_table import KEPT, LIFTING, LOWEST_SCORE, SIZE
 from gpu_tools.sites.gpu.row_plan import NO_SYMBOL
 from gpu_tools.sites.gpu.steps import (
     BEST_END,
@@ -123,21 +123,47 @@ def make_start(size: int):
     return start
 
 
+@cuda.jit(device=True)
+def _halves(low, high):
+    """Return the word of two halves."""
+    return int32(int32(low & int32(0xFFFF)) | int32(high << int32(16)))
+
+
+@cuda.jit(device=True)
+def ends_of(job, strip, scoring):
+    """Return what leaving out an end costs a strip's columns.
+
+    That is the cost; the strip's first column; the column from which on the target's end costs
+    nothing, counted from there; and what lifting adds before the strip.
+    """
+    before = int32(2 * WARP * strip * job[SIZE])
+    kept, lifted = int32(job[KEPT] - before), int32(strip * job[LIFTING])
+    return scoring[uint32(END_COST_AT)], before, kept, lifted
+
+
 def make_columns(size: int):
     """Return the device function that returns the empty chain's row and what columns drop.
 
-    The latter turns cells into S; `gap` is that of free ends. `first` is counted from the strip's
-    first column.
+    The row is higher by the cost of an end, so that it is never below 0; what is compiled of the
+    strand takes that off again. `rows.clipped_ramp` makes of the latter what turns cells into S,
+    less what leaving out the target's end costs. `gap` is that of free ends. `first` is counted
+    from the strip's first column.
     """
 
     @cuda.jit(device=True)
-    def columns(chosen, first, gap):
+    def columns(chosen, first, gap, ends):
+        cost, _, kept, lifted = ends
         low, high = int32(-gap * first), int32(-gap * (first + size))
-        first_start = int32(int32(low & int32(0xFFFF)) | int32(high << int32(16)))
-        first_drop = int32(int32(-low & int32(0xFFFF)) | int32(int32(-high) << int32(16)))
-        step = int32(int32(gap & int32(0xFFFF)) | int32(gap << int32(16)))
-        minus = int32(int32(-gap & int32(0xFFFF)) | int32(int32(-gap) << int32(16)))
-        return rows.ramp(chosen, first_start, minus), rows.ramp(chosen, first_drop, step)
+        least = int32(max(cost - lifted, int32(0)))
+        starts = rows.ramp(chosen, _halves(low, high), _halves(int32(-gap), int32(-gap)))
+        # columns beyond `kept`, as far as they matter
+        over = int32(min(max(first + 1 - kept, int32(-size)), int32(1)) * cost)
+        high_over = int32(min(max(first + size + 1 - kept, int32(-size)), int32(1)) * cost)
+        drops = (
+            _halves(int32(-low - cost), int32(-high - cost)), _halves(gap, gap),
+            _halves(over, high_over), _halves(cost, cost),
+        )  # fmt: skip
+        return rows.at_least(starts, _halves(least, least)), drops
 
     return columns
 
@@ -173,16 +199,20 @@ def make_find_column(size: int):
     """Return the device function that finds the smallest column of a lane's best end."""
 
     @cuda.jit(device=True)
-    def find_column(cells, first, gap):
+    def find_column(cells, first, gap, ends):
         """`cells` begin with the row's first word of the lane, `first` is its first column."""
         best, column = int32(LOWEST_SCORE), first
+        cost, before, kept, _ = ends
         for half in range(2):
             for k in range(size):
                 own = int32(first + half * size + k)
                 word = cells[uint32((k // QUAD) * QUAD * WARP + k % QUAD)]
                 value = int32(int32(word << int32(16 - 16 * half)) >> int32(16))
-                if int32(value + gap * own) > best:
-                    best, column = int32(value + gap * own), own
+                value = int32(value + gap * own)
+                if own < before + kept:
+                    value = int32(value - cost)
+                if value > best:
+                    best, column = value, own
         return column
 
     return find_column
@@ -191,9 +221,9 @@ def make_find_column(size: int):
 # A step of the packed kernel, as each lane does it.
 
 
-GAP_AT, EXTRA_AT, WORDS_AT, END_GAP_AT = 0, 1, 2, 8
+GAP_AT, EXTRA_AT, WORDS_AT, END_GAP_AT, END_COST_AT = 0, 1, 2, 8, 9
 """Where the scoring array has: the gap, bytes 4 to 7 of the words of lifted scores, those words by
-symbol of the base sequence, and the gap if ends are free, else 0.
+symbol of the base sequence, the gap if ends are free, else 0, and what leaving out an end costs.
 """
 _HIGH_TWICE, _LOW_TWICE, _SECOND_THEN_LOW = 0x3232, 0x1010, 0x1054
 _HIGH_THEN_LOW, _LOW_SIGNED, _HIGH_SIGNED = 0x1032, 0x9910, 0xBB32

@@ -16,6 +16,7 @@ from gpu_tools.hardware.gpu.dispatch import map_gpus
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.hardware.threads import map_on_threads, shares, within_limit
 from gpu_tools.model.scoring import SplicedScoring
+from gpu_tools.sites.bounds import cost_behind
 from gpu_tools.sites.gpu import job_table
 from gpu_tools.sites.gpu.codon_strips import CodonStrips, codon_strips
 from gpu_tools.sites.gpu.job import SiteJob, SiteStrand, Strips32, SweepEnd, packed_strips, sizes_of
@@ -116,7 +117,9 @@ class _OnDevice:
 
     def _numbers(self, k: int, end: SweepEnd, **places) -> job_table.TraceNumbers:
         job = self.launch.jobs[k].job
-        value = end.score - job.table.last.at(end.end) - self.scoring.gap * end.column
+        dropped = self.scoring.gap * end.column
+        dropped -= cost_behind(end.column, job.target, self.scoring)
+        value = end.score - job.table.last.at(end.end) - dropped
         parts, target = (
             self.launch.jobs[k].compiled.stored.parts,
             self.launch.table[k, job_table.TARGET],

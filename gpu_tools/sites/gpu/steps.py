@@ -102,15 +102,15 @@ class StepTable(NamedTuple):
         return int(np.searchsorted(self.numbers, np.int32(number)))
 
 
-def compile_steps(listed: ListedSites) -> StepTable:
-    """Compile a table for the packed kernel."""
-    words, numbers, n_hot, stored = _compiled(listed)
+def compile_steps(listed: ListedSites, cost: int = 0) -> StepTable:
+    """Compile a table for the packed kernel, whose empty chain's row is higher by a cost."""
+    words, numbers, n_hot, stored = _compiled(listed, cost)
     # a part of what there was space for: pages that nothing was written to take no memory
     return StepTable(words, numbers, n_hot, StoredRows(*stored))
 
 
 @njit(cache=True, nogil=True)
-def _compiled(listed):
+def _compiled(listed, cost):
     """Compile a table in one call; return the elements of a `StepTable`."""
     sites = lay_out(listed)
     plan = write_plan(sites, _OWN_SLOTS, IN_REGISTERS, False)
@@ -120,7 +120,7 @@ def _compiled(listed):
     numbers = np.empty(len(boundaries), np.int32)
     n = _write_steps(
         boundaries, operations, sites.flags, sites.first_entry, sites.last_exit, stored, words,
-        numbers,
+        numbers, cost,
     )  # fmt: skip
     n_steps = -(-(n + WARP - 1) // WARP) * WARP
     for step in range(n, n_steps):
@@ -234,7 +234,7 @@ def _operate(words, marks, of_slots, kind, to, source, bonus, copy):
 
 
 @njit
-def _write_steps(boundaries, operations, flags, firsts, lasts, stored, words, numbers):
+def _write_steps(boundaries, operations, flags, firsts, lasts, stored, words, numbers, cost):
     """Write the steps of all boundaries, each boundary's number too; return how many steps."""
     marks = np.full(4, -1, np.int64)
     of_slots = np.full((stored, 3), -1, np.int64)
@@ -265,12 +265,13 @@ def _write_steps(boundaries, operations, flags, firsts, lasts, stored, words, nu
             copy = 0
         if flags[i] & FIRST_ENTRY == 0:
             continue
+        first = np.int32(firsts[i] - cost)
         if late and marks[_READ] >= n:
             # behind what reads the row: in the next step's early half, or as to a slot
             if words[marks[_NEWEST], 2] & 0xFF == LEAST:
-                _raise_row(words, marks, of_slots, START, firsts[i], 0)
+                _raise_row(words, marks, of_slots, START, first, 0)
                 continue
             n, late, is_open = _reached(words, marks, marks[_NEWEST] + 1), False, True
         shift, mask = (16, 0xFFFF) if late else (0, ~0xFFFF)
-        words[n, 3] = (words[n, 3] & mask) | (firsts[i] & 0xFFFF) << shift
+        words[n, 3] = (words[n, 3] & mask) | (first & 0xFFFF) << shift
     return marks[_NEWEST] + 1

@@ -21,6 +21,7 @@ from __future__ import annotations
 from numba import cuda, int32, uint32
 
 from gpu_tools.hardware.gpu.intrinsics.rows import (
+    clipped_ramp,
     place_of,
     store_word,
 )
@@ -116,7 +117,9 @@ def _make_sweep(size: int):
         is_first, gap = lane == 0, scoring[uint32(packed_strip.END_GAP_AT)]
         first_column = int32(2 * (strip * int32(job[job_table.SIZE]) * WARP + lane * size))
         chosen = choose(target, first_column, int32(job[job_table.COLUMNS]), own, lane, shared)
-        starts, drops = columns(chosen, int32(2 * lane * size), gap)
+        at_ends = packed_strip.ends_of(job, strip, scoring)
+        starts, drops = columns(chosen, int32(2 * lane * size), gap, at_ends)
+        drops = clipped_ramp(chosen, drops[0], drops[1], drops[2], drops[3])
         lowered = packed_strip.lowered_by(job, strip)
         copies = cells[4 * lane :]
         fixed = chosen, starts, drops, own, is_first, shared, address(copies), scratch
@@ -162,7 +165,7 @@ def _make_sweep(size: int):
         ends[job_table.SCORE], ends[job_table.NUMBER] = state[4]
         ends[job_table.COLUMN] = first_column
         if state[4][0] > job_table.LOWEST_SCORE:  # else there is no row
-            ends[job_table.COLUMN] = find_column(best_row, first_column, gap)
+            ends[job_table.COLUMN] = find_column(best_row, first_column, gap, at_ends)
         sync_lanes()
 
     return sweep

@@ -32,6 +32,7 @@ from gpu_tools.sites.gpu.job_table import (
     COLUMNS,
     ENDS,
     FLOOR,
+    KEPT,
     LOWEST_SCORE,
     NUMBER,
     OPERATIONS,
@@ -70,8 +71,9 @@ _NOT_FINAL = -3 * 2**29
 GAP = N_SYMBOLS * N_SYMBOLS
 FREE = GAP + 1
 MOST = GAP + 2
+COST = GAP + 3
 
-empty_chain = cuda.jit(device=True)(core.empty_chain)
+clipped_chain = cuda.jit(device=True)(core.clipped_chain)
 
 
 @cuda.jit(device=True)
@@ -135,12 +137,14 @@ def _begin_columns(job, column, symbols, scoring, start, target, drops):
     Return whether one of its columns is final.
     """
     gap, free, high = scoring[GAP], scoring[FREE] != 0, int32(job[COLUMNS] - 1)
-    low = int32(0) if free else high
+    low, cost, kept = int32(0) if free else high, scoring[COST], int32(job[KEPT])
     for c in range(COLUMNS_PER_LANE):
         own = int32(column + c)
         target[c] = int32(symbols[own - 1]) if own >= 1 and own <= high else int32(OTHER)
-        start[c * WARP] = empty_chain(own, gap, free)
+        start[c * WARP] = clipped_chain(own, gap, free, cost)
         drops[c] = int32(gap * own) if own >= low and own <= high else int32(_NOT_FINAL)
+        if own < kept:
+            drops[c] = int32(drops[c] - cost)
     return column <= high and column + COLUMNS_PER_LANE > low
 
 

@@ -22,7 +22,7 @@ from gpu_tools.model.scoring import N_SYMBOLS
 from gpu_tools.sites import introns
 from gpu_tools.sites.gpu import job_table
 from gpu_tools.sites.gpu.packed_strip import QUAD, WIDE
-from gpu_tools.sites.gpu.sweep32 import COLUMNS_PER_LANE, FREE, GAP, MOST, STRIP
+from gpu_tools.sites.gpu.sweep32 import COLUMNS_PER_LANE, COST, FREE, GAP, MOST, STRIP
 from gpu_tools.sites.table import CLOSED
 from gpu_tools.splicing import codons, recurrence
 from gpu_tools.splicing.codons import FRAMES
@@ -88,7 +88,7 @@ _USUAL_EXON = 8 if simulated() else 512
 """Nucleotides of an exon that is looked for first; then four times as many, and so on."""
 
 
-empty_chain = cuda.jit(device=True)(recurrence.empty_chain)
+clipped_chain = cuda.jit(device=True)(recurrence.clipped_chain)
 
 
 @cuda.jit(device=True)
@@ -223,7 +223,7 @@ def make_find_exon(value_of):
         entry; W there; and the lane's part of what the next row takes over.
         """
         memory, gains, symbols = buffers[0], buffers[4], buffers[5]
-        (even, low, quads, nucleotide, carry, right), (table, gap, free, _) = here, scores
+        (even, low, quads, nucleotide, carry, right), (table, gap, free, cost, _) = here, scores
         _, column, value, _, _ = state
         lane, found, gained = int32(cuda.threadIdx.x), int32(NOT_FOUND), int32(0)
         before, after = (int32(0), quads) if even else (quads, int32(0))
@@ -250,7 +250,7 @@ def make_find_exon(value_of):
                     if entered:
                         found, gained = int32(2 * own + 1), gain
                 is_open = first_wanted > _LOW and own <= column
-                if is_open and gain + empty_chain(own, gap, free) == first_wanted:
+                if is_open and gain + clipped_chain(own, gap, free, cost) == first_wanted:
                     found, gained = int32(2 * own), gain
                 own = int32(own - 1)
             at = nucleotide * N_SYMBOLS
@@ -325,7 +325,7 @@ def make_find_exon(value_of):
         """
         end, column, value, _, _ = state
         most = int32(end - trace[job_table.AT_LOW])
-        longest, first, lifted = int32(_USUAL_EXON), int32(0), scores[3]
+        longest, first, lifted = int32(_USUAL_EXON), int32(0), scores[4]
         if lifted > 0:
             first = int32((value - trace[job_table.AT_BEST_SITES]) // lifted)
         while True:
@@ -461,7 +461,7 @@ def _make_trace(value_of, layout_of):
             table[k] = scoring[k]
         sync_lanes()
         layout, at, n = layout_of(job), trace[job_table.AT_EXONS], int32(0)
-        scores = table, scoring[GAP], scoring[FREE] != 0, scoring[MOST]
+        scores = table, scoring[GAP], scoring[FREE] != 0, scoring[COST], scoring[MOST]
         end, column = int32(trace[job_table.AT_END]), int32(trace[job_table.AT_COLUMN])
         state = end, column, int32(trace[job_table.AT_VALUE]), int32(end % FRAMES), True
         while state[0] >= 0:

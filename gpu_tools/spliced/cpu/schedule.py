@@ -22,8 +22,16 @@ from gpu_tools.hardware.threads import CELLS_PER_REPORT, CaseProgress, map_on_th
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced import exon_graph
 from gpu_tools.spliced.alignments import NO_CHAIN, Alignments, Chains
-from gpu_tools.spliced.case import Case, PreparedCase, finish, prepare_case
-from gpu_tools.spliced.columns import CaseColumns, Jobs, Strands, first_of
+from gpu_tools.spliced.case import (
+    Case,
+    CaseColumns,
+    Jobs,
+    PreparedCase,
+    Strands,
+    finish,
+    first_of,
+    prepare_case,
+)
 from gpu_tools.spliced.cpu.sweep import (
     STEPS_PER_BLOCK,
     Border,
@@ -48,7 +56,7 @@ JOB, SCORE, FIRST_COLUMN, LAST_COLUMN, N_EXONS, N_RUNS, FIELDS = range(7)
 
 
 class AllCases(NamedTuple):
-    """The cases of a call, see `columns.CaseColumns`."""
+    """The cases of a call, see `case.CaseColumns`."""
 
     strands: Strands
     jobs: Jobs

@@ -24,17 +24,18 @@ from gpu_tools.hardware.threads import assigned, within_limit
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced.alignments import NO_CHAIN, Alignments, Chains
-from gpu_tools.spliced.case import PreparedCase, finish, prepare_case
-from gpu_tools.spliced.columns import CaseColumns, Jobs
+from gpu_tools.spliced.case import CaseColumns, Jobs, PreparedCase, finish, prepare_case
 from gpu_tools.spliced.cpu.traceback import Swept
 from gpu_tools.spliced.exon_graph import Extent, bound_cells
-from gpu_tools.spliced.gpu import graph_tables, sweep, sweep32, traceback
-from gpu_tools.spliced.gpu.graph_tables import GraphTables, lay_out_graphs
+from gpu_tools.spliced.gpu import launch as launches
+from gpu_tools.spliced.gpu import sweep, sweep32, traceback
 from gpu_tools.spliced.gpu.launch import (
     BlockLimits,
+    GraphTables,
     ListLaunch,
     Resident,
-    lay_out,
+    lay_out_graphs,
+    lay_out_jobs,
     sizes_of,
     stride_of,
 )
@@ -186,19 +187,19 @@ def _cells_fit(graphs, jobs, lengths, strides, costs: Costs):
     fit = np.empty(len(strides), dtype=np.bool_)
     for k in range(len(strides)):
         own = graphs[jobs.strands[k]]
-        longest, stride = own[graph_tables.LONGEST_TRACK], strides[k]
+        longest, stride = own[launches.LONGEST_TRACK], strides[k]
         length = lengths[jobs.strands[k]]
-        extent = Extent(longest, own[graph_tables.MOST_BONUS], own[graph_tables.BEST_BONUS], length)
+        extent = Extent(longest, own[launches.MOST_BONUS], own[launches.BEST_BONUS], length)
         low, high = bound_cells(extent, stride, costs)
         # cells inside a track lack a gap a row, where a row without a pair adds nothing
         high -= costs.gap * min(longest, stride)
         fit[k] = (
-            own[graph_tables.AMBIGUOUS] == 0
+            own[launches.AMBIGUOUS] == 0
             and low > sweep.NEVER + 256
             and high < 2**15 - 256
-            and (own[graph_tables.N_SPANS] + own[graph_tables.N_ABOVE]) * stride < 2**31
+            and (own[launches.N_SPANS] + own[launches.N_ABOVE]) * stride < 2**31
             and jobs.lengths[k] < traceback.COLUMNS_AT_MOST
-            and own[graph_tables.N_EXITS] <= traceback.EXITS_AT_MOST
+            and own[launches.N_EXITS] <= traceback.EXITS_AT_MOST
         )
     return fit
 
@@ -234,7 +235,7 @@ def _launches(
         if alone or crowded:
             pool.clear_batches()
         crowded = alone
-        layout = lay_out(work.graphs.table, jobs_of(work.columns, batch), limits)
+        layout = lay_out_jobs(work.graphs.table, jobs_of(work.columns, batch), limits)
         launch = ListLaunch(resident, layout, work.apart, free_buffers.popleft())
         launch.run()
         start(launch)
@@ -303,7 +304,7 @@ def _jobs_32(prepared: PreparedCase) -> list[sweep32.Job32]:
 
 
 def _bytes_32(prepared: PreparedCase) -> int:
-    return sum(sweep32.device_bytes(job) for job in _jobs_32(prepared))
+    return sum(job.device_bytes for job in _jobs_32(prepared))
 
 
 def refuse_beyond(free: int, case: int, needed: int) -> None:

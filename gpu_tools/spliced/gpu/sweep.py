@@ -55,7 +55,7 @@ from gpu_tools.splicing import recurrence
 # Its columns: counts, of columns of the target with column 0, elements of a stored row, warp tiles,
 # parts, spans, sources and exits of the graph; where the graph's tables and the target begin; where
 # the job's parts of the buffers begin; the jobs of the same case, first and past the last; and the
-# elements from one copy of the target's words to the next, see `graph_tables.write_job_inputs`
+# elements from one copy of the target's words to the next, see `launch.write_job_inputs`
 (
     COLUMNS, STRIDE, TILES, PARTS, SPANS, N_SOURCES, N_EXITS,
     NUMBERS, GRAPH_SOURCES, EXITS, SYMBOLS, TARGET,

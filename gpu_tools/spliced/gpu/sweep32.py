@@ -43,36 +43,33 @@ class Job32(NamedTuple):
     graph: ExonGraph
     target: NDArray[np.uint8]
 
+    @property
+    def strips(self) -> int:
+        """Strips of the target's columns."""
+        return max(-(-len(self.target) // STRIP), 1)
 
-def strips(job: Job32) -> int:
-    """Return the number of strips of a job's target columns."""
-    return max(-(-len(job.target) // STRIP), 1)
+    @property
+    def stride(self) -> int:
+        """Elements of a stored row."""
+        return LEAD + self.strips * STRIP
 
+    @property
+    def stored_rows(self) -> int:
+        """Rows of `ends` and `entries` together."""
+        return len(self.graph.tracks.ends) + len(self.graph.tracks.starts)
 
-def stride(job: Job32) -> int:
-    """Return the elements of a stored row."""
-    return LEAD + strips(job) * STRIP
+    @property
+    def sizes(self) -> tuple[int, int, int, int, int]:
+        """Elements of each of `BEGINS`: a border has a value a row, and one above each track."""
+        rows, tracks = self.graph.n_rows, len(self.graph.tracks.starts)
+        numbers, cells = 2 * tracks + 3 * self.graph.n_exons, self.stored_rows * self.stride
+        return rows, self.strips * STRIP, numbers, cells, 2 * (rows + tracks)
 
-
-def _stored_rows(job: Job32) -> int:
-    """Return the number of rows of `ends` and `entries` together."""
-    return len(job.graph.tracks.ends) + len(job.graph.tracks.starts)
-
-
-def _border(job: Job32) -> int:
-    """Return the elements of one border: a value a row, and one above each track."""
-    return job.graph.n_rows + len(job.graph.tracks.starts)
-
-
-def _numbers_of(graph: ExonGraph) -> int:
-    """Return how many numbers describe a graph's tracks and exits."""
-    return 2 * len(graph.tracks.starts) + 3 * graph.n_exons
-
-
-def device_bytes(job: Job32) -> int:
-    """Return the device memory that a job takes."""
-    numbers = _stored_rows(job) * stride(job) + 2 * _border(job) + _numbers_of(job.graph)
-    return 4 * numbers + job.graph.n_rows + strips(job) * STRIP
+    @property
+    def device_bytes(self) -> int:
+        """Device memory."""
+        rows, columns, *others = self.sizes
+        return rows + columns + 4 * sum(others)
 
 
 COUNTS = "rows", "tracks", "exons", "ends", "strips"
@@ -238,14 +235,14 @@ def sweep(jobs: list[Job32], scoring: SplicedScoring) -> list[recurrence.Sweep]:
     if not jobs:
         return []
     for job in jobs:
-        narrowest(bounds(job.graph, strips(job) * STRIP, scoring))
+        narrowest(bounds(job.graph, job.strips * STRIP, scoring))
     streams = [job.graph.codes for job in jobs]
-    table, last = _layout(jobs), jobs[-1]
+    table, *_, cells_of_last, borders_of_last = _layout(jobs), *jobs[-1].sizes
     symbols = np.concatenate(streams + [_padded(job) for job in jobs])
     numbers = np.concatenate([_numbers(job.graph) for job in jobs])
-    n_cells = int(table[-1]["cells"]) + _stored_rows(last) * stride(last)
+    n_cells = int(table[-1]["cells"]) + cells_of_last
     cells = np.full(n_cells, np.iinfo(np.int32).min, dtype=np.int32)
-    borders = np.zeros(int(table[-1]["borders"]) + 2 * _border(last), dtype=np.int32)
+    borders = np.zeros(int(table[-1]["borders"]) + borders_of_last, dtype=np.int32)
     for job, row in zip(jobs, table, strict=True):
         _fill_column_zero(job, cells[row["cells"] :], borders[row["borders"] :], scoring)
     on_device = cuda.to_device(cells)
@@ -259,15 +256,11 @@ def sweep(jobs: list[Job32], scoring: SplicedScoring) -> list[recurrence.Sweep]:
 
 def _layout(jobs: list[Job32]) -> NDArray[np.void]:
     """Return the job table."""
-    table, sizes = np.zeros(len(jobs), JOB), np.zeros((len(jobs), len(BEGINS)), dtype=np.int64)
+    table, sizes = np.zeros(len(jobs), JOB), np.array([job.sizes for job in jobs], dtype=np.int64)
     for k, job in enumerate(jobs):
         graph, tracks = job.graph, job.graph.tracks
-        counts = graph.n_rows, len(tracks.starts), graph.n_exons, len(tracks.ends), strips(job)
+        counts = graph.n_rows, len(tracks.starts), graph.n_exons, len(tracks.ends), job.strips
         table[k] = counts + (0,) * len(BEGINS)
-        sizes[k] = (
-            graph.n_rows, strips(job) * STRIP, _numbers_of(graph),
-            _stored_rows(job) * stride(job), 2 * _border(job),
-        )  # fmt: skip
     for name, begins in zip(BEGINS, (np.cumsum(sizes, axis=0) - sizes).T, strict=True):
         table[name] = begins
     table["target"] += sizes[:, 0].sum()  # targets follow all streams in the symbols' buffer
@@ -275,7 +268,7 @@ def _layout(jobs: list[Job32]) -> NDArray[np.void]:
 
 
 def _padded(job) -> NDArray[np.uint8]:
-    target = np.full(strips(job) * STRIP, OTHER, dtype=np.uint8)
+    target = np.full(job.strips * STRIP, OTHER, dtype=np.uint8)
     target[: len(job.target)] = job.target
     return target
 
@@ -294,12 +287,12 @@ def _scores(scoring: SplicedScoring) -> NDArray[np.int32]:
 
 def _sweep_of(job, cells) -> recurrence.Sweep:
     """Return the views of a job's stored rows from column 0 on."""
-    rows = cells[: _stored_rows(job) * stride(job)].reshape(_stored_rows(job), stride(job))
+    rows = cells[: job.stored_rows * job.stride].reshape(job.stored_rows, job.stride)
     n_ends = len(job.graph.tracks.ends)
     return recurrence.Sweep(rows[:n_ends, LEAD - 1 :], rows[n_ends:, LEAD - 1 :])
 
 
 def _fill_column_zero(job, cells, borders, scoring: SplicedScoring) -> None:
-    n_rows = job.graph.n_rows
-    border = Border(borders[:n_rows], borders[n_rows : _border(job)])
+    n_rows, past = job.graph.n_rows, job.sizes[-1] // 2
+    border = Border(borders[:n_rows], borders[n_rows:past])
     fill_column_zero(job.graph, _sweep_of(job, cells), border, scoring)

@@ -13,9 +13,13 @@ from gpu_tools.model.results import ProteinAlignment
 from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.model.sequences import ProteinSequence, reverse_complement
 from gpu_tools.spliced.case import Case
-from gpu_tools.spliced.proteins.cpu.sweep import CandidateSweep
-from gpu_tools.spliced.proteins.cpu.traceback import trace
-from gpu_tools.spliced.proteins.tracks import Candidates, candidates_of, may_begin
+from gpu_tools.spliced.proteins.cpu import (
+    Candidates,
+    CandidateSweep,
+    candidates_of,
+    may_begin,
+    trace,
+)
 from gpu_tools.splicing.proteins.walk import (
     StrandAndProtein,
     align_largest_first,

@@ -9,11 +9,10 @@ from tests.kernels import array
 pytest.importorskip("numba_cuda")
 
 from gpu_tools.local.gpu import packed as local_packed
-from gpu_tools.local.gpu import score_pass32 as local_score_pass32
-from gpu_tools.matching.gpu import approximate as matching
-from gpu_tools.segments.gpu import segments
-from gpu_tools.segments.gpu.submatrix import KERNELS
-from gpu_tools.spliced.gpu import graph_tables, sweep, sweep32, traceback
+from gpu_tools.local.gpu import score_pass
+from gpu_tools.matching import gpu as matching
+from gpu_tools.segments import gpu as segments
+from gpu_tools.spliced.gpu import launch, sweep, sweep32, traceback
 
 INT16, INT32, INT64, UINT8, UINT32, UINT64 = (
     array(getattr(types, name)) for name in ("int16", "int32", "int64", "uint8", "uint32", "uint64")
@@ -23,7 +22,7 @@ LISTS, SUMS = array(types.int16, 3), array(types.int64, 3)
 LONG, PAIR = types.int64, types.UniTuple(types.int64, 2)
 BLOCK, PRUNING = (
     types.NamedUniTuple(types.int32, len(kind._fields), kind)
-    for kind in (local_score_pass32.BlockPosition, local_score_pass32.Pruning32)
+    for kind in (score_pass.BlockPosition, score_pass.Pruning32)
 )
 PACKED = TABLE64, TABLE32, types.UniTuple(INT32, 2), types.UniTuple(INT64, 3), INT32, INT64, INT32
 WIDE = types.UniTuple(UINT8, 2), INT32, array(types.int32, 3), TABLE32, TABLE32, INT32
@@ -38,13 +37,13 @@ COMPILED = {
         lambda: local_packed.make_kernel(max(local_packed.ROWS), True), PACKED, "max.s16x2"
     ),
     "local in 32 bits": (
-        lambda: local_score_pass32.fill_blocks_warp, (*WIDE, BLOCK, PRUNING), "atom"
+        lambda: score_pass.fill_blocks_warp, (*WIDE, BLOCK, PRUNING), "atom"
     ),
     "unit costs": (lambda: matching.find_words(1, 5), WORDS, ".entry"),
     "unit costs on lanes": (lambda: matching.find_words(4, 5), WORDS, ".entry"),
     "costs": (lambda: matching.find_costs(8, 8), COSTS, "min.s16x2"),
     "job inputs": (
-        lambda: graph_tables.write_job_inputs, (TABLE64, INT32, UINT8, INT32, INT32, INT32),
+        lambda: launch.write_job_inputs, (TABLE64, INT32, UINT8, INT32, INT32, INT32),
         ".entry",
     ),
     "ends": (lambda: traceback.find_ends, (TABLE64, TABLE32, INT16, INT64, INT32), ".entry"),
@@ -84,6 +83,6 @@ def test_what_a_thread_holds_stays_in_registers(name, to_ptx):
 @pytest.mark.parametrize("cell", ["float32", "int32", "int64"])
 def test_submatrix(cell, to_ptx):
     cells = array(getattr(types, cell), 2)
-    ptx = to_ptx(KERNELS[np.dtype(cell)], cells, PAIR, cells)
+    ptx = to_ptx(segments.PAIR_KERNELS[np.dtype(cell)], cells, PAIR, cells)
     assert ".local" not in ptx
     assert ("add.sat.f32" in ptx) == (cell == "float32")

@@ -8,7 +8,6 @@ from gpu_tools.hardware.device import list_gpus, simulated
 from gpu_tools.hardware.gpu.dispatch import Buffers
 from gpu_tools.local.gpu import packed as cuda_packed
 from gpu_tools.local.gpu import score_pass as cuda
-from gpu_tools.local.gpu import score_pass32 as cuda32
 from gpu_tools.local.problem import ALL, SearchSizes, Threshold, make_problem
 from tests.local import cases
 
@@ -64,7 +63,7 @@ def test_wide_score_pass(seed):
     query, subject = cases.sequences(*texts, scoring)
     problem = make_problem(query.codes, subject.codes, scoring)
     side = 4 if simulated() else 64
-    assert (cuda32.score_pass(problem, side) == largest_scores(problem, side)).all()
+    assert (cuda.score_pass32(problem, side) == largest_scores(problem, side)).all()
 
 
 @pytest.mark.parametrize("rows", cuda_packed.ROWS)
@@ -144,7 +143,7 @@ def test_cells_below_the_threshold_are_skipped(seed, rows):
 
     def bounds(threshold):
         if rows is None:
-            return cuda32.score_pass(problem, SIDE, threshold)
+            return cuda.score_pass32(problem, SIDE, threshold)
         return packed(problem, rows, threshold)
 
     whole, shares = bounds(ALL), []

@@ -5,12 +5,13 @@ from numpy.typing import NDArray
 
 from gpu_tools.model.scoring import N_SYMBOLS
 from gpu_tools.model.sequences import OTHER
+from gpu_tools.sites.bounds import cost_behind
 from gpu_tools.sites.gpu import codon_plan
 from gpu_tools.sites.gpu import steps as gpu_steps
 from gpu_tools.sites.gpu.job import SiteJob, SweepEnd
 from gpu_tools.sites.gpu.row_plan import LAST, NO_SYMBOL, SPECIAL
 from gpu_tools.sites.introns import ADVANCE, BEGIN, CLEAR, FINAL, LOWER, PUT, RAISE
-from gpu_tools.splicing.recurrence import empty_chain
+from gpu_tools.splicing.recurrence import clipped_chain
 
 
 class Machine:
@@ -20,8 +21,11 @@ class Machine:
         scoring, self.floor, self.columns = job.scoring, job.limit.floor, job.columns
         self.gap = scoring.gap
         self.cells = np.full((n_slots + 1, self.columns), self.floor, dtype=np.int64)
-        free = scoring.ends != "global"
-        self.empty = [empty_chain(column, self.gap, free) for column in range(self.columns)]
+        free, columns = scoring.ends != "global", range(self.columns)
+        cost = scoring.clip_cost
+        self.empty = [clipped_chain(column, self.gap, free, cost) for column in columns]
+        self.higher = np.add(self.empty, cost)
+        self.drops = [self.gap * c - cost_behind(c, job.target, scoring) for c in columns]
         self.symbols = np.append(OTHER, job.target)
         self.lifted = scoring.substitution()[:N_SYMBOLS] - self.gap
         self.first = 0 if free else self.columns - 1
@@ -34,7 +38,7 @@ class Machine:
         self.cells[slot] = np.maximum.accumulate(raised)
 
     def find_end(self, slot: int, boundary: int, bonus: int) -> None:
-        scores = self.cells[slot] + self.gap * np.arange(self.columns) + bonus
+        scores = self.cells[slot] + self.drops + bonus
         column = self.first + int(scores[self.first :].argmax())
         if scores[column] > self.best[0]:
             self.best = int(scores[column]), boundary, column
@@ -83,7 +87,7 @@ class StepMachine(Machine):
         self.boundaries = {number: i for i, number in enumerate(steps.numbers.tolist())}
         self.copies = np.full((steps.n_copies, self.columns), self.floor)
         self.cells[gpu_steps.ZERO], self.cells[gpu_steps.LEAST] = 0, -(2**31)
-        self.cells[gpu_steps.START] = self.empty
+        self.cells[gpu_steps.START] = self.higher
         # nothing may be read before it is set
         self.cells[gpu_steps.NOWHERE : -1] = 2**40
 
@@ -97,7 +101,8 @@ class StepMachine(Machine):
                 assert exit == self.last_exits[boundary]
                 self.find_end(-1, boundary, exit)
             if scores[late] != -(2**15):
-                self.operate(BEGIN, -1, -1, scores[late])
+                row = self.cells[-1]
+                self.cells[-1] = np.maximum(row, self.higher + scores[late])
         self.set_slot_and_row(what, bonuses, others)
 
     def set_slot_and_row(self, what: int, bonuses: int, others: int) -> None:
@@ -121,7 +126,7 @@ class CodonMachine(Machine):
         self.floor = job.packed_limit.floor
         # nothing may be read before it is set
         self.cells[:] = 2**40
-        self.cells[plan.start] = self.empty
+        self.cells[plan.start] = self.higher
         self.rows = [np.full(self.columns, self.floor) for _ in range(3)]
         self.stored = np.full((plan.stored.count, self.columns), 2**40)
         self.plan, self.exits = plan, 0

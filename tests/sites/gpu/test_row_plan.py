@@ -22,9 +22,10 @@ from tests.sites.gpu.test_sweep import coding_table, long_coding_table, varied_t
 def random_job(rng, ends: str, table_of) -> tuple[SiteCase, SiteJob | None]:
     """Return a random case of one strand, and its job if it has a chain."""
     base = cases.random_text(rng, int(rng.integers(20, 160)))
-    target = random_target(rng, base, int(rng.integers(1, 60)))
+    target = cases.with_tail(rng, random_target(rng, base, int(rng.integers(1, 60))))
     table = table_of(rng, len(base), float(rng.choice([0.05, 0.2, 0.5])), 30)
-    scoring = SplicedScoring(gap=int(rng.integers(-3, 0)), ends=ends)
+    cost = int(rng.choice([0, 1, 4, 30]))
+    scoring = SplicedScoring(gap=int(rng.integers(-3, 0)), ends=ends, end_cost=cost)
     made = SiteCase(Sequence.from_text("b", base), Sequence.from_text("t", target), {"+": table})
     if not table.has_chain():
         return made, None
@@ -87,7 +88,8 @@ def test_both_kernels_store_the_same_rows(seed, ends, run, more):
     table = random_table(rng, 120, 0.5, (IntronClass(0, 3, 1), IntronClass(0, 9, 4)))
     table = changed(table, first_entry=rng.integers(-9, 60, len(table.first_entry)), **more)
     codes = rng.integers(0, 4, 150).astype(np.uint8)
-    job = SiteJob(SiteStrand(codes[:120], table, SplicedScoring(ends=ends)), codes[110:])
+    scoring = SplicedScoring(ends=ends, end_cost=seed // 4 * 5)
+    job = SiteJob(SiteStrand(codes[:120], table, scoring), codes[110:])
     assert job.fits_packed
     (copies, end), (rows, expected) = run(job), run_rows(job, job.packed_limit.floor)
     assert end == expected

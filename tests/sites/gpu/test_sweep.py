@@ -94,7 +94,7 @@ def test_random_batches_are_equal_to_the_last_symbol(seed, unknown):
 def test_random_scorings_and_ends(seed):
     rng = np.random.default_rng(100 + seed)
     made = [random_case(rng, True, varied_table) for _ in range(BATCH)]
-    scoring = cases.random_scoring(rng)
+    scoring = cases.random_site_scoring(rng)
     for ends in ("global", "free-target")[: 1 if simulated() else 2]:
         check(made, replace(scoring, ends=ends))
 
@@ -171,6 +171,45 @@ def test_a_chain_has_a_symbol():
     assert result.score == 9 - 3
 
 
+def ended_case(kind: str) -> SiteCase:
+    """Return a case for a kernel whose target has unlike ends, and a poly-A tail."""
+    base, target = "GATGCCACCTAAG", "CATGCCACCTGC" + "A" * 11
+    anywhere, closed = np.full(len(base) + 1, 1), np.full(len(base) + 1, CLOSED)
+    stops = STOPS if kind == "translates" else None
+    table = SiteTable(anywhere, closed, closed, anywhere, (IntronClass(0, 3, 1),), stops=stops)
+    return case_of(base, target, {"+": table})
+
+
+@pytest.mark.parametrize("cost", [1, 2, 9])
+@pytest.mark.parametrize("kind", ["packed", "32 bits", "translates"])
+def test_ends_of_the_target_that_cost_points(kind, cost):
+    matrix = np.full((5, 5), -1) + 2 * np.eye(5, dtype=int)
+    if kind != "32 bits":
+        matrix[4] = matrix[:, 4] = -1  # else unknown symbols score, which packed kernels cannot
+    made = ended_case(kind)
+    if kind == "32 bits":
+        made = replace(made, target=Sequence.from_text("t", "N" + made.target.letters()[1:]))
+    scoring = SplicedScoring(matrix=matrix, ends="free-target", end_cost=cost)
+    (result,) = check([made], scoring)
+    assert result.score is not None
+
+
+@pytest.mark.parametrize("size", SIZES[:1] if simulated() else SIZES)
+@pytest.mark.parametrize("before", [-15, -2, 7])
+@pytest.mark.parametrize("behind", ["", "TTT"])
+@pytest.mark.parametrize("stops", [None, STOPS], ids=["any", "translates"])
+def test_ends_of_the_target_that_cost_points_beyond_a_strip(size, before, behind, stops):
+    """The aligned part begins before or behind the end of a strip, and so does the tail."""
+    exon = "ATGCACGGCAACTAG"
+    target = "T" * (2 * WARP * size + before) + exon + behind + "A" * 12
+    anywhere, closed = np.full(len(exon) + 1, 0), np.full(len(exon) + 1, CLOSED)
+    table = SiteTable(anywhere, closed, closed, anywhere, (IntronClass(0, 3, 1),), stops=stops)
+    made = [case_of(exon, target, {"+": table})]
+    scoring = SplicedScoring(ends="free-target", end_cost=4)
+    (result,) = check(made, scoring, registers=size)
+    assert result.score == len(exon) - 4 - (4 if behind else 0)
+
+
 @pytest.mark.parametrize("length", [2, 3], ids=["32 bits", "packed"])
 @pytest.mark.parametrize("codon", ["ACC", "ATC"], ids=["phase 2", "of T"])
 def test_a_chain_that_translates(length, codon):
@@ -193,8 +232,9 @@ def test_random_chains_that_translate_in_packed_cells(seed, ends, every):
     rng = np.random.default_rng(500 + seed)
     made = [random_case(rng, seed % 2 == 1, long_coding_table) for _ in range(BATCH)]
     scoring = SplicedScoring(
-        mismatch=int(rng.integers(-3, 1)), gap=int(rng.integers(-4, 0)), ends=ends
-    )
+        mismatch=int(rng.integers(-3, 1)), gap=int(rng.integers(-4, 0)), ends=ends,
+        end_cost=int(rng.choice([0, 1, 5, 40])),
+    )  # fmt: skip
     check(made, scoring, registers=SIZES[seed // 2 % 2], every=every)
 
 
@@ -258,7 +298,10 @@ def test_both_widths_of_the_packed_kernel(size):
     for length in (7, WARP - 1, 2 * WARP, len(base)):
         table = varied_table(rng, length, 0.2)
         made = [case_of(base[:length], target, {"+": table}) for target in targets]
+        made += [case_of(base[:length], t[:-12] + "A" * 12, {"+": table}) for t in targets]
         check(made, SplicedScoring(), registers=size)
+        for cost in (0, 5, 600):
+            check(made, SplicedScoring(ends="free-target", end_cost=cost), registers=size)
 
 
 @pytest.mark.skipif(not simulated(), reason="how many strips a GPU holds decides")

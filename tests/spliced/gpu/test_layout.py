@@ -8,8 +8,7 @@ import pytest
 pytest.importorskip("numba_cuda")
 
 from gpu_tools import SplicedScoring, case_columns
-from gpu_tools.spliced.gpu.graph_tables import lay_out_graphs
-from gpu_tools.spliced.gpu.launch import sizes_of
+from gpu_tools.spliced.gpu.launch import lay_out_graphs, sizes_of
 from gpu_tools.spliced.gpu.schedule import GpuOptions, GpuWork, batches_of
 from tests import cases
 

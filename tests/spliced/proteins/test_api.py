@@ -11,8 +11,8 @@ from gpu_tools.hardware.threads import CaseProgress
 from gpu_tools.model.exon_set import ANY_PHASE
 from gpu_tools.model.scoring import ProteinScoring, SubstitutionMatrix
 from gpu_tools.model.sequences import ProteinSequence, decode, reverse_complement
+from gpu_tools.spliced.proteins import cpu
 from gpu_tools.spliced.proteins.api import ListedProteinCase, protein_spliced_align
-from gpu_tools.spliced.proteins.cpu import sweep
 from gpu_tools.splicing.proteins import walk
 from tests import cases
 from tests.oracles import listed_proteins as oracle
@@ -227,7 +227,7 @@ def test_many_cases_on_threads():
 def test_a_sweep_in_parts_is_the_same_and_reported(monkeypatch):
     text, exons, _ = listed()
     expected = align(text, PROTEIN, exons, SCORING)
-    monkeypatch.setattr(sweep, "CELLS_PER_CALL", 1)
+    monkeypatch.setattr(cpu, "CELLS_PER_CALL", 1)
     monkeypatch.setattr(walk, "CaseProgress", partial(CaseProgress, least=1))
     base, target = Sequence.from_text("b", text), ProteinSequence.from_text("p", PROTEIN)
     made, done = ListedProteinCase(base, target, exons), []

@@ -19,6 +19,7 @@ from gpu_tools.hardware.gpu.intrinsics.words import (
     emit,
     max2,
     max_pairs,
+    min2,
     pack,
     permute,
     signed32,
@@ -314,6 +315,28 @@ def ramp(typing_context, row, first, step):
         return pack(builder, words)
 
     return row(row, first, step), generate
+
+
+def _clipped_ramp_twin(row, first, step, over, cost):
+    words = zip(_ramp_twin(row, first, step), _ramp_twin(row, over, cost), strict=True)
+    return tuple(add2(a, min2(max2(b, 0), cost)) for a, b in words)
+
+
+@with_twin(_clipped_ramp_twin)
+def clipped_ramp(typing_context, row, first, step, over, cost):
+    """Return a ramp plus another one that rises from `over` on by `cost`, cut to 0 to `cost`."""
+
+    def generate(context, builder, signature, arguments):
+        row, first, step, over, cost = arguments
+        words, none = [], I32(0)
+        for _ in range(row.type.count):
+            rest = max_pairs(builder, over, none)
+            rest = emit(builder, "min.s16x2 $0, $1, $2;", rest, cost)
+            words.append(add_pairs(builder, first, rest))
+            first, over = add_pairs(builder, first, step), add_pairs(builder, over, cost)
+        return pack(builder, words)
+
+    return row(row, first, step, over, cost), generate
 
 
 @with_twin(lambda row, value: tuple(max2(here, value) for here in row))

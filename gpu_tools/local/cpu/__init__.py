@@ -1,1 +1,0 @@
-"""Pairwise alignment on a CPU."""

@@ -1,1 +1,0 @@
-"""Pattern matching on a CPU."""

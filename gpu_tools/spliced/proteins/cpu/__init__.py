@@ -1,1 +1,0 @@
-"""List mode for proteins on a CPU."""
