@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import accumulate, groupby
 from os import PathLike
@@ -15,7 +14,12 @@ from typing import NamedTuple
 
 from gpu_tools.annotate import gene_set
 from gpu_tools.annotate.batches import BatchStore, Found, key_of, read_found, write_found
-from gpu_tools.annotate.choice import credible_or_best, in_one_direction, results_of
+from gpu_tools.annotate.choice import (
+    credible_or_best,
+    in_one_direction,
+    may_be_reversed,
+    results_of,
+)
 from gpu_tools.annotate.confidence import of_confidence, with_confidences
 from gpu_tools.annotate.explanation import Explanation
 from gpu_tools.annotate.genome import (
@@ -188,14 +192,16 @@ def found_in_batches(
 
 
 def _batch(search: HitSearch, windows: Windows, batch: list[Nucleotides]) -> Found:
-    """Return the hits of a batch, and behind them those of its reverse complements."""
-    is_hit, turned = search.options.is_hit, search.targets.turned
+    """Return the hits of a batch, and behind them those of reverse complements."""
+    is_hit, targets = search.options.is_hit, search.targets
     found = credible_or_best(search.alignments(windows(batch)), is_hit)
-    if turned is None:
+    if targets.turned is None:
         return found
-    again = replace(search, targets=turned).alignments(windows([*turned.sequences]))
-    others = credible_or_best(again, is_hit)
-    return found + [(number, one.with_target_reversed()) for number, one in others]
+    perfect = [targets.perfect_score(k) for k in range(len(batch))]
+    numbers = may_be_reversed(found, search.laws, perfect)
+    again = search.of_reversed(numbers)
+    others = credible_or_best(again.alignments(windows([*again.targets.sequences])), is_hit)
+    return found + [(numbers[k], one.with_target_reversed()) for k, one in others]
 
 
 def _key(search: HitSearch, batch: list[Nucleotides]) -> str:

@@ -37,6 +37,20 @@ def in_one_direction(
     return [pair for pair in found if _is_reversed(pair[1]) == (pair[0] in turned)]
 
 
+def may_be_reversed(
+    found: Iterable[tuple[int, Alignment]], laws: Sequence[Gumbel], perfect: Sequence[int]
+) -> list[int]:
+    """Return the cDNAs of which `in_one_direction` may take the reverse complement's chains.
+
+    It takes them if they score clearly more than the cDNA's own. `perfect` are the scores of cDNAs
+    whose every symbol matches, introns for free: where these are not clearly more, none are.
+    """
+    best = [-math.inf] * len(perfect)
+    for target, alignment in found:
+        best[target] = max(best[target], alignment.score)
+    return [k for k, law in enumerate(laws) if law.is_clearly_above(perfect[k], best[k])]
+
+
 def _is_reversed(alignment: Alignment) -> bool:
     return getattr(alignment, "target_reversed", False)
 

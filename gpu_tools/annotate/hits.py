@@ -43,6 +43,12 @@ class HitSearch:
         part = replace(self.targets, sequences=self.targets.sequences[first:last])
         return replace(self, targets=part, laws=self.laws[first:last])
 
+    def of_reversed(self, numbers: Sequence[int]) -> HitSearch:
+        """Return the search of the reverse complements of some targets, counted from 0."""
+        turned = self.targets.turned.sequences
+        part = replace(self.targets, sequences=tuple(turned[k] for k in numbers), stranded=True)
+        return replace(self, targets=part, laws=[self.laws[k] for k in numbers])
+
     def alignments(self, windows: Iterable[SearchWindow]) -> Iterator[tuple[int, Alignment]]:
         """Yield the best chain of each window, and of what remains beside hits."""
         while windows:
@@ -63,7 +69,7 @@ class HitSearch:
 
     def _with_cores(self, windows: Iterable[SearchWindow]) -> Iterable[SearchWindow]:
         """Return windows without the chains of words that chance has made, by their cores."""
-        if not (self.targets.has_cores and self.options.search == "seeded"):
+        if not (self.targets.finds_loose_ends and self.options.search == "seeded"):
             return windows
         windows, lengths = list(windows), [len(one) for one in self.targets.sequences]
         cores = {
@@ -94,7 +100,8 @@ class HitSearch:
         """Yield groups of windows with their near parts, and the cases of these."""
         size = _LARGE_CHUNK if self.options.waits_for_windows(self.device) else _CHUNK
         for chunk in _chunks(windows, size):
-            trials = [Trial.near(one, self.genome.loci[one.record].start) for one in chunk]
+            begin = Trial.near if self.targets.finds_loose_ends else Trial.whole
+            trials = [begin(one, self.genome.loci[one.record].start) for one in chunk]
             yield trials, self._cases([trial.part for trial in trials])
 
     def _tried(self, trials: list[Trial], cases: list) -> list[Trial]:
@@ -114,8 +121,8 @@ class HitSearch:
             return None
         if not trial.alignment.chain:
             return replace(trial, part=trial.window)
-        ends = self.targets.loose_ends(trial.alignment, trial.window.target)
-        reach = [end.reach(self.targets.sites, self.options.max_intron) for end in ends]
+        ends = self.targets.loose_ends(trial.alignment)
+        reach = [end.reach(self.options.max_intron) for end in ends]
         return trial.widened(*(reach if trial.window.strand == "+" else reach[::-1]))
 
     def _judged(self, trials: list[Trial]) -> list[Trial]:

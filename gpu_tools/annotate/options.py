@@ -17,21 +17,21 @@ Alignment = SplicedAlignment | ProteinAlignment
 MOST_INTRON = 100_000
 """Nucleotides of the longest intron of a gene, by default."""
 USUAL_BATCH, LARGE_BATCH = 100, 1000
+_PAID = 10
 _OF_GENES = (
     "isoforms", "frameshifts", "confidence", "min_confidence", "min_coverage", "batch",
 )  # fmt: skip
 """Options on which hits do not depend."""
 
 
-def longest_intron_of(sites: GeneSites, points: int = 10, most: int = MOST_INTRON) -> int:
-    """Return the longest intron of genes that a site model describes, at most `most`.
+def longest_intron_of(sites: GeneSites) -> int:
+    """Return the longest intron of genes that a site model describes: `MOST_INTRON` at most.
 
-    It is the longest one that costs so many points more than a short one, as the model's penalties
-    rise.
+    It is the longest one that costs 10 points more than a short one, as the model's penalties rise.
     """
     lines = [line for kind in sites.introns for line in kind.rising]
-    lengths = (every * (points - first) for first, every in lines)
-    return min(max(lengths, default=most), most)
+    lengths = (every * (_PAID - first) for first, every in lines)
+    return min(max(lengths, default=MOST_INTRON), MOST_INTRON)
 
 
 @dataclass(frozen=True)

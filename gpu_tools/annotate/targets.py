@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from gpu_tools.annotate.ends import LooseEnd, loose_ends_of_cdna, loose_ends_of_protein
+from gpu_tools.annotate.ends import LooseEnd, loose_ends
 from gpu_tools.annotate.options import Alignment
 from gpu_tools.errors import InputError
 from gpu_tools.formats.alignments.proteins import translated
@@ -33,6 +33,7 @@ from gpu_tools.sites.proteins.ends import unsupported_ends, with_supported_ends
 from gpu_tools.sites.suitability import null_model_or_stand_in, null_models_or_stand_ins
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.proteins.scored import aligned_codes
+from gpu_tools.splicing.rows import kept_symbols
 
 if TYPE_CHECKING:
     pass
@@ -68,7 +69,7 @@ class ProteinTargets:
     keeps_ends: bool = False
     sources: tuple[int, ...] = ()
     kind: ClassVar[str] = PROTEIN
-    has_cores: ClassVar[bool] = True
+    finds_loose_ends: ClassVar[bool] = True
     shuffles_codons: ClassVar[bool] = False
     clearly: ClassVar[int] = 15
     """Points by which an isoform explains its target better than other structures."""
@@ -109,11 +110,11 @@ class ProteinTargets:
         """Align proteins; a result whose score is below its case's least has no chain."""
         return protein_align(cases, self.scoring, device=device, threads=threads, min_scores=least)
 
-    def loose_ends(self, alignment: Alignment, number: int) -> tuple[LooseEnd, LooseEnd]:
-        """Return what the ends of a target's alignment could win elsewhere."""
+    def loose_ends(self, alignment: Alignment) -> tuple[LooseEnd, LooseEnd]:
+        """Return what the ends of an alignment could win elsewhere."""
         sites = self.sites
         codons = sites.start - sites.begin, sites.stop - sites.end
-        return loose_ends_of_protein(alignment, self.scoring, codons)
+        return loose_ends(alignment, self.scoring, codons)
 
     def has_unsupported_end(self, alignment: Alignment) -> bool:
         """Return whether no similarity supports the residues at an end."""
@@ -161,7 +162,7 @@ class CdnaTargets:
     stranded: bool = False
     sources: tuple[int, ...] = ()
     kind: ClassVar[str] = CDNA
-    has_cores: ClassVar[bool] = False
+    finds_loose_ends: ClassVar[bool] = False
     genetic_code: ClassVar[int] = STANDARD
     clearly: ClassVar[int] = 20
     """Points by which an isoform explains its target better than other structures."""
@@ -203,10 +204,6 @@ class CdnaTargets:
         """Align cDNAs; a result whose score is below its case's least has no chain."""
         return site_align(cases, self.scoring, device=device, threads=threads, min_scores=least)
 
-    def loose_ends(self, alignment: Alignment, number: int) -> tuple[LooseEnd, LooseEnd]:
-        """Return what the ends of a target's alignment could win elsewhere."""
-        return loose_ends_of_cdna(alignment, self.scoring, self.sequences[number].codes)
-
     def has_unsupported_end(self, alignment: Alignment) -> bool:
         """Return False: the ends of cDNAs stay unaligned where that scores more."""
         return False
@@ -214,6 +211,10 @@ class CdnaTargets:
     def supported(self, cases: list[SiteCase], found: list, device: str, threads: int | None):
         """Return None for each alignment."""
         return [None] * len(found)
+
+    def perfect_score(self, number: int) -> int:
+        """Return the score of a target each of whose symbols matches, but for its poly-A tail."""
+        return self.scoring.match * kept_symbols(self.sequences[number].codes)
 
     @property
     def turned(self) -> CdnaTargets | None:

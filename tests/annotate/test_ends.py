@@ -9,12 +9,11 @@ from gpu_tools.annotate.ends import LooseEnd
 from gpu_tools.annotate.targets import ProteinTargets
 from gpu_tools.annotate.trials import Trial
 from gpu_tools.model.locus import SearchWindow, SeedChain
-from gpu_tools.model.results import ProteinAlignment, SplicedAlignment
+from gpu_tools.model.results import ProteinAlignment
 from gpu_tools.search.windows import CONTEXT
 from tests.annotate.genomes import (
     INTRON,
     annotate,
-    cdnas,
     gene,
     genome,
     places,
@@ -37,13 +36,13 @@ def own(letters: str) -> int:
 
 
 def test_an_alignment_from_start_to_stop_codon_has_no_loose_end():
-    assert TARGETS.loose_ends(WHOLE, 0) == ((0, 0), (0, 0))
+    assert TARGETS.loose_ends(WHOLE) == ((0, 0), (0, 0))
 
 
 @pytest.mark.parametrize("count", [1, 12])
 def test_residues_left_out_could_win_their_share_and_the_gap(count):
     missing = replace(WHOLE, translation="-" * count + PROTEIN[count:], start_codon=False)
-    before, behind = TARGETS.loose_ends(missing, 0)
+    before, behind = TARGETS.loose_ends(missing)
     rate = (own(PROTEIN[count:]) - 11 - count) / own(PROTEIN)
     start = TARGETS.sites.start - TARGETS.sites.begin
     expected = rate * own(PROTEIN[:count]) + 11 + count + start
@@ -52,7 +51,7 @@ def test_residues_left_out_could_win_their_share_and_the_gap(count):
     turned = replace(missing, translation=missing.translation[::-1], residues=PROTEIN[::-1],
                      start_codon=True, stop_codon=False)  # fmt: skip
     stop = TARGETS.sites.stop - TARGETS.sites.end
-    assert TARGETS.loose_ends(turned, 0)[1].points == pytest.approx(expected - start + stop)
+    assert TARGETS.loose_ends(turned)[1].points == pytest.approx(expected - start + stop)
 
 
 def test_a_window_is_widened_as_far_as_asked():
@@ -68,36 +67,9 @@ def test_a_window_is_widened_as_far_as_asked():
 
 
 def test_a_loose_end_reaches_as_far_as_introns_of_its_points():
-    """A model whose introns cost a point for each 100 nucleotides, or 8 and one for each 1,000."""
-    kind = replace(TARGETS.sites.introns[0], rising=((0, 100), (8, 1000)))
-    sites = replace(TARGETS.sites, introns=(kind,))
-    assert LooseEnd(2.5, 30).reach(sites, 50_000) == 30 + 600 + CONTEXT
-    assert LooseEnd(20, 30).reach(sites, 50_000) == 30 + 16_000 + CONTEXT
-    assert LooseEnd(20, 30).reach(sites, 5_000) == 30 + 5_000 + CONTEXT
-
-
-@pytest.mark.parametrize(("tail", "points"), [("", 12 + 5), ("A" * 20, 12 + 5), ("C" * 20, 32 + 5)])
-def test_symbols_that_a_cdna_leaves_out_could_match(tail, points):
-    """But for those of its poly-A tail."""
-    targets = cdnas(a="ACGT" * 25 + "CCCCGGGGTTTT" + tail)
-    one = SplicedAlignment(
-        "chr1", "a", 5000, 112 + len(tail), strand="+", chain=((3000, 3100),), target_end=100,
-        cigar=(("=", 100),),
-    )  # fmt: skip
-    before, behind = targets.loose_ends(one, 0)
-    assert before == (0, 0)
-    assert behind == (points, points - 5)
-
-
-def test_columns_of_a_cdna_before_the_first_sure_stretch_may_be_wrong():
-    targets = cdnas(a="ACGT" * 25)
-    cigar = ("=", 5), ("X", 5), ("=", 60), ("N", 90), ("=", 30)
-    one = SplicedAlignment(
-        "chr1", "a", 5000, 100, strand="+", chain=((3000, 3190),), target_end=100, cigar=cigar
-    )
-    before, behind = targets.loose_ends(one, 0)
-    assert before == (pytest.approx(0.9 * 10), 10)
-    assert behind == (0, 0)
+    assert LooseEnd(2.5, 30).reach(50_000) == 30 + 6 * 256 + CONTEXT
+    assert LooseEnd(10, 30).reach(50_000) == 30 + 6 * 2048 + CONTEXT
+    assert LooseEnd(100, 30).reach(50_000) == 30 + 50_000 + CONTEXT
 
 
 @pytest.mark.parametrize("far", [0, 6000])
