@@ -256,11 +256,11 @@ def test_list_mode_has_parameters(reading, ends, weight, penalty):
 
 @pytest.mark.parametrize("ends", ["global", "free-target"])
 def test_proteins_have_parameters(ends):
-    """For each shipped site model and for listed candidates, with the command's weights alone."""
+    """For each site model with laws, and for listed candidates, with the command's weights alone."""
     listed = ProteinScoring(load_matrix("BLOSUM62"), ends=ends, **CANDIDATE_WEIGHTS)
     scoring = ProteinScoring(load_matrix("BLOSUM62"), ends=ends)
     found = [null_model(listed), *(
-        null_model(scoring, sites=protein_sites(load_sites(name))) for name in shipped_sites()
+        null_model(scoring, sites=protein_sites(load_sites(name))) for name in WITH_LAWS
     )]  # fmt: skip
     assert None not in found
     assert len(set(found)) == len(found) == len(shipped_sites()) + 1
