@@ -8,8 +8,6 @@ from itertools import pairwise, product
 from tests.oracles.sites import intron_penalty, starts_at
 
 NONE = float("-inf")
-SHORT_INTRON = 28
-"""Points that the shortest intron costs."""
 
 
 def end_points(base, ends, stops):

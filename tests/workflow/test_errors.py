@@ -42,7 +42,10 @@ CONFIGURATIONS = [
     (("device=gpu",), "configuration, device: 'gpu' is wrong; expected auto, cpu, cuda, cuda:0"),
     (("scorin={match: 1}",), "configuration: unknown key 'scorin' (did you mean 'scoring'?); "),
     (("flank=1.5e0",), "configuration, flank: 1.5 is wrong; expected an integer, 0 or more"),
-    (("mode=sites", "sites={model: human}"), "sites.model: human: no such site model (No such "),
+    (
+        ("mode=sites", "sites={model: martian}"),
+        "sites.model: martian: no such site model (No such ",
+    ),
     (
         ("mode=both", "sites={model: vertebrat}"),
         "configuration, sites.model: vertebrat: no such site model (did you mean 'vertebrate'?); ",
