@@ -98,6 +98,25 @@ BAD_INPUT = [
         (" A Q\nA 0 1\nQ 1 0\n", ": letter Q stands for no single symbol of dna"),
         (" A C\nA 0 1\n", ": no row for letter C"),
         (" A\nA x\n", ", line 2: score 'x' is not an integer"),
+        (" T U\nT 0 1\nU 1 0\n", ": T and U are the same symbol of dna"),
+    )),
+    *((f"{NEAR} --best --alphabet bytes --substitution-table costs.txt", f"costs.txt{says}",
+       {"costs.txt": text}) for text, says in (
+        (" a a\na 0 1\n", ", line 1: the first line does not name"),
+        (" ab\nab 0\n", ": letter ab stands for no single symbol of bytes"),
+        (" a 0x61\na 0 1\n0x61 1 0\n", ": a and 0x61 are the same symbol of bytes"),
+    )),
+    *((f"{NEAR} --best --{kind}-costs costs.tsv", f"costs.tsv{says}",
+       {"costs.tsv": f"symbol\tcost\n{text}"})
+      for kind in ("insertion", "deletion")
+      for text, says in (
+        ("", ": no symbol; expected at least one row of symbol and cost"),
+        ("A\t0\n", ", line 2: cost 0 is out of range; expected 1 to 2^30 - 1"),
+        ("A\tx\n", ", line 2: cost 'x' is not an integer"),
+        ("A\t1\nA\t1\n", ", line 3: symbol 'A' occurs twice"),
+        ("A\t1\na\t2\n", ": A and a are the same symbol of dna"),
+        ("R\t1\n", ": letter R stands for no single symbol of dna"),
+        ("AC\t1\n", ": letter AC stands for no single symbol of dna"),
     )),
     (f"{LIST} --targets quoted.fa --alignments x.gtf",
      'quoted.fa, record a"b: the name cannot stand in GTF'),
@@ -250,7 +269,6 @@ WRONG_USAGE = [
     (f"{NEAR} --max-distance -1", ""),
     (f"{NEAR} --best --insertion 0", ""),
     (f"{NEAR} --best --substitution -1", ""),
-    (f"{NEAR} --best --alphabet bytes --substitution-table x", ""),
     (f"{EXACT} --alphabet protein --both-strands", ""),
     *((f"{LIST} {more}", says) for more, says in (
         ("--ends loose", "loose"),
