@@ -21,6 +21,7 @@ from gpu_tools.model.sequences import AMINO_ACIDS, OTHER, encode
 # Substitution matrices in NCBI's format: a line of letters, then a line of scores a letter.
 
 
+_NUCLEOTIDES = "ACGTRYSWKMBDHVN"
 SHIPPED = ("BLOSUM45", "BLOSUM50", "BLOSUM62", "BLOSUM80", "PAM30", "PAM70", "PAM120", "PAM250")
 
 
@@ -74,6 +75,24 @@ def read_pairs(
     if missing:
         raise InputError(f"no row for letter {missing[0]}", path=path)
     return letters, np.array([rows[letter] for letter in letters], dtype=np.int64)
+
+
+def load_nucleotide_scores(name: str | os.PathLike, other: int) -> NDArray[np.int64]:
+    """Return the scores of pairs of nucleotides by code, (5, 5), of a file in NCBI's format.
+
+    Every ambiguity code scores as N does, or `other` with all nucleotides if the matrix lacks N.
+    """
+    matrix = load_matrix(name)
+    letters = matrix.letters.replace("U", "T")
+    if set(letters) - set(_NUCLEOTIDES) or not all(letters.count(one) == 1 for one in "ACGT"):
+        raise InputError(
+            f"a matrix of the letters {matrix.letters}", path=name,
+            expected="scores of nucleotides: A, C, G and T or U, perhaps N and other IUPAC codes",
+        )  # fmt: skip
+    known = [letters.index(one) for one in "ACGTN" if one in letters]
+    scores = np.full((OTHER + 1, OTHER + 1), other, dtype=np.int64)
+    scores[: len(known), : len(known)] = matrix.scores[np.ix_(known, known)]
+    return scores
 
 
 def _check_letters(path, number: int | None, letters: list[str], any_symbols: bool) -> None:

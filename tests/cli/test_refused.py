@@ -122,6 +122,16 @@ BAD_INPUT = [
      'quoted.fa, record a"b: the name cannot stand in GTF'),
     *((f"{LIST} --targets at.fa --alignments x.gff3 --alignments x.{suffix}",
        "at.fa, record a@b: the name cannot stand in SAM") for suffix in ("sam", "bam")),
+    *((f"{mode} --matrix m.txt", f"m.txt{says}", {"m.txt": text})
+      for mode in (LIST, f"{SITES} --targets dna.fa")
+      for text, says in (
+        ("A C G\nA 1 0 0\nC 0 1 0\nG 0 0 1\n",
+         ": a matrix of the letters ACG; expected scores of nucleotides: A, C, G and T or U"),
+        ("A C G T E\n" + "".join(f"{a} 1 0 0 0 0\n" for a in "ACGTE"), ": a matrix of the letters"),
+        ("A C G T U\n" + "".join(f"{a} 1 0 0 0 0\n" for a in "ACGTU"), ": a matrix of the letters"),
+        (" A\nA 1.5\n", ", line 2: score '1.5' is not an integer"),
+    )),
+    (f"{LIST} --matrix BLOSUM62", "BLOSUM62: a matrix of the letters ARNDC"),
     *((f"{LIST} --base x.fa", f"x.fa{says}", {"x.fa": text}) for text, says in (
         ("", ": no record; expected FASTA"),
         (">c\nAC!GT\n", ", line 2, record c, position 3: illegal symbol '!'"),
@@ -272,6 +282,7 @@ WRONG_USAGE = [
     (f"{EXACT} --alphabet protein --both-strands", ""),
     *((f"{LIST} {more}", says) for more, says in (
         ("--ends loose", "loose"),
+        ("--match 2 --matrix m.txt", "--match does not go with --matrix"),
         ("--match 1.5", "1.5"),
         ("--exon-weight nan", "not a finite number"),
         ("--alignments a.txt", "does not end in one of"),
