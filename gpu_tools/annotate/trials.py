@@ -158,13 +158,16 @@ class Trial:
         return without(window, inside | {window.best})
 
     def _beside(self, start: int, end: int) -> list[SearchWindow]:
-        """Return the window before and behind a place, with the chains that have symbols there."""
+        """Return the window before and behind a place, with the chains whose best stretch it has.
+
+        A chain that only ends there is one of words behind the last exon of what lies beside.
+        """
         window = self.window
         parts = window.part(window.start, start), window.part(end, window.end)
         return [
             replace(part, chains=tuple(
                 chain for chain in part.chains
-                if chain.start < part.end and part.start < chain.end
+                if part.start <= chain.seed.start and chain.seed.end <= part.end
             ))
             for part in parts if len(part) > 0
         ]  # fmt: skip

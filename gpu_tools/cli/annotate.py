@@ -294,7 +294,7 @@ def _check_usage(values: dict) -> None:
             "--intron-penalty is in points of proteins or of cDNAs; give one of them"
         )
     for name in ("coding", "stranded", "end_cost"):
-        if values[name] not in (None, False) and not values["cdnas"]:
+        if values[name] is not None and values[name] is not False and not values["cdnas"]:
             raise click.UsageError(f"--{name.replace('_', '-')} needs --cdnas")
 
 

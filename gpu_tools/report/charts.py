@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 
 import altair as alt
@@ -20,6 +21,7 @@ from gpu_tools.report.findings import (
     Parallelism,
     is_accepted,
     method_of,
+    rank,
     ratio_of,
 )
 
@@ -29,8 +31,11 @@ MOST_CELLS = 150
 """Largest number of targets, and of loci, in the heat map."""
 _WIDTH, _GAP = 700.0, 11.0
 _LEAST_EVALUE, _LEAST_SECONDS = 1e-300, 1e-6
-_LABELS = {"exon_length": "length of candidates", "group_size": "candidates of a group"}
+_LABELS = {"exon_length": "length of candidates (nt)", "group_size": "candidates of a group"}
 _LOG = {"type": "log", "nice": False, "padding": 12}
+WHOLE = alt.Axis(tickMinStep=1, format=",d")
+"""An axis of counts: nothing is half a gene."""
+_WHOLE_LOG = alt.Axis(labelExpr="datum.value < 1 ? '' : datum.label", format=",d")
 _IDENTITY = alt.Color(
     "identity:Q", title="identity (%)",
     scale=alt.Scale(scheme="viridis", reverse=True, domain=[50, 100], clamp=True),
@@ -94,7 +99,7 @@ def _overview(loci: list[DrawnLocus]) -> alt.LayerChart | None:
     first, x = (alt.X(f"{field}:Q", scale=None, axis=None) for field in ("first", "x"))
     ends = drawn.transform_aggregate(first="min(x)", last="max(x2)", groupby=["row"])
     bars = drawn.mark_bar(cornerRadius=1.5, cursor="pointer")
-    colour = _IDENTITY.legend(orient="bottom", gradientLength=200, direction="horizontal")
+    colour = _IDENTITY.legend(gradientLength=200)
     locus = named.mark_text(align="right", x=-12, limit=200, cursor="pointer")
     target = named.mark_text(align="left", x=_WIDTH + 14, limit=130, cursor="pointer")
     facts = named.mark_text(align="left", x=_WIDTH + 150, color=models.GREY)
@@ -135,13 +140,14 @@ def _caption(k: int, locus: DrawnLocus) -> dict:
 
 
 def _heat_map(findings: Findings, links: dict[str, str]) -> alt.LayerChart | None:
-    """Draw targets by bases, nothing if either is only one."""
+    """Draw targets by bases, nothing if either is only one; of many those of the best chains."""
     rows = findings.rows
     if max(map(len, _names(rows))) > MOST_CELLS:
-        bases, targets = map(set, _names(findings.accepted))
+        best = sorted(rows, key=lambda row: (not is_accepted(row), *rank(row)))
+        bases, targets = (set(names[:MOST_CELLS]) for names in _names(best))
         rows = [r for r in rows if r.fields["base"] in bases and r.alignment.target in targets]
     bases, targets = _names(rows)
-    if min(len(bases), len(targets)) < 2 or max(len(bases), len(targets)) > MOST_CELLS:
+    if min(len(bases), len(targets)) < 2:
         return None
     x = alt.X("base:N", sort=bases, title="locus", axis=alt.Axis(labelAngle=-45, labelLimit=150))
     y = alt.Y("target:N", sort=targets, title="target", axis=alt.Axis(labelLimit=200))
@@ -156,7 +162,9 @@ def _heat_map(findings: Findings, links: dict[str, str]) -> alt.LayerChart | Non
     if len(findings.methods) == 1:
         return both
     chooser = alt.binding_radio(options=findings.methods, name="method ")
-    method = alt.param(name="chosen", value=findings.methods[-1], bind=chooser)
+    accepted = Counter(map(method_of, filter(is_accepted, rows)))
+    most = max(findings.methods, key=lambda name: accepted[name])
+    method = alt.param(name="chosen", value=most, bind=chooser)
     return both.transform_filter("datum.method == chosen").add_params(method)
 
 
@@ -182,8 +190,10 @@ def _score_points(findings: Findings) -> alt.HConcatChart | None:
     if not rows:
         return None
     positive = min(row.alignment.score for row in rows) >= 0
-    x = alt.X("score:Q", title="score", scale=alt.Scale(type="sqrt" if positive else "linear"))
-    shades = alt.Scale(domain=["no", "yes"], range=[0.22, 0.85])
+    scale = "sqrt" if positive else "linear"
+    title = "score (square-root axis)" if positive else "score"
+    x = alt.X("score:Q", title=title, scale=alt.Scale(type=scale))
+    shades = alt.Scale(domain=["no", "part", "yes"], range=[0.22, 0.5, 0.85])
     points = source([_point(row) for row in rows]).mark_circle(size=48).encode(
         x, color=_of_methods(map(method_of, rows)),
         opacity=alt.Opacity("accepted:O", title="accepted", scale=shades),
@@ -198,7 +208,7 @@ def _score_points(findings: Findings) -> alt.HConcatChart | None:
 def _point(row: ScoredRow) -> dict:
     evalue = row.alignment.evalue
     power = None if evalue is None else round(-math.log10(max(evalue, _LEAST_EVALUE)), 2)
-    return _case(row, {}) | {"accepted": "yes" if is_accepted(row) else "no", "power": power}
+    return _case(row, {}) | {"accepted": row.fields["accepted"], "power": power}
 
 
 def _accuracy_bars(findings: Findings) -> alt.FacetChart | None:
@@ -274,7 +284,12 @@ def _case_times(cases: list[CaseParallelism]) -> alt.LayerChart | None:
     if not values:
         return None
     drawn = source(values).encode(
-        alt.X("case:Q", title="case, by sequential time", scale=alt.Scale(nice=False)),
+        alt.X(
+            "case:Q",
+            title="case, by sequential time",
+            scale=alt.Scale(nice=False, zero=False),
+            axis=WHOLE,
+        ),
         alt.Y("seconds:Q", title="time (s)", scale=alt.Scale(**_LOG)),
         alt.Color("what:N", title=None, sort=["measured", "estimated"]),
         tooltip=["locus:N", "target:N", "what:N", "seconds:Q"],
@@ -310,7 +325,9 @@ def _histogram(found: Parallelism, name: str) -> alt.Chart:
         for bar in found.histograms[name]
     ]  # fmt: skip
     return source(values).mark_bar(color=models.colour_of("candidates")).encode(
-        alt.X("from:Q", title=_LABELS[name], scale=alt.Scale(nice=False)), x2="to:Q",
-        y=alt.Y("count:Q", title="number", scale=alt.Scale(type="log", domainMin=0.5)), y2="base:Q",
+        alt.X("from:Q", title=_LABELS[name], scale=alt.Scale(nice=False), axis=WHOLE),
+        x2="to:Q",
+        y=alt.Y("count:Q", title="number (logarithmic axis)", axis=_WHOLE_LOG,
+                scale=alt.Scale(type="log", domainMin=0.5)), y2="base:Q",
         tooltip=["values:N", "count:Q"],
     ).properties(width=400, height=220)  # fmt: skip

@@ -19,7 +19,7 @@ from gpu_tools.formats.batch import GFF3_VERSION, sequence_region
 from gpu_tools.formats.exons.gff import features
 from gpu_tools.formats.files import open_output, read_lines
 from gpu_tools.formats.tables import Location, fields_of
-from gpu_tools.report.charts import configured, source
+from gpu_tools.report.charts import WHOLE, configured, source
 from gpu_tools.report.files import address
 from gpu_tools.report.findings import count, fraction, one_of, read_checked
 from gpu_tools.report.models import COLOURS, GREY, RULE, WRONG
@@ -190,6 +190,8 @@ def _state(row: dict) -> int:
 MOST_RECORDS = 40
 """Records that are drawn, the longest ones."""
 MOST_GENES = 20_000
+MOST_SITES = 12
+"""Pairs of dinucleotides that are drawn, the most frequent ones."""
 _WIDTH, _BIN, _BINS_OF_TEN = 700, 5, 8
 _STRANDS = {"+": COLOURS["candidates"], "-": COLOURS["sites"]}
 
@@ -240,51 +242,74 @@ def _targets(findings: GeneSetFindings) -> alt.Chart | None:
     )  # fmt: skip
     if not counts:
         return None
-    rows = [{"from": low, "to": low + _BIN, "targets": n} for low, n in sorted(counts.items())]
+    rows = [
+        {"from": low, "to": low + _BIN, "targets": n, "identity": f"{low} to {low + _BIN} %"}
+        for low, n in sorted(counts.items())
+    ]
+    percent = alt.X(
+        "from:Q", bin="binned", title="identity of the best hit (%)", axis=WHOLE,
+        scale=alt.Scale(domain=[0, 100]),
+    )  # fmt: skip
     return source(rows).mark_bar(color=COLOURS["proteins"]).encode(
-        alt.X("from:Q", title="identity of the best hit (%)", scale=alt.Scale(domain=[0, 100])),
-        alt.Y("targets:Q", title="targets found"), x2="to:Q",
-        tooltip=["from:Q", "to:Q", "targets:Q"],
+        percent, alt.X2("to:Q"), alt.Y("targets:Q", title="targets found", axis=WHOLE),
+        tooltip=["identity:N", "targets:Q"],
     ).properties(width=_WIDTH, height=180)  # fmt: skip
 
 
-def _introns(counts: dict[str, int]) -> alt.Chart | None:
-    """Draw how many introns begin and end with which dinucleotides."""
+def _introns(counts: dict[str, int]) -> alt.LayerChart | None:
+    """Draw how many introns begin and end with which dinucleotides, the rarest ones as one."""
     if not counts:
         return None
-    rows = [{"sites": sites, "introns": n} for sites, n in counts.items()]
-    return source(rows).mark_bar(color=COLOURS["candidates"]).encode(
-        alt.X("introns:Q", title="introns", scale=alt.Scale(type="symlog")),
-        alt.Y("sites:N", title="donor and acceptor", sort=list(counts)),
-        tooltip=["sites:N", "introns:Q"],
-    ).properties(width=_WIDTH, height=alt.Step(18))  # fmt: skip
+    shown = dict(list(counts.items())[:MOST_SITES])
+    if rest := sum(counts.values()) - sum(shown.values()):
+        shown[f"{len(counts) - MOST_SITES} others"] = rest
+    total = sum(counts.values())
+    rows = [
+        {"sites": sites, "introns": n, "text": f"{n:,} ({100 * n / total:.3g} %)"}
+        for sites, n in shown.items()
+    ]
+    y = alt.Y("sites:N", title="donor and acceptor", sort=list(shown))
+    bars = source(rows).mark_bar(color=COLOURS["candidates"]).encode(
+        alt.X("introns:Q", title="introns", axis=WHOLE), y, tooltip=["sites:N", "introns:Q"]
+    )  # fmt: skip
+    texts = source(rows).mark_text(align="left", dx=4).encode(
+        alt.X("introns:Q"), y, text="text:N"
+    )  # fmt: skip
+    return alt.layer(bars, texts).properties(width=_WIDTH - 100, height=alt.Step(20))
 
 
 def _lengths(findings: GeneSetFindings) -> alt.Chart | None:
     """Draw how long exons and introns are, in bins of equal ratios."""
     groups = {"exons": findings.exon_lengths, "introns": findings.intron_lengths}
-    rows = [row for kind, lengths in groups.items() for row in _binned(kind, lengths)]
+    rows = [row for kind, lengths in groups.items() for row in _outline(kind, lengths)]
     if not rows:
         return None
     colours = [COLOURS["candidates"], GREY]
-    return source(rows).mark_line(
-        interpolate="step", strokeWidth=2
-    ).encode(
-        alt.X("length:Q", title="length (nucleotides)", scale=alt.Scale(type="log")),
-        alt.Y("number:Q", title="exons, introns"),
+    return source(rows).mark_line(strokeWidth=2).encode(
+        alt.X("length:Q", title="length (nt, logarithmic axis)",
+              scale=alt.Scale(type="log", nice=False)),
+        alt.Y("number:Q", title="number of exons, introns", axis=WHOLE),
+        order="order:Q",
         color=alt.Color("kind:N", title=None, scale=alt.Scale(domain=[*groups], range=colours)),
-        tooltip=["kind:N", "length:Q", "number:Q"],
+        tooltip=["kind:N", "lengths:N", "number:Q"],
     ).properties(width=_WIDTH, height=180)  # fmt: skip
 
 
-def _binned(kind: str, lengths: Iterable[int]) -> list[dict]:
-    """Return the number of lengths in each bin, empty ones between others included."""
+def _outline(kind: str, lengths: Iterable[int]) -> list[dict]:
+    """Return the corners of a histogram of lengths, from its foot at the left to the right one."""
     counts = Counter(math.floor(_BINS_OF_TEN * math.log10(max(n, 1))) for n in lengths)
     if not counts:
         return []
+    bins, corners = range(min(counts), max(counts) + 1), []
+    for k in bins:
+        low, high = (10 ** (edge / _BINS_OF_TEN) for edge in (k, k + 1))
+        text = f"{math.ceil(low):,} to {math.ceil(high) - 1:,}"
+        corners += [(low, counts[k], text), (high, counts[k], text)]
+    (first, _, begin), (last, _, end) = corners[0], corners[-1]
+    corners = [(first, 0, begin), *corners, (last, 0, end)]
     return [
-        {"kind": kind, "length": round(10 ** ((k + 0.5) / _BINS_OF_TEN), 1), "number": counts[k]}
-        for k in range(min(counts), max(counts) + 1)
+        {"kind": kind, "length": round(length, 1), "number": n, "lengths": text, "order": order}
+        for order, (length, n, text) in enumerate(corners)
     ]
 
 
@@ -297,7 +322,7 @@ def _conserved(counts: dict[str, int] | None) -> alt.Chart | None:
     ]
     colours = [COLOURS["proteins"], COLOURS["candidates"], COLOURS["sites"], WRONG]
     return source(rows).mark_bar().encode(
-        alt.X("families:Q", title="families", stack="zero"),
+        alt.X("families:Q", title="families", stack="zero", axis=WHOLE),
         alt.Order("order:Q"),
         color=alt.Color("state:N", title=None, scale=alt.Scale(domain=[*STATES], range=colours)),
         tooltip=["state:N", "families:Q"],

@@ -47,7 +47,10 @@ CONFIG = {
         "labelColor": INK, "titleColor": GREY, "titleFontWeight": "normal", "gridColor": FAINT,
         "domainColor": RULE, "tickColor": RULE, "labelFontSize": 11, "titleFontSize": 11,
     },
-    "legend": {"titleFontWeight": "normal", "titleColor": GREY, "labelColor": INK},
+    "legend": {
+        "titleFontWeight": "normal", "titleColor": GREY, "labelColor": INK, "orient": "top",
+        "symbolLimit": 0,
+    },
     "title": {"color": INK, "anchor": "start", "fontSize": 13, "fontWeight": 600},
     "text": {"color": INK},
 }  # fmt: skip

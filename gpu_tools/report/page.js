@@ -36,6 +36,10 @@
       const link = item && item.datum && item.datum.link;
       if (link) go(link);
     });
+    // a figure shrinks with the window, as long as its texts can be read
+    for (const svg of place.querySelectorAll("svg.marks")) {
+      svg.style.minWidth = `${0.7 * svg.getAttribute("width")}px`;
+    }
     place.dataset.drawn = "yes";
   }
 

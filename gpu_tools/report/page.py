@@ -366,6 +366,7 @@ def _content(report: Report, around: Surroundings) -> dict:
     return data | {
         "title": around.title, "lead": _lead(report), "cards": cards(findings, report.loci),
         "parts": _parts(listed, images), "tables": listed, "images": images,
+        "most_cells": charts.MOST_CELLS,
         "omitted_models": max(0, len(report.loci) - charts.MOST_MODELS),
         "candidates_note": note, "times": times(findings),
         "files": linked_files(findings.folder, around.files, around.path),

@@ -10,8 +10,9 @@ import pytest
 from gpu_tools import with_confidence
 from gpu_tools.annotate import batches, tables
 from gpu_tools.annotate.genome import GenomeRecords
+from gpu_tools.annotate.hits import HitSearch
 from gpu_tools.annotate.tables import reversed_targets
-from gpu_tools.annotate.targets import ProteinTargets, cdna_targets
+from gpu_tools.annotate.targets import CdnaTargets, cdna_targets
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.formats.alignments.gene_model import target_attribute
 from gpu_tools.formats.tables import read_table
@@ -59,6 +60,23 @@ def test_genes_of_both_strands_are_found_by_targets_that_agree(search):
     ]  # fmt: skip
 
 
+def test_a_cdna_that_fits_perfectly_is_not_tried_reversed(monkeypatch):
+    targets, align = [], CdnaTargets.align
+
+    def noting(self, cases, *more):
+        targets.extend(case.target.letters() for case in cases)
+        return align(self, cases, *more)
+
+    monkeypatch.setattr(CdnaTargets, "align", noting)
+    text = random_text(np.random.default_rng(9), 600)
+    changed = "".join("ACGT"["CGTA".index(c)] if k % 9 == 0 else c for k, c in enumerate(text))
+    record = genome(SPACE[0], text, SPACE[1])
+    for own, tried in ((text, 1), (text + "A" * 30, 1), (changed, 2)):
+        targets.clear()
+        assert len(annotate([record], cdnas(a=own)).genes) == 1
+        assert len({*targets} & {own, reversed_text(own)}) == tried
+
+
 @pytest.mark.parametrize("search", SEARCHES)
 def test_a_reversed_cdna_gets_its_gene_on_the_right_strand(search):
     rng = np.random.default_rng(8)
@@ -99,13 +117,14 @@ def test_tandem_copies_stay_two_genes_and_a_paralogue_is_one_more(search):
 
 
 def test_what_remains_beside_a_chain_is_tried_again_where_the_search_found_more(monkeypatch):
-    aligned, align = [], ProteinTargets.align
+    """Words of chance beside it are refused by their cores."""
+    aligned, tried = [], HitSearch._tried
 
-    def counting(self, cases, *more):
-        aligned.extend(case for case in cases if "+" in case.tables)
-        return align(self, cases, *more)
+    def counting(self, trials, cases):
+        aligned.extend(trial for trial in trials if trial.window.strand == "+")
+        return tried(self, trials, cases)
 
-    monkeypatch.setattr(ProteinTargets, "align", counting)
+    monkeypatch.setattr(HitSearch, "_tried", counting)
     assert len(annotate([TWO], proteins(a=A), search="seeded").genes) == 1
     assert len(aligned) == 1
     tandem = genome(SPACE[0], GENE_A, SPACE[1][:100], COPY, SPACE[2])

@@ -44,7 +44,6 @@ from gpu_tools.model.significance import (
     shipped_models,
     terms_of,
 )
-from gpu_tools.sites.model import shipped_sites
 from gpu_tools.sites.proteins.api import (
     ProteinCase,
     protein_align,
@@ -256,14 +255,14 @@ def test_list_mode_has_parameters(reading, ends, weight, penalty):
 
 @pytest.mark.parametrize("ends", ["global", "free-target"])
 def test_proteins_have_parameters(ends):
-    """For each shipped site model and for listed candidates, with the command's weights alone."""
+    """For each site model with laws, and for listed candidates, with the command's weights."""
     listed = ProteinScoring(load_matrix("BLOSUM62"), ends=ends, **CANDIDATE_WEIGHTS)
     scoring = ProteinScoring(load_matrix("BLOSUM62"), ends=ends)
     found = [null_model(listed), *(
-        null_model(scoring, sites=protein_sites(load_sites(name))) for name in shipped_sites()
+        null_model(scoring, sites=protein_sites(load_sites(name))) for name in WITH_LAWS
     )]  # fmt: skip
     assert None not in found
-    assert len(set(found)) == len(found) == len(shipped_sites()) + 1
+    assert len(set(found)) == len(found) == len(WITH_LAWS) + 1
     for other in ({"exon_weight": 0.5}, {"intron_penalty": 10}, {"gap_open": 9}):
         assert null_model(replace(listed, **other)) is None
     assert null_model(scoring) is None

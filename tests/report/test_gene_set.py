@@ -1,9 +1,11 @@
 """The page of a gene set: its figures agree with the files, and what is wrong is said."""
 
 import json
+import re
 import shutil
 
 import pytest
+import vl_convert
 
 from gpu_tools.cli.main import main
 from gpu_tools.report.gene_set import _table, charts_of, completeness, gene_cards, read_gene_set
@@ -93,8 +95,28 @@ def test_each_chart_has_its_numbers(folder):
     ]
     bars = charts["targets_by_identity"]["data"]["values"]
     assert [(row["from"], row["targets"]) for row in bars] == [(60, 1), (90, 1)]
-    binned = charts["lengths"]["data"]["values"]
-    assert sum(row["number"] for row in binned if row["kind"] == "exons") == 3
+    corners = [row for row in charts["lengths"]["data"]["values"] if row["kind"] == "exons"]
+    assert sum(row["number"] for row in corners) == 2 * 3  # either corner of each bar
+    assert (corners[0]["number"], corners[-1]["number"]) == (0, 0)  # the outline is closed
+
+
+def test_targets_by_identity_are_bars_from_zero(folder):
+    drawn = vl_convert.vegalite_to_svg(charts_of(read_gene_set(folder))["targets_by_identity"])
+    bars = re.findall(r'aria-roledescription="bar" d="M[^h]*h([-0-9.]+)v([-0-9.]+)', drawn)
+    assert [(round(float(width)), float(height)) for width, height in bars] == [(34, 180)] * 2
+
+
+def test_counts_have_whole_ticks_and_rare_introns_are_drawn_as_one(folder):
+    findings = read_gene_set(folder)._replace(
+        summary={"introns": {"GT-AG": 90} | {f"N{k}": 1 for k in range(20)}}
+    )
+    charts = charts_of(findings)
+    bars = charts["intron_sites"]["layer"][0]
+    assert "scale" not in bars["encoding"]["x"]  # linear
+    values = bars["data"]["values"]
+    assert values[-1] == {"sites": "9 others", "introns": 9, "text": "9 (8.18 %)"}
+    for name in ("targets_by_identity", "lengths"):
+        assert charts[name]["encoding"]["y"]["axis"]["tickMinStep"] == 1
 
 
 def test_a_family_is_as_good_as_its_best_target():

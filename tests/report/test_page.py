@@ -45,6 +45,19 @@ def test_charts_are_drawn(opened, part):
         assert page.run(count) > 4, name
 
 
+@pytest.mark.parametrize("width", [800, 1400, 2400])
+@pytest.mark.parametrize("part", CHARTS)
+def test_legends_are_whole_in_windows_of_any_width(opened, chromium, part, width):
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    chromium.call("Emulation.setDeviceMetricsOverride", **size)
+    page = opened(part)
+    for name in CHARTS[part]:
+        page.wait(f"document.querySelector('[data-chart={name}]').dataset.drawn === 'yes'")
+    legends = f"""[...document.querySelectorAll('#{part} .role-legend')].map(
+        (legend) => legend.getBoundingClientRect().right)"""
+    assert all(right <= width for right in page.run(legends))
+
+
 def test_tables_sort_both_ways_with_missing_values_last(opened):
     page = opened("cases")
     heads = page.run("[...document.querySelectorAll('#cases th button')].map(b => b.textContent)")
