@@ -280,6 +280,8 @@ WRONG_USAGE = [
     (f"{NEAR} --best --insertion 0", ""),
     (f"{NEAR} --best --substitution -1", ""),
     (f"{EXACT} --alphabet protein --both-strands", ""),
+    (f"{EXACT} --ignore-case", "--ignore-case has no meaning with --alphabet dna"),
+    (f"{NEAR} --best --alphabet protein --ignore-case", "--ignore-case has no meaning with"),
     *((f"{LIST} {more}", says) for more, says in (
         ("--ends loose", "loose"),
         ("--match 2 --matrix m.txt", "--match does not go with --matrix"),
