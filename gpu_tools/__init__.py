@@ -87,6 +87,7 @@ _PUBLIC = {
     "gpu_tools.segments": (
         "max_segment",
         "max_segments",
+        "max_submatrices",
         "max_submatrix",
     ),
     "gpu_tools.model.sequences": (

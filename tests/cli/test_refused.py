@@ -280,6 +280,8 @@ WRONG_USAGE = [
     (f"{NEAR} --best --insertion 0", ""),
     (f"{NEAR} --best --substitution -1", ""),
     (f"{EXACT} --alphabet protein --both-strands", ""),
+    (f"{EXACT} --ignore-case", "--ignore-case has no meaning with --alphabet dna"),
+    (f"{NEAR} --best --alphabet protein --ignore-case", "--ignore-case has no meaning with"),
     *((f"{LIST} {more}", says) for more, says in (
         ("--ends loose", "loose"),
         ("--match 2 --matrix m.txt", "--match does not go with --matrix"),
@@ -345,6 +347,8 @@ WRONG_USAGE = [
        "is not a number from -1000 to 1000 with at most 6 places")
       for value in ("x", "nan", "1001", "0.0000001", "1e9")),
     ("max-submatrix", "give either --matrix or --dot-plot"),
+    ("max-submatrix --matrix m.npy --count 2 --all", "give either --count or --all"),
+    ("max-submatrix --matrix m.npy --count 0", "--count"),
     ("max-submatrix --matrix m.npy --dot-plot q.fa q.fa", "give either --matrix or"),
     ("max-submatrix --dot-plot q.fa q.fa --match 40000", "40000 is not in the range"),
 ]  # fmt: skip
