@@ -73,7 +73,7 @@ frameshifts = option(
 protein_options = added(
     option(
         "--proteins FASTA",
-        "Instead of --targets: proteins of homologous genes, aligned codon by codon.",
+        "Instead of --cdnas: proteins of homologous genes, aligned codon by codon.",
     ),
     protein_scores,
     frameshifts,
@@ -115,7 +115,7 @@ def check_protein_usage(context: click.Context, alignments: Iterable[str]) -> No
     }  # fmt: skip
     options = context.params
     if (options["proteins"] is None) == (options["targets"] is None):
-        raise click.UsageError("give either --targets or --proteins")
+        raise click.UsageError("give either --cdnas or --proteins")
     own = set(OPTIONS) - {"proteins"}
     others = {"match", "mismatch", "gap", "coding", "incomplete"}
     wrong = sorted(given & (others if options["proteins"] else own))
@@ -131,7 +131,7 @@ def check_protein_usage(context: click.Context, alignments: Iterable[str]) -> No
             raise click.UsageError(f"{path}: SAM and BAM hold no proteins; write .paf or .gff3")
 
 
-def read_proteins(path: str, nucleotides: str = "--targets") -> dict[str, ProteinSequence]:
+def read_proteins(path: str, nucleotides: str = "--cdnas") -> dict[str, ProteinSequence]:
     """Read proteins by name, a stop at the end, ``*`` or ``.``, left out."""
     found, odd = {}, OddItems("records without a residue, left out")
     for record in read_fasta(path, _encode):
