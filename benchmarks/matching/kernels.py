@@ -27,20 +27,19 @@ class Approximate:
 
     def __init__(self, rng, text: Sequence, m: int, costs: EditCosts):
         from gpu_tools.matching import gpu as cuda
-        from gpu_tools.matching.approximate import longest_match
+        from gpu_tools.matching.approximate import Tables
         from gpu_tools.model.alphabets import ALPHABETS
 
         self.codes, self.costs = text.codes, costs
         self.pattern = rng.integers(0, 4, m).astype(np.uint8)
         self.symbols = (1 << self.pattern).astype(np.uint8)
-        matches = ALPHABETS["dna"].matches
-        pairs = costs.pair_costs(matches)
-        self.kernels = cuda.UnitKernels(matches) if costs.unit else cuda.CostKernels(pairs, costs)
+        tables = Tables.of(ALPHABETS["dna"].matches, costs)
+        self.kernels = cuda.UnitKernels(tables) if costs.unit else cuda.CostKernels(tables)
         # as after the first text block, a best match so far bounds the distance and the warm-up
         sample = Sequence("sample", text.codes[:65_536])
         patterns = PatternSet([Pattern("p", self.symbols)])
         self.bound = match_approximate(patterns, [sample], costs=costs, device="cpu")[0].distance
-        self.warm = -(-longest_match(m, self.bound, costs.insertion) // 8) * 8
+        self.warm = -(-tables.longest_match(m, self.bound) // 8) * 8
 
     def measured(self, resident, size: int, length: int) -> tuple[float, int]:
         """Return a kernel's milliseconds, and the best distance that it finds."""

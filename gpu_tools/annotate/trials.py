@@ -158,16 +158,16 @@ class Trial:
         return without(window, inside | {window.best})
 
     def _beside(self, start: int, end: int) -> list[SearchWindow]:
-        """Return the window before and behind a place, with the chains whose best stretch it has.
+        """Return the window before and behind a place, with the chains that have symbols there.
 
-        A chain that only ends there is one of words behind the last exon of what lies beside.
+        They may begin in the hit: the best chain of words of a copy may begin with the hit's words.
         """
         window = self.window
         parts = window.part(window.start, start), window.part(end, window.end)
         return [
             replace(part, chains=tuple(
                 chain for chain in part.chains
-                if part.start <= chain.seed.start and chain.seed.end <= part.end
+                if chain.start < part.end and part.start < chain.end
             ))
             for part in parts if len(part) > 0
         ]  # fmt: skip

@@ -11,8 +11,8 @@ from gpu_tools.cli.common.loci import errors_of_records
 from gpu_tools.cli.common.options import option, progress
 from gpu_tools.errors import InputError
 from gpu_tools.formats.matches import MatchRow
-from gpu_tools.formats.scales import read_matrix
-from gpu_tools.matching import ALPHABETS, scan_approximate
+from gpu_tools.formats.scales import read_costs, read_pairs
+from gpu_tools.matching import ALPHABETS, Alphabet, scan_approximate
 from gpu_tools.model.results import ApproximateMatch, cigar_text
 from gpu_tools.model.scoring import LIMIT_INT32, EditCosts
 
@@ -38,12 +38,21 @@ def _cost(name: str, least: int, text: str):
     "Costs of pairs of letters in NCBI's format: a row for each of the pattern's letters, a "
     "column for each of the text's; --substitution is for the others.",
 )
+@option(
+    "--insertion-costs FILE",
+    "Costs of text symbols that the pattern lacks, a table with the columns symbol and cost; "
+    "--insertion is for the others.",
+)
+@option(
+    "--deletion-costs FILE",
+    "The same of pattern symbols that the text lacks; --deletion is for the others.",
+)
 @options.output
 @options.device
 @options.common
 def command(
-    patterns_path, texts, alphabet, both_strands, max_distance, best, substitution_table, output,
-    bed, coordinates, device, threads, quiet, **weights,
+    patterns_path, texts, alphabet, both_strands, max_distance, best, output, bed, coordinates,
+    device, threads, quiet, **costs,
 ) -> None:  # fmt: skip
     """Find where patterns occur with errors, exactly.
 
@@ -55,7 +64,7 @@ def command(
     """
     if best == (max_distance is not None):
         raise click.UsageError("give either --max-distance D or --best")
-    costs = _costs(substitution_table, alphabet, weights)
+    costs = _costs(ALPHABETS[alphabet], **costs)
     patterns = matching.read_patterns(patterns_path, alphabet, both_strands)
     passing = matching.stream_texts(texts, alphabet, coordinates)
     names = {patterns_path: [pattern.name for pattern in patterns.patterns]}
@@ -67,19 +76,37 @@ def command(
         matching.write_and_note(output, COLUMNS, passing.moved(_rows(found)), bed, patterns)
 
 
-def _costs(path: str | None, alphabet: str, weights: dict[str, int]) -> EditCosts:
-    if path is None:
-        return EditCosts(**weights)
-    if alphabet == "bytes":
-        raise click.UsageError("--substitution-table has no meaning with --alphabet bytes")
-    matrix = read_matrix(path)
-    try:
-        table = ALPHABETS[alphabet].pair_costs(
-            matrix.letters, matrix.scores, weights["substitution"]
-        )
-    except InputError as error:
-        raise error.located(path=path) from None
-    return EditCosts(**weights, table=table)
+def _costs(
+    alphabet: Alphabet,
+    substitution_table: str | None,
+    insertion_costs: str | None,
+    deletion_costs: str | None,
+    **weights: int,
+) -> EditCosts:
+    """Return the costs of the options: of all symbols, and of those that files name."""
+
+    def pairs(path: str):
+        read = read_pairs(path, any_symbols=alphabet.name == "bytes")
+        return alphabet.pair_costs(*read, weights["substitution"])
+
+    files = {
+        "table": (substitution_table, pairs),
+        "insertion": (
+            insertion_costs,
+            lambda path: alphabet.insertion_costs(read_costs(path), weights["insertion"]),
+        ),
+        "deletion": (
+            deletion_costs,
+            lambda path: alphabet.deletion_costs(read_costs(path), weights["deletion"]),
+        ),
+    }
+    by_symbol = {}
+    for name, (path, read) in files.items():
+        try:
+            by_symbol |= {} if path is None else {name: read(path)}
+        except InputError as error:
+            raise error.located(path=path) from None
+    return EditCosts(**weights | by_symbol)
 
 
 def _rows(found: Iterable[list[ApproximateMatch]]) -> Iterator[MatchRow]:

@@ -35,6 +35,7 @@ from gpu_tools.errors import counted
 from gpu_tools.formats import tables
 from gpu_tools.formats.alignments import SUFFIXES, check_names, write_alignments
 from gpu_tools.formats.files import STANDARD_STREAM
+from gpu_tools.formats.scales import load_nucleotide_scores
 from gpu_tools.hardware.device import cpu_threads
 from gpu_tools.model.acceptance import YES, Acceptance, with_cut_ends
 from gpu_tools.model.results import DROP, SplicedAlignment, faults_of, with_frameshifts
@@ -172,6 +173,10 @@ def command(
     check_protein_usage(context, alignments)
     _check_targets(proteins["proteins"], sites)
     _check_usage(exons, site_model, sites, scores)
+    if targets is not None and not _is_default(context, "matrix"):
+        if not _is_default(context, "match"):
+            raise click.UsageError("--match does not go with --matrix")
+        scores["matrix"] = load_nucleotide_scores(proteins["matrix"], scores["mismatch"])
     if coding and exons and scores["ends"] == "free":
         raise click.UsageError("--coding with --exons needs whole candidates, not --ends free")
     targets_file = proteins["proteins"] if targets is None else targets

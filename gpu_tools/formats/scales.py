@@ -21,6 +21,7 @@ from gpu_tools.model.sequences import AMINO_ACIDS, OTHER, encode
 # Substitution matrices in NCBI's format: a line of letters, then a line of scores a letter.
 
 
+_NUCLEOTIDES = "ACGTRYSWKMBDHVN"
 SHIPPED = ("BLOSUM45", "BLOSUM50", "BLOSUM62", "BLOSUM80", "PAM30", "PAM70", "PAM120", "PAM250")
 
 
@@ -39,34 +40,68 @@ def load_matrix(name: str | os.PathLike) -> SubstitutionMatrix:
 
 def read_matrix(path: str | os.PathLike) -> SubstitutionMatrix:
     """Read a matrix in NCBI's format; lines that begin with ``#`` are comments."""
+    letters, scores = read_pairs(path)
+    return SubstitutionMatrix(PurePath(path).name, "".join(letters), scores)
+
+
+def read_pairs(
+    path: str | os.PathLike, any_symbols: bool = False
+) -> tuple[list[str], NDArray[np.int64]]:
+    """Read the letters and scores of a matrix in NCBI's format, letters as upper-case ones.
+
+    With `any_symbols` what stands between blanks in the first line are the symbols, as they are.
+    """
+
+    def fold(symbol: str) -> str:
+        return symbol if any_symbols else symbol.upper()
+
     lines = (
         (number, line.split())
         for number, line in read_lines(path)
         if line.strip() and not line.startswith("#")
     )
     number, letters = next(lines, (None, []))
-    _check_letters(path, number, letters)
+    letters = list(map(fold, letters))
+    _check_letters(path, number, letters, any_symbols)
     rows: dict[str, list[int]] = {}
     for number, (letter, *scores) in lines:
-        if letter.upper() not in letters or letter.upper() in rows or len(scores) != len(letters):
+        if fold(letter) not in letters or fold(letter) in rows or len(scores) != len(letters):
             raise InputError(
                 f"row {letter} with {len(scores)} scores", path=path, line=number,
                 expected=f"one row for each letter, with {len(letters)} scores",
             )  # fmt: skip
-        rows[letter.upper()] = [_score(Location(path, number), text) for text in scores]
+        rows[fold(letter)] = [_score(Location(path, number), text) for text in scores]
     missing = [letter for letter in letters if letter not in rows]
     if missing:
         raise InputError(f"no row for letter {missing[0]}", path=path)
-    scores = np.array([rows[letter] for letter in letters], dtype=np.int64)
-    return SubstitutionMatrix(PurePath(path).name, "".join(letters), scores)
+    return letters, np.array([rows[letter] for letter in letters], dtype=np.int64)
 
 
-def _check_letters(path, number: int | None, letters: list[str]) -> None:
-    letters[:] = [letter.upper() for letter in letters]
-    if not letters or len(set(letters)) != len(letters) or set(letters) - set(AMINO_ACIDS):
+def load_nucleotide_scores(name: str | os.PathLike, other: int) -> NDArray[np.int64]:
+    """Return the scores of pairs of nucleotides by code, (5, 5), of a file in NCBI's format.
+
+    Every ambiguity code scores as N does, or `other` with all nucleotides if the matrix lacks N.
+    """
+    matrix = load_matrix(name)
+    letters = matrix.letters.replace("U", "T")
+    if set(letters) - set(_NUCLEOTIDES) or not all(letters.count(one) == 1 for one in "ACGT"):
+        raise InputError(
+            f"a matrix of the letters {matrix.letters}", path=name,
+            expected="scores of nucleotides: A, C, G and T or U, perhaps N and other IUPAC codes",
+        )  # fmt: skip
+    known = [letters.index(one) for one in "ACGTN" if one in letters]
+    scores = np.full((OTHER + 1, OTHER + 1), other, dtype=np.int64)
+    scores[: len(known), : len(known)] = matrix.scores[np.ix_(known, known)]
+    return scores
+
+
+def _check_letters(path, number: int | None, letters: list[str], any_symbols: bool) -> None:
+    known = any_symbols or not set(letters) - set(AMINO_ACIDS)
+    if not letters or len(set(letters)) != len(letters) or not known:
+        symbols = "symbols" if any_symbols else "letters A to Z or *"
         raise InputError(
             "the first line does not name the matrix's letters", path=path, line=number,
-            expected="different letters A to Z or *, separated by blanks",
+            expected=f"different {symbols}, separated by blanks",
         )  # fmt: skip
 
 
@@ -129,6 +164,24 @@ def _symbol_score(location: Location, text: str) -> Decimal:
             f"-{LARGEST} to {LARGEST} with at most {DECIMAL_PLACES} decimal places",
         )
     return score
+
+
+# Costs by symbol as a table with the columns ``symbol`` and ``cost``.
+
+
+def read_costs(path: str | os.PathLike) -> dict[str, int]:
+    """Read the costs of inserting or deleting symbols: whole numbers from 1."""
+    costs: dict[str, int] = {}
+    for line, row in read_table(path, ("symbol", "cost")):
+        location, symbol = Location(path, line), row["symbol"]
+        if symbol in costs:
+            raise location.error(f"symbol {symbol!r} occurs twice")
+        costs[symbol] = location.integer(row["cost"], "cost")
+        if not 1 <= costs[symbol] < LIMIT_INT32:
+            raise location.error(f"cost {row['cost']} is out of range", "1 to 2^30 - 1")
+    if not costs:
+        raise InputError("no symbol", path=path, expected="at least one row of symbol and cost")
+    return costs
 
 
 # Codon usage as a table with the columns ``codon`` and ``frequency``.

@@ -16,7 +16,6 @@ from gpu_tools.matching import approximate, cpu, text_blocks
 from gpu_tools.matching.cpu import Finder, Searcher
 from gpu_tools.matching.index import PatternSet, Probe, library
 from gpu_tools.matching.text_blocks import SYMBOLS_PER_BLOCK, Find, TextBlock
-from gpu_tools.model.alphabets import ALPHABETS
 from gpu_tools.model.results import ApproximateMatch, ExactMatches
 from gpu_tools.model.scoring import EditCosts
 from gpu_tools.model.sequences import Sequence, SequenceChunk
@@ -185,8 +184,8 @@ def match_approximate(
     Where few errors are allowed and patterns are many, parts of the patterns are looked up first. A
     match leaves at least one part of its pattern intact.
 
-    A match of m pattern symbols and distance D has at most m + D / insertion text symbols, by
-    which the blocks of a text overlap.
+    A match of m pattern symbols and distance D has at most m + D / insertion text symbols (by
+    the cheapest insertion), by which the blocks of a text overlap.
 
     References
     ----------
@@ -247,15 +246,14 @@ def scan_approximate(
     if max_distance is not None and max_distance < 0:
         raise InputError(f"maximum distance {max_distance} is negative", expected="0 or more")
     probes, pattern_names, names = patterns.probes(), patterns.names, []
-    limits = approximate.first_limits(probes, len(pattern_names), costs, max_distance)
-    tables = approximate.Tables.of(ALPHABETS[patterns.alphabet], costs)
-    approximate.check(probes, pattern_names, limits, tables, costs)
+    tables = approximate.Tables.of(patterns.matches, costs)
+    limits = approximate.first_limits(probes, pattern_names, tables, max_distance)
     count, where = cpu_threads(threads), resolve(device)
-    before = approximate.context(probes, limits, costs)
+    before = approximate.context(probes, limits, tables)
     made = text_blocks.text_blocks(texts, text_blocks.Context(before=before), names, block_symbols)
     with closing(prefetch(made, PREFETCHED_BLOCKS[where.kind])) as blocks:
-        errors = cpu.most_errors(costs, patterns.matches, max_distance)
-        finder = Finder(probes, patterns.matches, costs, limits, count)
+        errors = cpu.most_errors(tables, max_distance)
+        finder = Finder(probes, tables, costs.unit, limits, count)
         find = _find(finder, errors, where)
         tracer = approximate.Tracer(probes, pattern_names, names, tables, count)
         reported = _reported(blocks, progress, finder)
@@ -278,14 +276,15 @@ def _find_on(where: Device, engine: Searcher | Finder) -> Find:
 
 def _find(finder: Finder, errors: int | None, where: Device) -> Find:
     """Return the function that finds all probes, by seeds where these are faster."""
-    chosen = cpu.choose(finder.probes, finder.matches, errors, cpu.SCAN_TIMES[where.kind])
+    matches = finder.tables.matches
+    chosen = cpu.choose(finder.probes, matches, errors, cpu.SCAN_TIMES[where.kind])
     finder.numbers = chosen.others
     text = "of %d patterns and strands %d are looked up by parts, the others searched by recurrence"
     _log.info(text, len(finder.probes), len(finder.probes) - len(chosen.others))
     find = _find_on(where, finder) if chosen.others else _find_nothing
     if not chosen.probes:
         return find
-    searcher = Searcher(library(chosen.probes, finder.matches), finder.threads)
+    searcher = Searcher(library(chosen.probes, matches), finder.threads)
     return cpu.SeedFinder(finder, chosen, _find_on(where, searcher), find).find
 
 

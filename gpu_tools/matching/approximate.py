@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +26,6 @@ from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.matching.index import Probe
 from gpu_tools.matching.text_blocks import END, DistanceLimits, Find, TextBlock
-from gpu_tools.model.alphabets import Alphabet
 from gpu_tools.model.results import ApproximateMatch
 from gpu_tools.model.scoring import LIMIT_INT32, EditCosts
 
@@ -44,34 +44,65 @@ def cell(diagonal, up, left, pair, deletion, insertion):
 
 
 class Tables(NamedTuple):
-    """Matches and costs of pairs by pattern symbol and code; costs of deletion and insertion."""
+    """Matches and costs by pattern symbol, of S, and text code, of C."""
 
-    matches: NDArray[np.bool_]
-    pairs: NDArray[np.int32]
-    weights: tuple[int, int]
+    matches: NDArray[np.bool_]  # (S, C)
+    pairs: NDArray[np.int32]  # (S, C)
+    deletions: NDArray[np.int32]  # (S,)
+    insertions: NDArray[np.int32]  # (C,)
 
     @classmethod
-    def of(cls, alphabet: Alphabet, costs: EditCosts) -> Tables:
-        """Return the tables of an alphabet and costs."""
-        pairs = costs.pair_costs(alphabet.matches)
-        return cls(alphabet.matches, pairs, (costs.deletion, costs.insertion))
+    def of(cls, matches: NDArray[np.bool_], costs: EditCosts) -> Tables:
+        """Return the tables of an alphabet's matches and of costs."""
+        insertions, deletions = costs.by_symbol(matches)
+        return cls(matches, costs.pair_costs(matches), deletions, insertions)
+
+    def of_codes(self, codes: NDArray[np.int64]) -> Tables:
+        """Return the tables of some text codes."""
+        columns = self.matches[:, codes], self.pairs[:, codes]
+        return Tables(*columns, self.deletions, self.insertions[codes])
+
+    @property
+    def cheapest(self) -> tuple[int, int]:
+        """The least costs of a deletion and of an insertion."""
+        return int(self.deletions.min()), int(self.insertions.min())
+
+    def whole(self, symbols: NDArray[np.uint8]) -> int:
+        """Return the cost of deleting a whole pattern."""
+        return int(self.deletions[symbols].sum(dtype=np.int64))
+
+    def longest_match(self, m: int, distance: int) -> int:
+        """Return the limit of a match's length; each symbol beyond the pattern's m is inserted."""
+        return m + distance // self.cheapest[1]
+
+    def largest_value(self, symbols: NDArray[np.uint8]) -> int:
+        """Return an upper bound of the recurrence's values; `ScoringError` if it overflows."""
+        # no cell is above the cost of deleting all rows; a padded pair is added to such a cell
+        costs = self.pairs[symbols], self.deletions[symbols], self.insertions
+        largest = 2 * (self.whole(symbols) + 1) + max(int(each.max()) for each in costs)
+        if largest >= LIMIT_INT32:
+            raise ScoringError(f"distances up to {largest} could overflow; expected less than 2^30")
+        return largest
 
 
 @njit(cache=True, nogil=True)
-def _fill(rows, first, symbols, codes, pairs, band, weights):
+def _fill(rows, first, symbols, codes, band, tables):
     """Fill rows ``first + 1`` and following of a block, in the band; its row 0 is row `first`."""
+    _, pairs, deletions, insertions = tables
     width = rows.shape[1]
     for k in range(1, len(rows)):
-        i, left = first + k, _FAR
-        of_symbol = pairs[symbols[len(symbols) - i]]
+        i, left, insertion = first + k, _FAR, np.int32(0)
+        symbol = symbols[len(symbols) - i]
+        of_symbol, deletion = pairs[symbol], deletions[symbol]
         low, high = max(i - band[0], 0), min(i + band[1], width - 1)
         for column in range(low, high + 1):
             diagonal, pair = _FAR, np.int32(0)
             if column > 0:
                 diagonal = rows[k - 1, column - 1]
-                pair = of_symbol[codes[len(codes) - column]]
+                code = codes[len(codes) - column]
+                pair, insertion = of_symbol[code], insertions[code]
             up = rows[k - 1, column]
-            left = np.int32(cell(diagonal, up, left, pair, weights[0], weights[1]))
+            left = np.int32(cell(diagonal, up, left, pair, deletion, insertion))
             rows[k, column] = left
         if low > 0:
             rows[k, low - 1] = _FAR
@@ -85,18 +116,20 @@ def _align(symbols, codes, distance, tables, stride):
 
     Rows that are a multiple of `stride` are stored.
     """
-    matches, pairs, weights = tables
+    matches, pairs, deletions, insertions = tables
     m, width = len(symbols), len(codes)
-    band = (distance // weights[0], distance // weights[1])
+    band = (distance // deletions.min(), distance // insertions.min())
     n_blocks = (m + stride - 1) // stride
     checkpoints = np.full((n_blocks + 1, width + 1), _FAR, np.int32)
-    for column in range(min(width, band[1]) + 1):
-        checkpoints[0, column] = column * weights[1]
+    checkpoints[0, 0] = 0
+    for column in range(1, min(width, band[1]) + 1):
+        inserted = insertions[codes[width - column]]
+        checkpoints[0, column] = min(checkpoints[0, column - 1] + inserted, _FAR)
     rows = np.full((stride + 1, width + 1), _FAR, np.int32)
     for block in range(n_blocks):
         n = min(stride, m - block * stride)
         simd.copy(checkpoints[block], rows[0])
-        _fill(rows[: n + 1], block * stride, symbols, codes, pairs, band, weights)
+        _fill(rows[: n + 1], block * stride, symbols, codes, band, tables)
         simd.copy(rows[n], checkpoints[block + 1])
     column = min(width, m + band[1])
     while column > 1 and checkpoints[n_blocks, column] != distance:
@@ -108,7 +141,7 @@ def _align(symbols, codes, distance, tables, stride):
             block = (i - 1) // stride
             simd.copy(checkpoints[block], rows[0])
             n = min(stride, m - block * stride)
-            _fill(rows[: n + 1], block * stride, symbols, codes, pairs, band, weights)
+            _fill(rows[: n + 1], block * stride, symbols, codes, band, tables)
         k = i - block * stride
         here = rows[k, column]
         operation = _INSERTION
@@ -116,7 +149,8 @@ def _align(symbols, codes, distance, tables, stride):
             symbol, code = symbols[m - i], codes[width - column]
             if rows[k - 1, column - 1] + pairs[symbol, code] == here:
                 operation = _EQUAL if matches[symbol, code] else _UNEQUAL
-        if operation == _INSERTION and column > 0 and rows[k, column - 1] + weights[1] == here:
+        inserted = insertions[codes[width - column]] if column > 0 else np.int32(0)
+        if operation == _INSERTION and column > 0 and rows[k, column - 1] + inserted == here:
             operation = _DELETION
         if n_runs == 0 or runs[n_runs - 1, 0] != operation:
             runs[n_runs, 0], runs[n_runs, 1] = operation, 0
@@ -132,25 +166,11 @@ def trace(symbols, codes, distance: int, tables: Tables):
 
     `distance` is the least cost of a match with that end.
     """
-    longest = longest_match(len(symbols), distance, tables.weights[1])
+    longest = tables.longest_match(len(symbols), distance)
     window = codes[max(len(codes) - longest, 0) :]
     stride = math.isqrt(len(symbols)) + 1
     length, runs = _align(symbols, window, distance, tuple(tables), stride)
     return length, tuple((_OPERATIONS[operation], n) for operation, n in runs.tolist())
-
-
-def longest_match(m: int, distance: int, insertion: int) -> int:
-    """Return the limit of a match's length; each symbol beyond the pattern's m is an insertion."""
-    return m + distance // insertion
-
-
-def largest_value(m: int, pairs, costs: EditCosts) -> int:
-    """Return an upper bound of the recurrence's values; `ScoringError` if it overflows 32 bits."""
-    # no cell is above the cost of deleting all rows; a padded pair is added to such a cell
-    largest = 2 * (m * costs.deletion + 1) + max(int(pairs.max()), costs.deletion, costs.insertion)
-    if largest >= LIMIT_INT32:
-        raise ScoringError(f"distances up to {largest} could overflow; expected less than 2^30")
-    return largest
 
 
 # ---- matches of text blocks
@@ -211,42 +231,32 @@ def within(
 
 @dataclass
 class _Best:
-    """The best matches of a pattern so far.
+    """The best matches of a pattern so far; hits that are not traced yet stand by text block."""
 
-    While no search has found any they are `degenerate`: pairs of a text block and hits, which are
-    traced at the end.
-    """
+    distance: int = 2**62
+    matches: list[SortedMatch] = field(default_factory=list)
+    hits: list[tuple[TextBlock, NDArray[np.int64]]] = field(default_factory=list)
 
-    distance: int
-    degenerate: bool = True
-    matches: list = field(default_factory=list)
-
-    def add(self, distance: int, degenerate: bool, matches: list) -> None:
-        """Add matches of a distance if they are as good as the best, or better."""
-        rank, best = (degenerate, distance), (self.degenerate, self.distance)
-        if rank < best:
-            self.distance, self.degenerate, self.matches = distance, degenerate, []
-        if rank <= best:
-            self.matches += matches
+    def reached_by(self, distance: int) -> bool:
+        """Return whether a distance is the best one now; a better one empties the lists."""
+        if distance < self.distance:
+            self.distance, self.matches, self.hits = distance, [], []
+        return distance == self.distance
 
 
 def best(text_blocks: Iterable[TextBlock], find: Find, tracer: Tracer) -> list[ApproximateMatch]:
     """Return the sorted matches that reach each pattern's best distance over all blocks."""
-    best_ones = [_Best(2**62) for _ in tracer.pattern_names]
+    best_ones = [_Best() for _ in tracer.pattern_names]
     for text_block in text_blocks:
         for found in tracer.matches(text_block, find(text_block)):
-            best_ones[found.key[2]].add(found.match.distance, False, [found])
+            one = best_ones[found.key[2]]
+            if one.reached_by(found.match.distance):
+                one.matches.append(found)
         for pattern, distance, hits in _unrelated(text_block, tracer, best_ones):
-            best_ones[pattern].add(distance, True, [(text_block, hits)])
-    return _in_order(match for one in best_ones for match in _traced(one, tracer))
-
-
-def _traced(best: _Best, tracer: Tracer) -> list[SortedMatch]:
-    if not best.degenerate:
-        return best.matches
-    return [
-        match for text_block, hits in best.matches for match in tracer.matches(text_block, hits)
-    ]
+            if best_ones[pattern].reached_by(distance):
+                best_ones[pattern].hits.append((text_block, hits))
+    traced = (tracer.matches(*each) for one in best_ones for each in one.hits)
+    return _in_order(chain(*(one.matches for one in best_ones), *traced))
 
 
 def _in_order(matches: Iterable[SortedMatch]) -> list[ApproximateMatch]:
@@ -258,16 +268,17 @@ def _unrelated(
 ) -> Iterator[tuple[int, int, NDArray[np.int64]]]:
     """Yield pattern, distance and hits of the best matches where no search finds any.
 
-    If no match costs less than deleting the whole pattern, then no aligned pair costs less than a
-    deletion, and a best match that is not empty has one text symbol (or more at no extra cost):
-    its distance is that of this symbol alone.
+    If no match costs less than deleting the whole pattern, then no aligned pair costs less than
+    its symbol's deletion, and a best match that is not empty has one text symbol (or more at no
+    extra cost): its distance is that of this symbol alone.
     """
-    deletion, insertion = tracer.tables.weights
+    _, pairs, deletions, insertions = tracer.tables
     for number, probe in enumerate(tracer.probes):
-        if not best_ones[probe.pattern].degenerate:
+        whole = tracer.tables.whole(probe.symbols)
+        if best_ones[probe.pattern].distance < whole:
             continue
-        pairs = tracer.tables.pairs[probe.symbols].min(axis=0)
-        values = len(probe.symbols) * deletion + np.minimum(pairs - deletion, insertion)
+        aligned = pairs[probe.symbols] - deletions[probe.symbols, None]
+        values = whole + np.minimum(aligned.min(axis=0), insertions)
         for in_range, text_range in enumerate(text_block.ranges):
             of_text = values[text_block.codes[text_range.begin : text_range.end]]
             least = int(of_text.min())
@@ -278,42 +289,29 @@ def _unrelated(
 
 
 def first_limits(
-    probes: list[Probe], n_patterns: int, costs: EditCosts, max_distance: int | None
+    probes: list[Probe], pattern_names: list[str], tables: Tables, max_distance: int | None
 ) -> DistanceLimits:
-    """Return the limits with which a search begins; None looks for the best distance."""
-    if max_distance is not None:
-        whole = np.full(n_patterns, max_distance, dtype=np.int64)
-        return DistanceLimits(whole.copy(), whole)
-    lengths = np.zeros(n_patterns, dtype=np.int64)
-    for probe in probes:
-        lengths[probe.pattern] = len(probe.symbols)
-    return DistanceLimits(lengths * costs.deletion - 1, np.zeros(n_patterns, dtype=np.int64))
+    """Return the limits with which a search begins; None looks for the best distance.
 
-
-def context(probes: list[Probe], limits: DistanceLimits, costs: EditCosts) -> int:
-    """Return the symbols before a position within which every match that ends there begins."""
-
-    def longest(probe: Probe) -> int:
-        limit = int(limits.current[probe.pattern])
-        return longest_match(len(probe.symbols), limit, costs.insertion)
-
-    return max(map(longest, probes))
-
-
-def check(
-    probes: list[Probe],
-    pattern_names: list[str],
-    limits: DistanceLimits,
-    tables: Tables,
-    costs: EditCosts,
-) -> None:
-    """Raise `InputError` for a pattern that would match everywhere, `ScoringError` for overflow."""
-    for probe in probes:
-        largest_value(len(probe.symbols), tables.pairs[probe.symbols], costs)
-        whole = len(probe.symbols) * costs.deletion
-        if limits.current[probe.pattern] >= whole:
+    Raises `InputError` for a pattern that would match everywhere, `ScoringError` for overflow.
+    """
+    patterns = np.array([probe.pattern for probe in probes])
+    ceilings = np.array([tables.whole(probe.symbols) - 1 for probe in probes])
+    for probe, ceiling in zip(probes, ceilings.tolist(), strict=True):
+        tables.largest_value(probe.symbols)
+        if max_distance is not None and max_distance > ceiling:
             raise InputError(
-                f"the maximum distance {limits.current[probe.pattern]} is not below {whole}, the "
-                "cost of deleting the whole pattern, so that every position would match",
+                f"the maximum distance {max_distance} is not below {ceiling + 1}, the cost of "
+                "deleting the whole pattern, so that every position would match",
                 record=pattern_names[probe.pattern],
             )
+    limit, floor = (2**62, 0) if max_distance is None else (max_distance, max_distance)
+    return DistanceLimits(np.full(len(pattern_names), limit), floor, patterns, ceilings)
+
+
+def context(probes: list[Probe], limits: DistanceLimits, tables: Tables) -> int:
+    """Return the symbols before a position within which every match that ends there begins."""
+    return max(
+        tables.longest_match(len(probe.symbols), int(limits.of(number)[0]))
+        for number, probe in enumerate(probes)
+    )

@@ -17,10 +17,9 @@ from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.matching import index as windows
 from gpu_tools.matching import text_blocks
-from gpu_tools.matching.approximate import cell, largest_value, longest_match
+from gpu_tools.matching.approximate import Tables, cell
 from gpu_tools.matching.index import MULTIPLIER, SECOND_BIT, Index, Library, Probe
 from gpu_tools.matching.text_blocks import DistanceLimits, Find, TextBlock, collect_hits
-from gpu_tools.model.scoring import EditCosts
 
 # Approximate matching on a CPU: the lanes of a vector work on different parts of the text.
 #
@@ -69,6 +68,12 @@ def _overload_looked_up(table, row, codes):
         return simd.gather(table, row * table.shape[1], codes)
 
     return by_selection if table.ndim == 2 else by_gathering
+
+
+@njit(nogil=True)
+def _insertion(table, codes):
+    """Look up the costs of insertions; numba warns of a lookup inlined twice in a function."""
+    return _looked_up(table, 0, codes)
 
 
 @njit(nogil=True)
@@ -162,29 +167,34 @@ def scan_words(text, peq, m, span, limits, hits):
 
 
 @njit(cache=True, nogil=True)
-def scan_costs(text, profile, weights, span, limits, hits):
+def scan_costs(text, profile, deletions, insertions, span, limits, hits):
     """Find the ends of matches by weighted costs."""
-    # c(i, j) = min(c(i-1, j-1) + pair(i, j), c(i-1, j) + deletion, c(i, j-1) + insertion)
+    # c(i, j) = min(c(i-1, j-1) + pair(i, j), c(i-1, j) + deletion(i), c(i, j-1) + insertion(j))
     # profile (m, 6) or (m, codes + 1, 1): pair(i, code); the last code pads, above any limit
-    # weights: deletion and insertion; the others as in `scan_words`
+    # deletions (m,); insertions (1, 6) or (1, codes + 1, 1), by code; the others as in `scan_words`
     lanes = simd.VECTOR_BYTES // profile.itemsize
     m, warm = len(profile), span[0]
     column, scores = np.empty(m * lanes, profile.dtype), np.empty(lanes, profile.dtype)
+    total, active, count = np.int64(0), 0, 0
     for row in range(m):
-        column[row * lanes : (row + 1) * lanes] = (row + 1) * weights[0]
+        total += deletions[row]
+        column[row * lanes : (row + 1) * lanes] = total
+        active += total <= limits[0]
     zero = np.zeros(1, profile.dtype)[0]
-    deletion, insertion = simd.splat(weights[0]), simd.splat(weights[1])
     limit = simd.splat(profile.dtype.type(limits[0]))
-    active, count = min(m, limits[0] // weights[0]), 0
     for step in range(warm + span[1]):
         codes = simd.load_widened(text, step * lanes, zero)
+        insertion = _insertion(insertions, codes)
         diagonal, up = simd.splat(zero), simd.splat(zero)
         row = 0
         # one row beyond the active ones, and further only down a run of deletions
-        while row < m and (row <= active or simd.any_at_most(simd.add(up, deletion), limit)):
+        while row < m:
+            deleted = simd.add(up, simd.splat(deletions[row]))
+            if row > active and not simd.any_at_most(deleted, limit):
+                break
             left = simd.load(column, row * lanes)
             pair = simd.add(diagonal, _looked_up(profile, row, codes))
-            up = simd.minimum(pair, simd.add(up, deletion))
+            up = simd.minimum(pair, deleted)
             up = simd.minimum(up, simd.add(left, insertion))
             simd.store(column, row * lanes, up)
             diagonal = left
@@ -223,16 +233,11 @@ class Query(NamedTuple):
         return self.function(text, *self.tables, tuple(span), limits, hits)
 
 
-def make_query(symbols: NDArray[np.uint8], matches: NDArray[np.bool_], costs: EditCosts) -> Query:
-    """Return a probe ready for the scan; `ScoringError` if its costs could overflow."""
-    return _unit_query(symbols, matches) if costs.unit else _cost_query(symbols, matches, costs)
-
-
-def _unit_query(symbols, matches) -> Query:
-    m, n_codes = len(symbols), matches.shape[1]
+def _unit_query(symbols, tables: Tables) -> Query:
+    m, n_codes = len(symbols), tables.matches.shape[1]
     n_blocks = -(-m // WORD)
     bits = np.zeros((n_blocks * WORD, n_codes + 1), dtype=bool)
-    bits[:m, :n_codes] = matches[symbols]
+    bits[:m, :n_codes] = tables.matches[symbols]
     packed = np.packbits(bits.reshape(n_blocks, WORD, -1), axis=1, bitorder="little")
     words = np.ascontiguousarray(packed.transpose(0, 2, 1)).view("<u8")
     if n_codes == NUCLEOTIDE_CODES:
@@ -240,17 +245,17 @@ def _unit_query(symbols, matches) -> Query:
     return Query(scan_words, (np.ascontiguousarray(words, dtype=np.uint64), m), WORD_LANES)
 
 
-def _cost_query(symbols, matches, costs: EditCosts) -> Query:
-    pairs = costs.pair_costs(matches)[symbols].astype(np.int64)
-    unreachable = len(symbols) * costs.deletion + 1
-    largest = largest_value(len(symbols), pairs, costs)
-    dtype = np.int16 if largest < 2**15 else np.int32
-    profile = np.column_stack((pairs, np.full(len(symbols), unreachable))).astype(dtype)
-    if matches.shape[1] != NUCLEOTIDE_CODES:
-        profile = profile[:, :, None]
-    weights = np.array([costs.deletion, costs.insertion], dtype=dtype)
-    lanes = simd.VECTOR_BYTES // profile.itemsize
-    return Query(scan_costs, (np.ascontiguousarray(profile), weights), lanes)
+def _cost_query(symbols, tables: Tables) -> Query:
+    dtype = np.int16 if tables.largest_value(symbols) < 2**15 else np.int32
+    padding, lanes = tables.whole(symbols) + 1, simd.VECTOR_BYTES // np.dtype(dtype).itemsize
+
+    def by_code(costs):
+        padded = np.pad(costs, ((0, 0), (0, 1)), constant_values=padding).astype(dtype)
+        return padded if costs.shape[1] == NUCLEOTIDE_CODES else padded[:, :, None]
+
+    profile, insertions = by_code(tables.pairs[symbols]), by_code(tables.insertions[None])
+    deletions = tables.deletions[symbols].astype(dtype)
+    return Query(scan_costs, (profile, deletions, insertions), lanes)
 
 
 class ScanTask(NamedTuple):
@@ -268,8 +273,8 @@ class Finder:
     """All probes of a search, ready to be scanned on the CPU."""
 
     probes: list[Probe]
-    matches: NDArray[np.bool_]  # of the alphabet
-    costs: EditCosts
+    tables: Tables
+    unit: bool  # whether every edit costs 1
     limits: DistanceLimits  # falls while a best distance is looked for
     threads: int
     numbers: Sequence[int] | None = None  # the probes to scan for, by number; all by default
@@ -277,16 +282,14 @@ class Finder:
     done: Callable[[int], None] = field(default=lambda positions: None, repr=False)
 
     def __post_init__(self):
-        self.patterns = np.array([probe.pattern for probe in self.probes])
         self.queries: dict[int, Query] = {}
         if self.numbers is None:
             self.numbers = range(len(self.probes))
 
     def warm(self, number: int) -> int:
         """Return the most symbols that a match can have before its last one."""
-        probe = self.probes[number]
-        limit = int(self.limits.current[probe.pattern])
-        return longest_match(len(probe.symbols), limit, self.costs.insertion) - 1
+        limit = int(self.limits.of(number)[0])
+        return self.tables.longest_match(len(self.probes[number].symbols), limit) - 1
 
     def find(self, text_block: TextBlock) -> NDArray[np.int64]:
         """Return the hits of a text block that are within the limits after it."""
@@ -295,8 +298,8 @@ class Finder:
     def query(self, number: int) -> Query:
         """Return a probe ready for the scan, made at the first call."""
         if number not in self.queries:
-            symbols = self.probes[number].symbols
-            self.queries[number] = make_query(symbols, self.matches, self.costs)
+            make = _unit_query if self.unit else _cost_query
+            self.queries[number] = make(self.probes[number].symbols, self.tables)
         return self.queries[number]
 
     def tasks(self, text_block: TextBlock, numbers: Iterable[int]) -> list[ScanTask]:
@@ -316,7 +319,7 @@ class Finder:
 
     def within(self, hits: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the hits that are within the current limits."""
-        limits = self.limits.current[self.patterns[hits[:, text_blocks.PROBE]]]
+        limits = self.limits.current[self.limits.patterns[hits[:, text_blocks.PROBE]]]
         return hits[hits[:, text_blocks.DISTANCE] <= limits]
 
     def _groups(self, numbers: Iterable[int]) -> Iterator[tuple[int, ...]]:
@@ -337,7 +340,7 @@ class Finder:
         # a text has no more before its last position, however long a match may become
         warm = min(max(map(self.warm, task.probes)), task.end - task.start)
         span = Span(warm, -(-(task.end - task.begin) // lanes), task.begin, task.end)
-        pad = self.matches.shape[1]
+        pad = self.tables.matches.shape[1]
         interleaved = np.empty((warm + span.length) * lanes, np.min_scalar_type(pad))
         lay_out(codes, task.start, tuple(span), lanes, pad, interleaved)
         found = [
@@ -348,11 +351,10 @@ class Finder:
         return np.concatenate(found)
 
     def _rows(self, number: int, interleaved, span) -> NDArray[np.int64]:
-        query, pattern = self.query(number), self.probes[number].pattern
-        limits = self.limits.of(pattern)
-        scan = partial(query.scan, interleaved, span, limits)
+        limits = self.limits.of(number)
+        scan = partial(self.query(number).scan, interleaved, span, limits)
         rows = text_blocks.collect_hits(scan, 2, _HITS)
-        self.limits.lower(pattern, int(limits[0]))
+        self.limits.lower(number, int(limits[0]))
         return rows
 
 
@@ -567,14 +569,11 @@ def choose(
     return _seeds(probes, cuts if faster else {})
 
 
-def most_errors(
-    costs: EditCosts, matches: NDArray[np.bool_], max_distance: int | None
-) -> int | None:
+def most_errors(tables: Tables, max_distance: int | None) -> int | None:
     """Return the largest number of errors within a distance, None if it is unlimited."""
     if max_distance is None:
         return None
-    pairs = costs.pair_costs(matches)[~matches]
-    cheapest = min(costs.insertion, costs.deletion, int(pairs.min()))
+    cheapest = min(*tables.cheapest, int(tables.pairs[~tables.matches].min()))
     return max_distance // cheapest if cheapest else None
 
 
@@ -594,29 +593,31 @@ def _seeds(probes: list[Probe], cuts: dict[int, list[int]]) -> Seeds:
 
 
 @njit(cache=True, nogil=True)
-def scan_windows(codes, windows, probes, pairs, weights, limit, hits):
+def scan_windows(codes, windows, probes, tables, limit, hits):
     """Find the ends of matches within windows."""
     # windows (W, 4): probe, start of the text of its longest match, begin and end of the positions
     # probes: symbols of all probes, and where each one's begin
     # hits (capacity, 3): window, end, distance
     symbols, bounds = probes
-    deletion, insertion = weights
+    _, pairs, deletions, insertions = tables
     column = np.empty(np.max(np.diff(bounds)) + 1, np.int64)
     count = 0
     for w in range(len(windows)):
         probe, first, begin, end = windows[w]
         base = bounds[probe]
         m = bounds[probe + 1] - base
-        for i in range(m + 1):
-            column[i] = i * deletion
-        active = min(m, limit // deletion)
+        column[0], active = 0, 0
+        for i in range(m):
+            column[i + 1] = column[i] + deletions[symbols[base + i]]
+            active += column[i + 1] <= limit
         for position in range(first, end):
-            of_code = pairs[:, codes[position]]
+            code = codes[position]
+            insertion = np.int64(insertions[code])
             diagonal, up, i = np.int64(0), np.int64(0), 0
             # one row beyond the active ones, and further only down a run of deletions
-            while i < m and (i <= active or up + deletion <= limit):
-                left = column[i + 1]
-                pair = np.int64(of_code[symbols[base + i]])
+            while i < m and (i <= active or up + deletions[symbols[base + i]] <= limit):
+                left, symbol = column[i + 1], symbols[base + i]
+                pair, deletion = np.int64(pairs[symbol, code]), np.int64(deletions[symbol])
                 up = cell(diagonal, up, left, pair, deletion, insertion)
                 column[i + 1] = up
                 diagonal = left
@@ -642,12 +643,11 @@ class SeedFinder:
     find_others: Find  # finds the probes that have no seeds
 
     def __post_init__(self):
-        probes, costs = self.finder.probes, self.finder.costs
+        probes = self.finder.probes
         lengths = [len(probe.symbols) for probe in probes]
         self.lengths = np.array(lengths)
         self.symbols = np.concatenate([probe.symbols for probe in probes])
         self.bounds = np.cumsum([0, *lengths])
-        self.pairs = costs.pair_costs(self.finder.matches)
         self.limit = int(self.finder.limits.current[0])
 
     def find(self, text_block: TextBlock) -> NDArray[np.int64]:
@@ -664,9 +664,7 @@ class SeedFinder:
 
     def _scan(self, codes, windows, first: int) -> NDArray[np.int64]:
         batch = windows[first : first + WINDOWS_PER_TASK]
-        weights = self.finder.costs.deletion, self.finder.costs.insertion
-        probes = self.symbols, self.bounds
-        inputs = codes, batch, probes, self.pairs, weights, self.limit
+        inputs = codes, batch, (self.symbols, self.bounds), tuple(self.finder.tables), self.limit
         rows = collect_hits(lambda hits: scan_windows(*inputs, hits), 3, WINDOWS_PER_TASK)
         rows[:, 0] += first
         return rows
@@ -679,14 +677,15 @@ class SeedFinder:
         ranges, within = text_block.numbers_of(starts), text_block.ranges_of(starts)
         # where the match would end without a gap, and how far gaps can move that
         ends = starts - self.seeds.offsets[numbers] + self.lengths[owners]
-        begins = ends - 1 - self.limit // self.finder.costs.deletion
-        ends = ends + self.limit // self.finder.costs.insertion
+        deletion, insertion = self.finder.tables.cheapest
+        begins = ends - 1 - self.limit // deletion
+        ends = ends + self.limit // insertion
         begins = np.maximum(begins, within.begin)
         ends = np.minimum(ends, within.end)
         inside = begins < ends
         rows = np.column_stack((owners, begins, ends, ranges))[inside]
         owners, begins, ends, ranges = _merged(rows[np.lexsort((rows[:, 1], rows[:, 0]))]).T
-        longest = self.lengths[owners] + self.limit // self.finder.costs.insertion
+        longest = self.lengths[owners] + self.limit // insertion
         firsts = np.maximum(begins + 1 - longest, text_block.ranges_of(begins).start)
         return np.column_stack((owners, firsts, begins, ends)), ranges
 

@@ -25,10 +25,10 @@ from gpu_tools.hardware.gpu.intrinsics.words import (
     sync_lanes,
 )
 from gpu_tools.matching import index as windows
+from gpu_tools.matching.approximate import Tables
 from gpu_tools.matching.cpu import NUCLEOTIDE_CODES, Finder, Searcher
 from gpu_tools.matching.index import BYTE_BITS, FEW_CODE_BITS, FEW_CODES, KEY_BITS
 from gpu_tools.matching.text_blocks import NO_HITS, Find, TextBlock
-from gpu_tools.model.scoring import EditCosts
 
 # Approximate matching on GPUs: where every probe ends in every part of a text block.
 #
@@ -37,12 +37,13 @@ from gpu_tools.model.scoring import EditCosts
 # whole block from the lane before by one shuffle. The last lane looks at the distances of a block
 # again, one by one, only if one of them is within the probe's limit.
 #
-# Other costs: two parts of the text lie in the halves of a word. Cells hold c'(i, j) = c(i, j) - i
-# * deletion, which is never above 0; then a step down is free. Lane g is g blocks of four text
-# symbols behind lane 0, and gets the cells above its first row from the lane before by shuffles. A
-# block's four columns advance side by side, so that a warp need not wait for one cell to begin the
-# next. Rows beyond the probe's last cost so much to align that they repeat it. Costs of pairs come
-# out of registers where 8 codes suffice, as for DNA, else out of shared memory.
+# Other costs: two parts of the text lie in the halves of a word. Cells hold c'(i, j) = c(i, j) less
+# the deletions of the first i symbols, which is never above 0; then a step down is free. Lane g is
+# g blocks of four text symbols behind lane 0, and gets the cells above its first row from the lane
+# before by shuffles. A block's four columns advance side by side, so that a warp need not wait for
+# one cell to begin the next. Rows beyond the probe's last cost so much to align that they repeat
+# it. Costs of pairs and of insertions come out of registers where 8 codes suffice, as for DNA, else
+# out of shared memory.
 
 
 LEAST_PART, MOST_PART = 16 if simulated() else 64, 1 << 16
@@ -68,7 +69,7 @@ _ROWS = (1, 2, 4, 8, 16, 32)
 _ROW_CODES = 1024
 """Limit of a lane's rows times codes: the table of 32 lanes must fit into shared memory."""
 _DEAREST = 127
-"""Largest cost of a pair, less a deletion's."""
+"""Largest cost of an insertion, and of a pair less its symbol's deletion."""
 _STEP_SYMBOLS = 4
 """Text symbols of a block, which a lane aligns in a step."""
 _RING = 4
@@ -277,7 +278,8 @@ class Probes(NamedTuple):
     lanes: int  # of a group
     warm: int  # symbols before a position within which every match begins, a multiple of 8
     # unit costs: matches of each word of rows with each code, (W,)
-    # other costs: a byte for each code, cost of the pair less the deletion's, (Q, rows, codes / 4)
+    # other costs: a byte for each code, cost of the pair less the deletion's, and in the last row
+    #   the cost of the insertion, (Q, rows + 1, codes / 4)
     table: NDArray
     queries: NDArray[np.int32] | None = None  # of unit costs; see `find_words`
 
@@ -291,15 +293,10 @@ class _Kernels:
     parts: int
     warps: int
     rows: int  # of a unit of a lane's size
-    lift = 0  # what the kernel's distances lack for each row
 
     def lanes_for(self, m: int, size: int) -> int:
         """Return the lanes, a power of two, that hold m rows."""
         return 1 << (-(-m // (size * self.rows)) - 1).bit_length()
-
-    def lifts(self, symbols) -> NDArray[np.int64]:
-        """Return the number to add to the kernel's distances of each probe."""
-        return np.array([len(each) * self.lift for each in symbols], dtype=np.int64)
 
 
 class UnitKernels(_Kernels):
@@ -307,14 +304,18 @@ class UnitKernels(_Kernels):
 
     parts, warps, rows = 1, 8, ROWS
 
-    def __init__(self, matches: NDArray[np.bool_]):
-        self.matches = matches
-        self.codes = next(codes for codes in CODES if codes > matches.shape[1])
+    def __init__(self, tables: Tables):
+        self.matches = tables.matches
+        self.codes = next(codes for codes in CODES if codes > self.matches.shape[1])
         self.sizes = tuple(words for words in _WORDS if words * self.codes <= _WORD_CODES)
 
-    def fits(self, m: int) -> bool:
-        """Return whether there is a kernel for a probe of m rows."""
-        return m <= self.sizes[-1] * ROWS * WARP
+    def fits(self, symbols: NDArray[np.uint8]) -> bool:
+        """Return whether there is a kernel for a probe."""
+        return len(symbols) <= self.sizes[-1] * ROWS * WARP
+
+    def lifts(self, symbols) -> NDArray[np.int64]:
+        """Return the number to add to the kernel's distances of each probe."""
+        return np.zeros(len(symbols), dtype=np.int64)
 
     def table(self, numbers, symbols, size: int, warm: int) -> Probes:
         """Return the tables of probes from their numbers and symbols."""
@@ -390,7 +391,7 @@ def _cost(pair, table, base, selector, few):
 @cuda.jit(device=True)
 def _cell(diagonal, cost, up, left, insertion):
     """Return c'(i, j) of both parts."""
-    # c'(i, j) = min(c'(i-1, j-1) + pair(i, j) - deletion, c'(i-1, j), c'(i, j-1) + insertion)
+    # c'(i, j) = min(c'(i-1, j-1) + pair(i, j) - deletion(i), c'(i-1, j), c'(i, j-1) + insertion(j))
     return min2(add2(left, insertion), min2(add2(diagonal, cost), up))
 
 
@@ -408,14 +409,15 @@ def _record_costs(bottoms, half, position, part, query, limit, found):
 
 @cuda.jit(device=True)
 def _load_costs(pairs, table, costs, first, codes):
-    """Load the costs of a lane's rows to registers and, for many codes, to the table."""
+    """Load the costs of a lane's rows and of insertions to registers or, if many, to the table."""
     near, far = pairs
-    lane, rows = int32(cuda.threadIdx.x), len(near)
-    for r in range(rows):
-        near[r], far[r] = costs[first + r, 0], costs[first + r, 1]
-    for k in range(0 if codes == _FEW else rows * codes):
-        four = costs[first + k // codes, (k % codes) >> 2]
-        table[k * WARP + lane] = int8((four >> (8 * (k & 3))) & 255)
+    lane, rows = int32(cuda.threadIdx.x), len(near) - 1
+    for r in range(rows + 1):
+        row = first + r if r < rows else len(costs) - 1
+        near[r], far[r] = costs[row, 0], costs[row, 1]
+        for k in range(0 if codes == _FEW else codes):
+            four = costs[row, k >> 2]
+            table[(r * codes + k) * WARP + lane] = int8((four >> (8 * (k & 3))) & 255)
 
 
 @cuda.jit(device=True)
@@ -436,23 +438,25 @@ def _selectors_of(four):
 
 
 @cuda.jit(device=True)
-def _fill_block(column, lane_costs, selectors, arriving, diagonal, constants):
+def _fill_block(column, lane_costs, selectors, arriving, diagonal, codes):
     """Fill a lane's rows of a block, four columns side by side; return the last row."""
     # column: the one before the block, then the block's last; diagonal: the cell above the former
     # lane_costs: the two words of each row, and the table; arriving: the row above
     near, far, table = lane_costs
-    insertion, codes = constants
-    few = codes == _FEW
+    rows, few, thread = len(column), codes == _FEW, uint32(cuda.threadIdx.x)
     s0, s1, s2, s3 = selectors
+    pair, base = (near[rows], far[rows]), uint32(rows * codes * WARP) + thread
+    i0, i1 = _cost(pair, table, base, s0, few), _cost(pair, table, base, s1, few)
+    i2, i3 = _cost(pair, table, base, s2, few), _cost(pair, table, base, s3, few)
     u0, u1, u2, u3 = arriving
     n0, n1, n2, n3 = arriving
-    for r in range(len(column)):
-        base = uint32(r * codes * WARP) + uint32(cuda.threadIdx.x)
+    for r in range(rows):
+        base = uint32(r * codes * WARP) + thread
         pair, left = (near[r], far[r]), column[r]
-        n0 = _cell(diagonal, _cost(pair, table, base, s0, few), u0, left, insertion)
-        n1 = _cell(u0, _cost(pair, table, base, s1, few), u1, n0, insertion)
-        n2 = _cell(u1, _cost(pair, table, base, s2, few), u2, n1, insertion)
-        n3 = _cell(u2, _cost(pair, table, base, s3, few), u3, n2, insertion)
+        n0 = _cell(diagonal, _cost(pair, table, base, s0, few), u0, left, i0)
+        n1 = _cell(u0, _cost(pair, table, base, s1, few), u1, n0, i1)
+        n2 = _cell(u1, _cost(pair, table, base, s2, few), u2, n1, i2)
+        n3 = _cell(u2, _cost(pair, table, base, s3, few), u3, n2, i3)
         u0, u1, u2, u3, diagonal, column[r] = n0, n1, n2, n3, left, n3
     return n0, n1, n2, n3
 
@@ -461,10 +465,11 @@ def _fill_block(column, lane_costs, selectors, arriving, diagonal, constants):
 def find_costs(rows: int, codes: int):
     """Return the kernel for lanes of `rows` rows and texts of `codes` codes; one warp a block."""
     # parts (2 G, 3): as in `find_words`; neighbours share a group
-    # costs: see `Probes.table`; numbers: lanes, warm-up, steps of the longest part, insertion
+    # costs: see `Probes.table`; numbers: lanes, warm-up, steps of the longest part
     # limits and hits are of distances c'', the rest as in `find_words`
     few = codes == _FEW
-    size, slots_of_all = 1 if few else rows * codes * WARP, _RING * WARP
+    with_insertions, slots_of_all = rows + 1, _RING * WARP
+    size = 1 if few else with_insertions * codes * WARP
     outside = 0xF7F7F7F7F7F7F7F7 if few else (codes - 1) * 0x0101010101010101
 
     @kernel(rows, codes)
@@ -472,13 +477,12 @@ def find_costs(rows: int, codes: int):
         scratch = cuda.shared.array(WARP, int32)
         ring = cuda.shared.array(slots_of_all, uint64)
         table = cuda.shared.array(size, int8)
-        near = cuda.local.array(rows, int32)
-        far = cuda.local.array(rows, int32)
+        near = cuda.local.array(with_insertions, int32)
+        far = cuda.local.array(with_insertions, int32)
         column = cuda.local.array(rows, int32)
         lane = int32(cuda.threadIdx.x)
         query = cuda.blockIdx.y
         lanes, warm, steps = numbers[0], numbers[1], numbers[2]
-        insertion = int32(numbers[3] * 0x10001)
         member = int32(lane % lanes)
         number = int32(cuda.blockIdx.x * (WARP // lanes) + lane // lanes)
         first = min(2 * number, int32(len(parts) - 2))
@@ -506,9 +510,7 @@ def find_costs(rows: int, codes: int):
             selectors = _selectors_of(ring[slots + (uint32(step - member) & wrap)])
             arriving = _arriving(bottoms, member, scratch)
             diagonal, above = above, arriving[3]
-            bottoms = _fill_block(
-                column, (near, far, table), selectors, arriving, diagonal, (insertion, codes)
-            )
+            bottoms = _fill_block(column, (near, far, table), selectors, arriving, diagonal, codes)
             least = min2(min2(bottoms[0], bottoms[1]), min2(bottoms[2], bottoms[3]))
             if add2(least, lift) & int32(_SIGNS) != 0 and answers:
                 offset = _STEP_SYMBOLS * (step - member)
@@ -527,25 +529,35 @@ class CostKernels(_Kernels):
     # a time, and then parts are long against their warm-up
     parts, warps, rows = 2, 4, 1
 
-    def __init__(self, pairs: NDArray[np.int32], costs: EditCosts):
-        self.pairs, self.costs, self.lift = pairs, costs, costs.deletion
-        self.codes = next(codes for codes in CODES if codes > pairs.shape[1])
+    def __init__(self, tables: Tables):
+        self.tables = tables
+        self.codes = next(codes for codes in CODES if codes > len(tables.insertions))
         few = self.codes == _FEW
         self.sizes = tuple(r for r in _ROWS if few or r * self.codes <= _ROW_CODES)
 
-    def fits(self, m: int) -> bool:
-        """Return whether there is a kernel for a probe of m rows."""
-        lifted = self.pairs - self.costs.deletion
-        small = lifted.min() >= -128 and lifted.max() <= _DEAREST
-        small = small and self.costs.insertion <= _DEAREST
-        return bool(small and m <= self.sizes[-1] * WARP and m * self.costs.deletion + 128 < 2**15)
+    def fits(self, symbols: NDArray[np.uint8]) -> bool:
+        """Return whether there is a kernel for a probe."""
+        lifted = self._lifted(symbols)
+        small = lifted.min() >= -128 and max(lifted.max(), self.tables.insertions.max()) <= _DEAREST
+        small = small and self.tables.whole(symbols) + 128 < 2**15
+        return bool(small and len(symbols) <= self.sizes[-1] * WARP)
+
+    def lifts(self, symbols) -> NDArray[np.int64]:
+        """Return the number to add to the kernel's distances of each probe."""
+        return np.array([self.tables.whole(each) for each in symbols], dtype=np.int64)
+
+    def _lifted(self, symbols: NDArray[np.uint8]) -> NDArray[np.int32]:
+        """Return the costs of pairs less their symbol's deletion."""
+        return self.tables.pairs[symbols] - self.tables.deletions[symbols, None]
 
     def table(self, numbers, symbols, size: int, warm: int) -> Probes:
         """Return the tables of probes from their numbers and symbols."""
         lanes = self.lanes_for(max(map(len, symbols)), size)
-        costs = np.full((len(symbols), size * lanes, self.codes), _DEAREST, dtype=np.int8)
+        costs = np.full((len(symbols), size * lanes + 1, self.codes), _DEAREST, dtype=np.int8)
+        known = costs[:, :, : len(self.tables.insertions)]
+        known[:, -1] = self.tables.insertions
         for k, each in enumerate(symbols):
-            costs[k, : len(each), : self.pairs.shape[1]] = self.pairs[each] - self.costs.deletion
+            known[k, : len(each)] = self._lifted(each)
         words = costs.view("<i4").astype(np.int32)
         return Probes(tuple(numbers), size, lanes, warm, words)
 
@@ -554,7 +566,7 @@ class CostKernels(_Kernels):
         parts = _paired(parts)
         longest = int((parts[:, _END] - parts[:, _BEGIN]).max()) + probes.warm + BLOCK
         steps = -(-longest // _STEP_SYMBOLS) + probes.lanes
-        numbers = (probes.lanes, probes.warm, steps, self.costs.insertion)
+        numbers = (probes.lanes, probes.warm, steps)
         grid = (-(-len(parts) // (2 * (WARP // probes.lanes))), len(probes.table))
         find = find_costs(probes.size, self.codes)[grid, WARP]
         arrays = tuple(map(cuda.to_device, (parts, probes.table, np.array(numbers, np.int32))))
@@ -581,17 +593,16 @@ class DeviceFinder:
 
     def __init__(self, finder: Finder, ordinals: tuple[int, ...]):
         self.finder, self.ordinals = finder, ordinals
-        costs, symbols = finder.costs, np.unique(np.concatenate(self._symbols(finder.numbers)))
-        pairs = costs.pair_costs(finder.matches)
-        self.recode, chosen = kinds(finder.matches if costs.unit else pairs, symbols)
+        tables, symbols = finder.tables, np.unique(np.concatenate(self._symbols(finder.numbers)))
+        self.recode, chosen = kinds(np.vstack((tables.pairs[symbols], tables.insertions)))
         few = len(chosen) < CODES[-1]
         if few:
-            matches, pairs = finder.matches[:, chosen], pairs[:, chosen]
-            self.kernels = UnitKernels(matches) if costs.unit else CostKernels(pairs, costs)
+            tables = tables.of_codes(chosen)
+            self.kernels = UnitKernels(tables) if finder.unit else CostKernels(tables)
         self.buffers = map_gpus(ordinals, lambda _: Buffers(), ordinals)
         self.numbers, self.others = [], []
         for number in finder.numbers:
-            fits = few and self.kernels.fits(len(finder.probes[number].symbols))
+            fits = few and self.kernels.fits(finder.probes[number].symbols)
             (self.numbers if fits else self.others).append(number)
 
     def find(self, text_block: TextBlock) -> NDArray[np.int64]:
@@ -646,27 +657,26 @@ class DeviceFinder:
 
     def _launched(self, text, parts: NDArray[np.int64], probes, buffers) -> NDArray[np.int64]:
         """Return query, end and distance of the hits of one launch, and lower the limits."""
-        patterns = [self.finder.probes[k].pattern for k in probes.numbers]
         lifts = self.kernels.lifts(self._symbols(probes.numbers))
-        bounds = np.stack([self.finder.limits.of(pattern) for pattern in patterns])
+        bounds = np.stack([self.finder.limits.of(number) for number in probes.numbers])
         limits = cuda.to_device((bounds - lifts[:, None]).astype(np.int32))
         rows = launch(self.kernels, text, parts, probes, limits, buffers)
         rows[:, 2] += lifts[rows[:, 0]]
         least = limits.copy_to_host()[:, 0] + lifts
-        for pattern, limit in zip(patterns, least.tolist(), strict=True):
-            self.finder.limits.lower(pattern, limit)
+        for number, limit in zip(probes.numbers, least.tolist(), strict=True):
+            self.finder.limits.lower(number, limit)
         # most hits that are found while a limit falls are above it in the end
         return rows[rows[:, 2] <= least[rows[:, 0]]]
 
 
-def kinds(table, symbols) -> tuple[NDArray[np.uint8] | None, NDArray[np.int64]]:
-    """Return the kind of each code and a code of each kind: those equal for all symbols are one.
+def kinds(table) -> tuple[NDArray[np.uint8] | None, NDArray[np.int64]]:
+    """Return the kind of each code and a code of each kind: equal columns of a table are one.
 
     The kinds are None for the few codes of nucleotides, which stay as they are.
     """
     if table.shape[1] == NUCLEOTIDE_CODES:
         return None, np.arange(NUCLEOTIDE_CODES)
-    _, chosen, recode = np.unique(table[symbols], axis=1, return_index=True, return_inverse=True)
+    _, chosen, recode = np.unique(table, axis=1, return_index=True, return_inverse=True)
     return recode.ravel().astype(np.uint8), chosen
 
 

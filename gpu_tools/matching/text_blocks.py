@@ -148,18 +148,24 @@ Find = Callable[[TextBlock], NDArray[np.int64]]
 
 @dataclass
 class DistanceLimits:
-    """The largest distance to report for each pattern, and the least to which it may fall."""
+    """The largest distances to report: for each pattern, and a ceiling for each probe.
 
-    current: NDArray[np.int64]
-    floor: NDArray[np.int64]
+    The ceiling is what an empty match would not reach. The strands of a pattern may differ in it.
+    """
 
-    def of(self, pattern: int) -> NDArray[np.int64]:
-        """Return current and least limit of a pattern as a new array."""
-        return np.array([self.current[pattern], self.floor[pattern]])
+    current: NDArray[np.int64]  # by pattern
+    floor: int  # to which a limit may fall
+    patterns: NDArray[np.int64]  # of the probes
+    ceilings: NDArray[np.int64]  # of the probes
 
-    def lower(self, pattern: int, value: int) -> None:
-        """Lower the limit of a pattern to a new best distance."""
-        self.current[pattern] = min(self.current[pattern], value)
+    def of(self, probe: int) -> NDArray[np.int64]:
+        """Return current and least limit of a probe as a new array."""
+        return np.array([min(self.current[self.patterns[probe]], self.ceilings[probe]), self.floor])
+
+    def lower(self, probe: int, value: int) -> None:
+        """Lower the limit of a probe's pattern if the probe's own has fallen to `value`."""
+        if value < self.of(probe)[0]:
+            self.current[self.patterns[probe]] = value
 
 
 def collect_hits(scan: Callable[[NDArray], int], width: int, capacity: int) -> NDArray[np.int64]:

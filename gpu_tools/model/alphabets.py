@@ -6,6 +6,8 @@ classes, say R for A or G, while an ambiguity code in the text matches nothing.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -56,28 +58,56 @@ class Alphabet:
             return np.frombuffer(bytearray(raw), dtype=np.uint8)
         return encode_symbols(symbols, table, self.expected)
 
-    def pair_costs(self, letters: str, costs: NDArray[np.int64], other: int) -> NDArray[np.int64]:
-        """Return the costs of all pairs, for `EditCosts`, from those of letters."""
-        symbols = self.pattern_table[np.frombuffer(letters.encode(), dtype=np.uint8)]
-        known = symbols < len(self.matches)
-        known[known] = self.matches[symbols[known]].sum(axis=1) == 1
-        if not known.all():
-            letter = letters[int(np.argmin(known))]
-            raise InputError(f"letter {letter} stands for no single symbol of {self.name}")
+    def pair_costs(
+        self, letters: Iterable[str], costs: NDArray[np.int64], other: int
+    ) -> NDArray[np.int64]:
+        """Return the costs of all pairs, for `EditCosts`, from those of letters.
+
+        Pairs with other letters cost `other`, or nothing if they match.
+        """
         if np.min(costs) < 0:
             raise InputError(f"cost {np.min(costs)} is negative", expected="0 or more")
-        codes = self.matches[symbols].argmax(axis=1)
-        return self._over_classes(codes, costs, other)
-
-    def _over_classes(self, codes, costs, other: int) -> NDArray[np.int64]:
+        codes = self._codes_of(letters)
         of_code = np.where(np.eye(self.n_codes, dtype=bool), 0, other)
         of_code[np.ix_(codes, codes)] = costs
-        table = np.where(self.matches, 0, other).astype(np.int64)
-        for symbol in range(len(self.matches)):
-            members = np.flatnonzero(self.matches[symbol])
-            if len(members):
-                table[symbol] = of_code[members].min(axis=0)
-        return table
+        return self._over_classes(of_code, np.where(self.matches, 0, other).astype(np.int64))
+
+    def insertion_costs(self, costs: Mapping[str, int], other: int) -> NDArray[np.int64]:
+        """Return the costs of inserting, for `EditCosts`, from those of letters and of others."""
+        of_code = np.full(self.n_codes, other, dtype=np.int64)
+        of_code[self._codes_of(costs)] = list(costs.values())
+        return of_code
+
+    def deletion_costs(self, costs: Mapping[str, int], other: int) -> NDArray[np.int64]:
+        """Return the costs of deleting, for `EditCosts`, from those of letters and of others."""
+        others = np.full(len(self.matches), other, dtype=np.int64)
+        return self._over_classes(self.insertion_costs(costs, other), others)
+
+    def _codes_of(self, letters: Iterable[str]) -> list[int]:
+        """Return the code for which alone each letter stands."""
+        codes: dict[int, str] = {}
+        for letter in letters:
+            code = self._code_of(letter)
+            if code in codes:
+                raise InputError(f"{codes[code]} and {letter} are the same symbol of {self.name}")
+            codes[code] = letter
+        return list(codes)
+
+    def _code_of(self, letter: str) -> int:
+        raw = letter.encode("utf-8")
+        if self.name == "bytes" and re.fullmatch("0x[0-9a-fA-F]{2}", letter):
+            raw = bytes.fromhex(letter[2:])
+        symbol = int(self.pattern_table[raw[0]]) if len(raw) == 1 else len(self.matches)
+        if symbol >= len(self.matches) or self.matches[symbol].sum() != 1:
+            raise InputError(f"letter {letter} stands for no single symbol of {self.name}")
+        return int(self.matches[symbol].argmax())
+
+    def _over_classes(self, of_code, of_symbol) -> NDArray[np.int64]:
+        """Give each pattern symbol the cost of its cheapest member, if it has one."""
+        for symbol, members in enumerate(self.matches):
+            if members.any():
+                of_symbol[symbol] = of_code[members].min(axis=0)
+        return of_symbol
 
 
 def _dna() -> Alphabet:

@@ -151,36 +151,54 @@ class EditCosts:
 
     Parameters
     ----------
-    insertion : int
-        Cost of a text symbol that the pattern lacks; at least 1, so that a match ends somewhere.
-    deletion : int
-        Cost of a pattern symbol that the text lacks; at least 1, so that not everything matches.
+    insertion : int or array_like of int, shape (C,)
+        Cost of a text symbol that the pattern lacks, of all or by text code of the alphabet; at
+        least 1, so that a match ends somewhere.
+    deletion : int or array_like of int, shape (S,)
+        Cost of a pattern symbol that the text lacks, of all or by pattern symbol; at least 1, so
+        that not everything matches.
     substitution : int
         Cost of a pattern symbol aligned to a text symbol that it does not match; at least 0.
     table : array_like of int, shape (S, C), optional
         Costs of aligning each pattern symbol to each text code of the alphabet, see
         `gpu_tools.matching.Alphabet`; replaces `substitution`. No negative ones.
+
+    Notes
+    -----
+    `gpu_tools.matching.ALPHABETS` has functions that make the arrays from costs by letter.
     """
 
-    insertion: int = 1
-    deletion: int = 1
+    insertion: int | ArrayLike = 1
+    deletion: int | ArrayLike = 1
     substitution: int = 1
     table: ArrayLike | None = None
 
     def __post_init__(self):
         for name, least in (("insertion", 1), ("deletion", 1), ("substitution", 0)):
-            value = getattr(self, name)
-            _check_whole(**{f"{name}_cost": value})
-            if not least <= value < LIMIT_INT32:
-                raise ScoringError(
-                    f"{name} cost {value} is out of range; expected {least} to 2^30 - 1"
-                )
+            values = np.atleast_1d(getattr(self, name))
+            for value in (values.min(), values.max()):
+                _check_whole(**{f"{name}_cost": value.item()})
+                if not least <= value < LIMIT_INT32:
+                    raise ScoringError(
+                        f"{name} cost {value} is out of range; expected {least} to 2^30 - 1"
+                    )
 
     @property
     def unit(self) -> bool:
         """Whether every edit costs 1."""
         weights = (self.insertion, self.deletion, self.substitution)
-        return weights == (1, 1, 1) and self.table is None
+        return all(np.all(np.equal(weight, 1)) for weight in weights) and self.table is None
+
+    def by_symbol(self, matches: NDArray[np.bool_]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return the costs of inserting each text code, (C,), and of deleting each symbol, (S,)."""
+        sizes = {"insertion": matches.shape[1], "deletion": len(matches)}
+        for name, size in sizes.items():
+            shape = np.shape(getattr(self, name))
+            if shape not in ((), (size,)):
+                raise ScoringError(f"{name} costs have shape {shape}; expected {size} integers")
+        return tuple(
+            np.full(size, getattr(self, name), dtype=np.int32) for name, size in sizes.items()
+        )
 
     def pair_costs(self, matches: NDArray[np.bool_]) -> NDArray[np.int32]:
         """Return the cost of each pair of a pattern symbol and a text code, shape (S, C).

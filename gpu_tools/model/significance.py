@@ -310,7 +310,10 @@ def setting_of(
         found = {"sites": sites, "pairs": pairs, **costs, "ends": scoring.ends}
         weights = {"exon_weight": scoring.exon_weight, "intron_penalty": scoring.intron_penalty}
         return found if sites else found | weights
-    scores = {name: getattr(scoring, name) for name in ("match", "mismatch", "gap", "ends")}
+    pairs = {"match": scoring.match, "mismatch": scoring.mismatch}
+    if scoring.matrix is not None:
+        pairs = {"pairs": sha256(scoring.substitution().tobytes()).hexdigest()[:16]}
+    scores = pairs | {"gap": scoring.gap, "ends": scoring.ends}
     if sites:
         kind = {"reading": reading, "coding": coding or reading != "any"}
         return {"sites": sites, **scores, "end_cost": scoring.clip_cost, **kind}
@@ -348,8 +351,6 @@ def null_model(
     both ends clipped, so that their scores fall as the cost rises.
     """
     scoring = scoring or SplicedScoring()
-    if isinstance(scoring, SplicedScoring) and scoring.matrix is not None:
-        return None
     setting = setting_of(scoring, reading, sites and sites.fingerprint, coding)
     return _model_for(setting, shipped_models())
 

@@ -68,6 +68,7 @@ _TEXTS = {
     "pairs.tsv": "base\ttarget\nchr1\tt1\nchr1\tt2\n",
     "patterns.fa": ">p1\nACGTN\n>p2\nRYACGGT\n",
     "words.txt": "abc\nde\n",
+    "costs.tsv": "symbol\tcost\nA\t2\nT\t3\n",
     "costs.txt": "   A  C  G  T\nA  0  2  1  2\nC  2  0  2  1\nG  1  2  0  2\nT  2  1  2  0\n",
     "protein.fa": ">p\nMKVLAAGIVGLLLAQWERTYHPSDFGHKLCVNM\n>q\nMKVLAWGIVGLQWERTYHHPSDFGCVNM\n",
     "scale.tsv": "symbol\tscore\nA\t1\nC\t-1\nG\t-2\nT\t1.5\nN\t0\n",
@@ -126,6 +127,7 @@ match-exact --patterns patterns.fa --text part.fa
 match-exact --patterns patterns.fa --text base.fa --both-strands --bed a.bed
 match-exact --patterns words.txt --text bytes.bin --alphabet bytes
 match-approximate --patterns patterns.fa --text base.fa.gz --best --substitution-table costs.txt
+match-approximate --patterns patterns.fa --text one.fa --best --insertion-costs costs.tsv
 local-align --query target.fa --subject base.fa --k 3 --alignments a.sam --dot-plot a.svg
 local-align --query protein.fa --subject protein.fa --matrix blosum.txt --alignments a.txt
 global-align --query target.fa --subject target.fa --alignments a.paf

@@ -49,6 +49,10 @@ def test_best(files, tmp_path, capsys):
     assert capsys.readouterr().out.splitlines()[1:] == ["x\tu\t2\t7\t+\t0\t6="]
 
 
+def two(letter):
+    return 2
+
+
 TRANSITIONS = "# costs\n   A C G T\nA  0 2 1 2\nC  2 0 2 1\nG  1 2 0 2\nT  2 1 2 0\n"
 
 
@@ -69,7 +73,7 @@ def test_substitution_table(files, tmp_path, capsys):
     ])  # fmt: skip
     assert code == 0
     texts = {"t": "ACGTACGTNN", "u": "TTACGAA", "v": "ACG"}
-    expected = oracle.approximate({"x": "ACACGT"}, texts, (2, 2, pair), 4)
+    expected = oracle.approximate({"x": "ACACGT"}, texts, (two, two, pair), 4)
     lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()[1:]]
     assert [line[:6] for line in lines] == [
         [p, t, str(start + 1), str(end), strand, str(distance)]
@@ -86,6 +90,80 @@ def test_classes_cost_what_their_cheapest_member_does():
     assert table[3].tolist() == [0, 0, 9, 9, 9]  # M
     assert table[5].tolist() == [0, 7, 0, 9, 9]  # R
     assert ALPHABETS["protein"].pair_costs("A", np.array([[1]]), 4)[0, 0] == 1
+    assert ALPHABETS["dna"].deletion_costs({"A": 2, "U": 5}, 3).tolist()[1:10] == [
+        2, 3, 2, 3, 2, 3, 2, 5, 2,
+    ]  # fmt: skip
+    assert ALPHABETS["dna"].insertion_costs({"a": 2}, 3).tolist() == [2, 3, 3, 3, 3]
+
+
+def pairs_file(path, letters, cost):
+    """Write a substitution table of letters."""
+    rows = ("\t".join([a, *(str(cost(a, b)) for b in letters)]) for a in letters)
+    path.write_text("\n".join([" ".join(letters), *rows]) + "\n")
+
+
+SMALL_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+KEYS = {
+    letter: (row, column)
+    for row, letters in enumerate(("qwertyuiop", "asdfghjkl", "zxcvbnm"))
+    for column, letter in enumerate(letters)
+}
+
+
+def vowels(a, b):
+    """A vowel for a vowel, or a consonant for a consonant, costs less than one for the other."""
+    return 0 if a == b else 1 if (a in "aeiou") == (b in "aeiou") else 3
+
+
+def keyboard(a, b):
+    """A key costs what its distance to the right one is, in steps to neighbours."""
+    return max(abs(x - y) for x, y in zip(KEYS[a], KEYS[b], strict=True))
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.cuda)])
+@pytest.mark.parametrize(
+    ("pattern", "text", "cost", "best"),
+    [
+        ("house", "mouse hause hpuse house's haus", vowels, None),
+        ("letter", "litter latter setter", vowels, {("litter", 1), ("latter", 1), ("setter", 1)}),
+        ("word", "ward wotd wird", keyboard, {("wotd", 1), ("wird", 1)}),
+    ],
+)
+def test_words_by_vowels_and_keys(device, pattern, text, cost, best, tmp_path, capsys):
+    """The examples of weighted edit distances: cheap exchanges of vowels, and of near keys."""
+    words, patterns, table = (tmp_path / name for name in ("text", "patterns", "table"))
+    words.write_text(text)
+    patterns.write_text(pattern + "\n")
+    pairs_file(table, SMALL_LETTERS, cost)
+    costs = {"insertion": {" ": 6, "'": 6, "s": 2}, "deletion": {"e": 2}}
+    for kind, by_letter in costs.items():
+        rows = (f"{'0x20' if letter == ' ' else letter}\t{c}\n" for letter, c in by_letter.items())
+        (tmp_path / kind).write_text("symbol\tcost\n" + "".join(rows))
+    code = main([
+        "match-approximate", "--alphabet", "bytes", "--patterns", str(patterns),
+        "--text", str(words), "--best", "--quiet", "--device", device,
+        "--substitution-table", str(table), "--insertion", "4", "--deletion", "3",
+        "--substitution", "5",
+        *(word for kind in costs for word in (f"--{kind}-costs", str(tmp_path / kind))),
+    ])  # fmt: skip
+    assert code == 0
+
+    def pair(a, b):
+        return cost(a, b) if {a, b} <= set(SMALL_LETTERS) else 0 if a == b else 5
+
+    terms = (
+        lambda letter: costs["insertion"].get(letter, 4),
+        lambda symbol: costs["deletion"].get(symbol, 3),
+        pair,
+    )
+    expected = oracle.approximate({"1": pattern}, {"text": text}, terms, alphabet="bytes")
+    lines = [line.split("\t") for line in capsys.readouterr().out.splitlines()[1:]]
+    assert [line[:6] for line in lines] == [
+        [p, t, str(start + 1), str(end), strand, str(distance)]
+        for p, t, start, end, strand, distance in expected
+    ]
+    found = {(text[int(line[2]) - 1 : int(line[3])], int(line[5])) for line in lines}
+    assert best is None or found == best
 
 
 def test_bytes_alphabet(tmp_path, capsys):

@@ -98,11 +98,40 @@ BAD_INPUT = [
         (" A Q\nA 0 1\nQ 1 0\n", ": letter Q stands for no single symbol of dna"),
         (" A C\nA 0 1\n", ": no row for letter C"),
         (" A\nA x\n", ", line 2: score 'x' is not an integer"),
+        (" T U\nT 0 1\nU 1 0\n", ": T and U are the same symbol of dna"),
+    )),
+    *((f"{NEAR} --best --alphabet bytes --substitution-table costs.txt", f"costs.txt{says}",
+       {"costs.txt": text}) for text, says in (
+        (" a a\na 0 1\n", ", line 1: the first line does not name"),
+        (" ab\nab 0\n", ": letter ab stands for no single symbol of bytes"),
+        (" a 0x61\na 0 1\n0x61 1 0\n", ": a and 0x61 are the same symbol of bytes"),
+    )),
+    *((f"{NEAR} --best --{kind}-costs costs.tsv", f"costs.tsv{says}",
+       {"costs.tsv": f"symbol\tcost\n{text}"})
+      for kind in ("insertion", "deletion")
+      for text, says in (
+        ("", ": no symbol; expected at least one row of symbol and cost"),
+        ("A\t0\n", ", line 2: cost 0 is out of range; expected 1 to 2^30 - 1"),
+        ("A\tx\n", ", line 2: cost 'x' is not an integer"),
+        ("A\t1\nA\t1\n", ", line 3: symbol 'A' occurs twice"),
+        ("A\t1\na\t2\n", ": A and a are the same symbol of dna"),
+        ("R\t1\n", ": letter R stands for no single symbol of dna"),
+        ("AC\t1\n", ": letter AC stands for no single symbol of dna"),
     )),
     (f"{LIST} --targets quoted.fa --alignments x.gtf",
      'quoted.fa, record a"b: the name cannot stand in GTF'),
     *((f"{LIST} --targets at.fa --alignments x.gff3 --alignments x.{suffix}",
        "at.fa, record a@b: the name cannot stand in SAM") for suffix in ("sam", "bam")),
+    *((f"{mode} --matrix m.txt", f"m.txt{says}", {"m.txt": text})
+      for mode in (LIST, f"{SITES} --targets dna.fa")
+      for text, says in (
+        ("A C G\nA 1 0 0\nC 0 1 0\nG 0 0 1\n",
+         ": a matrix of the letters ACG; expected scores of nucleotides: A, C, G and T or U"),
+        ("A C G T E\n" + "".join(f"{a} 1 0 0 0 0\n" for a in "ACGTE"), ": a matrix of the letters"),
+        ("A C G T U\n" + "".join(f"{a} 1 0 0 0 0\n" for a in "ACGTU"), ": a matrix of the letters"),
+        (" A\nA 1.5\n", ", line 2: score '1.5' is not an integer"),
+    )),
+    (f"{LIST} --matrix BLOSUM62", "BLOSUM62: a matrix of the letters ARNDC"),
     *((f"{LIST} --base x.fa", f"x.fa{says}", {"x.fa": text}) for text, says in (
         ("", ": no record; expected FASTA"),
         (">c\nAC!GT\n", ", line 2, record c, position 3: illegal symbol '!'"),
@@ -250,10 +279,10 @@ WRONG_USAGE = [
     (f"{NEAR} --max-distance -1", ""),
     (f"{NEAR} --best --insertion 0", ""),
     (f"{NEAR} --best --substitution -1", ""),
-    (f"{NEAR} --best --alphabet bytes --substitution-table x", ""),
     (f"{EXACT} --alphabet protein --both-strands", ""),
     *((f"{LIST} {more}", says) for more, says in (
         ("--ends loose", "loose"),
+        ("--match 2 --matrix m.txt", "--match does not go with --matrix"),
         ("--match 1.5", "1.5"),
         ("--exon-weight nan", "not a finite number"),
         ("--alignments a.txt", "does not end in one of"),

@@ -54,6 +54,29 @@ def test_command_finds_the_gene(files, capsys):
     ]
 
 
+@pytest.mark.parametrize("shuffles", [(), ("--shuffles", "20")])
+def test_a_matrix_scores_pairs(files, capsys, shuffles):
+    """The scores of a matrix of the defaults are those of the defaults; it has no E-values."""
+    columns = "score", "chain", "identity", "evalue"
+
+    def table(*options):
+        assert run("--site-model", "vertebrate", *options) == 0
+        out, err = capsys.readouterr()
+        header, row = (line.split("\t") for line in out.splitlines())
+        return [row[header.index(name)] for name in columns], err
+
+    rows = (f"{a} " + " ".join("1" if a == b else "-1" for b in "TGCA") for a in "ACGT")
+    (files / "m.txt").write_text("T G C A\n" + "\n".join(rows) + "\n")
+    own, said = table("--matrix", "m.txt", *shuffles)
+    usual, _ = table(*shuffles)
+    assert own[:3] == usual[:3]
+    if shuffles:
+        assert own == usual
+    else:
+        assert own[3] == "." != usual[3]
+        assert "no E-values are known for this matrix: every chain counts as credible" in said
+
+
 @pytest.mark.parametrize("strand", "+-")
 def test_coding_gff3_is_valid(files, strand):
     require("gt")

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gpu_tools.cli import devices
@@ -13,6 +14,9 @@ from gpu_tools.cli.devices import row
 from gpu_tools.cli.main import main
 from gpu_tools.cli.spliced_align import COLUMNS
 from gpu_tools.hardware.device import Gpu
+from gpu_tools.model.scoring import SplicedScoring
+from tests.cases import best_by_strand, random_example
+from tests.oracles import spliced as oracles
 
 ROOT = str(Path(__file__).parents[2])
 SAID = "device cpu: listed candidates with free ends or that translate always run there"
@@ -47,6 +51,39 @@ def test_scores_are_options(files, capsys):
     # no parameters are shipped for these scores, but chance makes copies of five nucleotides
     expected = ROW.replace("\t3\t9", "\t6\t9")
     assert capsys.readouterr().out == HEADER + expected
+
+
+LETTERS = "ACGTN"
+
+
+@pytest.mark.parametrize("ends", ["global", "free-target"])
+@pytest.mark.parametrize("seed", range(6))
+def test_a_matrix_scores_pairs(files, capsys, seed, ends):
+    """Rows are the base's letters, in any order; what it does not say of N is --mismatch."""
+    rng = np.random.default_rng(seed)
+    example, with_n = random_example(rng, 60, 12, 6, 20), bool(seed % 2)
+    scores = rng.integers(-4, 6, (5, 5))
+    if not with_n:
+        scores[4, :] = scores[:, 4] = -3
+    order = rng.permutation(5 if with_n else 4)
+    names = [LETTERS[k].replace("T", "tU"[seed // 3]) for k in order]
+    rows = [" ".join([names[i], *(str(scores[k, c]) for c in order)]) for i, k in enumerate(order)]
+    (files / "m.txt").write_text("\n".join(["# " + str(seed), " ".join(names), *rows]) + "\n")
+    (files / "s.fa").write_text(f">s\n{example.base}\n")
+    (files / "t.fa").write_text(f">t\n{example.target}\n")
+    (files / "e.bed").write_text("".join(
+        f"s\t{a}\t{b}\te\t0\t{strand}\n"
+        for strand, exons in (("+", example.plus), ("-", example.minus)) for a, b in exons
+    ))  # fmt: skip
+    gelfand = [*GELFAND[:-1], ends]
+    assert run("--matrix", "m.txt", "--gap", "-2", "--mismatch", "-3", scoring=gelfand) == 0
+    found = capsys.readouterr()
+    row = dict(zip(COLUMNS, found.out.splitlines()[1].split("\t"), strict=True))
+    scoring = SplicedScoring(gap=-2, matrix=scores, ends=ends)
+    best = best_by_strand(example, scoring, oracles.spliced_by_programme)
+    assert row["score"] == str(max(best.values()))
+    assert row["evalue"] == "." or float(row["evalue"]) == 1
+    assert "no E-values are known for this matrix: every chain counts as credible" in found.err
 
 
 def test_minus_strand_is_written_high_to_low(files, capsys):

@@ -21,7 +21,14 @@ from gpu_tools.formats.exons.predictors import parse_augustus, parse_report
 from gpu_tools.formats.files import read_lines
 from gpu_tools.formats.matches import read_scores
 from gpu_tools.formats.numbers import read_matrix, read_tracks, read_values
-from gpu_tools.formats.scales import load_matrix, load_scale, read_codon_usage, read_scale
+from gpu_tools.formats.scales import (
+    load_matrix,
+    load_scale,
+    read_codon_usage,
+    read_costs,
+    read_pairs,
+    read_scale,
+)
 from gpu_tools.formats.sequences.fasta import iterate_fasta, read_fasta, read_one, record_parts
 from gpu_tools.formats.sequences.locus import (
     cut_loci,
@@ -197,6 +204,8 @@ READERS = {
     "scale": Reader(load_scale, ("scale.tsv", "protein.tsv")),
     "named scale": Reader(partial(read_scale, name="x"), ("scale.tsv", "protein.tsv")),
     "substitution matrix": Reader(load_matrix, _MATRICES),
+    "pairs of symbols": Reader(partial(read_pairs, any_symbols=True), _MATRICES),
+    "costs": Reader(read_costs, ("costs.tsv",)),
     "values": Reader(read_values, ("values.txt", "whole.txt", "values.npy")),
     "matrix": Reader(read_matrix, ("matrix.tsv", "matrix.npy")),
     "track": Reader(_all(read_tracks), ("values.bedgraph", "fixed.bedgraph")),

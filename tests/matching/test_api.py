@@ -1,5 +1,7 @@
 """Approximate and exact matching on the CPU against their definitions."""
 
+from itertools import accumulate
+
 import ahocorasick
 import edlib
 import numpy as np
@@ -48,7 +50,7 @@ def oracle_costs(costs, alphabet):
     def pair(symbol, letter):
         return 0 if oracle.matches(alphabet, symbol, letter) else costs.substitution
 
-    return costs.insertion, costs.deletion, pair
+    return (lambda letter: costs.insertion), (lambda symbol: costs.deletion), pair
 
 
 def rows(matches):
@@ -140,12 +142,13 @@ def test_lengths_around_words(length, kind):
 def least_by_programme(pattern, text, costs):
     """The plain recurrence: for every end its least cost."""
     insertion, deletion, pair = costs
-    column, least = [i * deletion for i in range(len(pattern) + 1)], {}
+    column, least = [0, *accumulate(map(deletion, pattern))], {}
     for end, letter in enumerate(text, start=1):
         following = [0]
         for i, symbol in enumerate(pattern, start=1):
             diagonal = column[i - 1] + pair(symbol, letter)
-            following.append(min(diagonal, following[-1] + deletion, column[i] + insertion))
+            moved = following[-1] + deletion(symbol), column[i] + insertion(letter)
+            following.append(min(diagonal, *moved))
         column = following
         least[end] = column[-1]
     return least
@@ -184,9 +187,82 @@ def test_substitution_table():
         return 0 if symbol == letter else 1 if {symbol, letter} == {"A", "G"} else 3
 
     found = approximate(patterns, texts, max_distance=3, costs=EditCosts(2, 2, 0, table))
-    assert rows(found) == oracle.approximate(patterns, texts, (2, 2, pair), 3)
+    two = lambda letter: 2  # noqa: E731
+    assert rows(found) == oracle.approximate(patterns, texts, (two, two, pair), 3)
+    with pytest.raises(ScoringError, match=r"insertion costs have shape \(4,\); expected 5"):
+        approximate(patterns, {}, max_distance=1, costs=EditCosts(insertion=[1] * 4))
     with pytest.raises(ScoringError, match="table has shape"):
         approximate(patterns, {}, max_distance=1, costs=EditCosts(table=np.zeros((2, 2), int)))
+
+
+def letter_costs(rng, alphabet, letters):
+    """Random costs by letter and of pairs, for `EditCosts` and for the oracle."""
+    known = ALPHABETS[alphabet]
+    single = sorted(set(letters) - set("NX")) if alphabet != "bytes" else list("ab")
+    others = [int(value) for value in rng.integers(1, 5, 3)]
+    insertion, deletion = (
+        {letter: int(rng.integers(1, 6)) for letter in single if rng.integers(3)} for _ in range(2)
+    )
+    pairs = rng.integers(0, 6, (len(single), len(single)))
+    costs = EditCosts(
+        known.insertion_costs(insertion, others[0]), known.deletion_costs(deletion, others[1]), 1,
+        known.pair_costs(single, pairs, others[2]),
+    )  # fmt: skip
+
+    def members(symbol):
+        return [letter for letter in single if oracle.matches(alphabet, symbol, letter)] or [symbol]
+
+    def pair(symbol, letter):
+        if letter not in single or not set(members(symbol)) & set(single):
+            return 0 if oracle.matches(alphabet, symbol, letter) else others[2]
+        return min(
+            pairs[single.index(member), single.index(letter)] if member in single else others[2]
+            for member in members(symbol)
+        )
+
+    return costs, (
+        lambda letter: insertion.get(letter, others[0]),
+        lambda symbol: min(deletion.get(member, others[1]) for member in members(symbol)),
+        pair,
+    )
+
+
+@pytest.mark.parametrize("alphabet", LETTERS)
+@pytest.mark.parametrize("seed", range(25))
+def test_costs_by_symbol(seed, alphabet):
+    rng = np.random.default_rng(700 + seed)
+    letters = {"dna": "ACGTN", "protein": "ACDEFX", "bytes": "ab\xff"}[alphabet]
+    in_patterns = letters.replace("N", "RYN" if alphabet == "dna" else "N").replace("X", "")
+    both = alphabet == "dna" and bool(rng.integers(2))
+    costs, terms = letter_costs(rng, alphabet, letters)
+    texts = {f"t{k}": text_of(rng, letters, int(rng.integers(1, 45))) for k in range(2)}
+    patterns = random_patterns(rng, texts, in_patterns, int(rng.integers(1, 4)), 12)
+    patterns = {name: p.replace("X", "A") for name, p in patterns.items()}
+    probes = [probe for p in patterns.values() for _, probe in oracle.strands(p, both)]
+    limit = min(sum(map(terms[1], probe)) for probe in probes)
+    max_distance = int(rng.integers(0, limit)) if rng.integers(2) else None
+    size = int(rng.choice([7, 30, 10_000]))
+    options = {"max_distance": max_distance, "costs": costs, "block_symbols": size}
+    found = approximate(patterns, texts, alphabet, both, threads=2, **options)
+    assert rows(found) == oracle.approximate(patterns, texts, terms, max_distance, alphabet, both)
+    check_cigars(found, patterns, texts, terms, alphabet)
+
+
+@pytest.mark.parametrize("text", ["GGGG", "GGTTGG", "GGAAGG", "CCTTAACC"])
+def test_strands_that_cost_differently_to_delete(text):
+    """What is below an empty match on one strand may be above it on the other."""
+    known = ALPHABETS["dna"]
+    by_letter = {"A": 9, "T": 2}
+    costs = EditCosts(3, known.deletion_costs(by_letter, 3), 8)
+    patterns, texts = {"p": "AAAA"}, {"t": text}
+
+    def pair(symbol, letter):
+        return 0 if symbol == letter else 8
+
+    found = approximate(patterns, texts, both=True, costs=costs)
+    terms = (lambda letter: 3), (lambda symbol: by_letter.get(symbol, 3)), pair
+    assert rows(found) == oracle.approximate(patterns, texts, terms, both=True)
+    check_cigars(found, patterns, texts, terms, "dna")
 
 
 def test_wide_costs_need_32_bits():
@@ -270,8 +346,10 @@ def test_starts_are_those_of_the_longest_match():
 
 @pytest.mark.parametrize("costs", [{"insertion": 0}, {"deletion": 0}, {"substitution": -1}])
 def test_bad_costs(costs):
-    with pytest.raises(ScoringError, match=f"{next(iter(costs))} cost"):
-        EditCosts(**costs)
+    ((name, cost),) = costs.items()
+    for wrong in (cost, [1, cost] if name != "substitution" else cost):
+        with pytest.raises(ScoringError, match=f"{name} cost {cost} is out of range"):
+            EditCosts(**{name: wrong})
 
 
 def test_bad_input():

@@ -15,6 +15,7 @@ from gpu_tools.matching import (
 )
 from gpu_tools.model.scoring import EditCosts
 from gpu_tools.model.sequences import Sequence
+from tests.matching.test_api import letter_costs
 
 pytestmark = [pytest.mark.cuda, pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")]
 SMALL = simulated()
@@ -69,6 +70,25 @@ def test_matches_are_equal(seed, costs, within):
     shortest = min(map(len, patterns.patterns)) * COSTS[costs].deletion
     limit = min(int(rng.integers(0, shortest)), shortest // 4) if within else None
     assert approximate(patterns, texts, costs=COSTS[costs], max_distance=limit) or within
+
+
+@pytest.mark.parametrize("seed", range(2 if SMALL else 12))
+def test_costs_by_symbol(seed):
+    rng = np.random.default_rng(500 + seed)
+    sizes = (5, 16, 2) if SMALL else (int(rng.choice([40, 300])), 30_000, 8)
+    patterns, texts = random_search(rng, *sizes)
+    costs = letter_costs(rng, "dna", "ACGTN")[0]
+    assert approximate(patterns, texts, costs=costs)
+    least = min(costs.deletion[probe.symbols].sum() for probe in patterns.probes())
+    approximate(patterns, texts, costs=costs, max_distance=int(least) // 2)
+
+
+@pytest.mark.parametrize("alphabet", ["protein", "bytes"])
+def test_costs_by_symbol_in_other_alphabets(alphabet):
+    rng = np.random.default_rng(600)
+    patterns, texts = protein_search(rng, 30 if SMALL else 5000, 5 if SMALL else 60, alphabet)
+    costs = letter_costs(rng, alphabet, "ACDEFGHIKL")[0]
+    assert approximate(patterns, texts, costs=costs)
 
 
 LENGTHS = [(k, "unit") for k in ((33,) if SMALL else (31, 32, 33, 64, 65, 255, 256, 257, 2049))]

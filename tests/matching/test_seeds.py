@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from gpu_tools.matching import ALPHABETS, cpu, match_approximate
+from gpu_tools.matching.approximate import Tables
 from gpu_tools.model.scoring import EditCosts
 from tests.matching import test_api as shared
 from tests.oracles import matching as oracle
@@ -44,6 +45,18 @@ def test_seeds_miss_nothing(seed, kind, alphabet):
     shared.check_cigars(found, patterns, texts, terms, alphabet)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_seeds_with_costs_by_symbol(seed):
+    rng = np.random.default_rng(400 + seed)
+    costs, terms = shared.letter_costs(rng, "dna", "ACGTN")
+    cheapest = cpu.most_errors(Tables.of(ALPHABETS["dna"].matches, costs), 2)
+    patterns = {f"p{k}": shared.text_of(rng, "ACGT", int(rng.integers(20, 26))) for k in range(4)}
+    texts = {"t": shared.text_of(rng, "ACGTN", 20) + patterns["p1"][:9] + patterns["p1"][10:]}
+    assert cheapest is None or not chosen(shared.pattern_set(patterns), cheapest).others
+    found = shared.approximate(patterns, texts, max_distance=2, costs=costs)
+    assert shared.rows(found) == oracle.approximate(patterns, texts, terms, 2)
+
+
 def test_seeds_are_used_where_they_pay():
     rng = np.random.default_rng(5)
     patterns = {f"p{k}": shared.text_of(rng, "ACGT", 40) for k in range(8)}
@@ -59,8 +72,9 @@ def test_errors_that_cost_nothing_have_no_seeds():
     table[ALPHABETS["dna"].matches] = 0
     table[1, 3] = 0  # T is as good as A
     costs = EditCosts(2, 2, 2, table)
-    assert cpu.most_errors(costs, ALPHABETS["dna"].matches, 4) is None
-    assert cpu.most_errors(EditCosts(3, 2, 5), ALPHABETS["dna"].matches, 5) == 2
+    matches = ALPHABETS["dna"].matches
+    assert cpu.most_errors(Tables.of(matches, costs), 4) is None
+    assert cpu.most_errors(Tables.of(matches, EditCosts(3, 2, 5)), 5) == 2
     patterns = {f"p{k}": "AC" * 20 for k in range(3)}
     texts = shared.encoded({"t": "TC" * 20}, "dna")
     options = {"max_distance": 0, "costs": costs, "device": "cpu"}

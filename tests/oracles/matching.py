@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 _BASES = {
     "A": "A", "C": "C", "G": "G", "T": "T", "U": "T", "R": "AG", "Y": "CT", "S": "CG", "W": "AT",
@@ -50,17 +50,18 @@ def exact(patterns, texts, alphabet="dna", both=False):
 def least_by_end(pattern, text, pair, insertion, deletion):
     """For every end the least cost of a part that is not empty, and its longest start.
 
-    One row of the programme for each start: the definition, in cubic time.
+    One row of the programme for each start: the definition, in cubic time. Costs are functions: of
+    a pair of letters, of a text's letter and of a pattern's.
     """
     least = {}
     for start in range(len(text)):
-        column = [i * deletion for i in range(len(pattern) + 1)]
+        column = [0, *accumulate(map(deletion, pattern))]
         for end in range(start + 1, len(text) + 1):
-            letter, following = text[end - 1], [column[0] + insertion]
+            letter, following = text[end - 1], [column[0] + insertion(text[end - 1])]
             for i, symbol in enumerate(pattern, start=1):
                 following.append(min(
-                    column[i - 1] + pair(symbol, letter), following[-1] + deletion,
-                    column[i] + insertion,
+                    column[i - 1] + pair(symbol, letter), following[-1] + deletion(symbol),
+                    column[i] + insertion(letter),
                 ))  # fmt: skip
             column = following
             if end not in least or column[-1] < least[end][0]:
@@ -71,7 +72,7 @@ def least_by_end(pattern, text, pair, insertion, deletion):
 def approximate(patterns, texts, costs, max_distance=None, alphabet="dna", both=False):
     """Matches as (pattern, text, start, end, strand, distance), sorted as promised.
 
-    `costs` is (insertion, deletion, pair), the last a function of two letters.
+    `costs` is (insertion, deletion, pair), functions as `least_by_end` takes them.
     """
     insertion, deletion, pair = costs
     found = []
@@ -101,7 +102,7 @@ def recount(pattern, part, cigar, costs, alphabet="dna"):
                 total += pair(pattern[i], part[j])
             else:
                 assert letter in "ID"
-                total += deletion if letter == "I" else insertion
+                total += deletion(pattern[i]) if letter == "I" else insertion(part[j])
             i, j = i + (letter != "D"), j + (letter != "I")
     assert all(a[0] != b[0] for a, b in pairwise(cigar))
     assert (i, j) == (len(pattern), len(part))

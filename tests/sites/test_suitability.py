@@ -142,6 +142,8 @@ def test_the_standard_code_stands_in_for_listed_candidates(caplog):
         ((replace(PROTEINS, gap_open=9), "any", protein_sites(FLY)), "gap open 9"),
         ((replace(PROTEINS, matrix=load_matrix("BLOSUM45")), "any", protein_sites(FLY)),
          "this matrix"),
+        ((SplicedScoring(matrix=np.eye(5, dtype=int)), "any", FLY), "this matrix"),
+        ((SplicedScoring(matrix=np.eye(5, dtype=int)),), "this matrix"),
     ],
 )  # fmt: skip
 def test_what_has_no_evalues_is_told(arguments, what, caplog):

@@ -28,12 +28,16 @@ _LONG_ENOUGH = 20
 """Letters of a record, at least, that is taken for nucleotides if it holds no others."""
 NO_PROTEINS = (".sam", ".bam")
 
-protein_scores = added(
-    option(
+
+def _matrix(more: str = ""):
+    return option(
         "--matrix NAME|FILE", default="BLOSUM62",
         help=f"With --proteins: scores of amino acids, {', '.join(SHIPPED)} or a file in NCBI's "
-        "format.",
-    ),
+        f"format.{more}",
+    )  # fmt: skip
+
+
+_costs = added(
     option(
         "--gap-open N", type=_PENALTY, of=ProteinScoring,
         help="With --proteins: cost of a gap, besides that of its length, in units of the matrix, "
@@ -61,6 +65,7 @@ protein_scores = added(
         "there.",
     ),
 )  # fmt: skip
+protein_scores = added(_matrix(), _costs)
 """Adds the options of the scores of proteins to a command."""
 
 frameshifts = option(
@@ -75,7 +80,11 @@ protein_options = added(
         "--proteins FASTA",
         "Instead of --targets: proteins of homologous genes, aligned codon by codon.",
     ),
-    protein_scores,
+    _matrix(
+        " With --targets: such a file of nucleotides, a row for each of the base's, a column for "
+        "each of the target's, instead of --match and --mismatch."
+    ),
+    _costs,
     frameshifts,
     option(
         "--protein-sequences FASTA",
@@ -116,7 +125,7 @@ def check_protein_usage(context: click.Context, alignments: Iterable[str]) -> No
     options = context.params
     if (options["proteins"] is None) == (options["targets"] is None):
         raise click.UsageError("give either --targets or --proteins")
-    own = set(OPTIONS) - {"proteins"}
+    own = set(OPTIONS) - {"proteins", "matrix"}
     others = {"match", "mismatch", "gap", "coding", "incomplete"}
     wrong = sorted(given & (others if options["proteins"] else own))
     if wrong:
