@@ -194,6 +194,8 @@ def summary_of(annotation: GenomeAnnotation, genome: GenomeRecords) -> dict:
     return {
         "records": len(annotation.record_lengths),
         "nucleotides": sum(annotation.record_lengths.values()),
+        "searched": sum(genome.lengths),
+        "parts": [locus.name for locus in genome.loci if not locus.is_all_of(locus.record)],
         "targets": {
             kind: {"given": n, "found": found[kind], "part": part[kind]}
             for kind, n in kinds.items()
@@ -265,9 +267,9 @@ def _introns(alignment: Alignment, genome: GenomeRecords) -> Iterator[tuple[str,
 
 
 def write_summary(
-    path, annotation: GenomeAnnotation, genome: GenomeRecords, site_model: str
+    path, annotation: GenomeAnnotation, genome: GenomeRecords, site_model: str, run: dict
 ) -> None:
-    """Write the summary, and the name of the site model, as JSON."""
-    content = summary_of(annotation, genome) | {"site_model": site_model}
+    """Write the summary, the name of the site model and what the run was, as JSON."""
+    content = summary_of(annotation, genome) | {"site_model": site_model, "run": run}
     with open_output(path) as stream:
         stream.write(json.dumps(content, indent=2) + "\n")

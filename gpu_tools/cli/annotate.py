@@ -27,6 +27,7 @@ from gpu_tools.cli.common.proteins import (
     protein_scoring,
     read_proteins,
 )
+from gpu_tools.cli.common.run_record import run_record
 from gpu_tools.cli.common.site_models import AUTO, GENERIC, HELP, tell_choice
 from gpu_tools.errors import InputError, ScoringError, counted
 from gpu_tools.formats.alignments.gene_model import check_gtf_name
@@ -184,7 +185,7 @@ class GeneSetFiles:
         if self.cds_sequences:
             tables.write_coding_sequences(self.cds_sequences, found, genome)
         if self.summary:
-            tables.write_summary(self.summary, found, genome, sites.name)
+            tables.write_summary(self.summary, found, genome, sites.name, run_record())
         tell(
             tables.reversed_targets(found), "cDNA",
             "taken as the reverse complement, which fits clearly better",

@@ -157,7 +157,9 @@ def main(arguments: Sequence[str] | None = None, program: click.Command = cli) -
     arrived: list[int] = []
     try:
         with _interrupts_noted(arrived), streams_read_once():
-            return program.main(arguments, prog_name=_name(program), standalone_mode=False) or 0
+            name = _name(program)
+            # the arguments are the context's object: what is written may tell the command line
+            return program.main(arguments, name, standalone_mode=False, obj=arguments) or 0
     except click.ClickException as error:
         error.show()
         return WRONG_USAGE

@@ -67,7 +67,7 @@ def command(
     from gpu_tools.report.gene_set import is_gene_set
 
     if is_gene_set(results):
-        _report_genes(results, output, title, figures, conserved)
+        _report_genes(results, output, title, figures, conserved, annotation, genome, loci)
         return
     if conserved:
         raise click.UsageError("--conserved needs the folder of a gene set")
@@ -88,15 +88,21 @@ def command(
     note(counted(len(report.drawn), "locus drawn", "loci drawn"))
 
 
-def _report_genes(folder, output, title, figures, conserved) -> None:
+def _report_genes(folder, output, title, figures, conserved, annotation, genome, most) -> None:
     from gpu_tools.report.files import write_figures
-    from gpu_tools.report.gene_set import charts_of, read_gene_set, write_gene_page
+    from gpu_tools.report.gene_page import GenePage, write_gene_page
+    from gpu_tools.report.gene_set import read_gene_set
+    from gpu_tools.report.transcripts import drawn_genes, gene_findings
 
     findings = read_gene_set(folder, conserved)
+    structures = findings.structures
+    drawn = drawn_genes(structures, findings.targets, most)
+    sources = gene_findings(findings.folder, structures, drawn, annotation, genome)
+    page = GenePage(findings, drawn, sources)
+    write_gene_page(output, title, page)  # first: it reads the genome, which may fail
     if figures:
-        write_figures(figures, charts_of(findings))
-    write_gene_page(output, title, findings)
-    note(counted(len(findings.genes), "gene"))
+        write_figures(figures, page.figures())
+    note(counted(len(structures.transcripts), "gene"), f"{len(drawn):,} drawn")
 
 
 def _check_installed() -> None:

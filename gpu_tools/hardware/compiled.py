@@ -35,7 +35,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from importlib.metadata import version
 from pathlib import Path
 from threading import RLock
@@ -45,6 +45,8 @@ import numba
 from llvmlite import binding
 from numba import __version__ as numba_version
 from numba.core import event
+from numba.core.caching import FunctionCache
+from numba.core.runtime import rtsys
 from numba.extending import register_jitable
 
 from gpu_tools.hardware import about_to_compile
@@ -82,7 +84,8 @@ def stored_in_cache(function: Callable, jit: Callable, config: ModuleType, **opt
 
 def _share(cache, folder: Path | None) -> None:
     """Replace what numba's cache of a function loads and saves with, which knows no lock."""
-    load, save = cache.load_overload, cache.save_overload
+    load = partial(_load, cache) if type(cache) is FunctionCache else cache.load_overload
+    save = cache.save_overload
 
     def stored(*arguments):
         with suppress(OSError), _locked(folder, fcntl.LOCK_SH):
@@ -105,6 +108,12 @@ def _share(cache, folder: Path | None) -> None:
     cache.load_overload = load_overload
     if folder is not None:
         cache.save_overload = save_overload
+
+
+def _load(cache: FunctionCache, signature, context):
+    """Load as numba does, but for the compiler's types, which take 0.2 s and stored code has."""
+    rtsys.initialize(context)
+    return cache._load_overload(signature, context)
 
 
 @cache

@@ -13,6 +13,7 @@ from gpu_tools.formats.exons.gff import merged
 from gpu_tools.formats.matches import ScoredRow
 from gpu_tools.report import models
 from gpu_tools.report.findings import (
+    ALONE,
     METHODS,
     CaseParallelism,
     DrawnLocus,
@@ -33,8 +34,8 @@ _WIDTH, _GAP = 700.0, 11.0
 _LEAST_EVALUE, _LEAST_SECONDS = 1e-300, 1e-6
 _LABELS = {"exon_length": "length of candidates (nt)", "group_size": "candidates of a group"}
 _LOG = {"type": "log", "nice": False, "padding": 12}
-WHOLE = alt.Axis(tickMinStep=1, format=",d")
-"""An axis of counts: nothing is half a gene."""
+_FEW = 10
+"""Counts below it have a tick each: of a single one, Vega makes a tick at a half."""
 _WHOLE_LOG = alt.Axis(labelExpr="datum.value < 1 ? '' : datum.label", format=",d")
 _IDENTITY = alt.Color(
     "identity:Q", title="identity (%)",
@@ -67,6 +68,12 @@ def charts_of(
 def configured(charts: dict[str, alt.TopLevelMixin | None]) -> dict[str, dict]:
     """Return Vega-Lite by name, in the look of all figures; what is None is left out."""
     return {name: c.configure(**models.CONFIG).to_dict() for name, c in charts.items() if c}
+
+
+def whole_axis(most: int = _FEW) -> alt.Axis:
+    """Return an axis of counts up to `most`: nothing is half a gene."""
+    few = {"values": list(range(most + 1))} if most < _FEW else {}
+    return alt.Axis(tickMinStep=1, format=",d", **few)
 
 
 def source(values: list[dict]) -> alt.Chart:
@@ -132,10 +139,11 @@ def _thumbnail(k: int, locus: DrawnLocus, scale: float) -> Iterable[dict]:
 
 def _caption(k: int, locus: DrawnLocus) -> dict:
     chain, evalue = locus.best.alignment, models.shown_evalue(locus.best.fields["evalue"])
+    by = "" if (method := method_of(locus.best)) == ALONE else f", {method}"
     return {
         "row": k, "locus": f"{locus.name} ({models.SIGNS[chain.strand]})",
         "link": f"locus/{locus.name}", "target": chain.target,
-        "facts": f"{counted(chain.n_chain, 'exon')}, E = {evalue}",
+        "facts": f"{counted(chain.n_chain, 'exon')}, E = {evalue}{by}",
     }  # fmt: skip
 
 
@@ -288,7 +296,7 @@ def _case_times(cases: list[CaseParallelism]) -> alt.LayerChart | None:
             "case:Q",
             title="case, by sequential time",
             scale=alt.Scale(nice=False, zero=False),
-            axis=WHOLE,
+            axis=whole_axis(),
         ),
         alt.Y("seconds:Q", title="time (s)", scale=alt.Scale(**_LOG)),
         alt.Color("what:N", title=None, sort=["measured", "estimated"]),
@@ -325,7 +333,7 @@ def _histogram(found: Parallelism, name: str) -> alt.Chart:
         for bar in found.histograms[name]
     ]  # fmt: skip
     return source(values).mark_bar(color=models.colour_of("candidates")).encode(
-        alt.X("from:Q", title=_LABELS[name], scale=alt.Scale(nice=False), axis=WHOLE),
+        alt.X("from:Q", title=_LABELS[name], scale=alt.Scale(nice=False), axis=whole_axis()),
         x2="to:Q",
         y=alt.Y("count:Q", title="number (logarithmic axis)", axis=_WHOLE_LOG,
                 scale=alt.Scale(type="log", domainMin=0.5)), y2="base:Q",

@@ -128,7 +128,8 @@ class Findings(NamedTuple):
 
     Rows and columns are those of the table of scores, which lies in `folder`. Candidate and
     annotated exons are by record and in its coordinates, sequences by base. Exons that translate
-    have a phase, by target, start and end. `accuracy` are rows of the workflow's table.
+    have a phase, by target, start and end. `accuracy` are rows of the workflow's table, `scores` is
+    the table that was read.
     """
 
     folder: Path
@@ -141,6 +142,7 @@ class Findings(NamedTuple):
     accuracy: list[dict]
     jobs: list[Job]
     parallelism: Parallelism = Parallelism([], {})
+    scores: Path | None = None
 
     @property
     def accepted(self) -> list[ScoredRow]:
@@ -199,7 +201,7 @@ def read_findings(results: PathLike, extra: Extra = NO_FILES) -> Findings:
         _read_phases(_gene_models(folder, extra.alignments)),
         _read_accuracy(folder / "accuracy.tsv"),
         [job for rule in JOBS for batch in batches.items() if (job := _job(folder, rule, *batch))],
-        _read_parallelism([folder, *batches]),
+        _read_parallelism([folder, *batches]), scores,
     )  # fmt: skip
 
 

@@ -36,6 +36,7 @@ COLOURS = {
     "candidates": "#0072b2",
     "sites": "#d55e00",
     "proteins": "#009e73",
+    "cDNAs": "#0072b2",
     "chain": "#0072b2",
 }
 """Of annotation and methods; they stay apart for colour-blind readers."""
@@ -83,6 +84,7 @@ _TITLES = {
     "candidates": "chains of candidate exons",
     "sites": "chains of any exons that splice sites allow",
     "proteins": "chains of proteins",
+    "cDNAs": "chains of cDNAs",
     "chain": "chains",
 }
 

@@ -13,6 +13,7 @@
   const byId = (id) => document.getElementById(id);
   const sections = [...document.querySelectorAll("section")];
   const names = Object.keys(data.loci);
+  const list = byId("loci") || byId("genes"); // of what a click on a row shows
   document.documentElement.classList.add("scripted");
   // within Snakemake's report, as an address or in its folder, links to files lead nowhere
   const alone = ["file:", "http:", "https:"].includes(location.protocol);
@@ -156,7 +157,10 @@
         const text = shown(value, column);
         const link = c === 0 && this.table.links[k];
         const cell = element("td", { className: column.numeric ? "number" : text.length > 40 ? "long" : "" });
-        if (text.length > 40) cell.title = text;
+        if (text.length > 40) {
+          cell.title = "click to unfold";
+          cell.onclick = () => cell.classList.toggle("open");
+        }
         cell.append(link ? element("a", { href: "#" + encodeURI(link), textContent: text }) : text);
         return cell;
       });
@@ -224,10 +228,10 @@
     const name = rest.join("/");
     let section = byId(part);
     if (!section || section.tagName !== "SECTION" || (part === "locus" && !data.loci[name])) {
-      section = part === "locus" ? byId("loci") : byId("overview");
+      section = part === "locus" ? list : byId("overview");
     }
     sections.forEach((s) => s.classList.toggle("here", s === section));
-    const shownAs = section.id === "locus" ? "loci" : section.id;
+    const shownAs = section.id === "locus" ? list.id : section.id;
     document.querySelectorAll("nav a").forEach((a) => {
       a.classList.toggle("here", a.getAttribute("href") === "#" + shownAs);
     });

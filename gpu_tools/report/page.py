@@ -35,6 +35,7 @@ from gpu_tools.report.findings import (
     rank,
     ratio_of,
 )
+from gpu_tools.report.run_facts import run_facts
 
 MOST_ROWS = 20_000
 Value = str | float | int | None
@@ -226,7 +227,7 @@ def cards(findings: Findings, loci: list[DrawnLocus]) -> list[Card]:
         Card(f"{len(placed):,} of {len(targets):,}", "targets have a locus"),
         Card(f"{len(accepted):,}", "accepted", f"of {counted(len(findings.rows), 'alignment')}"),
         Card(f"{exons:,}", "exons", f"in {counted(len(models), 'best model')}"),
-        *_identity(models), *_accuracy(findings), *_time(findings),
+        *_identity(models), *_accuracy(findings),
     ]  # fmt: skip
 
 
@@ -250,12 +251,12 @@ def _accuracy(findings: Findings) -> list[Card]:
     return [Card(f"{sensitivity:.0f} %", "of annotated exons found exactly", note)]
 
 
-def _time(findings: Findings) -> list[Card]:
+def _cells(findings: Findings) -> str:
+    """Return how many cells the matrices have in all, and what they took."""
     texts = (row.fields.get("cells", MISSING) for row in findings.rows)
     cells = sum(int(text) for text in texts if text != MISSING)
     seconds = sum(job.seconds for job in findings.jobs)
-    note = f"in {seconds:,.0f} s of alignment jobs" if seconds else "of the matrices"
-    return [Card(_large(cells), "cells", note)] if cells else []
+    return f"{_large(cells)} cells of matrices in {seconds:,.0f} s of these jobs" if cells else ""
 
 
 def _large(number: int) -> str:
@@ -354,25 +355,32 @@ def _content(report: Report, around: Surroundings) -> dict:
     """Return what the page's template needs."""
     findings, images = report.findings, pictures(report.findings.folder)
     drawn, listed = report.charts(), report.tables()
-    loci = {locus.name: _locus(locus, findings) for locus in report.drawn}
-    most = max((len(locus["datasets"]["candidates"]) for locus in loci.values()), default=0)
+    loci = loci_data(report.drawn, findings)
+    candidates = (len(x["datasets"]["candidates"]) for x in loci["loci"].values())
+    most = max(candidates, default=0)
     note = f"at most {most} are drawn" if most == models.MOST_CANDIDATES else ""
-    data = page_data(
-        drawn, listed, loci=loci,
-        templates={name: models.template(candidates) for name, candidates in _TEMPLATES.items()},
-        pictures={image.name: image.svg for image in images},
-        chain_columns=[column._asdict() for column in CASE_COLUMNS],
-    )  # fmt: skip
+    images_by_name = {image.name: image.svg for image in images}
+    data = page_data(drawn, listed, **loci, pictures=images_by_name)
     return data | {
         "title": around.title, "lead": _lead(report), "cards": cards(findings, report.loci),
         "parts": _parts(listed, images), "tables": listed, "images": images,
         "most_cells": charts.MOST_CELLS,
         "omitted_models": max(0, len(report.loci) - charts.MOST_MODELS),
-        "candidates_note": note, "times": times(findings),
+        "candidates": most, "candidates_note": note, "splice_sites": findings.sequences,
+        "cells": _cells(findings), "times": times(findings), "run": run_facts(findings.scores),
         "files": linked_files(findings.folder, around.files, around.path),
         "session": around.session and address(around.session, around.path),
         "genome": around.genome, "source": findings.folder,
     }  # fmt: skip
+
+
+def loci_data(loci: Iterable[DrawnLocus], findings: Findings) -> dict:
+    """Return what the page's script needs to show loci."""
+    return {
+        "loci": {locus.name: _locus(locus, findings) for locus in loci},
+        "templates": {name: models.template(panel) for name, panel in _TEMPLATES.items()},
+        "chain_columns": [column._asdict() for column in CASE_COLUMNS],
+    }
 
 
 def page_template(name: str) -> jinja2.Template:
@@ -406,9 +414,9 @@ def _parts(listed: dict, images: list) -> list[tuple[str, str]]:
     parts = {
         "overview": "Overview", "loci": "Gene models", "targets": "Targets", "cases": "Cases",
         "accuracy": "accuracy" in listed and "Accuracy",
-        "parallelism": "parallelism" in listed and "Parallelism and time",
         "images": images and "Segments and dot plots",
         "files": "Files and jobs" if "jobs" in listed else "Files",
+        "parallelism": "parallelism" in listed and "Parallelism and time",
     }  # fmt: skip
     return [(name, title) for name, title in parts.items() if title]
 

@@ -1,10 +1,13 @@
 """``gpu-tools annotate``: its files agree with each other, and what is wrong is said."""
 
 import gzip
+import hashlib
 import json
 import re
+import shlex
 import shutil
 import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -339,6 +342,26 @@ def test_a_command_that_was_stopped_goes_on_to_the_same_files(folder, tmp_path, 
 
 def test_the_summary_names_the_site_model(folder):
     assert json.loads((folder / "figures.json").read_text())["site_model"] == "vertebrate"
+
+
+def test_the_summary_tells_of_the_run(folder):
+    figures = json.loads((folder / "figures.json").read_text())
+    run, path = figures["run"], folder / "genome.fa"
+    assert shlex.split(run["command"])[:4] == ["gpu-tools", "annotate", "--genome", str(path)]
+    assert (run["max_evalue"], run["min_identity"], run["min_coverage"]) == (1e-3, 0, 0.5)
+    known = {"file": str(path), "bytes": path.stat().st_size}
+    known["sha256"] = hashlib.sha256(path.read_bytes()).hexdigest()
+    assert run["inputs"][0] == known
+    assert [Path(each["file"]).name for each in run["inputs"]] == ["genome.fa", "targets.fa"]
+    assert (figures["searched"], figures["parts"]) == (figures["nucleotides"], [])
+
+
+def test_the_summary_names_the_parts_that_were_searched(folder, tmp_path):
+    summary = tmp_path / "part.json"
+    region = ["--region", "chr2:401-2000", "--output", str(tmp_path / "a.gff3")]
+    assert run(folder, *region, "--summary", str(summary)) == 0
+    figures = json.loads(summary.read_text())
+    assert (figures["searched"], figures["parts"]) == (1600, ["chr2:401-2000"])
 
 
 def test_few_introns_leave_the_generic_model(folder, tmp_path, capsys):

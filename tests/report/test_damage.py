@@ -1,6 +1,7 @@
 """A damaged file of results is an error that names the file, and the line where there is one."""
 
 import json
+import re
 import shutil
 
 import pytest
@@ -123,11 +124,30 @@ def test_damaged_gene_models(copy, text):
     refused(path, max(1, text.count("\n")))
 
 
+@pytest.mark.parametrize("damage", ["identity=x", "coverage=2", "evalue=many", "score"])
+def test_damaged_figures_of_gene_models(copy, damage):
+    path, name = copy("genes.gff3"), damage.partition("=")[0]
+    lines = path.read_text().splitlines()
+    k = next(k for k, line in enumerate(lines) if "\tmRNA\t" in line)
+    fields = lines[k].split("\t")
+    if name == "score":
+        fields[5] = "high"
+    else:
+        fields[8] = re.sub(f"{name}=[^;]*", damage, fields[8])
+    lines[k] = "\t".join(fields)
+    path.write_text("\n".join(lines) + "\n")
+    refused(path, k + 1)
+
+
 @pytest.mark.parametrize(
     "text", ["", "hello", "[]", "7", '"introns"', "{}", '{"introns": {"GT-AG": 1',
              *(json.dumps({"introns": introns, "complete": complete})
                for introns, complete in [({"GT-AG": "x"}, 2), ([1], 2), (None, 2), ({}, "many"),
                                          ({}, None), ({"GT-AG": -1}, 2), ({"GT-AG": 1.5}, 2)]),
+             *(json.dumps({"introns": {}, "complete": 1} | more)
+               for more in ({"parts": ["x"]}, {"parts": 5}, {"searched": -1}, {"run": []},
+                            {"run": {"command": 1}}, {"run": {"max_evalue": "x"}},
+                            {"run": {"inputs": [{}]}}, {"run": {"inputs": [[]]}})),
              "[" * 100_000],
 )  # fmt: skip
 def test_a_summary_that_is_none(copy, text):

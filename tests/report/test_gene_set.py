@@ -1,6 +1,7 @@
 """The page of a gene set: its figures agree with the files, and what is wrong is said."""
 
 import json
+import os
 import re
 import shutil
 
@@ -8,7 +9,11 @@ import pytest
 import vl_convert
 
 from gpu_tools.cli.main import main
-from gpu_tools.report.gene_set import _table, charts_of, completeness, gene_cards, read_gene_set
+from gpu_tools.report.gene_charts import charts_of
+from gpu_tools.report.gene_page import gene_cards, genes_table, targets_table
+from gpu_tools.report.gene_set import completeness, read_gene_set
+from tests.programs import require
+from tests.report.browser import browser
 
 GENES = [
     ("chr|1:1", "+", [(100, 200), (300, 450)], "t<1>", "0.91"),
@@ -42,6 +47,11 @@ def folder(tmp_path_factory):
     lines, rows = ["##gff-version 3", "##sequence-region chr%7C1 1 5000"], []
     for name, strand, exons, target, identity in GENES:
         for number in (1, 2):  # a second structure does not count
+            lines.append(
+                f"chr%7C1\tx\tmRNA\t{exons[0][0] + 1}\t{exons[-1][1]}\t50\t{strand}\t.\t"
+                f"ID=mRNA:{name}.{number};Parent=gene:{name};Name={target};identity={identity};"
+                "coverage=1.0000;evalue=1e-9"
+            )
             lines += [
                 f"chr%7C1\tx\texon\t{start + 1}\t{end}\t.\t{strand}\t.\tParent=mRNA:{name}.{number}"
                 for start, end in exons
@@ -58,7 +68,7 @@ def folder(tmp_path_factory):
 
 def test_figures_are_those_of_the_files(folder):
     found = read_gene_set(folder, folder / "conserved.txt")
-    assert found.record_lengths == {"chr|1": 5000}
+    assert found.structures.record_lengths == {"chr|1": 5000}
     assert sorted(found.exon_lengths) == [100, 100, 150]
     assert found.intron_lengths == [100]
     assert list(found.conserved.values()) == [1, 0, 2, 1]
@@ -72,17 +82,17 @@ def test_figures_are_those_of_the_files(folder):
 
 
 def test_the_table_of_genes_has_the_columns_that_are_known(folder, tmp_path):
-    titles = [column.title for column in _table(read_gene_set(folder).genes).columns]
-    assert "coverage" in titles
-    assert "min_confidence" not in titles
+    titles = [column.title for column in genes_table(read_gene_set(folder), ()).columns]
+    assert {"coverage", "best target", "identity of amino acids"} <= {*titles}
+    assert "least confidence of an intron" not in titles
     shutil.copytree(folder, tmp_path / "own")
     lines = (folder / "genes.tsv").read_text().splitlines()
     points = ("min_confidence", 17, ".")
     (tmp_path / "own" / "genes.tsv").write_text(
         "".join(f"{line}\t{n}\n" for line, n in zip(lines, points, strict=True))
     )
-    known = _table(read_gene_set(tmp_path / "own").genes)
-    assert known.columns[-1].title == "min_confidence"
+    known = genes_table(read_gene_set(tmp_path / "own"), ())
+    assert known.columns[-1].title == "least confidence of an intron"
     assert [row[-1] for row in known.rows] == [17.0, None]
 
 
@@ -90,8 +100,8 @@ def test_each_chart_has_its_numbers(folder):
     charts = charts_of(read_gene_set(folder, folder / "conserved.txt"))
     assert [*charts] == ["genes", "targets_by_identity", "intron_sites", "lengths", "conserved"]
     assert [row["at"] for row in charts["genes"]["layer"][1]["data"]["values"]] == [
-        275.5e-6,
-        2.0505e-3,
+        0.275,
+        2.05,
     ]
     bars = charts["targets_by_identity"]["data"]["values"]
     assert [(row["from"], row["targets"]) for row in bars] == [(60, 1), (90, 1)]
@@ -117,6 +127,85 @@ def test_counts_have_whole_ticks_and_rare_introns_are_drawn_as_one(folder):
     assert values[-1] == {"sites": "9 others", "introns": 9, "text": "9 (8.18 %)"}
     for name in ("targets_by_identity", "lengths"):
         assert charts[name]["encoding"]["y"]["axis"]["tickMinStep"] == 1
+
+
+def test_genes_lie_on_the_part_that_was_searched(folder):
+    findings = read_gene_set(folder)
+    part = findings._replace(summary=findings.summary | {"parts": ["chr|1:2001-3000"]})
+    lines, ticks = (layer["data"]["values"] for layer in charts_of(part)["genes"]["layer"])
+    assert lines == [{"part": "chr|1:2,001-3,000", "from": 0, "to": 1.0}]
+    assert [(tick["gene"], tick["at"]) for tick in ticks] == [("chr|1:2", 0.05)]
+    assert gene_cards(part)[0].note == "in 1 kb searched, 1 part of records"
+    assert gene_cards(findings)[0].note == "in 5 kb searched, 1 record"
+
+
+def test_identities_of_amino_acids_and_of_nucleotides_are_two_columns(folder):
+    table = targets_table(read_gene_set(folder), ())
+    titles = [column.title for column in table.columns]
+    residues = titles.index("identity of amino acids")
+    nucleotides = titles.index("identity of nucleotides")
+    found = [(row[residues], row[nucleotides]) for row in table.rows]
+    assert found == [(0.91, None), (0.62, None), (None, None), (None, 0.8)]
+
+
+def test_faults_of_genes_are_columns(folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "own")
+    lines = (folder / "genes.tsv").read_text().splitlines()
+    more = (("frameshifts", "inner_stops"), (0, 0), (1, 2))
+    text = "".join(f"{line}\t{a}\t{b}\n" for line, (a, b) in zip(lines, more, strict=True))
+    (tmp_path / "own" / "genes.tsv").write_text(text)
+    table = genes_table(read_gene_set(tmp_path / "own"), ())
+    assert [column.title for column in table.columns[-2:]] == ["frameshifts", "stop codons inside"]
+    assert [row[-2:] for row in table.rows] == [[0.0, 0.0], [1.0, 2.0]]
+
+
+def test_the_first_screen_tells_of_the_run(folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "own")
+    run = {
+        "version": "9.9", "command": "gpu-tools annotate 'a b.fa'", "max_evalue": 1e-3,
+        "min_identity": 0, "min_coverage": 0.5,
+        "inputs": [{"file": "a b.fa", "bytes": 5000, "sha256": "0abc"}],
+    }  # fmt: skip
+    summary = SUMMARY | {"site_model": "worm", "run": run}
+    (tmp_path / "own" / "summary.json").write_text(json.dumps(summary))
+    os.utime(tmp_path / "own" / "genes.gff3", (86400, 86400))
+    page = tmp_path / "page.html"
+    assert main(["report", str(tmp_path / "own"), "--output", str(page)]) == 0
+    text = page.read_text()
+    for told in (
+        "<td>1970-01-02 00:00 UTC</td>", "<td>gpu-tools 9.9</td>", "<td>worm</td>",
+        "<code>gpu-tools annotate &#39;a b.fa&#39;</code>",
+        "<td>E-value at most 0.001, coverage at least 0.5</td>",
+        "<td>a b.fa (5,000 bytes, SHA-256 0abc)</td>",
+    ):  # fmt: skip
+        assert told in text
+
+
+def test_genes_of_the_lowest_e_values_have_figures(folder, tmp_path):
+    figures = tmp_path / "figures"
+    words = ["report", str(folder), "--output", str(tmp_path / "a.html"), "--loci", "1"]
+    assert main([*words, "--figures", str(figures)]) == 0
+    assert [path.name for path in figures.glob("gene_*.svg")] == ["gene_chr_1_1.svg"]
+
+
+def test_a_row_of_a_gene_opens_its_structures(folder, tmp_path):
+    require("chromium")
+    (tmp_path / "genome.fa").write_text(f">chr|1\n{'ACGT' * 1250}\n")
+    page = tmp_path / "page.html"
+    words = ["report", str(folder), "--genome", str(tmp_path / "genome.fa")]
+    assert main([*words, "--output", str(page)]) == 0
+    with browser(tmp_path / "profile") as chromium:
+        chromium.open(page, "#genes")
+        chromium.wait("document.documentElement.dataset.ready === 'yes'")
+        chromium.run("document.querySelector('#genes tbody a').click()")
+        chromium.wait("document.getElementById('locus-chart').dataset.drawn === 'yes'")
+        assert chromium.run("document.querySelector('nav a.here').textContent") == "Genes"
+        assert chromium.run("document.getElementById('locus-name').textContent") == "chr|1:1"
+        drawn = chromium.run("document.querySelector('#locus-chart svg').textContent")
+        assert "chains of proteins" in drawn
+        # two structures of two exons each, the first numbered 1 and 2
+        assert chromium.run("document.querySelectorAll('#locus-table tbody tr').length") == 2
+        assert chromium.errors == []
 
 
 def test_a_family_is_as_good_as_its_best_target():

@@ -1,5 +1,6 @@
 """A working folder with a small sheet, and Snakemake run in it."""
 
+import json
 import os
 import subprocess
 import sys
@@ -51,7 +52,15 @@ def gene_set_of_command(folder, *more):
     words += [word for name in "ab" for word in ("--proteins", folder / f"{name}.fa")]
     words += [word for option, name in GENE_SET.items() for word in (f"--{option}", path / name)]
     assert main(["annotate", *map(str, words), "--device", "cpu", "--quiet", *more]) == 0
-    return {name: (path / name).read_bytes() for name in GENE_SET.values()}
+    return gene_set_in(path)
+
+
+def gene_set_in(path):
+    """Return the files of a gene set by name, the summary without the run, which has its paths."""
+    found = {name: (path / name).read_bytes() for name in GENE_SET.values()}
+    summary = json.loads(found["summary.json"])
+    assert summary.pop("run")["inputs"]
+    return found | {"summary.json": summary}
 
 
 def demo_rows():

@@ -13,6 +13,7 @@ from tests.workflow.folders import (
     ROOT,
     TARGETS,
     Folder,
+    gene_set_in,
     gene_set_of_command,
     write_annotation,
     write_sheet,
@@ -147,7 +148,7 @@ def test_jobs_of_parts_make_the_gene_set_of_the_command(folder):
     results = folder.path / "results" / "annotation"
     files = gene_set_of_command(folder.path, "--search", "exhaustive", "--longest-gene", "600")
     assert b"\tgene\t" in files["genes.gff3"]
-    assert {name: (results / name).read_bytes() for name in files} == files
+    assert gene_set_in(results) == files
     assert "2 of 2</b><span>targets have a gene" in (results / "report.html").read_text()
     ours = [(state, comment) for job, state, comment in jobs() if job not in before]
     print(*map(" ".join, ours), sep="\n")

@@ -1,0 +1,50 @@
+"""What a run was: its command line, version, limits of acceptance, and digests of its inputs."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from gpu_tools.model.resources import installed_version
+
+_INPUTS = ("genome", "proteins", "cdnas")
+"""Options that name sequences to read."""
+_LIMITS = ("max_evalue", "min_identity", "min_coverage")
+
+
+def command_line() -> str:
+    """Return the running command as a shell reads it, empty outside of one."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return ""
+    root = context.find_root()
+    return shlex.join([root.info_name or "gpu-tools", *(root.obj or ())])
+
+
+def run_record() -> dict:
+    """Return what the running command was, as JSON holds it.
+
+    It has no time, so that equal runs write equal files.
+    """
+    values = click.get_current_context().params
+    paths = [path for name in _INPUTS for path in _several(values.get(name))]
+    return {
+        "version": installed_version(),
+        "command": command_line(),
+        **{name: values[name] for name in _LIMITS},
+        "inputs": [_file(path) for path in paths if Path(path).is_file()],
+    }
+
+
+def _several(value: str | Iterable[str] | None) -> Iterable[str]:
+    return (value,) if isinstance(value, str) else value or ()
+
+
+def _file(path: str) -> dict:
+    with open(path, "rb") as stream:
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    return {"file": path, "bytes": Path(path).stat().st_size, "sha256": digest}
