@@ -81,7 +81,7 @@ protein_options = added(
         "Instead of --cdnas: proteins of homologous genes, aligned codon by codon.",
     ),
     _matrix(
-        " With --targets: such a file of nucleotides, a row for each of the base's, a column for "
+        " With --cdnas: such a file of nucleotides, a row for each of the base's, a column for "
         "each of the target's, instead of --match and --mismatch."
     ),
     _costs,
