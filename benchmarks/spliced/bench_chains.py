@@ -27,7 +27,11 @@ from gpu_tools.sites.api import case_of
 
 DIVERGENCES = (15, 25, 35)
 _CONFIG = Path(__file__).parents[2] / "config" / "config.yaml"
-SCORING = yaml.safe_load(_CONFIG.read_text(encoding="utf-8"))["scoring"]
+SCORING = {
+    name: value
+    for name, value in yaml.safe_load(_CONFIG.read_text(encoding="utf-8"))["scoring"].items()
+    if name in SplicedScoring.__dataclass_fields__
+}
 """The workflow's scoring as it is shipped."""
 _OF_CANDIDATES = ("exon_weight", "intron_penalty")
 
