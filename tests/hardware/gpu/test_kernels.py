@@ -42,6 +42,7 @@ COMPILED = {
     "unit costs": (lambda: matching.find_words(1, 5), WORDS, ".entry"),
     "unit costs on lanes": (lambda: matching.find_words(4, 5), WORDS, ".entry"),
     "costs": (lambda: matching.find_costs(8, 8), COSTS, "min.s16x2"),
+    "costs of bytes": (lambda: matching.find_costs(4, 256), COSTS, "min.s16x2"),
     "job inputs": (
         lambda: launch.write_job_inputs, (TABLE64, INT32, UINT8, INT32, INT32, INT32),
         ".entry",
