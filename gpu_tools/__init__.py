@@ -87,6 +87,7 @@ _PUBLIC = {
     "gpu_tools.segments": (
         "max_segment",
         "max_segments",
+        "max_submatrices",
         "max_submatrix",
     ),
     "gpu_tools.model.sequences": (
@@ -129,6 +130,10 @@ __all__ = sorted(_MODULES)
 
 def __getattr__(name: str) -> Any:
     """Import a public name on its first use, since most of them import numba's compiler."""
+    if name == "__version__":
+        from gpu_tools.model.resources import installed_version
+
+        return installed_version()
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(_MODULES[name]), name)
@@ -137,4 +142,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted([*globals(), "__version__", *__all__])

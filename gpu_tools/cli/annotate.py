@@ -20,7 +20,8 @@ from gpu_tools.annotate.options import (
 from gpu_tools.cli.common import loci, options
 from gpu_tools.cli.common.cases import read_cdnas
 from gpu_tools.cli.common.credibility import acceptance, tell
-from gpu_tools.cli.common.options import option, progress
+from gpu_tools.cli.common.grouped import GroupedCommand
+from gpu_tools.cli.common.options import CDNA, GENOMIC, option, progress
 from gpu_tools.cli.common.proteins import (
     frameshifts,
     protein_scores,
@@ -42,11 +43,11 @@ _OTHER_FORMATS = (".bed", ".sam", ".bam", ".paf")
 
 _log = logging.getLogger(__name__)
 
-genome = option("--genome FASTA", "The genome.", required=True)
+genome = option("--genome FASTA", "The genome.", required=True, aliases=GENOMIC)
 
 search = options.added(
     option("--proteins FASTA", "Proteins of related genes. Repeatable.", multiple=True),
-    option("--cdnas FASTA", "cDNAs of related genes. Repeatable.", multiple=True),
+    option("--cdnas FASTA", "cDNAs of related genes. Repeatable.", multiple=True, aliases=CDNA),
     option(
         "--stranded",
         "With --cdnas: all of them are in reading direction. Without this both directions of each "
@@ -295,11 +296,12 @@ def _check_usage(values: dict) -> None:
             "--intron-penalty is in points of proteins or of cDNAs; give one of them"
         )
     for name in ("coding", "stranded", "end_cost"):
-        if values[name] is not None and values[name] is not False and not values["cdnas"]:
+        # an end cost of 0 equals False and is given all the same
+        if not (values[name] is None or values[name] is False or values["cdnas"]):
             raise click.UsageError(f"--{name.replace('_', '-')} needs --cdnas")
 
 
-@click.command("annotate")
+@click.command("annotate", cls=GroupedCommand, positional=("genome", "proteins"))
 @genome
 @loci.region_of("the genome")
 @search

@@ -15,7 +15,7 @@ from gpu_tools.cli.common import options
 from gpu_tools.errors import DeviceError
 from gpu_tools.formats.tables import write_table
 from gpu_tools.hardware.device import Gpu, cpu_threads, is_held, list_gpus, lock_folder
-from gpu_tools.model.resources import installed_version
+from gpu_tools.model.resources import how_to_install, installed_version
 
 COLUMNS = ("what", "state", "found", "to_do")
 OK, NOTE, PROBLEM = "ok", "note", "problem"
@@ -65,7 +65,7 @@ def _gpus() -> Iterator[Finding]:
         found = list_gpus()
     except DeviceError as error:
         missing = _version("numba-cuda") is None
-        to_do = "for a GPU: pip install 'gpu-tools[cuda]'" if missing else _DRIVER
+        to_do = f"for a GPU: {how_to_install('cuda')}" if missing else _DRIVER
         yield Finding("gpu", NOTE, f"{error}; commands run on the CPU", to_do)
         return
     yield Finding("numba-cuda", OK, _version("numba-cuda") or "unknown")
@@ -111,7 +111,7 @@ def _extras() -> Iterator[Finding]:
     for extra, packages in _EXTRAS.items():
         missing = [name for name in packages if _version(name) is None]
         if missing:
-            to_do = f"if it is needed: pip install 'gpu-tools[{extra}]'"
+            to_do = f"if it is needed: {how_to_install(extra)}"
             yield Finding(f"extra {extra}", NOTE, f"{missing[0]} is not installed", to_do)
         else:
             found = ", ".join(f"{name} {_version(name)}" for name in packages)

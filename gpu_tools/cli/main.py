@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import shlex
 import signal
 import sys
 import textwrap
@@ -16,21 +17,21 @@ import click
 
 from gpu_tools.errors import GpuToolsError, printable
 from gpu_tools.formats.files import streams_read_once
-from gpu_tools.model.resources import installed_version
+from gpu_tools.model.resources import COMMAND_LINE, installed_version
 
 # What help shows of each command: a line in the list of commands, an example at its end.
 
 
 EXAMPLES = {
-    "annotate": "gpu-tools annotate --genome genome.fa --proteins relatives.fa --site-model "
+    "annotate": "gpu-tools annotate genome.fa relatives.fa --site-model "
     "vertebrate --output genes.gff3",
     "check": "gpu-tools check",
     "devices": "gpu-tools devices",
     "exons compare": "gpu-tools exons compare --candidates exons.gff3 --truth annotation.gtf",
     "exons convert": "gpu-tools exons convert genscan.txt --to gff3 --output exons.gff3",
-    "exons cut": "gpu-tools exons cut exons.gff3 --base locus.fa --output locus_exons.gff3",
-    "exons predict": "gpu-tools exons predict --base loci.fa --output exons.gff3",
-    "exons train": "gpu-tools exons train --base records.fa --annotation genes.gff3 --name mine "
+    "exons cut": "gpu-tools exons cut exons.gff3 --genome locus.fa --output locus_exons.gff3",
+    "exons predict": "gpu-tools exons predict --genome loci.fa --output exons.gff3",
+    "exons train": "gpu-tools exons train --genome records.fa --annotation genes.gff3 --name mine "
     "--output mine.json",
     "global-align": "gpu-tools global-align --query a.fa --subject b.fa --output pairs.tsv",
     "local-align": "gpu-tools local-align --query mrna.fa --subject locus.fa --k 10 "
@@ -50,9 +51,9 @@ EXAMPLES = {
     "sites list": "gpu-tools sites list",
     "sites train": "gpu-tools sites train --genome genome.fa --annotation genes.gff3 --name mine "
     "--output mine.json",
-    "spliced-align": "gpu-tools spliced-align --base locus.fa --targets mrna.fa --site-model "
+    "spliced-align": "gpu-tools spliced-align locus.fa mrna.fa --site-model "
     "vertebrate --alignments gene.gff3 --output scores.tsv",
-    "spliced-estimate": "gpu-tools spliced-estimate --base loci.fa --targets mrnas.fa --exons "
+    "spliced-estimate": "gpu-tools spliced-estimate --genome loci.fa --cdnas mrnas.fa --exons "
     "exons.gff3 --histograms histograms.tsv --output estimate.tsv",
     "warm-up": "gpu-tools warm-up spliced-align",
 }
@@ -145,7 +146,7 @@ _ENDED_BY = 128
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(installed_version(), prog_name="gpu-tools")
+@click.version_option(installed_version(), "-V", "--version", prog_name="gpu-tools")
 def cli() -> None:
     """Exact sequence algorithms on a GPU, or without one, with the same answer."""
 
@@ -157,9 +158,8 @@ def main(arguments: Sequence[str] | None = None, program: click.Command = cli) -
     arrived: list[int] = []
     try:
         with _interrupts_noted(arrived), streams_read_once():
-            name = _name(program)
-            # the arguments are the context's object: what is written may tell the command line
-            return program.main(arguments, name, standalone_mode=False, obj=arguments) or 0
+            with _command_line_told(arguments if program is cli else []):
+                return program.main(arguments, _name(program), standalone_mode=False) or 0
     except click.ClickException as error:
         error.show()
         return WRONG_USAGE
@@ -174,6 +174,16 @@ def main(arguments: Sequence[str] | None = None, program: click.Command = cli) -
         if "--debug" in arguments or (reason := _reason(error)) is None:
             raise
         return _failed(reason, BAD_INPUT)
+
+
+@contextmanager
+def _command_line_told(arguments: Sequence[str]) -> Iterator[None]:
+    """Have files that are written tell the command line, if there is one."""
+    token = COMMAND_LINE.set(shlex.join(["gpu-tools", *arguments]) if arguments else "")
+    try:
+        yield
+    finally:
+        COMMAND_LINE.reset(token)
 
 
 def _interrupted(arrived: list[int]) -> int:

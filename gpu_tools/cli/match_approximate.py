@@ -51,8 +51,8 @@ def _cost(name: str, least: int, text: str):
 @options.device
 @options.common
 def command(
-    patterns_path, texts, alphabet, both_strands, max_distance, best, output, bed, coordinates,
-    device, threads, quiet, **costs,
+    patterns_path, texts, alphabet, ignore_case, both_strands, max_distance, best, output, bed,
+    coordinates, device, threads, quiet, **costs,
 ) -> None:  # fmt: skip
     """Find where patterns occur with errors, exactly.
 
@@ -64,6 +64,7 @@ def command(
     """
     if best == (max_distance is not None):
         raise click.UsageError("give either --max-distance D or --best")
+    alphabet = matching.alphabet_of(alphabet, ignore_case)
     costs = _costs(ALPHABETS[alphabet], **costs)
     patterns = matching.read_patterns(patterns_path, alphabet, both_strands)
     passing = matching.stream_texts(texts, alphabet, coordinates)
@@ -86,7 +87,7 @@ def _costs(
     """Return the costs of the options: of all symbols, and of those that files name."""
 
     def pairs(path: str):
-        read = read_pairs(path, any_symbols=alphabet.name == "bytes")
+        read = read_pairs(path, any_symbols=alphabet.is_bytes)
         return alphabet.pair_costs(*read, weights["substitution"])
 
     files = {

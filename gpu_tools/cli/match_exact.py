@@ -18,8 +18,9 @@ COLUMNS = ("pattern", "text", "start", "end", "strand")
 @options.device
 @options.common
 def command(
-    patterns_path, texts, alphabet, both_strands, output, bed, coordinates, device, threads, quiet
-) -> None:
+    patterns_path, texts, alphabet, ignore_case, both_strands, output, bed, coordinates, device,
+    threads, quiet,
+) -> None:  # fmt: skip
     """Find every occurrence of every pattern, overlapping ones included.
 
     IUPAC codes in a pattern stand for their nucleotides; in a text they match nothing. Files may be
@@ -27,6 +28,7 @@ def command(
     inclusive positions on the forward strand; a palindrome is reported on both strands. Positions
     in a locus are in its record's coordinates.
     """
+    alphabet = matching.alphabet_of(alphabet, ignore_case)
     patterns = matching.read_patterns(patterns_path, alphabet, both_strands)
     passing = matching.stream_texts(texts, alphabet, coordinates)
     with progress("searching", matching.size(texts), quiet) as done:

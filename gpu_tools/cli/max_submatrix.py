@@ -1,13 +1,13 @@
-"""``gpu-tools max-submatrix``: the rectangle of a matrix with the largest sum."""
+"""``gpu-tools max-submatrix``: the rectangles of a matrix with the largest sums."""
 
 from __future__ import annotations
 
 import click
 
-from gpu_tools import max_submatrix
+from gpu_tools import max_submatrices
 from gpu_tools.cli.common import loci, options
 from gpu_tools.cli.common.options import note, option
-from gpu_tools.errors import InputError
+from gpu_tools.errors import InputError, counted
 from gpu_tools.formats.numbers import read_matrix
 from gpu_tools.formats.sequences.fasta import read_one
 from gpu_tools.formats.tables import write_table
@@ -33,19 +33,29 @@ _SCORE = click.IntRange(-LARGEST, LARGEST, min_open=True, max_open=True)
 )  # fmt: skip
 @option("--match N", "With --dot-plot: score of equal symbols.", type=_SCORE, default=1)
 @option("--mismatch N", "With --dot-plot: score of unequal symbols.", type=_SCORE, default=-1)
+@option(
+    "--count K", type=options.Count(1),
+    help="The K best rectangles, each the best of those that share no cell with any before.  "
+    "[default: the best one]",
+)  # fmt: skip
+@option("--all every", "All such rectangles, until no positive value is left.")
 @option("--alphabet", "Of the two sequences.", type=click.Choice(tuple(ALPHABETS)), default="dna")
 @loci.coordinates
 @options.output
 @options.device
 @options.common
 def command(
-    matrix, fastas, match, mismatch, alphabet, coordinates, output, device, threads, quiet
-) -> None:
+    matrix, fastas, match, mismatch, count, every, alphabet, coordinates, output, device, threads,
+    quiet,
+) -> None:  # fmt: skip
     """Find the rectangle of neighbouring rows and columns with the largest sum, exactly.
 
     The table has one row, with 1-based inclusive positions, those in a locus in its record's
-    coordinates, or none if no value is positive.
+    coordinates, or none if no value is positive. With --count or --all it has a row for each
+    rectangle, the best first, and the column rank.
     """
+    if every and count:
+        raise click.UsageError("give either --count or --all")
     if (matrix is None) == (fastas is None):
         raise click.UsageError("give either --matrix or --dot-plot")
     resolve(device)
@@ -57,11 +67,15 @@ def command(
         values = read_matrix(matrix)
         placed = [Locus.whole(axis, 0) for axis in AXES]
     try:
-        found = max_submatrix(values, device=device, threads=threads)
+        most = None if every else count or 1
+        found = max_submatrices(values, count=most, device=device, threads=threads)
     except InputError as error:
         raise error.located(path=matrix) from None
-    write_table(output, COLUMNS, [] if found is None else [_row(found, placed)])
-    note(f"{values.shape[0]:,} x {values.shape[1]:,} values")
+    columns, rows = COLUMNS, [_row(one, placed) for one in found]
+    if every or count:
+        columns, rows = ("rank", *COLUMNS), [(k, *row) for k, row in enumerate(rows, 1)]
+    write_table(output, columns, rows)
+    note(f"{values.shape[0]:,} x {values.shape[1]:,} values", counted(len(found), "rectangle"))
 
 
 def _sequences(fastas: tuple[str, str], alphabet: str) -> list[Sequence]:

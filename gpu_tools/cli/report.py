@@ -7,9 +7,10 @@ from pathlib import Path
 import click
 
 from gpu_tools.cli.common import options
-from gpu_tools.cli.common.options import note, option
+from gpu_tools.cli.common.options import GENOMIC, note, option
 from gpu_tools.errors import InputError, counted
 from gpu_tools.formats.files import open_binary
+from gpu_tools.model.resources import how_to_install
 
 _NEEDED = ("altair", "vl_convert", "jinja2")
 
@@ -21,6 +22,7 @@ _NEEDED = ("altair", "vl_convert", "jinja2")
 @option(
     "--genome FASTA",
     "Genomic sequences: for splice sites in the figures, and for the session of IGV.",
+    aliases=GENOMIC,
 )
 @option(
     "--candidates FILE", multiple=True,
@@ -112,7 +114,7 @@ def _check_installed() -> None:
     if missing:
         raise InputError(
             f"the Python module {missing[0]} is missing",
-            expected="an installation with reports: pip install 'gpu-tools[report]'",
+            expected=f"an installation of gpu-tools with it: {how_to_install('report')}",
         )
 
 

@@ -22,7 +22,8 @@ from gpu_tools.cli.common.cases import (
     read_site_cases,
 )
 from gpu_tools.cli.common.credibility import Run, credibility, tell, tell_codons
-from gpu_tools.cli.common.options import SECONDS_BETWEEN_LINES, option, progress, time_left
+from gpu_tools.cli.common.grouped import GroupedCommand
+from gpu_tools.cli.common.options import GENOMIC, SECONDS_BETWEEN_LINES, option, progress, time_left
 from gpu_tools.cli.common.proteins import (
     OPTIONS,
     check_protein_usage,
@@ -72,8 +73,8 @@ def _runs_on_cpu(requested: dict) -> str | None:
     return "listed candidates with free ends or that translate"
 
 
-@click.command("spliced-align")
-@option("--base FASTA", "Genomic sequences.", required=True)
+@click.command("spliced-align", cls=GroupedCommand, positional=("base", "targets"))
+@option("--genome base FASTA", "Genomic sequences.", required=True, aliases=GENOMIC)
 @loci.region_of("the genomic sequences")
 @option(
     "--exons FILE",

@@ -9,7 +9,7 @@ import click
 
 from gpu_tools.cli.common import loci, options
 from gpu_tools.cli.common.cases import CaseFiles, read_cases
-from gpu_tools.cli.common.options import option, progress
+from gpu_tools.cli.common.options import GENOMIC, option, progress
 from gpu_tools.errors import counted
 from gpu_tools.formats import tables
 from gpu_tools.hardware.device import cpu_threads
@@ -29,7 +29,7 @@ _MODES = ("list", "site")
 
 
 @click.command("spliced-estimate")
-@option("--base FASTA", "Genomic sequences.")
+@option("--genome base FASTA", "Genomic sequences.", aliases=GENOMIC)
 @loci.region_of("the genomic sequences")
 @option(
     "--exons FILE",
@@ -77,7 +77,7 @@ def command(
     in cells, and the seconds of a call with this case alone in list mode and in site mode, on one
     thread of the CPU and on a GPU. Nothing is aligned unless --measure is given.
     """
-    is_alone = _is_calibration({"base": base, "exons": exons, "targets": targets}, calibrate, mode)
+    is_alone = _is_calibration({"genome": base, "exons": exons, "cdnas": targets}, calibrate, mode)
     measured = _calibrated(device, calibrate, quiet)
     if is_alone:
         tables.write_table(output, FIGURES, _figure_rows(measured))

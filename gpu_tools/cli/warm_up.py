@@ -20,7 +20,7 @@ COMMANDS = sorted({run.command.partition(" ")[0] for run in TINY_RUNS})
     "there is one, a GPU.",
 )  # fmt: skip
 @option(
-    "--threads N", type=options.Count(1),
+    "--threads -t N", type=options.Count(1),
     help="Threads of the runs; one at a time compiles.  [default: one a processor]",
 )  # fmt: skip
 @options.common

@@ -15,6 +15,7 @@ from gpu_tools.formats.bigwig import BrokenTrackError, read_track, tracks_of
 from gpu_tools.formats.files import read_lines, without_compression
 from gpu_tools.formats.tables import Location, bed_fields, fields_of
 from gpu_tools.hardware.own_files import check_memory
+from gpu_tools.model.resources import how_to_install
 
 BINARY_SUFFIX = ".npy"
 
@@ -103,7 +104,7 @@ def _check_readable(path: str | os.PathLike) -> None:
     if importlib.util.find_spec("pyBigWig") is None:
         raise InputError(
             "bigWig needs the package pyBigWig", path=path,
-            expected="an installation of gpu-tools[tracks]",
+            expected=f"an installation of gpu-tools with it: {how_to_install('tracks')}",
         )  # fmt: skip
     try:
         with open(path, "rb"):  # the error of pyBigWig does not say why

@@ -127,7 +127,7 @@ def _import_cuda():
         cuda = importlib.import_module("numba.cuda")
     except ImportError as error:
         raise DeviceError(
-            f"numba-cuda cannot be imported ({error}); install the extra gpu-tools[cuda]"
+            f"numba-cuda cannot be imported ({error}); install the extra cuda"
         ) from None
     # what fails is told by this package, in one line
     log = logging.getLogger("numba.cuda")

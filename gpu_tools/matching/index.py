@@ -44,7 +44,7 @@ class Pattern:
             Identifier.
         letters : str or bytes
             Letters, or any bytes.
-        alphabet : {"dna", "protein", "bytes"}
+        alphabet : {"dna", "protein", "bytes", "text"}
             What they are written in.
 
         Returns
@@ -68,9 +68,10 @@ class PatternSet:
     ----------
     patterns : sequence of Pattern
         At least one, none of them empty.
-    alphabet : {"dna", "protein", "bytes"}
+    alphabet : {"dna", "protein", "bytes", "text"}
         What patterns and texts are written in. A pattern may hold classes (IUPAC codes; B, J, X
-        and Z in proteins); the same letters in a text match nothing.
+        and Z in proteins); the same letters in a text match nothing. ``text`` is bytes of which
+        the letters A to Z match in either case.
     both_strands : bool
         Also search the reverse complements; only for ``dna``.
     """
@@ -89,7 +90,7 @@ class PatternSet:
         ----------
         texts : mapping of str to str or bytes
             Letters by the pattern's name.
-        alphabet : {"dna", "protein", "bytes"}
+        alphabet : {"dna", "protein", "bytes", "text"}
             As in the class.
         both_strands : bool
             As in the class.

@@ -26,18 +26,22 @@ _AMINO_CLASSES = {"B": "DN", "J": "IL", "Z": "EQ", "X": _SINGLE_AMINO_ACIDS}
 class Alphabet:
     """Symbols of texts and patterns."""
 
-    name: str  # {"dna", "protein", "bytes"}: as on the command line
+    name: str  # {"dna", "protein", "bytes", "text"}; text is bytes, letters in either case
     # shape (S, C): whether pattern symbol s matches text code c. dna: s is a set of
     # nucleotides, A 1, C 2, G 4, T 8, and c is 0 to 3 for A, C, G, T and 4 for every other
     # letter.
     matches: NDArray[np.bool_] = field(repr=False)
-    # shape (256,): code and pattern symbol of each byte; 255 for an illegal one, except in
-    # ``bytes``
+    # shape (256,): code and pattern symbol of each byte; 255 for an illegal one, if there are any
     text_table: NDArray[np.uint8] = field(repr=False)
     pattern_table: NDArray[np.uint8] = field(repr=False)
     # shape (S,): complement of each pattern symbol, where there is a reverse strand
     complement: NDArray[np.uint8] | None = field(repr=False, default=None)
     expected: str = "any bytes"  # the symbols in words
+
+    @property
+    def is_bytes(self) -> bool:
+        """Whether every byte is a symbol."""
+        return self.n_codes == 256
 
     @property
     def n_codes(self) -> int:
@@ -53,9 +57,9 @@ class Alphabet:
         return self._encode(symbols, self.pattern_table)
 
     def _encode(self, symbols: str | bytes, table) -> NDArray[np.uint8]:
-        if self.name == "bytes":  # any byte is legal, 255 too
+        if self.is_bytes:  # any byte is legal, 255 too
             raw = symbols if isinstance(symbols, bytes) else symbols.encode("utf-8")
-            return np.frombuffer(bytearray(raw), dtype=np.uint8)
+            return table[np.frombuffer(raw, dtype=np.uint8)]
         return encode_symbols(symbols, table, self.expected)
 
     def pair_costs(
@@ -95,7 +99,7 @@ class Alphabet:
 
     def _code_of(self, letter: str) -> int:
         raw = letter.encode("utf-8")
-        if self.name == "bytes" and re.fullmatch("0x[0-9a-fA-F]{2}", letter):
+        if self.is_bytes and re.fullmatch("0x[0-9a-fA-F]{2}", letter):
             raw = bytes.fromhex(letter[2:])
         symbol = int(self.pattern_table[raw[0]]) if len(raw) == 1 else len(self.matches)
         if symbol >= len(self.matches) or self.matches[symbol].sum() != 1:
@@ -145,10 +149,14 @@ def _protein() -> Alphabet:
     )
 
 
-def _bytes() -> Alphabet:
-    same = np.arange(256, dtype=np.uint8)
-    return Alphabet("bytes", np.eye(256, dtype=bool), same, same)
+def _bytes(name: str, codes: bytes) -> Alphabet:
+    table = np.frombuffer(codes, dtype=np.uint8)
+    return Alphabet(name, np.eye(256, dtype=bool), table, table)
 
 
-ALPHABETS = {alphabet.name: alphabet for alphabet in (_dna(), _protein(), _bytes())}
+_ANY = bytes(range(256))
+ALPHABETS = {
+    alphabet.name: alphabet
+    for alphabet in (_dna(), _protein(), _bytes("bytes", _ANY), _bytes("text", _ANY.lower()))
+}
 """The alphabets by name."""

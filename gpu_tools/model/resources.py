@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+COMMAND_LINE: ContextVar[str] = ContextVar("command line", default="")
+"""The command that runs, as a shell reads it, for what is written; empty in other programs."""
 _HERE = Path(__file__).parent.parent
 
 
@@ -15,6 +18,11 @@ def resource_path(*parts: str) -> Path:
     """
     inside = _HERE.joinpath("data", *parts)
     return inside if inside.exists() else _HERE.parent.joinpath("resources", *parts)
+
+
+def how_to_install(extra: str) -> str:
+    """Return how to get an extra; no index has this project, whose name there may be another's."""
+    return f"pip install '.[{extra}]' in a checkout of gpu-tools"
 
 
 def installed_version() -> str:

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import partial
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gpu_tools.errors import InputError
-from gpu_tools.hardware.device import cpu_threads, on_gpu_or_cpu, resolve
+from gpu_tools.hardware.device import GpuUntilItFails, cpu_threads, on_gpu_or_cpu, resolve
 from gpu_tools.hardware.own_files import check_memory
 from gpu_tools.model.results import Segment, Segments, Submatrix
 from gpu_tools.segments import cpu
 from gpu_tools.segments.runs import Units, as_numbers, choose_units
-from gpu_tools.segments.submatrix import orient
+from gpu_tools.segments.submatrix import Rectangle, disjoint_rectangles, orient
+
+Search = Callable[[Rectangle], tuple[int, Rectangle] | None]
 
 DOT_SCORE_LIMIT = 2**15
 """Magnitudes of scores of a dot plot stay below it, so that a cell takes 16 bits."""
@@ -180,22 +184,79 @@ def max_submatrix(
     >>> max_submatrix([[-1, 2, 3], [-4, 5, -6], [1, 1, -9]], device="cpu")
     Submatrix(row_start=0, row_end=3, column_start=1, column_end=2, score=8)
     """
-    numbers = as_numbers(matrix, 2)
-    units = choose_units(numbers)
-    where = resolve(device)
-    oriented = orient(numbers)
+    found = max_submatrices(matrix, count=1, device=device, threads=threads)
+    return found[0] if found else None
 
-    def on_gpus(ordinals: tuple[int, ...]) -> tuple | None:
+
+def max_submatrices(
+    matrix: ArrayLike, *, count: int | None = None, device: str = "auto", threads: int | None = None
+) -> list[Submatrix]:
+    """Find disjoint rectangles with the largest sums: all maximal ones, or the best of them.
+
+    The first is that of `max_submatrix`. Each other one has the largest sum of all rectangles that
+    share no cell with those before, and so on until no positive value is left. In a matrix of one
+    row these are the segments of `max_segments`, unless sums are equal: ties are broken here.
+
+    Parameters
+    ----------
+    matrix : array_like of numbers, shape (rows, columns)
+        Types as for `max_segment`.
+    count : int, optional
+        Number of rectangles to find, at least 1; all by default.
+    device : str
+        ``auto``, ``cpu``, ``cuda``, ``cuda:0`` or ``cuda:0,1``; the result does not depend on it.
+    threads : int, optional
+        Threads of the CPU path, all that the process may use by default.
+
+    Returns
+    -------
+    list of Submatrix
+        Best first, 0-based half-open; no sum is larger than the one before.
+
+    Raises
+    ------
+    InputError
+        As for `max_submatrix`, or if `count` is less than 1.
+    DeviceError
+        If the requested device cannot be used.
+
+    Notes
+    -----
+    Ties are those of `max_submatrix`, for each rectangle in turn; sums are as there. What is left
+    beside the rectangles found is searched again where it may hold the next one: a rectangle may
+    take several searches of parts of the matrix.
+
+    Examples
+    --------
+    >>> max_submatrices([[-1, 2, 3], [-4, 5, -6], [1, 1, -9]], count=2, device="cpu")
+    ... # doctest: +NORMALIZE_WHITESPACE
+    [Submatrix(row_start=0, row_end=3, column_start=1, column_end=2, score=8),
+     Submatrix(row_start=0, row_end=1, column_start=2, column_end=3, score=3)]
+    """
+    if count is not None and count < 1:
+        raise InputError(f"count {count}", expected="at least 1")
+    numbers = as_numbers(matrix, 2)
+    units, n_threads = choose_units(numbers), cpu_threads(threads)
+
+    def on_gpus(ordinals: tuple[int, ...]) -> Search:
         from gpu_tools.segments import gpu
 
-        return gpu.best_rectangle(oriented, units.scale, ordinals)
+        return partial(_best_within, numbers, partial(gpu.best_rectangle, ordinals=ordinals), units)
 
-    on_cpu = partial(cpu.best_rectangle, oriented, units.scale, cpu_threads(threads))
-    found = on_gpu_or_cpu(where, on_gpus, on_cpu)
+    on_cpu = partial(_best_within, numbers, partial(cpu.best_rectangle, threads=n_threads), units)
+    search = GpuUntilItFails(resolve(device), on_gpus, on_cpu)
+    found = islice(disjoint_rectangles(numbers.shape, search), count)
+    return [Submatrix(r0, r1, c0, c1, units.score(total)) for total, (r0, c0, r1, c1) in found]
+
+
+def _best_within(numbers, best: Callable, units: Units, region: Rectangle) -> tuple | None:
+    """Return the best rectangle of a region and its sum, None if no sum is positive."""
+    top, left, bottom, right = region
+    found = best(orient(numbers[top:bottom, left:right]), units.scale)
     if found is None:
         return None
-    total, rectangle = found
-    return Submatrix(*map(int, rectangle), units.score(total))
+    total, (row_start, row_end, column_start, column_end) = found
+    return total, (top + row_start, left + column_start, top + row_end, left + column_end)
 
 
 def _searched(

@@ -4,11 +4,16 @@ The *lines* of a matrix are its rows or its columns, whichever are fewer; the ot
 *steps*. A rectangle is a pair of line indices g < h and a run of steps: its sum is that of the run
 over ``prefix[step, h] - prefix[step, g]``, the prefix sums across the lines. All pairs of lines are
 tried, each with one pass over the steps.
+
+Of disjoint rectangles the next best one lies in a *region* that holds no cell of those before: one
+of the largest rectangles of free cells, which overlap. A rectangle that is taken cuts each region
+that it overlaps into the parts above, left of, below and right of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -118,3 +123,74 @@ def first_rectangle(
             first = key if first is None else min(first, key)
     row_start, column_start, row_end, column_end = first
     return row_start, row_end, column_start, column_end
+
+
+Rectangle = tuple[int, int, int, int]
+"""Row start, column start, row end, column end: ties go by this order."""
+_INWARDS = np.array([1, 1, -1, -1])
+
+
+class _Region(NamedTuple):
+    """A region and its best rectangle; or, if that is not known, a bound of its sum.
+
+    The least one is to be looked at next: ties are broken when all regions with the sum are known.
+    """
+
+    less: float  # than nothing: the sum or its bound, negative
+    is_known: bool
+    rectangle: Rectangle  # the region itself as long as the best one is not known
+    bounds: Rectangle
+
+    def part(self, bounds: Rectangle) -> _Region:
+        """Return a part of the region, of which the best rectangle is known if it lies inside."""
+        if self.is_known and _within(self.rectangle, bounds):
+            return self._replace(bounds=bounds)
+        return _Region(self.less, False, bounds, bounds)
+
+
+def disjoint_rectangles(
+    shape: tuple[int, int], search: Callable[[Rectangle], tuple[int, Rectangle] | None]
+) -> Iterator[tuple[int, Rectangle]]:
+    """Yield the best rectangle, then the best of those that share no cell with any before, ...
+
+    `search` gives the best rectangle of a region and its sum, or None if no sum is positive.
+    """
+    whole = 0, 0, *shape
+    regions = [_Region(-math.inf, False, whole, whole)]
+    while regions:
+        first = min(regions)
+        if first.is_known:
+            yield -first.less, first.rectangle
+            regions = _without(regions, first.rectangle)
+            continue
+        regions.remove(first)
+        found = search(first.bounds)
+        if found is not None:
+            regions.append(_Region(-found[0], True, found[1], first.bounds))
+
+
+def _within(inner: Rectangle, outer: Rectangle) -> bool:
+    return all(a <= b for a, b in zip(outer[:2] + inner[2:], inner[:2] + outer[2:], strict=True))
+
+
+def _without(regions: list[_Region], taken: Rectangle) -> list[_Region]:
+    """Return the regions of the cells that are still free when a rectangle is taken."""
+    top, left, bottom, right = taken
+    kept, parts = [], {}
+    for region in regions:
+        r0, c0, r1, c1 = region.bounds
+        if bottom <= r0 or r1 <= top or right <= c0 or c1 <= left:
+            kept.append(region)
+            continue
+        around = (r0, c0, top, c1), (r0, c0, r1, left), (bottom, c0, r1, c1), (r0, right, r1, c1)
+        for bounds in around:
+            if bounds[0] < bounds[2] and bounds[1] < bounds[3]:
+                part = region.part(bounds)
+                parts[bounds] = max(part, parts.get(bounds, part))  # the least bound of the sum
+    everything = np.array([region.bounds for region in kept] + list(parts)).reshape(-1, 4)
+    inwards = everything * _INWARDS
+    return kept + [
+        part for bounds, part in parts.items()
+        # one of them is the part itself
+        if np.count_nonzero((inwards <= bounds * _INWARDS).all(axis=1)) == 1
+    ]  # fmt: skip

@@ -121,7 +121,7 @@ max-segments --values values.txt --all --gff3 a.gff3
 max-segments --values values.npy
 max-segments --values values.bedgraph --all
 max-submatrix --matrix matrix.npy
-max-submatrix --matrix matrix.tsv
+max-submatrix --matrix matrix.tsv --all
 max-submatrix --dot-plot base.fa one.fa
 match-exact --patterns patterns.fa --text part.fa
 match-exact --patterns patterns.fa --text base.fa --both-strands --bed a.bed

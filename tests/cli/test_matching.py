@@ -166,6 +166,39 @@ def test_words_by_vowels_and_keys(device, pattern, text, cost, best, tmp_path, c
     assert best is None or found == best
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_case_is_ignored(seed, tmp_path, capsys):
+    """The letters A to Z match in either case; signs beside them and other bytes do not."""
+    rng = np.random.default_rng(seed)
+    letters = list("aAzZ@[`{")
+    text, patterns = ("".join(rng.choice(letters, n)) for n in (200, 30))
+    words = {str(k): patterns[3 * k : 3 * k + 2 + k % 2] for k in range(10)}
+    (tmp_path / "text.txt").write_text(text)
+    (tmp_path / "patterns.txt").write_text("".join(f"{word}\n" for word in words.values()))
+    (tmp_path / "costs.tsv").write_text("symbol\tcost\nZ\t2\n")
+    arguments = ["--patterns", str(tmp_path / "patterns.txt"), "--text", str(tmp_path / "text.txt"),
+                 "--alphabet", "bytes", "--ignore-case", "--device", "cpu", "--quiet"]  # fmt: skip
+
+    def rows(*command):
+        assert main([*command, *arguments]) == 0
+        return [line.split("\t") for line in capsys.readouterr().out.splitlines()[1:]]
+
+    def shown(row):
+        return [str(int(row[0]) + 1), row[1], str(row[2] + 1), *map(str, row[3:])]
+
+    texts = {"text.txt": text}
+    assert rows("match-exact") == [*map(shown, oracle.exact(words, texts, "text"))]
+    one = {"0": words["0"] + words["1"]}
+    (tmp_path / "patterns.txt").write_text(one["0"])
+    terms = two, (lambda letter: 2 if letter in "zZ" else 1), (
+        lambda a, b: 0 if a.lower() == b.lower() else 3
+    )  # fmt: skip
+    found = rows("match-approximate", "--best", "--insertion", "2", "--substitution", "3",
+                 "--deletion-costs", str(tmp_path / "costs.tsv"))  # fmt: skip
+    expected = oracle.approximate(one, texts, terms, alphabet="text")
+    assert [row[:6] for row in found] == [*map(shown, expected)]
+
+
 def test_bytes_alphabet(tmp_path, capsys):
     text, patterns = tmp_path / "text.bin", tmp_path / "patterns.txt"
     text.write_bytes(b"\x00\xff\x00\xff")

@@ -216,6 +216,25 @@ def test_max_submatrix(run, tmp_path):
     assert len(rows(run("max-submatrix", "--matrix", "m.tsv")[1])) == 1
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_ranked_rectangles(run, tmp_path, seed):
+    matrix = np.random.default_rng(seed).integers(-4, 4, (4, 6))
+    (tmp_path / "m.tsv").write_text("\n".join("\t".join(map(str, row)) for row in matrix.tolist()))
+    expected = [
+        [str(k), str(r0 + 1), str(r1), str(c0 + 1), str(c1), str(score)]
+        for k, ((r0, r1, c0, c1), score) in enumerate(
+            oracle.disjoint_submatrices(matrix.tolist()), 1
+        )
+    ]
+    header = ["rank", "row_start", "row_end", "column_start", "column_end", "score"]
+    for options, count in ((("--all",), None), (("--count", "2"), 2), (("--count", "99"), None)):
+        code, out, _ = run("max-submatrix", "--matrix", "m.tsv", *options)
+        assert code == 0
+        assert rows(out) == [header, *expected[:count]]
+    (tmp_path / "m.tsv").write_text("-1\t0\n")
+    assert rows(run("max-submatrix", "--matrix", "m.tsv", "--all")[1]) == [header]
+
+
 DOTS = {"a.fa": ">a\nAAAACNGT\n", "b.fa": ">b\nGAAANAC\n", "two.fa": ">a\nA\n>b\nA\n"}
 
 

@@ -1,6 +1,7 @@
 """Names of outputs choose the format and the compression; standard output has its own option."""
 
 import gzip
+import re
 import subprocess
 import sys
 
@@ -54,7 +55,35 @@ def test_alignments_to_standard_output(folder, capsys, name):
     for stream in ("-", "/dev/stdout"):
         more = ("--alignments", stream, "--alignments-format", format)
         assert run(SPLICED, "--output", "out", *more) == 0
-        assert capsys.readouterr().out == (folder / name).read_text()
+        shown = capsys.readouterr().out
+        assert without_command(shown) == without_command((folder / name).read_text())
+
+
+def without_command(text):
+    """Return SAM without its command line."""
+    return re.sub(r"\tCL:.*", "", text)
+
+
+def test_sam_and_bam_tell_the_command_line(folder):
+    more = ("--alignments", "a.sam", "--alignments", "a.bam", "--output", "out")
+    assert run(SPLICED, *more) == 0
+    command = f"gpu-tools {SPLICED} --device cpu --quiet {' '.join(more)}"
+    for name in ("a.sam", "a.bam"):
+        with pysam.AlignmentFile(folder / name) as source:
+            (program,) = source.header.to_dict()["PG"]
+        assert program["CL"] == command
+        assert program["PN"] == "gpu-tools"
+
+
+def test_a_command_line_of_any_characters_stands_in_sam(folder):
+    (folder / "s.fa").rename(folder / "ä\tb.fa")
+    words = SPLICED.replace("s.fa", "SEQUENCES").split()
+    words = ["ä\tb.fa" if word == "SEQUENCES" else word for word in words]
+    more = ("--device", "cpu", "--quiet", "--alignments", "a.sam", "--output", "out")
+    assert main([*words, *more]) == 0
+    with pysam.AlignmentFile(folder / "a.sam") as source:
+        (program,) = source.header.to_dict()["PG"]
+    assert "'\\xe4 b.fa'" in program["CL"]
 
 
 @pytest.mark.parametrize("name", ["a.paf", "a.sam", "a.txt"])

@@ -157,7 +157,7 @@ BAD_INPUT = [
     (f"{SITES} --targets dna.fa --max-intron 93",
      "a longest intron of 93; expected 94 to 10000000"),
     (f"{SITES} --targets p.fa", "expected IUPAC nucleotide letters; proteins go to --proteins"),
-    (f"{SITES} --proteins base.fa", "expected amino acids; nucleotides go to --targets"),
+    (f"{SITES} --proteins base.fa", "expected amino acids; nucleotides go to --cdnas"),
     (f"{SITES} --proteins x.fa", "x.fa, record e: no residue; expected amino acids",
      {"x.fa": ">e\n*\n"}),
     (f"{SITES} --proteins x.fa", "x.fa", {"x.fa": ">e\nMKV.LAAG\n"}),
@@ -280,6 +280,8 @@ WRONG_USAGE = [
     (f"{NEAR} --best --insertion 0", ""),
     (f"{NEAR} --best --substitution -1", ""),
     (f"{EXACT} --alphabet protein --both-strands", ""),
+    (f"{EXACT} --ignore-case", "--ignore-case has no meaning with --alphabet dna"),
+    (f"{NEAR} --best --alphabet protein --ignore-case", "--ignore-case has no meaning with"),
     *((f"{LIST} {more}", says) for more, says in (
         ("--ends loose", "loose"),
         ("--match 2 --matrix m.txt", "--match does not go with --matrix"),
@@ -311,8 +313,8 @@ WRONG_USAGE = [
     ("spliced-align --base base.fa --targets dna.fa", "either --exons or --site-model"),
     (f"{SITES} --targets dna.fa --incomplete", "--incomplete needs --coding"),
     (f"{SITES} --targets dna.fa --stop 3", "--stop needs --proteins"),
-    (f"{SITES} --targets dna.fa --proteins p.fa", "give either --targets or --proteins"),
-    (SITES, "give either --targets or --proteins"),
+    (f"{SITES} --targets dna.fa --proteins p.fa", "give either --cdnas or --proteins"),
+    (SITES, "give either --cdnas or --proteins"),
     (f"{SITES} --proteins p.fa --gap -3", "--gap does not go with --proteins"),
     (f"{SITES} --proteins p.fa --alignments x.sam", "SAM and BAM hold no proteins"),
     (f"{SITES} --proteins p.fa --genetic-code 7", "genetic code 7; expected one of"),
@@ -345,6 +347,8 @@ WRONG_USAGE = [
        "is not a number from -1000 to 1000 with at most 6 places")
       for value in ("x", "nan", "1001", "0.0000001", "1e9")),
     ("max-submatrix", "give either --matrix or --dot-plot"),
+    ("max-submatrix --matrix m.npy --count 2 --all", "give either --count or --all"),
+    ("max-submatrix --matrix m.npy --count 0", "--count"),
     ("max-submatrix --matrix m.npy --dot-plot q.fa q.fa", "give either --matrix or"),
     ("max-submatrix --dot-plot q.fa q.fa --match 40000", "40000 is not in the range"),
 ]  # fmt: skip

@@ -1,6 +1,7 @@
 """Files of a batch: the exons of its bases come back in the coordinates of their records."""
 
 import gzip
+import re
 
 import pysam
 import pytest
@@ -112,7 +113,7 @@ def test_gff3_is_that_of_one_batch(tmp_path, sizes):
 
 
 def test_isoforms_of_several_files_get_one_gene(tmp_path):
-    """The third alignment makes isoforms of the first two; each stands once, and keeps its ID."""
+    """The third alignment makes isoforms of the first two; each stands once, with its ID."""
     found = [alignment("long", "t", 5, 3), alignment("long", "t", 8, 25),
              alignment("long", "u", 7, 15), alignment("long", "t", 5, 3)]  # fmt: skip
     paths = write_batches(tmp_path, ".gff3", [[one] for one in found])
@@ -120,15 +121,17 @@ def test_isoforms_of_several_files_get_one_gene(tmp_path):
     lines = (tmp_path / "all.gff3").read_text().splitlines()
     (gene,) = (line for line in lines if "\tgene\t" in line)
     assert gene.split("\t")[3:5] == ["4", "38"]
-    assert "ID=gene:t@long:4-38:" in gene
-    models = [line.split(";Parent=") for line in lines if "\tmRNA\t" in line]
+    assert "ID=gene:t.1;" in gene
     alone = [line for path in paths[:3] for line in path.read_text().splitlines()]
-    assert [head for head, _ in models] == [
-        line.split(";Parent=")[0] for line in alone if "\tmRNA\t" in line
-    ]
-    assert {f"ID={parent}" for _, parent in models} == {gene.split("\t")[8].split(";")[0]}
-    kept = [line for line in alone if "\texon\t" in line]
-    assert [line for line in lines if "\texon\t" in line] == kept
+    for feature in ("mRNA", "exon"):
+        of_feature = [line for line in lines if f"\t{feature}\t" in line]
+        found = [re.sub(r"(ID=\w+|Parent=mRNA|Parent=gene):\w\.\d", r"\1", x) for x in of_feature]
+        known = [line for line in alone if f"\t{feature}\t" in line]
+        known = [re.sub(r"(ID=\w+|Parent=mRNA|Parent=gene):\w\.\d", r"\1", x) for x in known]
+        assert found == known
+    ids = [re.search(r"ID=mRNA:([^;]*)", line)[1] for line in lines if "\tmRNA\t" in line]
+    assert ids == ["t.1", "t.2", "u.1"]  # each file began with 1
+    assert all(line.endswith(";Parent=gene:t.1") for line in lines if "\tmRNA\t" in line)
 
 
 def test_models_are_chosen_by_their_place(tmp_path):

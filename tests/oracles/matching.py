@@ -16,6 +16,8 @@ def matches(alphabet, symbol, letter):
     """Whether a pattern's symbol matches a text's letter."""
     if alphabet == "bytes":
         return symbol == letter
+    if alphabet == "text":
+        return symbol.lower() == letter.lower()
     symbol, letter = symbol.upper(), letter.upper()
     if alphabet == "dna":
         return letter in "ACGTU" and letter.replace("U", "T") in _BASES[symbol]

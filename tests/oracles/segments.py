@@ -88,3 +88,24 @@ def best_submatrix(matrix):
                     if total > 0 and (best is None or total > best[1]):
                         best = ((top, bottom, left, right), total)
     return best
+
+
+def disjoint_submatrices(matrix, taken=()):
+    """The best rectangle of the free cells, then those of the cells that are left, by recursion.
+
+    As ((row start, row end, column start, column end), sum); ties as in `best_submatrix`.
+    """
+    best = None
+    for top in range(len(matrix)):
+        for left in range(len(matrix[0])):
+            for bottom in range(top + 1, len(matrix) + 1):
+                for right in range(left + 1, len(matrix[0]) + 1):
+                    cells = {(r, c) for r in range(top, bottom) for c in range(left, right)}
+                    if cells & set(taken):
+                        break
+                    total = sum(matrix[r][c] for r, c in cells)
+                    if total > 0 and (best is None or total > best[0][1]):
+                        best = ((top, bottom, left, right), total), cells
+    if best is None:
+        return []
+    return [best[0], *disjoint_submatrices(matrix, {*taken, *best[1]})]

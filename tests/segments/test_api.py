@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpu_tools import InputError, max_segment, max_segments, max_submatrix
+from gpu_tools import InputError, max_segment, max_segments, max_submatrices, max_submatrix
 from gpu_tools.segments import cpu
 from tests.oracles import segments as oracle
 from tests.segments import cases
@@ -185,6 +185,40 @@ def test_matrices_of_several_panels(shape, factor):
     assert cases.as_rectangle(found)[0] == rectangle
     turned = max_submatrix(matrix[::-1, ::-1], device="cpu")
     assert turned.score == best
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+@pytest.mark.parametrize("seed", range(40))
+def test_disjoint_submatrices_are_those_of_the_recursion(seed, dtype):
+    rng = np.random.default_rng(seed)
+    matrix = rng.integers(-4, int(rng.integers(1, 6)), rng.integers(1, 8, 2))
+    expected = oracle.disjoint_submatrices(matrix.tolist())
+    values = (matrix / 4).astype(dtype) if dtype == np.float64 else matrix.astype(dtype)
+    scale = 4 if dtype == np.float64 else 1
+    found = max_submatrices(values, device="cpu")
+    assert [cases.as_rectangle(one) for one in found] == [(at, s / scale) for at, s in expected]
+    assert found[:1] == [one for one in [max_submatrix(values, device="cpu")] if one]
+    count = int(rng.integers(1, 5))
+    assert max_submatrices(values, count=count, device="cpu", threads=2) == found[:count]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_disjoint_submatrices_of_one_row_are_segments(seed):
+    values = np.random.default_rng(seed).normal(0, 1, 300)  # no two sums are equal
+    found = max_submatrices(values[None], device="cpu")
+    segments = max_segments(values, device="cpu").ranked()
+    # the units of floats are the same, as is the number of values
+    assert [(one.column_start, one.column_end, one.score) for one in found] == [
+        (segment.start, segment.end, segment.score) for segment in segments
+    ]
+    turned = max_submatrices(values[:, None], device="cpu")
+    assert [one.score for one in turned] == [one.score for one in found]
+
+
+def test_no_count_of_rectangles():
+    with pytest.raises(InputError, match="count 0; expected at least 1"):
+        max_submatrices([[1]], count=0, device="cpu")
+    assert max_submatrices([[-1, 0]], device="cpu") == []
 
 
 def test_worked_example_of_the_submatrix():

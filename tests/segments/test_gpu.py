@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpu_tools import max_segment, max_segments, max_submatrix
+from gpu_tools import max_segment, max_segments, max_submatrices, max_submatrix
 from gpu_tools.hardware.device import Device, simulated
 from gpu_tools.segments import api
 from tests.segments import cases
@@ -130,6 +130,17 @@ def test_submatrix(shape, factor, dtype):
     rng = np.random.default_rng(sum(shape))
     matrix = (rng.integers(-9, 9, shape) * factor).astype(dtype)
     assert max_submatrix(matrix, device="cuda") == max_submatrix(matrix, device="cpu")
+
+
+@pytest.mark.parametrize("seed", [2, 3] if simulated() else range(8))
+def test_disjoint_submatrices(seed):
+    rng = np.random.default_rng(seed)
+    matrix = rng.integers(-7, 5, (3, 4) if simulated() else rng.integers(2, 60, 2))
+    matrix = matrix * 0.1 if seed % 2 else matrix
+    on_cpu = max_submatrices(matrix, device="cpu")
+    assert max_submatrices(matrix, device="cuda") == on_cpu
+    assert len(on_cpu) > 1
+    assert max_submatrices(matrix, count=2, device="cuda") == on_cpu[:2]
 
 
 def test_sums_beyond_float32_are_searched_in_integers():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from gpu_tools.formats.sequences.fasta import read_fasta, stream_bytes, stream_f
 from gpu_tools.matching import ALPHABETS, Pattern, PatternSet
 from gpu_tools.model.sequences import SequenceChunk
 
+_BYTES = "bytes"
+
 options = added(
     option(
         "--patterns patterns_path FILE", required=True,
@@ -27,8 +30,12 @@ options = added(
         help="Texts, FASTA or FASTQ; with --alphabet bytes any file. Repeatable.",
     ),
     option(
-        "--alphabet", type=click.Choice(tuple(ALPHABETS)), default="dna",
+        "--alphabet", type=click.Choice(("dna", "protein", _BYTES)), default="dna",
         help="What the files hold.",
+    ),
+    option(
+        "--ignore-case",
+        "With --alphabet bytes: the letters A to Z match in either case, as they do elsewhere.",
     ),
     option("--both-strands", "Also search the reverse complement of each pattern."),
     option("--bed FILE", "Also write the matches as BED."),
@@ -37,37 +44,47 @@ options = added(
 """Adds the options of both commands."""
 
 
+def alphabet_of(alphabet: str, ignore_case: bool) -> str:
+    """Return the name of the alphabet that the options choose."""
+    if ignore_case and alphabet != _BYTES:
+        raise click.UsageError(f"--ignore-case has no meaning with --alphabet {alphabet}")
+    return "text" if ignore_case else alphabet
+
+
 def read_patterns(path: str, alphabet: str, both_strands: bool) -> PatternSet:
     """Read a pattern file."""
     if both_strands and ALPHABETS[alphabet].complement is None:
         raise click.UsageError(f"--both-strands has no meaning with --alphabet {alphabet}")
-    if alphabet == "bytes":
-        return PatternSet(_read_lines(path), alphabet, both_strands)
+    if ALPHABETS[alphabet].is_bytes:
+        return PatternSet(_read_lines(path, alphabet), alphabet, both_strands)
     records = read_fasta(path, ALPHABETS[alphabet].encode_pattern)
     return PatternSet([Pattern(one.name, one.codes) for one in records], alphabet, both_strands)
 
 
-def _read_lines(path: str) -> list[Pattern]:
+def _read_lines(path: str, alphabet: str) -> list[Pattern]:
     with open_binary(path) as stream:
         lines = [line.removesuffix(b"\n").removesuffix(b"\r") for line in stream]
     if not lines:
         raise InputError("no line", path=path, expected="one pattern a line")
     if b"" in lines:
         raise InputError("empty pattern", path=path, line=lines.index(b"") + 1)
-    return [Pattern.from_text(str(k), line, "bytes") for k, line in enumerate(lines, start=1)]
+    return [Pattern.from_text(str(k), line, alphabet) for k, line in enumerate(lines, start=1)]
 
 
 def stream_texts(paths: tuple[str, ...], alphabet: str, coordinates: str) -> loci.TextLoci:
     """Return the texts of all files, chunk by chunk; a file of bytes is no locus."""
-    if alphabet == "bytes":
+    if ALPHABETS[alphabet].is_bytes:
         coordinates = "locus"
     return loci.TextLoci(_chunks(paths, alphabet), coordinates)
 
 
 def _chunks(paths: tuple[str, ...], alphabet: str) -> Iterator[SequenceChunk]:
-    if alphabet == "bytes":
-        return chain.from_iterable(map(stream_bytes, paths))
     known = ALPHABETS[alphabet]
+    if known.is_bytes:
+        chunks = chain.from_iterable(map(stream_bytes, paths))
+        if alphabet == _BYTES:
+            return chunks
+        return (replace(chunk, codes=known.text_table[chunk.codes]) for chunk in chunks)
     return chain.from_iterable(
         stream_fasta(path, known.text_table, known.expected) for path in paths
     )

@@ -161,11 +161,35 @@ def time_left(seconds: float, done: int, total: int) -> str:
     return f", about {minutes} min left" if minutes else f", about {max(left, 1)} s left"
 
 
-def option(declaration: str, help: str, of: object = None, **more) -> Callable:
+GENOMIC, CDNA = ("--genome", "--base", "--fasta"), ("--cdnas", "--targets")
+"""Names of options for genomic sequences and for cDNAs: help shows one, any is understood."""
+
+
+class AliasedOption(click.Option):
+    """An option with further names, which neither help nor completion shows."""
+
+    def __init__(self, *names, aliases: tuple[str, ...] = (), **more):
+        super().__init__(*names, **more)
+        self.aliases = aliases
+
+    def add_to_parser(self, parser, ctx: click.Context) -> None:
+        """Add all names; an option of the command that bears one of them keeps it."""
+        super().add_to_parser(parser, ctx)
+        taken = {name for param in ctx.command.params for name in param.opts}
+        free = [name for name in self.aliases if name not in taken]
+        if free:
+            action = "append" if self.multiple else "store"
+            parser.add_option(self, free, self.name, action=action, nargs=self.nargs)
+
+
+def option(
+    declaration: str, help: str, of: object = None, aliases: tuple[str, ...] = (), **more
+) -> Callable:
     """Return an option, declared as help shows it: its names, and a word for its value.
 
     A name without dashes is the parameter's. An option without a word, type or default is a flag.
-    The default may be that of a dataclass's field: `of` is the class, or an instance.
+    The default may be that of a dataclass's field: `of` is the class, or an instance. Of `aliases`
+    those are understood, too, that are no names of another option.
     """
     words = declaration.split()
     names = [word for word in words if word.startswith("-") or word.islower()]
@@ -175,13 +199,16 @@ def option(declaration: str, help: str, of: object = None, **more) -> Callable:
     if metavar is None and not {"type", "default"} & set(more):
         more["is_flag"] = True
     shown = more.get("default") is not None
-    return click.option(*names, metavar=metavar, help=help, show_default=shown, **more)
+    return click.option(
+        *names, cls=AliasedOption, aliases=aliases, metavar=metavar, help=help,
+        show_default=shown, **more,
+    )  # fmt: skip
 
 
 # Options that name the files of cases, for the commands of spliced alignment.
 
 
-targets = option("--targets FASTA", "cDNAs of homologous genes.")
+targets = option("--cdnas targets FASTA", "cDNAs of homologous genes.", aliases=CDNA)
 
 pairs = option(
     "--pairs TSV",
@@ -342,7 +369,7 @@ _device_and_threads = added(
         help="auto, cpu, cuda, cuda:0 or cuda:0,1; auto is a GPU that no other job holds, else "
         "the CPU.",
     ),
-    option("--threads N", "CPU threads.  [default: all]", type=Count(1)),
+    option("--threads -t N", "CPU threads.  [default: all]", type=Count(1)),
 )  # fmt: skip
 
 

@@ -78,10 +78,10 @@ frameshifts = option(
 protein_options = added(
     option(
         "--proteins FASTA",
-        "Instead of --targets: proteins of homologous genes, aligned codon by codon.",
+        "Instead of --cdnas: proteins of homologous genes, aligned codon by codon.",
     ),
     _matrix(
-        " With --targets: such a file of nucleotides, a row for each of the base's, a column for "
+        " With --cdnas: such a file of nucleotides, a row for each of the base's, a column for "
         "each of the target's, instead of --match and --mismatch."
     ),
     _costs,
@@ -124,7 +124,7 @@ def check_protein_usage(context: click.Context, alignments: Iterable[str]) -> No
     }  # fmt: skip
     options = context.params
     if (options["proteins"] is None) == (options["targets"] is None):
-        raise click.UsageError("give either --targets or --proteins")
+        raise click.UsageError("give either --cdnas or --proteins")
     own = set(OPTIONS) - {"proteins", "matrix"}
     others = {"match", "mismatch", "gap", "coding", "incomplete"}
     wrong = sorted(given & (others if options["proteins"] else own))
@@ -140,7 +140,7 @@ def check_protein_usage(context: click.Context, alignments: Iterable[str]) -> No
             raise click.UsageError(f"{path}: SAM and BAM hold no proteins; write .paf or .gff3")
 
 
-def read_proteins(path: str, nucleotides: str = "--targets") -> dict[str, ProteinSequence]:
+def read_proteins(path: str, nucleotides: str = "--cdnas") -> dict[str, ProteinSequence]:
     """Read proteins by name, a stop at the end, ``*`` or ``.``, left out."""
     found, odd = {}, OddItems("records without a residue, left out")
     for record in read_fasta(path, _encode):

@@ -3,26 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
-from gpu_tools.model.resources import installed_version
+from gpu_tools.model.resources import COMMAND_LINE, installed_version
 
 _INPUTS = ("genome", "proteins", "cdnas")
 """Options that name sequences to read."""
 _LIMITS = ("max_evalue", "min_identity", "min_coverage")
-
-
-def command_line() -> str:
-    """Return the running command as a shell reads it, empty outside of one."""
-    context = click.get_current_context(silent=True)
-    if context is None:
-        return ""
-    root = context.find_root()
-    return shlex.join([root.info_name or "gpu-tools", *(root.obj or ())])
 
 
 def run_record() -> dict:
@@ -34,7 +24,7 @@ def run_record() -> dict:
     paths = [path for name in _INPUTS for path in _several(values.get(name))]
     return {
         "version": installed_version(),
-        "command": command_line(),
+        "command": COMMAND_LINE.get(),
         **{name: values[name] for name in _LIMITS},
         "inputs": [_file(path) for path in paths if Path(path).is_file()],
     }

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 import click
 
 from gpu_tools.cli.common import loci, options
-from gpu_tools.cli.common.options import note, option
+from gpu_tools.cli.common.options import GENOMIC, note, option
 from gpu_tools.errors import InputError, counted, did_you_mean
 from gpu_tools.formats.exons import intervals
 from gpu_tools.model.exon_set import ExonSet
@@ -26,8 +26,9 @@ from gpu_tools.model.locus import Loci
     help="Format of IN; auto recognises it by content, then suffix.",
 )  # fmt: skip
 @option(
-    "--base FILE",
+    "--genome base FILE",
     "FASTA of the sequences that IN names: exons on a locus go to its record's coordinates.",
+    aliases=GENOMIC,
 )
 @options.output_of("File")
 @options.common

@@ -8,7 +8,7 @@ from dataclasses import replace
 import click
 
 from gpu_tools.cli.common import loci, options
-from gpu_tools.cli.common.options import note, option
+from gpu_tools.cli.common.options import GENOMIC, note, option
 from gpu_tools.cli.sequences.cut import LocusType
 from gpu_tools.errors import InputError, counted
 from gpu_tools.formats.exons.annotation import read_coding_segments
@@ -31,7 +31,7 @@ KINDS = ("candidates", "report", "annotation")
     help="What EXONS holds: candidates in any format, a GENSCAN report, or an annotation, of "
     "which the features CDS are taken.",
 )  # fmt: skip
-@option("--base FILE", "FASTA of the locus; one record.", required=True)
+@option("--genome base FILE", "FASTA of the locus; one record.", required=True, aliases=GENOMIC)
 @option("--record NAME", "Name of the record in EXONS.  [default: as BASE says]")
 @option(
     "--locus START-END", type=LocusType(),

@@ -9,7 +9,7 @@ from dataclasses import fields
 import click
 
 from gpu_tools.cli.common import loci, options
-from gpu_tools.cli.common.options import note, option, progress
+from gpu_tools.cli.common.options import GENOMIC, note, option, progress
 from gpu_tools.errors import counted
 from gpu_tools.exons.providers import Augustus, Builtin, Genscan, end_programs
 from gpu_tools.formats.exons.intervals import write_exons
@@ -22,7 +22,10 @@ PROBABILITY = options.NumberRange(0, 1)
 
 
 @click.command("predict")
-@option("--base FILE", "Genomic sequences, FASTA; - is standard input.", required=True)
+@option(
+    "--genome base FILE", "Genomic sequences, FASTA; - is standard input.", required=True,
+    aliases=GENOMIC,
+)  # fmt: skip
 @loci.region_of("the genomic sequences")
 @option(
     "--provider", type=click.Choice(list(PROVIDERS)), default="builtin",
@@ -49,7 +52,7 @@ PROBABILITY = options.NumberRange(0, 1)
     help="augustus: gene structures to sample.  [default: 100]",
 )  # fmt: skip
 @option(
-    "--threads N", type=options.Count(1),
+    "--threads -t N", type=options.Count(1),
     help="genscan, augustus: sequences that are worked on at one time.  [default: all CPUs]",
 )  # fmt: skip
 @option(

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from gpu_tools.cli.common import loci, options
-from gpu_tools.cli.common.options import note, option
+from gpu_tools.cli.common.options import GENOMIC, note, option
 from gpu_tools.errors import InputError, counted
 from gpu_tools.exons.training import annotated_sequences, train
 from gpu_tools.formats.exons.annotation import read_coding
@@ -20,7 +20,10 @@ from gpu_tools.model.sequences import Sequence
 
 
 @click.command("train")
-@option("--base FILE", "Genomic sequences, FASTA; - is standard input.", required=True)
+@option(
+    "--genome base FILE", "Genomic sequences, FASTA; - is standard input.", required=True,
+    aliases=GENOMIC,
+)  # fmt: skip
 @option(
     "--annotation FILE", required=True,
     help="Their genes, GFF3 or GTF: features CDS, with phase or complete.",

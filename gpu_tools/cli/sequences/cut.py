@@ -8,7 +8,7 @@ from dataclasses import replace
 import click
 
 from gpu_tools.cli.common import options
-from gpu_tools.cli.common.options import note, option
+from gpu_tools.cli.common.options import CDNA, GENOMIC, note, option
 from gpu_tools.errors import InputError, counted
 from gpu_tools.formats.sequences.fasta import write_fasta
 from gpu_tools.formats.sequences.locus import cut_locus, read_record, record_lengths
@@ -41,7 +41,10 @@ flank = option(
 
 
 @click.command("cut")
-@option("--fasta FILE", "FASTA or FASTQ; plain or compressed.", required=True)
+@option(
+    "--fasta FILE", "FASTA or FASTQ; plain or compressed.", required=True,
+    aliases=(*GENOMIC, *CDNA),
+)  # fmt: skip
 @option("--record NAME", "Record to cut from.  [default: the only one of the file]")
 @locus
 @flank

@@ -7,7 +7,7 @@ import logging
 import click
 
 from gpu_tools.cli.common import options
-from gpu_tools.cli.common.options import note, option
+from gpu_tools.cli.common.options import CDNA, note, option
 from gpu_tools.errors import InputError, counted
 from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
 from gpu_tools.model.sequences import ProteinSequence, Sequence
@@ -18,7 +18,7 @@ _log = logging.getLogger(__name__)
 
 @click.command("translate")
 @option(
-    "--fasta FILE", required=True, multiple=True,
+    "--fasta FILE", required=True, multiple=True, aliases=CDNA,
     help="cDNAs, FASTA or FASTQ; plain or compressed. May be given several times.",
 )  # fmt: skip
 @option(

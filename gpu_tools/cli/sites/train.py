@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from gpu_tools.cli.common import options
-from gpu_tools.cli.common.options import note, option
+from gpu_tools.cli.common.options import GENOMIC, note, option
 from gpu_tools.errors import InputError, counted
 from gpu_tools.exons.training import annotated_sequences
 from gpu_tools.formats.exons.annotation import read_coding
@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 
 @click.command("train")
-@option("--genome FASTA", "Genomic sequences; - is standard input.", required=True)
+@option("--genome FASTA", "Genomic sequences; - is standard input.", required=True, aliases=GENOMIC)
 @option(
     "--annotation FILE", required=True,
     help="Their genes, GFF3 or GTF: features CDS, with phase or complete.",

@@ -9,6 +9,7 @@ from pathlib import PurePath
 
 from gpu_tools.errors import InputError
 from gpu_tools.formats.files import replaced_when_complete, suffix_of
+from gpu_tools.model.resources import how_to_install
 from gpu_tools.model.results import PairLoci, PairwiseAlignment
 
 _log = logging.getLogger(__name__)
@@ -52,7 +53,7 @@ def check_dot_plot(path: str | os.PathLike, pairs: int) -> None:
     except ImportError:
         raise InputError(
             "a dot plot needs the package matplotlib", path=path,
-            expected="an installation of gpu-tools[workflow]",
+            expected=f"an installation of gpu-tools with it: {how_to_install('workflow')}",
         ) from None  # fmt: skip
 
 

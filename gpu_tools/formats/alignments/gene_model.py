@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
 from urllib.parse import unquote
-from zlib import crc32
 
 from gpu_tools.errors import InputError
 from gpu_tools.formats.alignments import walk
@@ -19,7 +18,6 @@ from gpu_tools.formats.tables import bed_line
 from gpu_tools.model.results import (
     ProteinAlignment,
     SplicedAlignment,
-    cigar_text,
     faults_of,
 )
 
@@ -31,33 +29,24 @@ CutSides = tuple[bool, bool]
 class Transcript(NamedTuple):
     """What an alignment is as a transcript of a gene; exons are 0-based half-open, in any order.
 
-    `name` is ``TARGET@BASE:START-END:CHECKSUM``, escaped as in IDs; other names are as they are.
+    `content` is a text that differs for other alignments, and orders those of equal scores.
     """
 
-    name: str
+    content: str
     base: str
     strand: str
     target: str
     score: int
     exons: tuple[Interval, ...]
 
-    @classmethod
-    def of(cls, alignment: SplicedAlignment) -> Transcript:
-        """Return the transcript that an alignment with a chain stands for."""
-        place = alignment.base, walk.extent(alignment.chain)
-        name = _name(alignment.target, *place, _content(alignment))
-        return cls(name, alignment.base, alignment.strand, alignment.target, alignment.score,
-                   alignment.chain)  # fmt: skip
-
 
 class LocusGene(NamedTuple):
     """Transcripts that count as isoforms of one gene, in their order.
 
-    `best` has the highest score, of equal ones the first name; `name` is as a transcript's, of the
-    best one's target and the interval from the first to the last nucleotide of all exons.
+    `best` has the highest score, of equal ones the first content; the interval is from the first to
+    the last nucleotide of all exons.
     """
 
-    name: str
     best: Transcript
     interval: Interval
     isoforms: tuple[Transcript, ...]
@@ -76,11 +65,21 @@ def genes_of(transcripts: Sequence[Transcript]) -> list[LocusGene]:
 
 
 def _gene(isoforms: list[Transcript]) -> LocusGene:
-    best = min(isoforms, key=lambda transcript: (-transcript.score, transcript.name))
+    best = min(isoforms, key=lambda transcript: (-transcript.score, transcript.content))
     interval = walk.extent([exon for transcript in isoforms for exon in transcript.exons])
-    content = "\n".join(sorted(transcript.name for transcript in isoforms))
-    name = _name(best.target, best.base, interval, content)
-    return LocusGene(name, best, interval, tuple(isoforms))
+    return LocusGene(best, interval, tuple(isoforms))
+
+
+class _Numbers:
+    """Names of genes or transcripts of a file: those of their targets, and a number."""
+
+    def __init__(self):
+        self._last: Counter[str] = Counter()
+
+    def name(self, target: str) -> str:
+        """Return a name that none before had, as IDs have it."""
+        self._last[target] += 1
+        return f"{gff.escape_seqid(target)}.{self._last[target]}"
 
 
 def _first_isoforms(transcripts: Sequence[Transcript]) -> list[int]:
@@ -114,24 +113,6 @@ def _sharing(transcripts: Sequence[Transcript]) -> Iterator[tuple[int, int]]:
             furthest, longest = end, number
 
 
-def _name(target: str, base: str, interval: Interval, content: str) -> str:
-    start, end = interval
-    names = f"{gff.escape_seqid(target).replace('@', '%40')}@{gff.escape_seqid(base)}"
-    return f"{names}:{start + 1}-{end}:{crc32(content.encode()):08x}"
-
-
-def _content(alignment: SplicedAlignment) -> str:
-    """Return a text that differs for two alignments of the same names and interval."""
-    exons = (f"{start}-{end}" for start, end in alignment.chain)
-    scores = map(gff.format_number, alignment.exon_scores)
-    phases, codons = map(str, alignment.phases), (alignment.start_codon, alignment.stop_codon)
-    return "\t".join((
-        alignment.target, alignment.base, str(alignment.strand), str(alignment.score),
-        ",".join(exons), str(alignment.target_start), cigar_text(alignment.cigar),
-        ",".join(scores), ",".join(phases), *("01"[codon] for codon in codons),
-    ))  # fmt: skip
-
-
 # GFF3.
 
 
@@ -139,6 +120,7 @@ _SCORE = re.compile(r"-?\d+")
 _RANGES = "start_range", "end_range"
 GENES, TRANSCRIPTS = ("gene", "pseudogene"), ("mRNA", "pseudogenic_transcript")
 """Types in GFF3 of what is whole, and of what is decayed."""
+_MRNA_NAME = "\0"
 _DECAYED = 2
 """Frameshifts and stop codons inside from which on a structure is that of a pseudogene."""
 _PARENT_GENE = re.compile(r";Parent=gene:[^;]*$")
@@ -149,13 +131,12 @@ def write_gene_models(path, alignments, bases, targets) -> None:
 
     Parts go from low to high positions; exons are numbered in transcript order. An exon of which
     the target has no symbol carries no ``Target``. A chain that translates also has ``CDS`` parts
-    with phase, the stop codon included, and its ``start_codon`` and ``stop_codon``. IDs are made of
-    the names of target and base, the interval, and a checksum of the alignment, so that they also
-    differ between files. Equal alignments are written once. `alignment_attributes` has the
-    attributes of an mRNA. What a gap or the record's end cuts off has ``partial=true`` and
-    ``start_range=.,START`` or ``end_range=END,.``, as in NCBI's files. With several frameshifts or
-    stop codons inside an mRNA is a ``pseudogenic_transcript``, and a gene of such ones alone a
-    ``pseudogene``.
+    with phase, the stop codon included, and its ``start_codon`` and ``stop_codon``. IDs have the
+    name of the target and a number, and differ within the file. Equal alignments are written once.
+    `alignment_attributes` has the attributes of an mRNA. What a gap or the record's end cuts off
+    has ``partial=true`` and ``start_range=.,START`` or ``end_range=END,.``, as in NCBI's files.
+    With several frameshifts or stop codons inside an mRNA is a ``pseudogenic_transcript``, and a
+    gene of such ones alone a ``pseudogene``.
     """
     with open_output(path) as stream:
         stream.writelines(gff.gff3_head(bases))
@@ -164,7 +145,10 @@ def write_gene_models(path, alignments, bases, targets) -> None:
 
 @dataclass(frozen=True)
 class _Model:
-    """An mRNA of a GFF3 file: its line without the gene, and the lines of its parts."""
+    """An mRNA of a GFF3 file: its line without the gene, and the lines of its parts.
+
+    Where its name belongs in them stands `_MRNA_NAME`.
+    """
 
     transcript: Transcript
     line: str
@@ -174,14 +158,20 @@ class _Model:
 
     @classmethod
     def of(cls, alignment: SplicedAlignment) -> _Model:
-        transcript = Transcript.of(alignment)
-        name, target = transcript.name, gff.escape_attribute(alignment.target)
-        attributes = [f"ID=mRNA:{name}", f"Name={target}", *alignment_attributes(alignment)]
+        target = gff.escape_attribute(alignment.target)
+        attributes = [f"ID=mRNA:{_MRNA_NAME}", f"Name={target}"]
+        if (aligned := (alignment.target_start, alignment.target_end))[0] < aligned[1]:
+            attributes.append(target_attribute(alignment, *aligned))
+        attributes += alignment_attributes(alignment)
         interval, score = walk.extent(alignment.chain), str(alignment.score)
         cut = cut_sides(alignment)
         attributes += partial_attributes(interval, cut)
         line = _line(alignment, transcript_type(alignment), interval, score, attributes)
-        parts = tuple(part_lines(alignment, name))
+        parts = tuple(part_lines(alignment, _MRNA_NAME))
+        transcript = Transcript(
+            "\n".join((line, *parts)), alignment.base, alignment.strand, alignment.target,
+            alignment.score, alignment.chain,
+        )  # fmt: skip
         return cls(transcript, line, parts, cut, is_pseudo(alignment))
 
 
@@ -209,32 +199,40 @@ def _model_of(lines: Sequence[gff.Feature]) -> _Model:
         raise head.location.error(
             f"a feature {head.type} that is not of a gene model", "a file that spliced-align wrote"
         )
+    own = re.compile(
+        rf"\b((?:ID=\w+|Parent=mRNA):){re.escape(name.removeprefix('mRNA:'))}(?=[:;]|$)"
+    )
+    line = own.sub(rf"\1{_MRNA_NAME}", _PARENT_GENE.sub("", head.line))
+    texts = tuple(own.sub(rf"\1{_MRNA_NAME}", part.line) for part in parts)
     transcript = Transcript(
-        name.removeprefix("mRNA:"), unquote(head.seqid), head.strand, unquote(target),
+        "\n".join((line, *texts)), unquote(head.seqid), head.strand, unquote(target),
         int(head.score), exons,
     )  # fmt: skip
-    line = _PARENT_GENE.sub("", head.line)
     cut = tuple(head.attribute(side) is not None for side in _RANGES)
-    decayed = head.type == TRANSCRIPTS[1]
-    return _Model(transcript, line, tuple(part.line for part in parts), cut, decayed)
+    return _Model(transcript, line, texts, cut, head.type == TRANSCRIPTS[1])
 
 
 def gene_lines(models: Iterable[_Model]) -> Iterator[str]:
     """Yield lines of GFF3: each gene, and its models in their order; of equal models the first."""
     distinct: dict[str, _Model] = {}
     for model in models:
-        distinct.setdefault(model.transcript.name, model)
+        distinct.setdefault(model.transcript.content, model)
+    genes, mrnas = _Numbers(), _Numbers()
     for gene in genes_of([model.transcript for model in distinct.values()]):
         best, seqid = gene.best, gff.escape_seqid(gene.best.base)
-        models = [distinct[isoform.name] for isoform in gene.isoforms]
+        models, gene_name = (
+            [distinct[one.content] for one in gene.isoforms],
+            genes.name(best.target),
+        )
         cut = joint_cut(gene.interval, ((walk.extent(m.transcript.exons), m.cut) for m in models))
-        attributes = [f"ID=gene:{gene.name}", f"Name={gff.escape_attribute(best.target)}"]
+        attributes = [f"ID=gene:{gene_name}", f"Name={gff.escape_attribute(best.target)}"]
         text = ";".join([*attributes, *partial_attributes(gene.interval, cut)])
         kind = gene_type(model.is_pseudo for model in models)
         yield gff.feature_line(seqid, kind, gene.interval, text, best.strand)
         for model in models:
-            yield f"{model.line};Parent=gene:{gene.name}\n"
-            yield from (f"{line}\n" for line in model.parts)
+            name = mrnas.name(model.transcript.target)
+            yield f"{model.line.replace(_MRNA_NAME, name)};Parent=gene:{gene_name}\n"
+            yield from (f"{line.replace(_MRNA_NAME, name)}\n" for line in model.parts)
 
 
 def alignment_attributes(alignment: SplicedAlignment | ProteinAlignment) -> Iterator[str]:
@@ -407,10 +405,13 @@ def check_gtf_name(target: str) -> None:
 def _transcripts(alignments: Iterable[SplicedAlignment]) -> Iterator[str]:
     distinct: dict[Transcript, SplicedAlignment] = {}
     for alignment in alignments:
-        distinct.setdefault(Transcript.of(alignment), alignment)
+        distinct.setdefault(_Model.of(alignment).transcript, alignment)
+    genes, mrnas = _Numbers(), _Numbers()
     for gene in genes_of(list(distinct)):
+        gene_name = genes.name(gene.best.target)
         for isoform in gene.isoforms:
-            ids = f'gene_id "gene:{gene.name}"; transcript_id "mRNA:{isoform.name}"; '
+            name = mrnas.name(isoform.target)
+            ids = f'gene_id "gene:{gene_name}"; transcript_id "mRNA:{name}"; '
             yield from transcript_lines(distinct[isoform], ids)
 
 

@@ -11,7 +11,7 @@ from gpu_tools.errors import InputError, OutputError
 from gpu_tools.formats.alignments import walk
 from gpu_tools.formats.files import is_stream, open_output, replaced_when_complete
 from gpu_tools.model import results
-from gpu_tools.model.resources import installed_version
+from gpu_tools.model.resources import COMMAND_LINE, installed_version
 from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.sequences import decode, reverse_complement
 
@@ -87,10 +87,13 @@ def sorted_records(records, last_is_primary: bool = False) -> Iterator[pysam.Ali
 def header(bases: Mapping[str, int]) -> pysam.AlignmentHeader:
     """Return the header of a file sorted by coordinate, with the references' lengths by name."""
     check_reference_names(bases)
+    # a tab or a line end would end the field, and pysam takes ASCII alone
+    line = " ".join(COMMAND_LINE.get().split()).encode("ascii", "backslashreplace").decode()
+    command = {"CL": line} if line else {}
     return pysam.AlignmentHeader.from_dict({
         "HD": {"VN": "1.6", "SO": "coordinate"},
         "SQ": [{"SN": name, "LN": length} for name, length in bases.items()],
-        "PG": [{"ID": "gpu-tools", "PN": "gpu-tools", "VN": installed_version()}],
+        "PG": [{"ID": "gpu-tools", "PN": "gpu-tools", "VN": installed_version(), **command}],
     })  # fmt: skip
 
 

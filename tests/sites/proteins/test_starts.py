@@ -147,12 +147,12 @@ def test_the_cds_of_gff3_translates_to_the_product(tmp_path):
     found, own = records(tmp_path / "y.aa"), records(products)
     lines = [line.split("\t") for line in gff3.read_text().splitlines() if line[0] != "#"]
     models = {line[8].split(";")[0][3:]: line[8] for line in lines if line[2] == "mRNA"}
+    places = {line[8].split(";")[0][3:]: line[0] for line in lines if line[2] == "mRNA"}
     starts = {line[8].split("Parent=")[1] for line in lines if line[2] == "start_codon"}
     assert len(models) == len(own) == len(made) ** 2
     assert starts
     for name, attributes in models.items():
-        target, place = name.removeprefix("mRNA:").split("@")
-        product = own[target, place.split(":")[0]]
+        product = own[name.removeprefix("mRNA:").rpartition(".")[0], places[name]]
         if "frameshift=" not in attributes:
             assert found[name].replace(".", "*") == product
         assert name not in starts or product[0] == "M"
