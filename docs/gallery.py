@@ -1,10 +1,10 @@
 """Make the pictures of the guide again: run the commands of two pages, take what they draw.
 
-``python docs/gallery.py`` needs the command ``gpu-tools`` with the extra ``workflow``.
+``python docs/gallery.py`` needs the command ``gpu-tools`` with the extra ``workflow``. Pictures of
+other pages, whose data are not shipped, stay.
 """
 
 import re
-import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -42,8 +42,6 @@ def main() -> None:
     made: dict[str, str] = {}
     for page in PAGES:
         made |= drawn(page.read_text(encoding="utf-8"))
-    shutil.rmtree(PICTURES, ignore_errors=True)
-    PICTURES.mkdir()
     for name, text in made.items():
         (PICTURES / name).write_text(text, encoding="utf-8")
 
