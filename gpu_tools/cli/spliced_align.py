@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -31,6 +32,7 @@ from gpu_tools.cli.common.proteins import (
     protein_scoring,
     write_proteins,
 )
+from gpu_tools.cli.common.run_record import write_summary
 from gpu_tools.cli.common.site_models import AUTO, GENERIC, HELP, tell_choice
 from gpu_tools.errors import counted
 from gpu_tools.formats import tables
@@ -143,14 +145,19 @@ def _runs_on_cpu(requested: dict) -> str | None:
 @loci.coordinates
 @credibility
 @options.output
+@option(
+    "--summary JSON",
+    "Also write how many cases are accepted, and what the run was: version, command line, limits, "
+    "digests of inputs.",
+)
 @options.device_unless(_runs_on_cpu)
 @options.common
 @click.pass_context
 def command(
     context, base, regions, exons, targets, pairs, exons_format, site_model, strand, min_intron,
     max_intron, end_cost, coding, incomplete, max_evalue, min_identity, min_coverage, shuffles,
-    confidence, all_alignments, alignments, alignments_format, coordinates, output, device,
-    threads, quiet, **scores,
+    confidence, all_alignments, alignments, alignments_format, coordinates, output, summary,
+    device, threads, quiet, **scores,
 ) -> None:  # fmt: skip
     """Find the chain of candidate exons that aligns best to each target, exactly.
 
@@ -224,6 +231,10 @@ def command(
     found = [pair for pair in compress(zip(results, moved, strict=True), chosen) if pair[1].chain]
     write_proteins(proteins, found, inputs.bases, work.scoring)
     tables.write_table(output, COLUMNS, _rows(moved, verdicts))
+    if summary:
+        write_summary(summary, {
+            "cases": len(moved), "accepted": dict(Counter(verdicts)), "site_model": site_model,
+        })  # fmt: skip
     options.note(counted(len(moved), "case"), f"{sum(accepts):,} accepted")
 
 

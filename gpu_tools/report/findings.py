@@ -6,6 +6,7 @@ error names the line.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections import Counter
@@ -28,12 +29,13 @@ from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.loci import interval_of
 from gpu_tools.model.locus import Locus
 from gpu_tools.model.sequences import decode, reverse_complement
+from gpu_tools.report.run_facts import run_of
 
 PathLike = str | os.PathLike
 Interval = tuple[int, int]
 Check = Callable[[Location, str, str], object]
 
-SCORES = "scores.tsv"
+SCORES, SUMMARY = "scores.tsv", "summary.json"
 ALONE = "chain"
 """Name of the method in a table without a column ``method``."""
 JOBS = {
@@ -129,7 +131,7 @@ class Findings(NamedTuple):
     Rows and columns are those of the table of scores, which lies in `folder`. Candidate and
     annotated exons are by record and in its coordinates, sequences by base. Exons that translate
     have a phase, by target, start and end. `accuracy` are rows of the workflow's table, `scores` is
-    the table that was read.
+    the table that was read, `summary` is of the run that wrote it, None without a file.
     """
 
     folder: Path
@@ -143,6 +145,7 @@ class Findings(NamedTuple):
     jobs: list[Job]
     parallelism: Parallelism = Parallelism([], {})
     scores: Path | None = None
+    summary: dict | None = None
 
     @property
     def accepted(self) -> list[ScoredRow]:
@@ -201,8 +204,24 @@ def read_findings(results: PathLike, extra: Extra = NO_FILES) -> Findings:
         _read_phases(_gene_models(folder, extra.alignments)),
         _read_accuracy(folder / "accuracy.tsv"),
         [job for rule in JOBS for batch in batches.items() if (job := _job(folder, rule, *batch))],
-        _read_parallelism([folder, *batches]), scores,
+        _read_parallelism([folder, *batches]), scores, _read_summary(folder / SUMMARY),
     )  # fmt: skip
+
+
+def _read_summary(path: Path) -> dict | None:
+    if not path.exists():
+        return None
+    try:
+        found = json.loads("\n".join(line for _, line in read_lines(path)))
+        return found | {"run": run_of(found["run"])}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        line = getattr(error, "lineno", None)
+        raise InputError(
+            "no summary of results",
+            path=path,
+            line=line,
+            expected="JSON of spliced-align --summary",
+        ) from None
 
 
 def findings_of(

@@ -42,7 +42,7 @@ def run_facts(made: Path, summary: dict | None = None) -> list[RunFact]:
         RunFact("results of", f"{date:%Y-%m-%d %H:%M} UTC"),
         RunFact("made by", f"gpu-tools {run['version']}" if "version" in run else ""),
         RunFact("command", run.get("command", ""), True),
-        RunFact("site model", str(summary.get("site_model", ""))),
+        RunFact("site model", str(summary.get("site_model") or "")),
         RunFact("accepted", ", ".join(limits)),
         *(
             RunFact("input", f"{each['file']} ({each['bytes']:,} bytes, SHA-256 {each['sha256']})")

@@ -85,6 +85,16 @@ def regions():
     return [w for r, (a, b) in LOCI.items() for w in ("--region", f"{r}:{a // 1000},001-{b:,}")]
 
 
+def without_command(text):
+    """Return SAM without its command line, which has the names of files."""
+    return re.sub(r"\tCL:.*", "", text)
+
+
+def text_of(path):
+    """Return a file's text, of SAM without the command line."""
+    return without_command(path.read_text())
+
+
 def align(genome, folder, base, *options, exons="exons.bed", pairs="pairs.tsv"):
     """Align; return the table and the contents of the alignment files."""
     folder.mkdir()
@@ -94,9 +104,9 @@ def align(genome, folder, base, *options, exons="exons.bed", pairs="pairs.tsv"):
     outputs = [word for file in files for word in ("--alignments", file)]
     table = ["--output", folder / "x.tsv", "--device", "cpu"]
     run("spliced-align", *inputs, *outputs, *table, *options)
-    contents = {file.suffix: file.read_text() for file in files[:-1]}
+    contents = {file.suffix: text_of(file) for file in files[:-1]}
     with pysam.AlignmentFile(folder / "x.bam") as bam:
-        contents[".bam"] = str(bam.header), [record.to_string() for record in bam]
+        contents[".bam"] = without_command(str(bam.header)), [record.to_string() for record in bam]
     return (folder / "x.tsv").read_text(), contents
 
 
@@ -331,7 +341,7 @@ def local(genome, folder, subject, *options, query="cdnas.fa"):
     run("local-align", "--query", genome / query, "--subject", subject, "--k", 2, "--min-score",
         200, "--both-strands", *outputs, "--dot-plot", folder / "x.svg", "--output",
         folder / "x.tsv", "--device", "cpu", *options)  # fmt: skip
-    return [(folder / "x.tsv").read_text(), *(file.read_text() for file in files)]
+    return [(folder / "x.tsv").read_text(), *map(text_of, files)]
 
 
 def test_local_alignments_on_loci(genome, cut, tmp_path):

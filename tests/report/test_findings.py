@@ -1,6 +1,8 @@
 """Reading of results: tables, exons, splice sites, jobs."""
 
+import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -142,3 +144,28 @@ def test_tables_beside_the_scores_count_too(results, tmp_path):
     findings = read_findings(tmp_path)
     assert len(findings.parallelism.cases) == 6
     assert TIMES & set(charts_of(findings)) == {"case_times", "cells"}
+
+
+def test_the_first_screen_has_the_run_of_a_summary(tmp_path):
+    (tmp_path / "a.fa").write_text(f">a\n{'ACGTTGCA' * 9}\n")
+    (tmp_path / "e.bed").write_text("a\t0\t72\n")
+    words = ["spliced-align", tmp_path / "a.fa", tmp_path / "a.fa", "--exons", tmp_path / "e.bed"]
+    words += ["--device", "cpu", "--output", tmp_path / "scores.tsv", "--min-coverage", "0.25"]
+    words = [*map(str, words), "--summary", str(tmp_path / "summary.json")]
+    assert main(words) == 0
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert (summary["cases"], sum(summary["accepted"].values())) == (1, 1)
+    names = [Path(each["file"]).name for each in summary["run"]["inputs"]]
+    assert names == ["a.fa", "a.fa", "e.bed"]
+    page = tmp_path / "page.html"
+    assert main(["report", str(tmp_path / "scores.tsv"), "--output", str(page)]) == 0
+    assert "coverage at least 0.25</td>" in page.read_text()
+    assert "<code>gpu-tools spliced-align " in page.read_text()
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"run": 1}', '{"run": {"command": 5}}'])
+def test_a_damaged_summary_is_an_error(results, tmp_path, text):
+    shutil.copy(results / "scores.tsv", tmp_path)
+    (tmp_path / "summary.json").write_text(text)
+    with pytest.raises(InputError, match="summary.json.*no summary of results"):
+        read_findings(tmp_path)

@@ -40,7 +40,7 @@ WANTED = ("--", *(f"results/{name}" for name in RESULTS))
 SVG = "{http://www.w3.org/2000/svg}"
 SITES = ("scores.tsv", "site_alignments.gff3", "site_alignments.bam")
 BEST = list(zip(BASES, TARGETS, strict=True))  # orthologues
-ACCEPTED = {"candidates": BEST[1:], "sites": BEST}
+ACCEPTED = {"candidates": BEST[:1], "sites": BEST}
 """Candidates are coding exons, so that of mRNAs with long untranslated ends a part is found."""
 
 

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
+from gpu_tools.formats.files import open_output
 from gpu_tools.model.resources import COMMAND_LINE, installed_version
 
-_INPUTS = ("genome", "proteins", "cdnas")
-"""Options that name sequences to read."""
+_INPUTS = ("genome", "base", "proteins", "cdnas", "targets", "exons", "pairs")
+"""Parameters that name files to read."""
 _LIMITS = ("max_evalue", "min_identity", "min_coverage")
+
+
+def write_summary(path: str, figures: dict) -> None:
+    """Write figures of results, and what the running command was, as JSON."""
+    with open_output(path) as stream:
+        stream.write(json.dumps(figures | {"run": run_record()}, indent=2) + "\n")
 
 
 def run_record() -> dict:
