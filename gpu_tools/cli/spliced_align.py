@@ -182,9 +182,7 @@ def command(
     _check_targets(proteins["proteins"], sites)
     _check_usage(exons, site_model, sites, scores)
     if targets is not None and not _is_default(context, "matrix"):
-        if not _is_default(context, "match"):
-            raise click.UsageError("--match does not go with --matrix")
-        scores["matrix"] = load_nucleotide_scores(proteins["matrix"], scores["mismatch"])
+        scores["matrix"] = _nucleotide_scores(context, proteins["matrix"], scores["mismatch"])
     if coding and exons and scores["ends"] == "free":
         raise click.UsageError("--coding with --exons needs whole candidates, not --ends free")
     targets_file = proteins["proteins"] if targets is None else targets
@@ -210,16 +208,13 @@ def command(
     results = _aligned(run, wanted, quiet)
     if targets is None and site_model is not None and not proteins["keep_ends"]:
         results = _supported(inputs.cases, results, wanted, work.scoring, align)
-    frameshifts = proteins["frameshifts"]
-    results = [
-        with_frameshifts(with_cut_ends(one, inputs.bases[one.base]), frameshifts)
-        if wanted.is_credible(one) else one for one in results
-    ]  # fmt: skip
+    results = _with_ends_and_frames(results, wanted, inputs, proteins["frameshifts"])
     verdicts = [*map(wanted.verdict, results)]
     accepts = [verdict == YES for verdict in verdicts]
     _tell_misfits(work, [*compress(results, accepts)])
+    drops = proteins["frameshifts"] == DROP
     chosen = [
-        (all_alignments or accepted) and not (frameshifts == DROP and faults_of(one))
+        (all_alignments or accepted) and not (drops and faults_of(one))
         for one, accepted in zip(results, accepts, strict=True)
     ]
     if confidence:
@@ -236,6 +231,22 @@ def command(
             "cases": len(moved), "accepted": dict(Counter(verdicts)), "site_model": site_model,
         })  # fmt: skip
     options.note(counted(len(moved), "case"), f"{sum(accepts):,} accepted")
+
+
+def _nucleotide_scores(context: click.Context, matrix: str, mismatch: int):
+    if not _is_default(context, "match"):
+        raise click.UsageError("--match does not go with --matrix")
+    return load_nucleotide_scores(matrix, mismatch)
+
+
+def _with_ends_and_frames(
+    results: list, wanted: Acceptance, inputs: CaseInputs, frameshifts: str
+) -> list:
+    """Return results; credible ones know what edges cut off, and how frameshifts are written."""
+    return [
+        with_frameshifts(with_cut_ends(one, inputs.bases[one.base]), frameshifts)
+        if wanted.is_credible(one) else one for one in results
+    ]  # fmt: skip
 
 
 def _is_default(context: click.Context, name: str) -> bool:
