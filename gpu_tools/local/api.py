@@ -104,8 +104,7 @@ def local_align(
     _check(pairs, scoring)
     if both_strands and scoring.matrix is not None:
         raise ScoringError("proteins have no second strand")
-    for query, subject in pairs:
-        scoring.check_length(min(len(query), len(subject)))
+    scoring.check_length(max((min(len(q), len(s)) for q, s in pairs), default=0))
     search = schedule.LocalSearch(scoring, k, min_score, "+-" if both_strands else "+")
     return schedule.search_pairs(
         pairs, search, resolve(device), cpu_threads(threads), progress or _ignore
@@ -177,7 +176,7 @@ def global_align(
         done(pair.cells)
         return result
 
-    made = [schedule.make_pair(query, subject, scoring) for query, subject in pairs]
+    made = schedule.make_pairs(pairs, scoring)
     return map_on_threads(cpu_threads(threads), align, made)
 
 

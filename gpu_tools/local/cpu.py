@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -97,8 +98,22 @@ def score_pass(
 
 def costs_that_fit(problem: Problem, *dtypes: type) -> list[AffineCosts]:
     """Return the costs in those of the types that are wide enough for each of them."""
-    largest = max(int(np.abs(problem.table).max()), problem.gap_open)
-    return [costs_of(problem, np.dtype(t)) for t in dtypes if largest <= np.iinfo(t).max]
+    table = problem.table
+    return _costs_that_fit(
+        table.tobytes(), len(table), problem.gap_open, problem.gap_extend, dtypes
+    )
+
+
+@lru_cache(64)
+def _costs_that_fit(scores: bytes, codes: int, gap_open: int, gap_extend: int, dtypes):
+    """Return the costs of `costs_that_fit`, which thousands of pairs share."""
+    table = np.frombuffer(scores, np.int32).reshape(codes, codes)
+    largest = max(int(np.abs(table).max()), gap_open)
+    return [
+        _costs_of(table, gap_open, gap_extend, np.dtype(t))
+        for t in dtypes
+        if largest <= np.iinfo(t).max
+    ]
 
 
 @njit(cache=True, nogil=True)
@@ -128,7 +143,8 @@ def bounds_of_window(problem, window, side, border, forbidden, threshold, costs,
     left = np.full(n_rows + n_rows % 2, zero, weights.dtype)
     simd.copy(border.left + zero, left)
     entering, following = (left, left.copy()), (left.copy(), left.copy())
-    first, most = 0, np.empty((len(largest), lanes), weights.dtype)
+    # a literal 0 would have `laid_out` compiled twice
+    first, most = np.int64(0), np.empty((len(largest), lanes), weights.dtype)
     known, rises, gain = np.int64(threshold.least), threshold.only_best, largest_in(problem.table)
     while first < n_columns:
         block = block_of(n_columns - first, lanes, side)
@@ -315,21 +331,19 @@ def block_of(columns, lanes, side):
     return block
 
 
-def costs_of(problem: Problem, dtype: np.dtype) -> AffineCosts:
-    """Return the problem's scores and penalties as elements of a vector."""
-    match, mismatch = (int(problem.table[0, k]) for k in (0, 1))
+def _costs_of(table: NDArray, gap_open: int, gap_extend: int, dtype: np.dtype) -> AffineCosts:
+    """Return scores and penalties as elements of a vector."""
+    match, mismatch = (int(table[0, k]) for k in (0, 1))
     profile = np.empty(0, dtype=dtype)
     # nucleotides have two scores, and padding, which is unequal, adds nothing
-    if len(problem.table) != OTHER + 1 or mismatch > 0:
-        mismatch = -int(np.abs(problem.table).max())
-        profile = problem.table.astype(dtype)
-    gaps = (-problem.gap_open, -problem.gap_extend)
-    return AffineCosts(
-        np.array([match, mismatch, *gaps, np.iinfo(dtype).min], dtype=dtype), profile
-    )
+    if len(table) != OTHER + 1 or mismatch > 0:
+        mismatch = -int(np.abs(table).max())
+        profile = table.astype(dtype)
+    weights = match, mismatch, -gap_open, -gap_extend, np.iinfo(dtype).min
+    return AffineCosts(np.array(weights, dtype=dtype), profile)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def laid_out(subject, first, block, weights, profile):
     """Return a strip's columns from column `first` on, `block` per lane.
 

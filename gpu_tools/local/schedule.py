@@ -8,6 +8,8 @@ from functools import partial
 from itertools import islice, repeat
 from typing import NamedTuple
 
+import numpy as np
+
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.device import Device, on_gpu_or_cpu
 from gpu_tools.hardware.threads import CaseProgress, map_on_threads, prefetch, within_limit
@@ -59,15 +61,18 @@ class SequencePair(NamedTuple):
         return len(self.query) * len(self.subject)
 
 
-def make_pair(
-    query: Sequence, subject: Sequence, scoring: AffineScoring, strands: str = "+"
-) -> SequencePair:
-    """Return a pair with the problems of the query's strands."""
-    codes = {"+": query.codes}
-    if "-" in strands:
-        codes["-"] = reverse_complement(query.codes)
-    of_strands = (problems.make_problem(codes[s], subject.codes, scoring) for s in strands)
-    return SequencePair(query, subject, tuple(of_strands))
+def make_pairs(
+    pairs: list[tuple[Sequence, Sequence]], scoring: AffineScoring, strands: str = "+"
+) -> list[SequencePair]:
+    """Return pairs with the problems of the queries' strands."""
+    nothing = np.empty(0, np.uint8)
+    scored = problems.make_problem(nothing, nothing, scoring)
+    made = []
+    for query, subject in pairs:
+        codes = (query.codes if s == "+" else reverse_complement(query.codes) for s in strands)
+        of_strands = (scored._replace(query=each, subject=subject.codes) for each in codes)
+        made.append(SequencePair(query, subject, tuple(of_strands)))
+    return made
 
 
 def search_pairs(
@@ -83,7 +88,7 @@ def search_pairs(
     threads search the batch before. `done` is called with the cells since its last call, of a large
     pair also within its score pass on the CPU.
     """
-    made = [make_pair(*pair, search.scoring, search.strands) for pair in pairs]
+    made = make_pairs(pairs, search.scoring, search.strands)
 
     def finish(pair: SequencePair, tiles: list[Tiles], tally: CaseProgress):
         return _best_of_strands(pair, tiles, search, tally)

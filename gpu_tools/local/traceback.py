@@ -540,6 +540,7 @@ Tile = tuple[int, int]
 """Row and column of a tile."""
 _BEHIND = 2**31 - 1
 """Row and column behind all others."""
+_ENDS = np.array([-1, _BEHIND], dtype=np.int64)
 _UNKNOWN, _NOTHING, _TOO_WIDE = -1, -1, -2
 
 
@@ -555,7 +556,7 @@ class ForbiddenPairs:
     """Aligned pairs that no further alignment may use."""
 
     def __init__(self):
-        self._rows, self._columns = (np.array([-1, _BEHIND], dtype=np.int64) for _ in range(2))
+        self._rows = self._columns = _ENDS  # replaced by larger arrays before pairs are added
         self._count = 2
 
     @property
@@ -726,7 +727,7 @@ def _settle(problem, highest, paths, tile, margin, inputs, costs):
     Return whether the costs are wide enough, and the path; without one its start is -1.
     """
     upper, side = inputs.upper, 1 << inputs.shift
-    score, top, left, before = upper[tile], tile[0] * side, tile[1] * side, margin
+    score, top, left, before = np.int64(upper[tile]), tile[0] * side, tile[1] * side, margin
     ends = Rectangle(
         top, min(top + side, len(problem.query)), left, min(left + side, len(problem.subject))
     )
