@@ -175,9 +175,8 @@ class EditCosts:
 
     def __post_init__(self):
         for name, least in (("insertion", 1), ("deletion", 1), ("substitution", 0)):
-            values = np.atleast_1d(getattr(self, name))
-            for value in (values.min(), values.max()):
-                _check_whole(**{f"{name}_cost": value.item()})
+            for value in {*np.atleast_1d(getattr(self, name)).tolist()}:
+                _check_whole(**{f"{name}_cost": value})
                 if not least <= value < LIMIT_INT32:
                     raise ScoringError(
                         f"{name} cost {value} is out of range; expected {least} to 2^30 - 1"
