@@ -224,6 +224,37 @@ TABLES = {
             "{transcripts:,} | {loci:,} | {outside:,} | {true} of {true_loci}"
         ),
     ),
+    "wild-mrnas": Table(
+        "wild-worm",
+        "worm, mRNAs with untranslated ends | exact, both outer ends | intron chains | "
+        "edges of exons, F1 | reported | processor's time",
+        rows_by(
+            "{substituted} % substituted: {method} | {exact} of {targets} | "
+            "{chains} of {of_chains} | {edges:.3f} | {found} | {processor_seconds:.1f} s",
+            "mrnas",
+        ),
+    ),
+    "wild-own": Table(
+        "wild-worm",
+        "worm, own proteins | whole structures | exons, F1 | structures reported, annotated | "
+        "introns reported, annotated | processor's time",
+        rows_by(
+            "{identity} %: {method} | {whole} of {targets} | {exons:.3f} | "
+            "{structures}, {annotated} | {junctions}, {junctions_annotated} | "
+            "{processor_seconds:.1f} s",
+            "own",
+        ),
+    ),
+    "wild-distant": Table(
+        "wild-worm",
+        "worm, conserved proteins of other kingdoms | introns reported | annotated | structures | "
+        "processor's time",
+        rows_by(
+            "{source}: {method} | {junctions} | {junctions_annotated} | {structures} | "
+            "{processor_seconds:.1f} s",
+            "distant",
+        ),
+    ),
     "confidence-worm": Table("confidence-worm", CONFIDENCE, rows.by_confidence),
     "confidence-at": Table("confidence-at", CONFIDENCE, rows.by_confidence),
     "annotation-seeded": Table(
