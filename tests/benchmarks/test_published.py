@@ -124,7 +124,9 @@ def test_least_cost_of_a_pattern(name, m, costs):
     text = rng.integers(0, 4, 12 if simulated() else 1500).astype(np.uint8)
     pattern = rng.integers(0, 4, m).astype(np.uint8)
     insertion, deletion, substitution = costs
-    terms = insertion, deletion, lambda a, b: substitution * int(a != b)
+    terms = (
+        lambda letter: insertion, lambda symbol: deletion, lambda a, b: substitution * int(a != b),
+    )  # fmt: skip
     least = min(m * deletion, *least_by_programme(pattern, text, terms).values())
     assert approximate.Problem(pattern, text, costs).distance(name) == least
 
