@@ -1,10 +1,11 @@
-"""What is reported on a genome that nothing was chosen on: exact structures, and chance.
+"""What is reported on a genome that hardly anything was chosen on: exact structures, and chance.
 
 Run ``python -m benchmarks.annotate.bench_wild FOLDER [RECORD.json]``. FOLDER holds ``genome.fa.gz``
 and ``annotation.gff3.gz`` with features ``exon`` and ``CDS``, as ``worm`` for the worm, or
 ``truth.gtf.gz`` with features CDS as ``fly2L`` and ``at`` have; beside it lies ``kogs`` of
 `benchmarks.accuracy.proteins`. PARTS in the environment chooses parts, MINIPROT names that program.
-On ``worm`` no weight or threshold was chosen; on the other two some were.
+On ``worm`` the cost of ends, the rule for genes that an edge cuts off and the limits of the warning
+about a model were looked at; weights were chosen on the other two.
 
 Parts: ``mrnas``: the longest mRNA of each gene with some per cent of its nucleotides substituted;
 ``own``: the proteins of all transcripts, and the longest one of each gene at lower identities with
