@@ -19,8 +19,8 @@ from gpu_tools.formats.files import read_lines
 from gpu_tools.formats.tables import Location
 from gpu_tools.model import genes
 from gpu_tools.model.annotation import CodingSegment
+from gpu_tools.model.genes import OddGene, ReferenceGene, ReferenceTranscript
 from gpu_tools.model.genes import ReferenceLine as Line
-from gpu_tools.model.genes import ReferenceGene, ReferenceTranscript, OddGene
 
 _PARTS = {
     "exon": genes.EXON, "pseudogenic_exon": genes.EXON, "noncoding_exon": genes.EXON,
