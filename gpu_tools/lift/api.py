@@ -24,7 +24,6 @@ from gpu_tools.lift.alignment import (
     LiftScores,
     Rates,
     align_locus,
-    boundary_bits,
 )
 from gpu_tools.lift.places import (
     GeneInOrder,
@@ -42,7 +41,7 @@ from gpu_tools.lift.transcripts import (
     TranscriptOutcome,
     exon_figures,
 )
-from gpu_tools.model.genes import ReferenceGene, LiftedGene
+from gpu_tools.model.genes import LiftedGene, ReferenceGene
 from gpu_tools.model.sequences import Sequence, reverse_complement
 from gpu_tools.search.api import build_index
 from gpu_tools.sites.model import GeneSites

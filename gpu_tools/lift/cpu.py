@@ -127,7 +127,7 @@ def _traced(trace, rows, r, j):
                 j -= 0 if is_edge else 1
                 r -= 1
                 found[r] = j
-        elif state == _LOST or state == _LONG_LOST:
+        elif state in (_LOST, _LONG_LOST):
             on = cell & (_ON_LOST if state == _LOST else _ON_LONG_LOST)
             r -= 1
             found[r] = j if is_edge else GAP

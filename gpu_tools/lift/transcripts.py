@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.lift.alignment import ACCEPTOR, DONOR, GeneLocus, LocusAlignment, boundary_bits
 from gpu_tools.formats.scales import load_matrix
+from gpu_tools.lift.alignment import ACCEPTOR, DONOR, GeneLocus, LocusAlignment, boundary_bits
 from gpu_tools.local.api import global_align
-from gpu_tools.model.genes import ReferenceTranscript, LiftedTranscript, with_phases
+from gpu_tools.model.genes import LiftedTranscript, ReferenceTranscript, with_phases
 from gpu_tools.model.scoring import AffineScoring
 from gpu_tools.model.sequences import ProteinSequence
 from gpu_tools.model.translation import amino_acids
@@ -151,7 +151,7 @@ class LiftedLocus:
             return None
         figures = exon_figures(self.locus, self.found, self.window, chain.exons)
         coding = [(a, b) for a, b, _ in self._mapped(chain.coding)]
-        whole = [exon for exon in _joined(exons)]
+        whole = list(_joined(exons))
         origins = self._origins(chain, whole)
         statuses = self._changes(chain, exons, figures)
         acids, identity = np.empty(0, np.uint8), None
