@@ -65,7 +65,7 @@ def write_lifted(
             stream.writelines(_gtf_lines(gene) if is_gtf else _gff3_lines(gene))
 
 
-class _Part(NamedTuple):
+class _LiftedPart(NamedTuple):
     """A part of a transcript on the new genome, and the reference's line it is written as."""
 
     line: Line
@@ -77,7 +77,7 @@ class _Part(NamedTuple):
 # Parts: exons, coding segments and what follows from both.
 
 
-def _parts(one: LiftedTranscript, strand: str) -> Iterator[_Part]:
+def _parts(one: LiftedTranscript, strand: str) -> Iterator[_LiftedPart]:
     """Yield the parts that the reference has lines for."""
     lines = defaultdict(list)
     for line in one.transcript.parts:
@@ -87,7 +87,7 @@ def _parts(one: LiftedTranscript, strand: str) -> Iterator[_Part]:
         if not lines[kind]:
             continue
         for interval, phase in intervals:
-            yield _Part(_line_of(lines[kind], interval, one, origins), kind, interval, phase)
+            yield _LiftedPart(_line_of(lines[kind], interval, one, origins), kind, interval, phase)
 
 
 def _intervals(
@@ -243,7 +243,7 @@ def _transcript_line(
 
 
 def _part_attributes(
-    part: _Part, name: str | None, parents: list[str], lifted: LiftedGene, from_gtf: bool
+    part: _LiftedPart, name: str | None, parents: list[str], lifted: LiftedGene, from_gtf: bool
 ) -> list[tuple[str, str]]:
     suffix = copy_suffix(lifted.copy)
     if from_gtf:
@@ -282,14 +282,14 @@ def _with_ids(attributes: Attributes, suffix: str) -> list[tuple[str, str]]:
     ]  # fmt: skip
 
 
-def _written_parts(lifted: LiftedGene) -> Iterator[tuple[_Part, str | None, list[str]]]:
+def _written_parts(lifted: LiftedGene) -> Iterator[tuple[_LiftedPart, str | None, list[str]]]:
     """Yield each part once, its ID and its parents.
 
     Transcripts share a line if the reference's line is one and its ID means the same parts in each.
     """
     by_transcript = {one.transcript.id: [*_parts(one, lifted.strand)] for one in lifted.transcripts}
     names = _names(by_transcript)
-    shared: dict[tuple, tuple[_Part, str | None, list[str]]] = {}
+    shared: dict[tuple, tuple[_LiftedPart, str | None, list[str]]] = {}
     for transcript, parts in by_transcript.items():
         used: dict[int | None, int] = defaultdict(int)
         for part in parts:
@@ -302,7 +302,7 @@ def _written_parts(lifted: LiftedGene) -> Iterator[tuple[_Part, str | None, list
     yield from shared.values()
 
 
-def _names(by_transcript: dict[str, list[_Part]]) -> dict[tuple[str | None, str], str]:
+def _names(by_transcript: dict[str, list[_LiftedPart]]) -> dict[tuple[str | None, str], str]:
     """Return the ID of parts by that of the reference and the transcript.
 
     Where transcripts share an ID and their parts came to differ, the later ones get new IDs.
@@ -380,7 +380,7 @@ def _says_biotype(line: Line) -> bool:
     return any("biotype" in key or key == "transcript_type" for key, _ in line.attributes)
 
 
-def _gtf_parts(one: LiftedTranscript, strand: str) -> Iterator[_Part]:
+def _gtf_parts(one: LiftedTranscript, strand: str) -> Iterator[_LiftedPart]:
     """Yield parts with the stop codon apart, as GTF has it; exons and codons always."""
     lines = {line.kind: line for line in reversed(one.transcript.parts)}
     found = [*_parts(one, strand)]
@@ -388,13 +388,13 @@ def _gtf_parts(one: LiftedTranscript, strand: str) -> Iterator[_Part]:
     if any_line is None:
         return
     if genes.EXON not in lines:
-        found = [_Part(any_line, genes.EXON, exon, ".") for exon in one.exons] + found
+        found = [_LiftedPart(any_line, genes.EXON, exon, ".") for exon in one.exons] + found
     coding = [part for part in found if part.kind == genes.CODING]
     if coding:
         intervals = _intervals(one, strand, False)
         for kind in _GTF_KINDS:
             if kind not in lines:
-                found += [_Part(coding[0].line, kind, *own) for own in intervals[kind]]
+                found += [_LiftedPart(coding[0].line, kind, *own) for own in intervals[kind]]
     stops = [part.interval for part in found if part.kind == genes.STOP]
     for part in found:
         if part.kind == genes.CODING:

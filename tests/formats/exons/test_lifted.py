@@ -9,8 +9,8 @@ from gpu_tools.formats.exons.genes import read_genes
 from gpu_tools.formats.exons.lifted import write_lifted
 from gpu_tools.model.annotation import CodingSegment
 from gpu_tools.model.genes import LiftedGene, LiftedTranscript, with_phases
-from tests.programs import require
 from tests.formats.exons.gene_forms import CODING, EXONS, FORMS
+from tests.programs import require
 
 LENGTHS = {"2": 2000, "1": 1500}
 
@@ -165,10 +165,9 @@ def test_codons_that_an_intron_parts(tmp_path, strand):
     one = replace(gene.transcripts[0], coding=coding)
     gene = replace(gene, strand=strand, transcripts=(one,))
     text = written(tmp_path, [gene], "out.gtf").read_text()
-    shown = [
-        (row[2], int(row[3]), int(row[4]), row[7])
-        for row in map(str.split, text.splitlines()) if row[2] in ("start_codon", "stop_codon", "CDS")
-    ]  # fmt: skip
+    wanted = "start_codon", "stop_codon", "CDS"
+    lines = [line.split() for line in text.splitlines()]
+    shown = [(row[2], int(row[3]), int(row[4]), row[7]) for row in lines if row[2] in wanted]
     codons = {
         "+": [("start_codon", 199, 200, "0"), ("start_codon", 301, 301, "1"),
               ("stop_codon", 399, 400, "0"), ("stop_codon", 501, 501, "1"),
