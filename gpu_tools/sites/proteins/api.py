@@ -179,7 +179,8 @@ def _aligned(
 
     def swept(strand: str) -> ProteinSweep:
         codes, table = case.codes(strand), case.tables[strand]
-        return ProteinSweep(codes, case.target.codes, table, scoring).run(tally.add)
+        target, introns = case.target.codes, case.target.introns
+        return ProteinSweep(codes, target, table, scoring, introns=introns).run(tally.add)
 
     sweeps = walk.swept_strands([s for s in "+-" if s in case.tables], swept, threads)
     scored = [strand for strand, sweep in sweeps.items() if sweep.score is not None]
