@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.errors import InputError, ScoringError
+from gpu_tools.errors import InputError
 from gpu_tools.hardware.device import cpu_threads, resolve
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.lift.alignment import (
@@ -25,6 +25,7 @@ from gpu_tools.lift.alignment import (
     Rates,
     align_locus,
 )
+from gpu_tools.lift.options import LiftOptions
 from gpu_tools.lift.places import (
     GeneInOrder,
     GenePlace,
@@ -55,31 +56,6 @@ _LONG_GAP = 50
 NOT_FOUND = "no place of enough similarity"
 WEAK = "the best place is not similar enough"
 TAKEN = "its place is that of another gene"
-
-
-@dataclass(frozen=True)
-class LiftOptions:
-    """What is carried over.
-
-    Parameters
-    ----------
-    min_coverage, min_identity : float
-        Least part of the exons' nucleotides that are aligned, and of columns that are identical.
-    copies : bool
-        Whether further copies of genes are reported.
-    min_copy_identity : float
-        Least identity of these.
-    """
-
-    min_coverage: float = 0.5
-    min_identity: float = 0.5
-    copies: bool = False
-    min_copy_identity: float = 0.95
-
-    def __post_init__(self):
-        for name in ("min_coverage", "min_identity", "min_copy_identity"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ScoringError(f"{name} {getattr(self, name)}; expected 0 to 1")
 
 
 class LiftedGeneOutcome(NamedTuple):
@@ -380,10 +356,12 @@ class _Run:
         outcomes = tuple(each for each in found if each is not None)
         outcomes = tuple(_with_attributes(each) for each in outcomes)
         record = self.genome[one.place.record].name
-        gene = LiftedGene(
-            self.genes[k], record, one.place.strand, tuple(each.lifted for each in outcomes),
-            (("coverage", _shown(one.coverage)), ("identity", _shown(one.identity))), copy,
-        )  # fmt: skip
+        own = self.genes[k]
+        more = (("coverage", _shown(one.coverage)), ("identity", _shown(one.identity)))
+        if any(each.feature is None for each in own.transcripts):
+            more = ()  # the transcript's attributes stand on the gene's line
+        parts = tuple(each.lifted for each in outcomes)
+        gene = LiftedGene(own, record, one.place.strand, parts, more, copy)
         return LiftedGeneOutcome(gene, outcomes, one.coverage, one.identity)
 
 
