@@ -8,7 +8,7 @@ from itertools import pairwise, product
 from tests.oracles.sites import intron_penalty, starts_at
 
 NONE = float("-inf")
-SAME, BESIDE = 10, 4
+SAME, BESIDE = 12, 4
 
 
 def end_points(base, ends, stops):

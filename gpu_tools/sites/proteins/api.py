@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from gpu_tools.errors import ScoringError
 from gpu_tools.hardware.device import cpu_threads, on_gpu_or_cpu, resolve
 from gpu_tools.hardware.threads import CaseProgress
+from gpu_tools.model.evidence import SpliceEvidence, StrandEvidence
 from gpu_tools.model.results import ProteinAlignment
 from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.model.sequences import ProteinSequence, Sequence
@@ -47,6 +48,7 @@ def protein_tables_of(
     scoring: ProteinScoring,
     strands: str = "+-",
     threads: int | None = None,
+    evidence: SpliceEvidence | None = None,
 ) -> dict[str, SiteTable]:
     """Score the sites of a base sequence for proteins.
 
@@ -65,6 +67,8 @@ def protein_tables_of(
         ``+``, ``-`` or both.
     threads : int, optional
         Threads of the CPU, by default all.
+    evidence : SpliceEvidence, optional
+        Introns that were seen and scores of splice sites, see `gpu_tools.splice_evidence`.
 
     Returns
     -------
@@ -73,7 +77,9 @@ def protein_tables_of(
     """
     threads = cpu_threads(threads)
     return {
-        strand: protein_table(model, codes, origin, scoring, threads)
+        strand: protein_table(
+            model, codes, origin, scoring, threads, evidence and evidence.on(base, strand)
+        )
         for strand, (codes, origin) in read_strands(base, strands).items()
     }
 
@@ -239,7 +245,7 @@ def protein_sites(model: GeneSites) -> GeneSites:
 
 def protein_table(
     model: GeneSites, codes: NDArray[np.uint8], origin: int, scoring: ProteinScoring,
-    threads: int = 1,
+    threads: int = 1, evidence: StrandEvidence | None = None,
 ) -> SiteTable:  # fmt: skip
     """Score the boundaries of a strand; `threads` of the CPU share the work.
 
@@ -247,7 +253,7 @@ def protein_table(
     """
     if model.longest_intron:
         raise ScoringError("a longest intron is not for proteins; expected a model without one")
-    table = model.table(codes, scoring.ends, "any", origin, threads)
+    table = model.table(codes, scoring.ends, "any", origin, threads, evidence)
     end = max(0, model.end) if scoring.ends == "free" else model.end
     last = end_scores(codes, end, stop_codons(scoring.genetic_code), model.stop, 0)
-    return SiteTable(table.first, table.acceptors, table.donors, last, table.introns)
+    return table.changed(last=last)

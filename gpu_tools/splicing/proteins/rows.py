@@ -64,7 +64,10 @@ def begun(residues: int, scoring: ProteinScoring) -> NDArray[np.int64]:
 
 
 def lay_out(
-    target: NDArray[np.uint8], scoring: ProteinScoring, symbols: int, limits: ProteinLimits,
+    target: NDArray[np.uint8],
+    scoring: ProteinScoring,
+    symbols: int,
+    limits: ProteinLimits,
     introns: tuple[int, ...] = (),
 ) -> ProteinColumns:
     """Lay a protein's columns out for sweeps of strands with so many symbols.

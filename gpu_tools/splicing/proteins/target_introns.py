@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 PHASES = 3
-SAME, BESIDE = 10, 4
+SAME, BESIDE = 12, 4
 """Points of an intron at the same place, and one residue beside it, in units of BLOSUM62."""
 
 
