@@ -202,7 +202,8 @@ def _result(
     traced, question = trace(sweep), walk.StrandAndProtein(sweep.codes, sweep.target, sweep.scoring)
     stop = walk.stop_behind(sweep.codes, traced.intervals[-1][1], sweep.scoring)
     fields = walk.chain_fields(found.strand, traced, question, stop)
-    return result.changed(score=found.score, **fields)
+    points = walk.points_of_introns(traced, case.target)
+    return result.changed(score=found.score, evidence_points=points, **fields)
 
 
 POINTS_PER_BIT = 1.7

@@ -537,7 +537,7 @@ def _make_happen(size: int):
         largest cells are known where an exon is entered with points of introns at their places:
         there is more to leave residues out behind then.
         """
-        (lane, is_first, _), (shared, scratch), places = strip[0], strip[1], strip[2]
+        (_, is_first, _), (shared, scratch), places = strip[0], strip[1], strip[2]
         word, _, begins, entered = boundary
         if word & int32(EXIT):
             store_row(exit_place(exits, int32(0), places), row)
