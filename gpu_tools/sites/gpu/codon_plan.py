@@ -237,15 +237,22 @@ def _take_exits(row, kinds, lengths, exits, counts, operations, n):
 
 
 @njit
-def _keep(exit, bonus, slot, operations, n):
-    """Put the rows of an exit, plus its score, into three slots."""
-    slots = 0
-    for frame in range(FRAMES):
-        n = _put(operations, n, FRESH, NO_SLOT, NO_SOURCE, 0, NO_SYMBOL, slot + frame)
-        slots |= (slot + frame) << (TAKEN_BITS * frame)
-    n = _put(operations, n, 0, NO_SLOT, -1 - exit, bonus, NO_SYMBOL, NO_SLOT)
-    operations[n - 1, 2] = slots
-    return n
+def _keep(donors, numbers, exits, kept, boundary, keep, operations, n):
+    """Put the rows of exits before a boundary, plus their scores, into slots of junctions.
+
+    `numbers` are those of the exits; the first `keep` are kept already. Return how many operations
+    there are, and how many are kept.
+    """
+    while keep < len(kept) and donors[keep] < boundary:
+        slots, exit = 0, numbers[keep]
+        for frame in range(FRAMES):
+            slot = kept[keep] + frame
+            n = _put(operations, n, FRESH, NO_SLOT, NO_SOURCE, 0, NO_SYMBOL, slot)
+            slots |= slot << (TAKEN_BITS * frame)
+        n = _put(operations, n, 0, NO_SLOT, -1 - exit, exits[exit, _BONUS], NO_SYMBOL, NO_SLOT)
+        operations[n - 1, 2] = slots
+        keep += 1
+    return n, keep
 
 
 @njit
@@ -353,10 +360,8 @@ def _write_steps(sites, n, words, operands, operations, codon_slots, kept, plain
         symbol = codes[i - 1] if 0 < i <= len(codes) else NO_SYMBOL
         words[i // FRAMES] |= symbol << (SYMBOL_BITS * (i % FRAMES))
         flag, events = flags[i] if i < len(flags) else np.uint8(0), 0
-        while i % FRAMES == 0 and keep < len(kept) and kept_donors[keep] < i:
-            exit = at_kept[keep]
-            n = _keep(exit, exits[exit, _BONUS], kept[keep], operations, n)
-            keep += 1
+        if i % FRAMES == 0:
+            n, keep = _keep(kept_donors, at_kept, exits, kept, i, keep, operations, n)
         if flag & BORDER:
             n = _take_exits(i - 1, kinds, lengths, exits, counts, operations, n)
             n = _cross_border(rising, i, operations, n, plain)

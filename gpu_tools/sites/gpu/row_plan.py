@@ -409,6 +409,43 @@ def _join(row, kind, bonus, groups, counts, operations, n, current):
 
 
 @njit
+def _through_classes(
+    kinds, lengths, penalties, boundary, kind, bonus, first, row, stored, groups, taken, free,
+    operations, n,
+):  # fmt: skip
+    """Raise the row to the maxima of an acceptor's intron classes, which are stored."""
+    for k in range(len(kinds)):
+        if kinds[k] == kind:
+            n = _take(
+                kind, lengths[k], first + k, boundary, k, groups, taken, free, operations, n
+            )  # fmt: skip
+            n = emit(operations, n, PUT, stored, first + k, 0)
+            n = emit(operations, n, RAISE, row, first + k, bonus - penalties[k])
+            stored += 1
+    return n
+
+
+@njit
+def _through_junctions(
+    junctions, kept, through, join, boundary, stored, row, bonus, operations, n
+):  # fmt: skip
+    """Raise the row to those kept at donors of an acceptor's junctions, from number `join` on.
+
+    Their maximum goes through a slot, and is stored. Return how many operations there are, and the
+    number of the next junction.
+    """
+    acceptors, kind = junctions.acceptors, PUT
+    while join < len(acceptors) and acceptors[join] == boundary:
+        source, penalty = kept[junctions.kept[join]], junctions.penalties[join]
+        n = emit(operations, n, kind, through, source, -penalty)
+        kind, join = RAISE, join + 1
+    if kind == RAISE:
+        n = emit(operations, n, PUT, stored, through, 0)
+        n = emit(operations, n, RAISE, row, through, bonus)
+    return n, join
+
+
+@njit
 def _write_operations(sites, slots, counts, ends, boundaries, operations, joins):
     """Write the operations of all boundaries; return how many, and the slots used for them.
 
@@ -418,19 +455,16 @@ def _write_operations(sites, slots, counts, ends, boundaries, operations, joins)
     # local names: an array read out of a tuple inside the loop costs an atomic reference count
     flags, entry_kind, exit_kind = sites.flags, sites.entry_kind, sites.exit_kind
     kinds, lengths, penalties = sites.intron_kinds, sites.intron_lengths, sites.intron_penalties
-    first_entry, inner_entry = sites.first_entry, sites.inner_entry
-    inner_exit, last_exit, rising = sites.inner_exit, sites.last_exit, sites.rising
+    first_entry, inner_entry, inner_exit = sites.first_entry, sites.inner_entry, sites.inner_exit
+    last_exit, rising = sites.last_exit, sites.rising
     (first, row, first_group, stored), (n_exits, _, _, parts) = slots, counts
     classes, groups = len(kinds), np.empty((n_exits, 4), np.int64)
     taken, free = np.zeros(1 + classes, np.int64), np.arange(stored, first_group - 1, -1)
     free[0] = fewest = len(free) - 1
-    kept_donors, joined, of_joined, joined_penalties = sites.junctions
     through, keep, join = first + n_maxima(sites), 0, 0
-    kept, _ = kept_slots(sites.junctions, through + 1, 1)
+    kept = kept_slots(sites.junctions, through + 1, 1)[0]
     n, exit_to, entry_to = 0, stored, stored + n_exits
-    special = BORDER | INNER_EXIT | INNER_ENTRY
-    if ends:
-        special |= FIRST_ENTRY | LAST_EXIT
+    special = BORDER | INNER_EXIT | INNER_ENTRY | (FIRST_ENTRY | LAST_EXIT if ends else 0)
     for slot in range(n_maxima(sites)):
         n = emit(operations, n, CLEAR, first + slot, 0, 0)
     if row >= 0:
@@ -443,10 +477,8 @@ def _write_operations(sites, slots, counts, ends, boundaries, operations, joins)
             for k in range(classes):
                 # others have no border here: exits may yet join a group that they look at
                 if is_border(rising, k, i):
-                    n = _take(
-                        kinds[k], lengths[k], first + k, i - 1, k, groups, taken, free,
-                        operations, n,
-                    )  # fmt: skip
+                    n = _take(kinds[k], lengths[k], first + k, i - 1, k, groups, taken, free,
+                              operations, n)  # fmt: skip
             n = write_border(rising, i, 1, first, operations, n)
         if ends and flag & LAST_EXIT:
             n = emit(operations, n, FINAL, row, i, last_exit[i])
@@ -459,33 +491,23 @@ def _write_operations(sites, slots, counts, ends, boundaries, operations, joins)
                 else:
                     n = _leave(i, kind, bonus, takers, groups, taken, free, operations, n, row)
                     fewest = min(fewest, free[0])
-            if keep < len(kept_donors) and kept_donors[keep] == i:
+            if keep < len(kept) and sites.junctions.donors[keep] == i:
                 if takers == 0:
                     n = emit(operations, n, PUT, exit_to, row, 0)
-                n = emit(operations, n, PUT, kept[keep], row, bonus)
-                keep += 1
+                n, keep = emit(operations, n, PUT, kept[keep], row, bonus), keep + 1
             exit_to += 1
         if ends and flag & FIRST_ENTRY:
             n = emit(operations, n, BEGIN, row, row + 1, first_entry[i])
         if flag & INNER_ENTRY:
-            to = entry_to
-            for k in range(classes):
-                if kinds[k] == entry_kind[i]:
-                    n = _take(
-                        kinds[k], lengths[k], first + k, i, k, groups, taken, free,
-                        operations, n,
-                    )  # fmt: skip
-                    n = emit(operations, n, PUT, to, first + k, 0)
-                    n = emit(operations, n, RAISE, row, first + k, inner_entry[i] - penalties[k])
-                    to += 1
-            if join < len(joined) and joined[join] == i:
-                of_kind = PUT
-                while join < len(joined) and joined[join] == i:
-                    source = kept[of_joined[join]]
-                    n = emit(operations, n, of_kind, through, source, -joined_penalties[join])
-                    of_kind, join = RAISE, join + 1
-                n = emit(operations, n, PUT, entry_to + parts - 1, through, 0)
-                n = emit(operations, n, RAISE, row, through, inner_entry[i])
+            kind, bonus = entry_kind[i], inner_entry[i]
+            n = _through_classes(
+                kinds, lengths, penalties, i, kind, bonus, first, row, entry_to, groups, taken,
+                free, operations, n,
+            )  # fmt: skip
+            n, join = _through_junctions(
+                sites.junctions, kept, through, join, i, entry_to + parts - 1, row, bonus,
+                operations, n,
+            )  # fmt: skip
             entry_to += parts
         if n > before:
             operations[n - 1, 0] |= LAST
