@@ -18,6 +18,9 @@ from benchmarks.lift.mutated import COPY
 from gpu_tools.formats.exons import gff
 from gpu_tools.formats.files import read_lines
 
+_FRAMESHIFT = 4
+"""Coding segments with fewer nucleotides between them are one: a frameshift is there, no intron."""
+
 
 class Structure(NamedTuple):
     """Where parts of a transcript lie."""
@@ -39,7 +42,10 @@ def structures(path: Path, kind: str) -> dict[str, Structure]:
             for parent in feature.parents:
                 parts[parent].append(feature.interval)
                 place[parent] = feature.record, feature.strand
-    return {name: Structure(*place[name], tuple(gff.merged(own))) for name, own in parts.items()}
+    gap = _FRAMESHIFT if kind == gff.CODING else 1
+    return {
+        name: Structure(*place[name], tuple(gff.merged(own, gap))) for name, own in parts.items()
+    }
 
 
 def messengers(path: Path) -> set[str]:

@@ -235,7 +235,7 @@ def rearranged(rng, genes: list[ReferenceGene], lengths: dict[str, int]) -> dict
                 continue
             kept += [piece] + [piece._replace(copy=1)] * (key in copied)
         layout[name] = kept
-    names = [name for name, pieces in layout.items() if len(pieces) > 8]
+    names = [name for name, pieces in layout.items() if len(pieces) > 8] or [*layout]
     for _ in range(INVERSIONS):
         pieces = layout[names[rng.integers(len(names))]]
         size = 2 * GENES_INVERTED - 1

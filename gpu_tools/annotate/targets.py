@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import sha256
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -17,7 +18,7 @@ from gpu_tools.formats.alignments.walk import coding_parts
 from gpu_tools.formats.scales import load_matrix
 from gpu_tools.model.results import ProteinAlignment
 from gpu_tools.model.scoring import SITE_SCORING, AffineScoring, ProteinScoring, SplicedScoring
-from gpu_tools.model.sequences import ProteinSequence, reverse_complement
+from gpu_tools.model.sequences import ProteinSequence, reverse_complement, reversed_complement
 from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.significance import NullModel, setting_of
 from gpu_tools.model.translation import STANDARD
@@ -36,7 +37,7 @@ from gpu_tools.splicing.proteins.scored import aligned_codes
 from gpu_tools.splicing.rows import kept_symbols
 
 if TYPE_CHECKING:
-    pass
+    from gpu_tools.model.evidence import SpliceEvidence
 
 # Hits of few amino acids: the law of a genome holds for loci of usual composition, but a stretch of
 # few amino acids scores high with any target that is made of the same ones, in whatever order.
@@ -59,6 +60,17 @@ def is_biased(alignment: ProteinAlignment, scoring: ProteinScoring) -> bool:
 PROTEIN, CDNA = "protein", "cDNA"
 
 
+def _of_evidence(evidence: SpliceEvidence | None) -> dict:
+    """Return what settings say of evidence, nothing if there is none."""
+    return {} if evidence is None else {"evidence": evidence.digest}
+
+
+def _of_introns(sequences: Iterable[Nucleotides]) -> dict:
+    """Return what settings say of the introns of targets' own genes, nothing if there are none."""
+    introns = [one.introns for one in sequences]
+    return {"introns": sha256(repr(introns).encode()).hexdigest()[:16]} if any(introns) else {}
+
+
 @dataclass(frozen=True)
 class ProteinTargets:
     """Proteins and how they are aligned; see `protein_targets`."""
@@ -68,6 +80,7 @@ class ProteinTargets:
     scoring: ProteinScoring
     keeps_ends: bool = False
     sources: tuple[int, ...] = ()
+    evidence: SpliceEvidence | None = None
     kind: ClassVar[str] = PROTEIN
     finds_loose_ends: ClassVar[bool] = True
     shuffles_codons: ClassVar[bool] = False
@@ -96,11 +109,12 @@ class ProteinTargets:
     def setting(self) -> dict:
         """Return all that alignments depend on."""
         own = {"stop": self.scoring.stop, "keeps_ends": self.keeps_ends}
+        own |= _of_evidence(self.evidence) | _of_introns(self.sequences)
         return setting_of(self.scoring, sites=self.sites.fingerprint) | own
 
     def tables(self, base: Nucleotides, strand: str) -> dict[str, SiteTable]:
         """Return the sites of one strand of a base."""
-        return protein_tables_of(base, self.sites, self.scoring, strand, 1)
+        return protein_tables_of(base, self.sites, self.scoring, strand, 1, self.evidence)
 
     def case(self, base: Nucleotides, target: ProteinSequence, tables) -> ProteinCase:
         """Return the case of a base and a protein."""
@@ -161,6 +175,7 @@ class CdnaTargets:
     reading: str = "any"
     stranded: bool = False
     sources: tuple[int, ...] = ()
+    evidence: SpliceEvidence | None = None
     kind: ClassVar[str] = CDNA
     finds_loose_ends: ClassVar[bool] = False
     genetic_code: ClassVar[int] = STANDARD
@@ -189,12 +204,13 @@ class CdnaTargets:
 
     def setting(self) -> dict:
         """Return all that alignments depend on."""
-        own = {"stranded": self.stranded}
+        own = {"stranded": self.stranded} | _of_evidence(self.evidence)
         return setting_of(self.scoring, self.reading, self.sites.fingerprint) | own
 
     def tables(self, base: Nucleotides, strand: str) -> dict[str, SiteTable]:
         """Return the sites of one strand of a base."""
-        return tables_of(base, self.sites, strand, self.scoring.ends, self.reading, 1, True)
+        options = strand, self.scoring.ends, self.reading, 1, True, self.evidence
+        return tables_of(base, self.sites, *options)
 
     def case(self, base: Nucleotides, target: Nucleotides, tables) -> SiteCase:
         """Return the case of a base and a cDNA."""
@@ -221,7 +237,7 @@ class CdnaTargets:
         """The reverse complements, None if all cDNAs are in reading direction."""
         if self.stranded:
             return None
-        turned = (replace(one, codes=reverse_complement(one.codes)) for one in self.sequences)
+        turned = map(reversed_complement, self.sequences)
         return replace(self, sequences=tuple(turned), stranded=True)
 
     def is_biased(self, alignment: Alignment) -> bool:
@@ -258,6 +274,7 @@ def protein_targets(
     scoring: ProteinScoring | None = None,
     keeps_ends: bool = False,
     sources: Iterable[int] = (),
+    evidence: SpliceEvidence | None = None,
 ) -> ProteinTargets:
     """Return proteins as targets of `annotate_genome`.
 
@@ -274,6 +291,8 @@ def protein_targets(
     sources : iterable of int, optional
         For each target a number of the collection that it is of, say a species: a distant
         relative's isoform needs another collection that agrees. All are of one by default.
+    evidence : SpliceEvidence, optional
+        Introns that were seen and scores of splice sites, see `gpu_tools.splice_evidence`.
 
     Returns
     -------
@@ -290,7 +309,8 @@ def protein_targets(
     for one in sequences:
         if not isinstance(one, ProteinSequence):
             raise InputError("nucleotides", record=one.name, expected="a ProteinSequence")
-    return ProteinTargets(sequences, protein_sites(sites), scoring, keeps_ends, tuple(sources))
+    sites, sources = protein_sites(sites), tuple(sources)
+    return ProteinTargets(sequences, sites, scoring, keeps_ends, sources, evidence)
 
 
 def cdna_targets(
@@ -300,6 +320,7 @@ def cdna_targets(
     reading: str = "any",
     stranded: bool = False,
     sources: Iterable[int] = (),
+    evidence: SpliceEvidence | None = None,
 ) -> CdnaTargets:
     """Return cDNAs as targets of `annotate_genome`.
 
@@ -319,6 +340,8 @@ def cdna_targets(
     sources : iterable of int, optional
         For each target a number of the collection that it is of, say a species: a distant
         relative's isoform needs another collection that agrees. All are of one by default.
+    evidence : SpliceEvidence, optional
+        Introns that were seen and scores of splice sites, see `gpu_tools.splice_evidence`.
 
     Returns
     -------
@@ -335,4 +358,4 @@ def cdna_targets(
     for one in sequences:
         if isinstance(one, ProteinSequence):
             raise InputError("a protein", record=one.name, expected="a Sequence of nucleotides")
-    return CdnaTargets(sequences, sites, scoring, reading, stranded, tuple(sources))
+    return CdnaTargets(sequences, sites, scoring, reading, stranded, tuple(sources), evidence)

@@ -20,6 +20,7 @@ from gpu_tools.annotate.options import (
 from gpu_tools.cli.common import loci, options
 from gpu_tools.cli.common.cases import read_cdnas
 from gpu_tools.cli.common.credibility import acceptance, tell
+from gpu_tools.cli.common.evidence import check_usage, evidence_options, read_evidence
 from gpu_tools.cli.common.grouped import GroupedCommand
 from gpu_tools.cli.common.options import CDNA, GENOMIC, option, progress
 from gpu_tools.cli.common.proteins import (
@@ -27,6 +28,8 @@ from gpu_tools.cli.common.proteins import (
     protein_scores,
     protein_scoring,
     read_proteins,
+    target_introns,
+    with_own_introns,
 )
 from gpu_tools.cli.common.run_record import run_record
 from gpu_tools.cli.common.site_models import AUTO, GENERIC, HELP, tell_choice
@@ -87,6 +90,8 @@ search = options.added(
         "--coding",
         "With --cdnas: only structures that translate, from a start codon to a stop codon.",
     ),
+    evidence_options,
+    target_introns,
     protein_scores,
     acceptance,
 )  # fmt: skip
@@ -239,6 +244,8 @@ def read_targets(values: dict, is_gtf: bool = False) -> list:
     if proteins:
         read = partial(read_proteins, nucleotides="--cdnas")
         sequences, sources = _read_all(proteins, read, names, is_gtf)
+        own = with_own_introns({one.name: one for one in sequences}, values["target_introns"])
+        sequences = [*own.values()]
         scoring = protein_scoring(values, ends or "global")
         found.append(protein_targets(sequences, sites, scoring, values["keep_ends"], sources))
     if cdnas:
@@ -288,13 +295,24 @@ def _named_once(path: str, read: Callable[[str], dict], names: set[str], is_gtf:
     return list(found.values())
 
 
+def with_evidence(targets: list, values: dict, genome, whole=None) -> list:
+    """Return targets with the splice evidence among options on a genome, a part of a `whole`."""
+    loci = () if whole is None else whole.loci
+    elsewhere = {locus.record: locus.record_length for locus in loci}
+    evidence = read_evidence(values, genome.records, elsewhere)
+    return targets if evidence is None else [replace(t, evidence=evidence) for t in targets]
+
+
 def _check_usage(values: dict) -> None:
+    check_usage(values)
     if not (values["proteins"] or values["cdnas"]):
         raise click.UsageError("give --proteins or --cdnas")
     if values["intron_penalty"] is not None and values["proteins"] and values["cdnas"]:
         raise click.UsageError(
             "--intron-penalty is in points of proteins or of cDNAs; give one of them"
         )
+    if values["target_introns"] and not values["proteins"]:
+        raise click.UsageError("--target-introns needs --proteins")
     for name in ("coding", "stranded", "end_cost"):
         # an end cost of 0 equals False and is given all the same
         if not (values[name] is None or values[name] is False or values["cdnas"]):
@@ -328,6 +346,7 @@ def command(genome, regions, index, work, device, threads, quiet, **more) -> Non
     found = loci.read_loci(genome, regions)
     with loci.errors_of(genome):
         records = GenomeRecords(loci.joined(found) if regions else found)
+    targets = with_evidence(targets, more, records)
     if chosen:
         targets, more["site_model"] = _chosen(records, targets, more, device, threads, quiet)
     total = sum(len(some.sequences) for some in targets)

@@ -239,6 +239,68 @@ class IntronClass(NamedTuple):
         return abs(self.penalty) + max(rises, default=0)
 
 
+class TableJunctions(NamedTuple):
+    """Introns that have a penalty of their own, whatever the classes of introns say of them.
+
+    They are those of splice evidence. A donor and an acceptor are among the table's sites, those
+    that are sites for such introns alone have the kind `NO_KIND`.
+
+    Attributes
+    ----------
+    donors, acceptors : ndarray of int64, shape (J,)
+        Boundaries of each intron, by acceptor, then by donor.
+    penalties : ndarray of int64, shape (J,)
+        Subtracted for each; less than 0 if evidence is worth more than the intron costs.
+    """
+
+    donors: NDArray[np.int64]
+    acceptors: NDArray[np.int64]
+    penalties: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, donors, acceptors, penalties) -> TableJunctions:
+        """Return introns in their order."""
+        order = np.lexsort((donors, acceptors))
+        return cls(*(np.asarray(each, np.int64)[order] for each in (donors, acceptors, penalties)))
+
+    def taken(self, which: NDArray, shift: int = 0) -> TableJunctions:
+        """Return some of the introns, by numbers or a mask, on boundaries counted from `shift`."""
+        donors, acceptors, penalties = (each[which] for each in self)
+        return TableJunctions(donors - shift, acceptors - shift, penalties)
+
+    def penalty_of(self, donor: int, acceptor: int) -> int | None:
+        """Return the penalty of an intron, None if it is not among these."""
+        found = self.penalties[(self.donors == donor) & (self.acceptors == acceptor)]
+        return int(found[0]) if len(found) else None
+
+
+class JunctionArrays(NamedTuple):
+    """Introns of a table as compiled loops read them, those of each acceptor one behind the other.
+
+    `donors` are the different donors, whose rows are kept; `kept` is the number of each intron's
+    donor among them.
+    """
+
+    donors: NDArray
+    acceptors: NDArray
+    kept: NDArray[np.int64]
+    penalties: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, junctions: TableJunctions, length: int) -> JunctionArrays:
+        """Return the arrays of some introns on a strand of a length."""
+        donors, kept = np.unique(junctions.donors, return_inverse=True)
+        donors, acceptors = (
+            each.astype(boundary_type(length)) for each in (donors, junctions.acceptors)
+        )
+        return cls(donors, acceptors, kept, junctions.penalties.copy())
+
+
+NO_KIND = 255
+"""Kind of sites of no intron class."""
+NO_JUNCTIONS = TableJunctions(*np.empty((3, 0), np.int64))
+
+
 class SiteTable:
     """Scores at the boundaries of one strand of a base sequence, in reading direction.
 
@@ -257,6 +319,8 @@ class SiteTable:
         Which words of three codes are stop codons. If given, chains must translate: whole codons,
         no stop among them but for the last one, the first and the last codon not split by an
         intron, none in three exons, at least two in all.
+    junctions : TableJunctions
+        Introns that have a penalty of their own.
 
     Attributes
     ----------
@@ -274,11 +338,12 @@ class SiteTable:
     def __init__(
         self, first_entry, inner_entry, inner_exit, last_exit,
         introns: tuple[IntronClass, ...], entry_kind=None, exit_kind=None, stops=None,
+        junctions: TableJunctions = NO_JUNCTIONS,
     ):  # fmt: skip
         self.first, self.last = _listed(first_entry), _listed(last_exit)
         self.acceptors = _listed_inner(inner_entry, entry_kind)
         self.donors = _listed_inner(inner_exit, exit_kind)
-        self.introns, self.stops = tuple(introns), stops
+        self.introns, self.stops, self.junctions = tuple(introns), stops, junctions
         self._largest = self._largest_scores()
         largest = max(self._largest)
         if largest >= LIMIT_INT32:
@@ -311,8 +376,7 @@ class SiteTable:
         if not self.is_limited:
             return self
         introns = tuple(intron._replace(longest=0) for intron in self.introns)
-        return SiteTable(self.first, self.acceptors, self.donors, self.last, introns,
-                         stops=self.stops)  # fmt: skip
+        return self.changed(introns=introns)
 
     @cached_property
     def neutral(self) -> SiteTable:
@@ -320,7 +384,19 @@ class SiteTable:
         if self.stops is not None:
             return self
         anywhere = BoundaryScores.everywhere(self.length + 1)
-        return SiteTable(anywhere, self.acceptors, self.donors, anywhere, self.introns)
+        return self.changed(first=anywhere, last=anywhere)
+
+    def changed(self, **parts) -> SiteTable:
+        """Return the table with other parts, given by the names of its attributes."""
+        own = ("first", "acceptors", "donors", "last", "introns", "stops", "junctions")
+        first, acceptors, donors, last, introns, stops, junctions = (
+            parts.pop(name, getattr(self, name)) for name in own
+        )
+        if parts:
+            raise TypeError(f"a table has no {', '.join(parts)}")
+        return SiteTable(
+            first, acceptors, donors, last, introns, stops=stops, junctions=junctions
+        )  # fmt: skip
 
     def admits(self, donor: int, acceptor: int) -> bool:
         """Return whether an intron costs what it costs without a longest intron.
@@ -334,6 +410,8 @@ class SiteTable:
             if alike and kind == intron.kind and donor + intron.min_length <= acceptor:
                 cost = int(intron.penalty_between(donor, acceptor))
                 costs[bool(intron.admits(donor, acceptor))].append(cost)
+        if (own := self.junctions.penalty_of(donor, acceptor)) is not None:
+            costs[True].append(own)
         return bool(costs[True]) and min(costs[True]) <= min(costs[False], default=2**62)
 
     def has_sites(self, donors: Iterable[int], acceptors: Iterable[int]) -> bool:
@@ -346,13 +424,17 @@ class SiteTable:
         """Return the table of the nucleotides in [start, end), with the penalties that it has."""
         lists = [each.part(start, end + 1) for each in self.lists]
         introns = tuple(each._replace(origin=each.origin + start) for each in self.introns)
-        return SiteTable(*lists, introns, stops=self.stops)
+        seen = self.junctions
+        inside = (seen.donors >= start) & (seen.acceptors <= end)
+        return SiteTable(*lists, introns, stops=self.stops, junctions=seen.taken(inside, start))
 
     def without(self, donor: int | None, acceptor: int | None) -> SiteTable:
         """Return the table without an inner exit, an inner entry or both."""
         donors = self.donors if donor is None else self.donors.without(donor)
         acceptors = self.acceptors if acceptor is None else self.acceptors.without(acceptor)
-        return SiteTable(self.first, acceptors, donors, self.last, self.introns, stops=self.stops)
+        seen = self.junctions
+        left = seen.taken((seen.donors != donor) & (seen.acceptors != acceptor))
+        return self.changed(acceptors=acceptors, donors=donors, junctions=left)
 
     @property
     def lists(self) -> tuple[BoundaryScores, ...]:
@@ -410,7 +492,8 @@ class SiteTable:
 
     def _largest_scores(self) -> list[int]:
         largest = [each.largest for each in self.lists]
-        return [*largest, max((intron.largest_step for intron in self.introns), default=0)]
+        steps = [intron.largest_step for intron in self.introns]
+        return [*largest, max([*steps, int(np.abs(self.junctions.penalties).max(initial=0))])]
 
     def has_chain(self) -> bool:
         """Return whether an exon can be entered as the first and left as the last."""

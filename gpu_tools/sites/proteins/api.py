@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from gpu_tools.errors import ScoringError
 from gpu_tools.hardware.device import cpu_threads, on_gpu_or_cpu, resolve
 from gpu_tools.hardware.threads import CaseProgress
+from gpu_tools.model.evidence import SpliceEvidence, StrandEvidence
 from gpu_tools.model.results import ProteinAlignment
 from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.model.sequences import ProteinSequence, Sequence
@@ -47,6 +48,7 @@ def protein_tables_of(
     scoring: ProteinScoring,
     strands: str = "+-",
     threads: int | None = None,
+    evidence: SpliceEvidence | None = None,
 ) -> dict[str, SiteTable]:
     """Score the sites of a base sequence for proteins.
 
@@ -65,6 +67,8 @@ def protein_tables_of(
         ``+``, ``-`` or both.
     threads : int, optional
         Threads of the CPU, by default all.
+    evidence : SpliceEvidence, optional
+        Introns that were seen and scores of splice sites, see `gpu_tools.splice_evidence`.
 
     Returns
     -------
@@ -73,7 +77,9 @@ def protein_tables_of(
     """
     threads = cpu_threads(threads)
     return {
-        strand: protein_table(model, codes, origin, scoring, threads)
+        strand: protein_table(
+            model, codes, origin, scoring, threads, evidence and evidence.on(base, strand)
+        )
         for strand, (codes, origin) in read_strands(base, strands).items()
     }
 
@@ -162,6 +168,8 @@ def protein_align(
         call = ProteinCall(cases, scoring, threads, finish, is_traced)
         return align_on_gpus(call, ordinals, on_cpu)
 
+    if any(len(table.junctions.donors) for case in cases for table in case.tables.values()):
+        return on_cpu(cases)
     return on_gpu_or_cpu(where, on_gpus, lambda: on_cpu(cases))
 
 
@@ -173,7 +181,8 @@ def _aligned(
 
     def swept(strand: str) -> ProteinSweep:
         codes, table = case.codes(strand), case.tables[strand]
-        return ProteinSweep(codes, case.target.codes, table, scoring).run(tally.add)
+        target, introns = case.target.codes, case.target.introns
+        return ProteinSweep(codes, target, table, scoring, introns=introns).run(tally.add)
 
     sweeps = walk.swept_strands([s for s in "+-" if s in case.tables], swept, threads)
     scored = [strand for strand, sweep in sweeps.items() if sweep.score is not None]
@@ -195,7 +204,8 @@ def _result(
     traced, question = trace(sweep), walk.StrandAndProtein(sweep.codes, sweep.target, sweep.scoring)
     stop = walk.stop_behind(sweep.codes, traced.intervals[-1][1], sweep.scoring)
     fields = walk.chain_fields(found.strand, traced, question, stop)
-    return result.changed(score=found.score, **fields)
+    points = walk.points_of_introns(traced, case.target)
+    return result.changed(score=found.score, evidence_points=points, **fields)
 
 
 POINTS_PER_BIT = 1.7
@@ -238,7 +248,7 @@ def protein_sites(model: GeneSites) -> GeneSites:
 
 def protein_table(
     model: GeneSites, codes: NDArray[np.uint8], origin: int, scoring: ProteinScoring,
-    threads: int = 1,
+    threads: int = 1, evidence: StrandEvidence | None = None,
 ) -> SiteTable:  # fmt: skip
     """Score the boundaries of a strand; `threads` of the CPU share the work.
 
@@ -246,7 +256,7 @@ def protein_table(
     """
     if model.longest_intron:
         raise ScoringError("a longest intron is not for proteins; expected a model without one")
-    table = model.table(codes, scoring.ends, "any", origin, threads)
+    table = model.table(codes, scoring.ends, "any", origin, threads, evidence)
     end = max(0, model.end) if scoring.ends == "free" else model.end
     last = end_scores(codes, end, stop_codons(scoring.genetic_code), model.stop, 0)
-    return SiteTable(table.first, table.acceptors, table.donors, last, table.introns)
+    return table.changed(last=last)

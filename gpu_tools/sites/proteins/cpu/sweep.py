@@ -31,7 +31,9 @@ from gpu_tools.sites.proteins.cpu.memory import (
 from gpu_tools.sites.proteins.limits import columns_of, nothing
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.proteins.rows import PHASES, ProteinColumns, begun, lifted_pairs
+from gpu_tools.splicing.proteins.target_introns import intron_points
 from gpu_tools.splicing.proteins.walk import TracedProtein, runs_in_order
+from gpu_tools.splicing.rows import aligned_empty
 
 ROWS_PER_BLOCK = 1024
 """Least boundaries of a block."""
@@ -50,17 +52,22 @@ class ProteinSweep:
     table: SiteTable
     scoring: ProteinScoring
     lists: SiteLists | None = None  # the sites of the table
+    introns: tuple[int, ...] = ()  # those of the protein's gene, see `ProteinSequence`
     columns: ProteinColumns = field(init=False)
     score: int | None = None  # of the best chain, None if none scores more than no chain at all
     # what a traceback looks for first, see `sites.proteins.cpu.traceback`, and in which block
     begin: tuple[int, int] = (traceback.FIND_END, -1)
     stored: StoredBlocks = field(init=False)
+    kept: NDArray = field(init=False)  # rows of exits at the donors of junctions, one a phase
 
     def __post_init__(self):
         if self.lists is None:
             self.lists = lists_of(self.codes, self.table)
         symbols = int(self.codes.max(initial=0)) + 1
-        self.columns = columns_of(self.target, self.table, self.scoring, symbols)
+        own = self.target, self.table, self.scoring, symbols, self.introns
+        self.columns = columns_of(*own)
+        rows = PHASES * len(self.lists.junctions.donors)
+        self.kept = aligned_empty((rows, self.columns.width), self.columns.none.dtype)
 
     @property
     def block(self) -> int:
@@ -96,8 +103,8 @@ class ProteinSweep:
         saved = ProteinState(*(part[some] for part in self.stored.states))
         none = np.empty((0, self.columns.width), self.columns.none.dtype)
         sweep_protein_blocks(
-            self.lists, self.columns, self.scoring.codons, state, saved, self.stored.ends[some],
-            (none,) * PHASES, blocks,
+            self.lists, self.columns, self.scoring.codons, state, saved, self.kept,
+            self.stored.ends[some], (none,) * PHASES, blocks,
         )  # fmt: skip
 
     def _best_end(self, ends: NDArray) -> tuple[int, int]:
@@ -173,7 +180,8 @@ def _question_of(sweep: ProteinSweep) -> ProteinQuestion:
     return ProteinQuestion(
         sweep.lists, sweep.columns, scoring.codons, pairs, scoring.codon_gaps, weights,
         class_arrays(sweep.table).rows, begun(length, scoring), 0 if scoring.free else length,
-        sweep.score, sweep.sizes.maxima,
+        sweep.score, sweep.sizes.maxima, intron_points(sweep.introns, length),
+        sweep.kept,
     )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from gpu_tools.hardware.gpu.intrinsics.rows import (
     load_row,
     raised,
     store_row,
+    sum_of,
 )
 from gpu_tools.hardware.gpu.intrinsics.words import (
     WARP,
@@ -44,6 +45,7 @@ from gpu_tools.sites.proteins.gpu.plan import (
     CODON_BITS,
     CODON_MASK,
     ENTER,
+    ENTER_PLACED,
     EXIT,
     FRAMES,
     FRESH,
@@ -55,6 +57,7 @@ from gpu_tools.sites.proteins.gpu.plan import (
     NO_CODONS,
     NO_SYMBOL,
     OPERAND_SLOT_BITS,
+    PLACED,
     SPECIAL,
     STARTED,
     STOP,
@@ -154,6 +157,32 @@ def advanced(typing_context, row, one, two, few, weights, low):
 
     result = types.UniTuple(types.int32, len(row) + 1)
     return result(row, one, two, few, weights, low), generate
+
+
+def _settled_twin(row, opening, low):
+    made, left = [], low
+    for cell in row:
+        made.append(max2(cell, add2(left, opening)))
+        left = max2(left, cell)
+    return (*made, left)
+
+
+@with_twin(_settled_twin)
+def settled(typing_context, row, opening, low):
+    """Return a row with residues left out within its virtual lanes, and their largest cells.
+
+    See `advanced`.
+    """
+
+    def generate(context, builder, signature, arguments):
+        opening, left, made = *arguments[1:], []
+        for cell in unpack(builder, arguments[0]):
+            made.append(max_pairs(builder, cell, add_pairs(builder, left, opening)))
+            left = max_pairs(builder, left, cell)
+        return pack(builder, [*made, left])
+
+    result = types.UniTuple(types.int32, len(row) + 1)
+    return result(row, opening, low), generate
 
 
 def _left_out_twin(gaps, row, opening, leaving):
@@ -257,6 +286,21 @@ def make_exit_place(size: int):
     return exit_place
 
 
+def make_placed(size: int):
+    """Return the device function that adds the points of introns at their places to a row."""
+    stride, load = size * WARP, load_row(size)
+
+    @cuda.jit(device=True)
+    def placed(row, what, phase, places):
+        """Return the row that exons begin with; the rows of points lie behind those of exits."""
+        if what & int32(PLACED):
+            number = int32(FRAMES * (places[3] + 1) + phase)
+            row = sum_of(row, load(further(places[2], int64(number) * int64(stride))))
+        return row
+
+    return placed
+
+
 def make_profile_of(size: int):
     """Return the device function that loads the lane's scores of a codon."""
     words = size // 2
@@ -274,13 +318,14 @@ def make_profile_of(size: int):
 
 def make_put(size: int):
     """Return the device function that raises slots to others."""
-    load, slot_place = load_row(size), make_slot_place(size)
+    load, slot_place, placed = load_row(size), make_slot_place(size), make_placed(size)
 
     @cuda.jit(device=True)
-    def put_one(to, source, fresh, bonus, strip):
+    def put_one(to, source, what, bonus, strip):
         place, row = slot_place(to, strip[2]), load(slot_place(source, strip[2]))
+        row = placed(row, what, int32(0), strip[2])
         low = filled(row, strip[3])
-        if fresh == 0:
+        if what & int32(FRESH) == 0:
             low = load(place)
         store_row(place, raised(low, row, bonus))
 
@@ -311,7 +356,7 @@ def make_put(size: int):
             put_three(to, source, fresh, bonus, strip)
             to, source, count = int32(to + 3), int32(source + 3), int32(count - 3)
         while count > 0:
-            put_one(to, source, fresh, bonus, strip)
+            put_one(to, source, what, bonus, strip)
             to, source, count = int32(to + 1), int32(source + 1), int32(count - 1)
 
     return put
@@ -354,6 +399,7 @@ def make_take(size: int):
 def make_wait(size: int):
     """Return the device function that lets rows wait for the end of split codons."""
     load, profile_of, slot_place = load_row(size), make_profile_of(size), make_slot_place(size)
+    placed = make_placed(size)
 
     @cuda.jit(device=True)
     def of_one(symbol, codons, source, strip):
@@ -372,6 +418,7 @@ def make_wait(size: int):
         if symbol != NO_SYMBOL:
             place = slot_place(to, places)
             row = load(slot_place(int32(source + 1 + symbols + symbol), places))
+            row = placed(row, what, int32(2), places)
             low = filled(row, none)
             if what & int32(FRESH) == 0:
                 low = load(place)
@@ -381,6 +428,7 @@ def make_wait(size: int):
             row = of_one(int32(0), codons, source, strip)
             for one in range(1, symbols):
                 row = raised(row, of_one(int32(one), codons, source, strip), int32(0))
+            row = placed(row, what, int32(1), places)
             following = int32(WAITING + ((to - WAITING + 1) & int32(WAITS - 1)))
             place, low = slot_place(following, places), filled(row, none)
             if what & int32(FRESH_NEXT) == 0:
@@ -483,8 +531,13 @@ def _make_happen(size: int):
 
     @cuda.jit(device=True)
     def happen(boundary, row, one, two, exits, halo, strip):
-        """Return the row behind them, and how many exits there are so far."""
-        (shared, _), places = strip[1], strip[2]
+        """Return the row behind them, its largest cell so far, and how many exits there are.
+
+        `halo` are the cell of the column before the strip, and the largest cell up to that. The
+        largest cells are known where an exon is entered with points of introns at their places:
+        there is more to leave residues out behind then.
+        """
+        (_, is_first, _), (shared, scratch), places = strip[0], strip[1], strip[2]
         word, _, begins, entered = boundary
         if word & int32(EXIT):
             store_row(exit_place(exits, int32(0), places), row)
@@ -497,7 +550,14 @@ def _make_happen(size: int):
             slot = int32(entered & int32((1 << OPERAND_SLOT_BITS) - 1))
             bonus = permute(entered, entered, int32(codon_rows.HIGH_TWICE))
             row = raised(row, load(slot_place(slot, places)), bonus)
-        return first_at_least(row, halo), exits
+        row = first_at_least(row, halo[0])
+        most = row[-1]
+        if word & int32(ENTER_PLACED):
+            opening = strip[6][0]
+            made = settled(row, opening, strip[3])
+            carry, most = residues_left_out(made[size], halo[1], is_first, opening, scratch)
+            row = at_least(made[:size], carry)
+        return row, most, exits
 
     return happen
 
@@ -564,16 +624,14 @@ def make_cross(size: int):
             whole = permute(words[1], none, int32(codon_rows.LOWS))
         row = first_at_least(at_least(made[:size], carry), inside)
         leaves = permute(row[-1], most, int32(codon_rows.HIGH_THEN_LOW))
+        largest = row[-1]
         if word & int32(CLOSED) == 0:
             ends = raised(ends, row, here[1])
         if word & int32(SPECIAL):
-            row, exits = happen(here, row, one, two, exits, whole, strip)
-        codon_rows.put_words(
-            shared,
-            place,
-            (leaves, permute(row[-1], row[-1], int32(codon_rows.HIGH_TWICE))),
-            is_last,
-        )
+            halo = whole, permute(words[1], words[1], int32(codon_rows.HIGH_TWICE))
+            row, largest, exits = happen(here, row, one, two, exits, halo, strip)
+        behind = permute(row[-1], largest, int32(codon_rows.HIGH_THEN_LOW))
+        codon_rows.put_words(shared, place, (leaves, behind), is_last)
         edge = codon_rows.settled_carry(row[-1], none, is_first, scratch)
         return (
             next_row, (row, one, two), (next_gap, gaps[0], gaps[1]), (edge, edges[0], edges[1]),
