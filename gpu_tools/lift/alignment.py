@@ -37,7 +37,7 @@ _TRIM, _LEAST_ANCHOR = 3, 8
 many must be left."""
 _SHIFT = 6.0
 """Points of a chain of exact matches that a change of the distance costs."""
-_LARGE = 50_000_000
+_LARGE_BOX = 50_000_000
 """Cells of a box above which the middle of introns is left out."""
 _KEPT_OF_INTRON = 400
 """Nucleotides at either end of an intron that such a box keeps."""
@@ -283,7 +283,7 @@ class _Alignment:
     def _rows_of(self, low: int, high: int, width: int) -> NDArray[np.int64]:
         """Return the nucleotides of a box; of a large one without the middle of introns."""
         positions = np.arange(low, high)
-        if (high - low) * width <= _LARGE:
+        if (high - low) * width <= _LARGE_BOX:
             return positions
         near = np.zeros(high - low + 1, np.bool_)
         edges = self.locus.edges
