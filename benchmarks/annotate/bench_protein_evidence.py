@@ -141,14 +141,14 @@ def junction_rows(data: Wild, tiny: bool) -> Iterator[dict]:
     own = longest(data.coding)[: 8 if tiny else None]
     for identity in IDENTITIES[:1] if tiny else IDENTITIES:
         targets = targets_of(data, identity, own)
-        for rare in (None, True, False):
-            seen = junctions_of(data, bool(rare))
+        for evidence, rare in (("none", False), ("rare", True), ("same", False)):
+            seen = junctions_of(data, rare)
             with tempfile.TemporaryDirectory() as folder:
                 seen.write(Path(folder, "seen.bed"))
                 text = Path(folder, "seen.bed").read_text()
-            found = annotated(data, targets, {} if rare is None else {"junctions": text})
+            found = annotated(data, targets, {} if evidence == "none" else {"junctions": text})
             yield {
-                "identity": identity, "false": {None: "no evidence", True: "rare"}.get(rare, "same"),
+                "identity": identity, "false": evidence,
                 **judged(found, data, own), **followed(found, own, seen),
             }  # fmt: skip
 
