@@ -389,7 +389,7 @@ def write_evidence(
     junctions: str | os.PathLike | None,
     splice_scores: str | os.PathLike | None,
 ) -> None:
-    """Write evidence on different pieces as BED of 6 columns, and scores as `splice_evidence` reads.
+    """Write evidence on different pieces: BED of 6 columns, and scores as they are read.
 
     Either file may be None.
     """
