@@ -274,6 +274,28 @@ class TableJunctions(NamedTuple):
         return int(found[0]) if len(found) else None
 
 
+class JunctionArrays(NamedTuple):
+    """Introns of a table as compiled loops read them, those of each acceptor one behind the other.
+
+    `donors` are the different donors, whose rows are kept; `kept` is the number of each intron's
+    donor among them.
+    """
+
+    donors: NDArray
+    acceptors: NDArray
+    kept: NDArray[np.int64]
+    penalties: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, junctions: TableJunctions, length: int) -> JunctionArrays:
+        """Return the arrays of some introns on a strand of a length."""
+        donors, kept = np.unique(junctions.donors, return_inverse=True)
+        donors, acceptors = (
+            each.astype(boundary_type(length)) for each in (donors, junctions.acceptors)
+        )
+        return cls(donors, acceptors, kept, junctions.penalties.copy())
+
+
 NO_KIND = 255
 """Kind of sites of no intron class."""
 NO_JUNCTIONS = TableJunctions(*np.empty((3, 0), np.int64))

@@ -80,7 +80,10 @@ def oracle_table(table: SiteTable) -> dict:
         for name in names
     }
     kinds = {name: getattr(table, name).tolist() for name in ("entry_kind", "exit_kind")}
-    return open_sites | kinds | {"introns": [*map(oracle_intron, table.introns)]}
+    donors, acceptors, penalties = (each.tolist() for each in table.junctions)
+    junctions = dict(zip(zip(donors, acceptors, strict=True), penalties, strict=True))
+    introns = {"introns": [*map(oracle_intron, table.introns)], "junctions": junctions}
+    return open_sites | kinds | introns
 
 
 def oracle_intron(intron: IntronClass) -> tuple:

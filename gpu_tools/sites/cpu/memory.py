@@ -16,7 +16,7 @@ from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.model.scoring import N_SYMBOLS, SplicedScoring
 from gpu_tools.sites.introns import Longest, Rising, class_arrays, longest_of
-from gpu_tools.sites.table import SiteTable, once_a_table
+from gpu_tools.sites.table import JunctionArrays, SiteTable, once_a_table
 from gpu_tools.splicing.codons import SPLITS
 from gpu_tools.splicing.rows import aligned_empty, clear, fill_strip, kept_symbols
 
@@ -34,7 +34,8 @@ class SiteLists(NamedTuple):
     `first` and `last` are the usual score of first entries and last exits, the boundaries that have
     another one, and their scores; `acceptors` and `donors` the boundaries of inner entries and
     exits, their scores and kinds. `kinds`, `lengths` and `penalties` are those of the intron
-    classes. `stops` is empty if the table has no stop codons.
+    classes. `stops` is empty if the table has no stop codons. `junctions` are introns that have a
+    penalty of their own.
     """
 
     codes: NDArray[np.uint8]
@@ -48,6 +49,7 @@ class SiteLists(NamedTuple):
     rising: Rising
     longest: Longest
     stops: NDArray[np.bool_]
+    junctions: JunctionArrays
 
 
 def lists_of(codes, table: SiteTable) -> SiteLists:
@@ -57,6 +59,7 @@ def lists_of(codes, table: SiteTable) -> SiteLists:
         np.ascontiguousarray(codes), table.first.arrays, *inner, table.last.arrays,
         *class_arrays(table)[:4], longest_of(table.introns, table.length),
         _NO_STOPS if table.stops is None else table.stops,
+        JunctionArrays.of(table.junctions, table.length),
     )  # fmt: skip
 
 
@@ -116,7 +119,6 @@ class RowStarts(NamedTuple):
     # maxima over the exits that may precede an entry, a row an intron class and kind of split
     # codon, then the far rows of `gpu_tools.sites.introns`
     before: int
-    no_carry: int  # a row at the floor
     # see `gpu_tools.sites.cpu.block.WindowRows`, as for `stored`
     step: int
     steps: int
@@ -127,7 +129,8 @@ class RowStarts(NamedTuple):
     exits: int  # the latest exits, one a track, exit e at place e modulo the places, a power of two
     stored: int  # what entries read behind each border of a longest intron
     best_exits: int  # the maximum over the exits of each block
-    # before each block: the rows from `rows` to `no_carry`, and exits that some class has not taken
+    kept: int  # the rows at all donors of junctions, one a track
+    # before each block: the rows from `rows` to `step`, and exits that some class has not taken
     saved: int
     saved_exits: int
     end: int
@@ -262,10 +265,11 @@ def _row_starts(table: SiteTable, lists: SiteLists, counts, pending: int) -> Row
     before, longest = splits * (len(lists.kinds) + len(lists.rising.far_class)), lists.longest
     rows = RowStarts(
         profile=N_SYMBOLS, start=1, drop=1, final=1, codons=N_CODONS if tracks > 1 else 0,
-        rows=current, waiting=waiting, before=before, no_carry=1, step=splits * len(longest.most),
+        rows=current, waiting=waiting, before=before, step=splits * len(longest.most),
         steps=splits * sum(longest.most.tolist()), group=splits * len(longest.line_class),
         ends=splits * longest.n_ends, block_exits=1, entries=tracks * max(entries, 1),
         exits=tracks * places, stored=splits * longest.n_stored, best_exits=blocks,
+        kept=tracks * len(lists.junctions.donors),
         saved=blocks * (current + waiting + before), saved_exits=tracks * pending, end=0,
     )  # fmt: skip
     return RowStarts(*_starts(rows))
@@ -352,7 +356,7 @@ def save(memory, sizes, target, strip, block, floor):
     cells, numbers, rows, at = memory.cells[strip], memory.numbers[strip], sizes.rows, sizes.numbers
     if block == 0:
         _begin(cells, numbers, sizes, target, strip * cells.shape[1], floor)
-    count, tracks = rows.no_carry - rows.rows, sizes.tracks
+    count, tracks = rows.step - rows.rows, sizes.tracks
     _copy(cells, rows.saved + block * count, rows.rows, count)
     waits = at.exit_rows - at.waits
     for k in range(waits):
@@ -368,7 +372,7 @@ def save(memory, sizes, target, strip, block, floor):
 def restore(memory, sizes, donors, lengths, strip, block):
     """Fill in the state before a block; no end of a chain is better than its best one."""
     cells, numbers, rows, at = memory.cells[strip], memory.numbers[strip], sizes.rows, sizes.numbers
-    (boundaries, _, kinds), count = donors, rows.no_carry - rows.rows
+    (boundaries, _, kinds), count = donors, rows.step - rows.rows
     _copy(cells, rows.rows, rows.saved + block * count, count)
     waits = at.exit_rows - at.waits
     for k in range(waits):
