@@ -97,30 +97,29 @@ def candidates(rows: list[dict]) -> str:
     return _to_svg(drawn)
 
 
-def histogram(counted: Histogram, label: str) -> str:
+def histogram(counted: Histogram, label: str, number: str = "number") -> str:
     """Draw how often values of each bin occur, on a logarithmic scale."""
-    drawn, axes = _drawn(7, 3, xlabel=label, ylabel="number", yscale="log")
+    drawn, axes = _drawn(7, 3, xlabel=label, ylabel=number, yscale="log")
     lefts = [1 + number * counted.width for number in counted.counts]
     axes.bar(lefts, counted.counts.values(), width=counted.width, align="edge")
     return _to_svg(drawn)
 
 
-def estimates(own: dict) -> str:
-    """Draw estimated and measured times of a record's cases by their sequential time."""
-    order = np.argsort(own["cells"], kind="stable")
-    drawn, axes = _drawn(7, 3, xlabel="case, by sequential time", ylabel="ms", yscale="log")
-    for name, marker in (("measured", "."), ("estimated", "-")):
-        axes.plot(1e3 * np.array(own[name])[order], marker, label=name, linewidth=1)
+def by_case(cells: list[int], named: dict[str, tuple[str, list[float]]], unit: str) -> str:
+    """Draw series of marker and a value a case, the cases by their sequential time, the cells."""
+    order = np.argsort(cells, kind="stable")
+    drawn, axes = _drawn(7, 3, xlabel="case, by sequential time", ylabel=unit, yscale="log")
+    for name, (marker, values) in named.items():
+        axes.plot(np.array(values)[order], marker, label=name, linewidth=1, markersize=3)
     axes.legend(frameon=False)
     return _to_svg(drawn)
 
 
-def sizes(named: dict[str, dict]) -> str:
-    """Draw measured times of each mode's cases against base length times target length."""
+def sizes(named: dict[str, tuple[list[int], list[float]]]) -> str:
+    """Draw measured seconds of each mode's cases against base length times target length."""
     drawn, axes = _drawn(7, 3.5, xlabel="m x n", ylabel="ms", xscale="log", yscale="log")
-    for name, own in named.items():
-        size = np.array(own["base_length"], dtype=float) * np.array(own["target_length"])
-        axes.plot(size, 1e3 * np.array(own["measured"]), ".", label=name)
+    for name, (size, measured) in named.items():
+        axes.plot(np.array(size, dtype=float), 1e3 * np.array(measured), ".", label=name)
     axes.legend(frameon=False)
     return _to_svg(drawn)
 
