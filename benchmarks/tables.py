@@ -94,7 +94,15 @@ TABLES = {
         rows_by("scores of the case set | {gcups:.1f} | {parasail_gcups:.1f}"),
     ),
     "traceback": Table("spliced-h200", "chains and alignments | time", rows.traceback),
-    "published": Table("published-h200", "design | GCUPS | best case", rows.published),
+    "large-case": Table(
+        "large-case-cpu",
+        "case like IL1RAPL1, one core | processor's time | exons of the best chain | "
+        "its nucleotides",
+        rows_by(
+            "{name} | {processor_seconds!t} | {same} of {of} | {shared:,} of {of_nucleotides:,}"
+        ),
+    ),
+    "published": Table("estimate-h200", "design | GCUPS | best case", rows.published),
     # site mode
     "site-mode": Table("sites-h200", f"site mode | {RATES}", rows.sites),
     "site-mode-coding": Table(
@@ -254,6 +262,23 @@ TABLES = {
             "{processor_seconds:.1f} s",
             "distant",
         ),
+    ),
+    **{
+        f"lift-{name}": Table(
+            f"lift-{name}",
+            f"{name}, nucleotides substituted | exact mRNAs, both outer ends | exact coding "
+            "sequences | processor's time | peak memory",
+            rows_by(
+                "{differences}: {method} | {mrnas_exact} of {mrnas} | {coding_exact} of {coding} | "
+                "{processor_seconds:.1f} s | {peak_megabytes:,} MB"
+            ),
+        )
+        for name in ("worm", "fly2L", "at")
+    },
+    "lift-copies": Table(
+        "lift-worm",
+        "worm, 20 loci copied and 20 moved | mRNAs exact at both places",
+        rows_by("{method} | {mrnas_copies_exact} of {mrnas_copies}", "moved"),
     ),
     "confidence-worm": Table("confidence-worm", CONFIDENCE, rows.by_confidence),
     "confidence-at": Table("confidence-at", CONFIDENCE, rows.by_confidence),

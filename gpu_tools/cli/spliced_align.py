@@ -449,9 +449,9 @@ def _with_proteins(
     weighted = protein_sites(load_sites(site_model))
     model = _adjusted(weighted, sites["min_intron"], scores)
     scoring = protein_scoring(proteins, scores["ends"])
+    strands, own = sites["strand"] or "+-", proteins["target_introns"]
     read = partial(read_evidence, sites)
-    strands = sites["strand"] or "+-"
-    inputs = read_protein_cases(files, model, scoring, strands, sites["threads"], read)
+    inputs = read_protein_cases(files, model, scoring, strands, sites["threads"], read, own)
     own_weights = model.fingerprint != weighted.fingerprint
     nulls = partial(_null_models, scoring, "any", model, own_weights)
     warning = partial(many_shortest_introns, model)

@@ -133,11 +133,12 @@ def check_models():
         "proteins.matrix": load_matrix if config["proteins"]["source"] else None,
         "annotation.site_model": load_sites if config["annotation"]["genome"] else None,
         "annotation.matrix": load_matrix if config["annotation"]["genome"] else None,
+        "lift.site_model": load_sites if config["lift"]["genome"] else None,
     }
     for key, load in wanted.items():
         section, name = key.split(".")
         value = config[section][name]
-        if load and value is not None:
+        if load and value not in (None, "auto"):
             try:
                 load(value)
             except errors.InputError as error:
@@ -165,7 +166,8 @@ def prefixes():
 
 def site_options():
     """Return the options of site mode: its own, and what both methods share."""
-    own = dict(config["sites"])
+    weights = ("junction_weight", "splice_weight", "splice_only")
+    own = {key: value for key, value in config["sites"].items() if key not in weights}
     shared = ("match", "mismatch", "gap", "ends")
     options = {"site_model": own.pop("model"), **own}
     return options | {name: config["scoring"][name] for name in shared}
