@@ -1,7 +1,7 @@
 """Figures of pages as SVG, the same for the same record.
 
-Run ``python -m benchmarks.figures``: docs/accuracy.svg is drawn from the record ``accuracy``, and
-docs/exons.svg from ``exons-cpu``. `benchmarks.reproduce` draws the others.
+Run ``python -m benchmarks.figures``: docs/accuracy.svg is drawn from the records ``accuracy`` and
+``accuracy-proteins``, docs/exons.svg from ``exons-cpu``. `benchmarks.reproduce` draws the others.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from gpu_tools import Histogram
 
 OURS = "gpu-tools"
 """How the names of site mode's rows begin."""
+SAMPLE = ", sample"
+PROTEINS = {"data": "at", "gaps": False, "base": "whole piece"}
+"""Proteins of the figure of accuracy: of these all programs have all identities."""
 LINES = (("all", "o-", "all coding segments"), ("internal", "s--", "internal ones"))
 
 
@@ -42,20 +45,42 @@ def _drawn(width: float, height: float, grid: str = "", **titles) -> tuple[Figur
     return drawn, axes
 
 
-def accuracy(rows: list[dict], mutations: str = "uniform") -> str:
-    """Draw exon F1 against divergence, a line a method, gpu-tools on all genes thicker."""
-    rows = [r for r in rows if r["mutations"] == mutations and not r["method"].endswith("sample")]
-    titles = "substituted nucleotides of the target, %", "exon F1 (both ends exact)"
-    drawn, axes = _drawn(9, 4.5, "y", xlabel=titles[0], ylabel=titles[1], ylim=(0, 1.02))
-    colors = colormaps["tab20"].colors
-    axes.set_prop_cycle(color=[*colors[::2], *colors[1::2]])
-    for method in dict.fromkeys(row["method"] for row in rows):
-        own = [row for row in rows if row["method"] == method]
-        label = f"{method} ({own[0]['genes']} genes)"
-        width = 2.8 if method.startswith(OURS) else 1.2
-        values = [r["divergence"] for r in own], [r["exon_f1"] for r in own]
-        axes.plot(*values, "o-", label=label, linewidth=width)
-    drawn.legend(loc="outside right upper", frameon=False)
+def accuracy(cdnas: list[dict], proteins: dict, mutations: str = "uniform") -> str:
+    """Draw exon F1 of cDNAs and of proteins, a line a program; a half has the same genes for all.
+
+    Parameters
+    ----------
+    cdnas, proteins
+        Figures of the records ``accuracy`` and ``accuracy-proteins``.
+    """
+    fewest = min(row["genes"] for row in cdnas)
+    of_cdnas = [
+        (row["method"].removesuffix(SAMPLE), row["divergence"], row["exon_f1"])
+        for row in cdnas
+        if row["mutations"] == mutations and row["genes"] == fewest
+    ]
+    own = [row for row in proteins.values() if row.items() >= PROTEINS.items()]
+    of_proteins = [(row["method"], row["identity"], row["exon_f1"]) for row in own]
+    drawn = Figure(figsize=(11, 8.5), layout="constrained")
+    upper, lower = drawn.subplots(2)
+    for axes, rows, title, label in (
+        (upper, of_cdnas, f"cDNAs, {fewest} human genes", "substituted nucleotides of the cDNA, %"),
+        (lower, of_proteins, f"proteins, {own[0]['proteins']} genes of Arabidopsis on 1.2 Mb",
+         "identity of the protein, %"),
+    ):  # fmt: skip
+        colors = colormaps["tab20"].colors
+        axes.set_prop_cycle(color=[*colors[::2], *colors[1::2]])
+        axes.set(xlabel=label, ylabel="exon F1 (both ends right)", ylim=(0, 1.02))
+        axes.set_title(title, loc="left")
+        axes.grid(axis="y", alpha=0.4)
+        for method in sorted(
+            {name for name, *_ in rows}, key=lambda name: (OURS not in name, name)
+        ):
+            points = zip(*((x, y) for name, x, y in rows if name == method), strict=True)
+            width = 2.8 if method.startswith(OURS) else 1.2
+            axes.plot(*points, "o-", label=method, linewidth=width)
+        axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
+    lower.invert_xaxis()  # diverged targets are on the right of both
     return _to_svg(drawn)
 
 
@@ -103,7 +128,17 @@ if __name__ == "__main__":
     from benchmarks import tables
 
     for page, drawing in (
-        ("accuracy", accuracy(tables.read("accuracy")["figures"]["accuracy"])),
+        (
+            "accuracy",
+            accuracy(
+                tables.read("accuracy")["figures"]["accuracy"],
+                {
+                    k: v
+                    for k, v in tables.read("accuracy-proteins")["figures"].items()
+                    if "identity" in k
+                },
+            ),
+        ),
         ("exons", candidates(tables.read("exons-cpu")["figures"]["exons"]["curve"])),
     ):
         (tables.ROOT / "docs" / f"{page}.svg").write_text(drawing, encoding="utf-8")

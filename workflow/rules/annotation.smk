@@ -30,6 +30,7 @@ rule annotation_hits:
     """Find the hits of a share of the targets in a share of the genome, on a GPU or on the CPU."""
     input:
         **annotation_inputs(),
+        **annotation_evidence(),
         **annotation_index(),
     output:
         output="<results>/annotation/hits/{share}-{tiles}.json",
@@ -57,6 +58,7 @@ rule annotation_genes:
     """Make one gene set of the hits of all parts."""
     input:
         **annotation_inputs(),
+        **annotation_evidence(),
         hits=annotation_hits(),
     output:
         output="<results>/annotation/genes.gff3",

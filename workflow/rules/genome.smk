@@ -33,8 +33,14 @@ def annotation_sources():
 def annotation_options():
     """Return the options on which hits depend."""
     others = ("genome", "proteins", "cdnas", "target_parts", "genome_parts", "isoforms", "batch")
-    others += ("frameshifts", "conserved")
+    others += ("frameshifts", "conserved", "junctions", "splice_scores")
     return {key: value for key, value in config["annotation"].items() if key not in others}
+
+
+def annotation_evidence():
+    """Return the splice evidence as options of annotate."""
+    own = config["annotation"]
+    return {key: own[key] for key in ("junctions", "splice_scores") if own[key]}
 
 
 def annotation_index():

@@ -35,6 +35,7 @@ rule spliced_align:
 rule site_align:
     """Align a batch of cases exactly to all exons that sites allow."""
     input:
+        **evidence_inputs(),
         base="<results>/batches/{batch}/bases.fa.gz",
         targets="<results>/batches/{batch}/targets.fa.gz",
         pairs="<results>/batches/{batch}/pairs.tsv",
@@ -58,6 +59,7 @@ rule site_align:
         runtime=minutes_of("targets"),
     params:
         **site_options(),
+        **evidence_weights(),
         version=VERSION,
         device=config["device"],
     script:
@@ -108,6 +110,7 @@ rule proteins_cut:
 rule protein_align:
     """Align the proteins of a batch's targets exactly to all exons that sites allow."""
     input:
+        **evidence_inputs(),
         base="<results>/batches/{batch}/bases.fa.gz",
         proteins="<results>/batches/{batch}/proteins.fa",
         pairs="<results>/batches/{batch}/pairs.tsv",
@@ -131,6 +134,7 @@ rule protein_align:
         runtime=minutes_of("proteins"),
     params:
         **protein_options(),
+        **evidence_weights(),
         version=VERSION,
         device=config["device"],
     script:

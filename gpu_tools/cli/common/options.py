@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import logging
 import math
-import resource
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -26,6 +25,7 @@ from gpu_tools.hardware.device import (
     resolve,
     was_small,
 )
+from gpu_tools.hardware.system import peak_memory
 from gpu_tools.model.resources import installed_version
 
 # Options that name files, found by their names in any command.
@@ -96,9 +96,9 @@ def _device(options: dict) -> list[str]:
 
 
 def _cost(seconds: float) -> str:
-    """Return time, and the most memory that this process had."""
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
-    return f"{seconds:.1f} s, {memory:.2g} GB of memory"
+    """Return time, and the most memory that this process had, if that is known."""
+    peak = peak_memory()
+    return f"{seconds:.1f} s" + (f", {peak / 1e9:.2g} GB of memory" if peak else "")
 
 
 def _written(options: dict) -> list[str]:
