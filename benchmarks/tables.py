@@ -263,6 +263,23 @@ TABLES = {
             "distant",
         ),
     ),
+    **{
+        f"lift-{name}": Table(
+            f"lift-{name}",
+            f"{name}, nucleotides substituted | exact mRNAs, both outer ends | exact coding "
+            "sequences | processor's time | peak memory",
+            rows_by(
+                "{differences}: {method} | {mrnas_exact} of {mrnas} | {coding_exact} of {coding} | "
+                "{processor_seconds:.1f} s | {peak_megabytes:,} MB"
+            ),
+        )
+        for name in ("worm", "fly2L", "at")
+    },
+    "lift-copies": Table(
+        "lift-worm",
+        "worm, 20 loci copied and 20 moved | mRNAs exact at both places",
+        rows_by("{method} | {mrnas_copies_exact} of {mrnas_copies}", "moved"),
+    ),
     "confidence-worm": Table("confidence-worm", CONFIDENCE, rows.by_confidence),
     "confidence-at": Table("confidence-at", CONFIDENCE, rows.by_confidence),
     "annotation-seeded": Table(
