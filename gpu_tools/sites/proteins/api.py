@@ -50,8 +50,8 @@ def protein_tables_of(
 ) -> dict[str, SiteTable]:
     """Score the sites of a base sequence for proteins.
 
-    A locus, named ``NAME:START-END``, has the penalties of its record, and the sites, but for those
-    whose matrices reach beyond its ends: nucleotides there are unknown.
+    A locus has the penalties of its record, and the sites, but for those whose matrices reach
+    beyond its ends: nucleotides there are unknown.
 
     Parameters
     ----------
@@ -73,8 +73,8 @@ def protein_tables_of(
     """
     threads = cpu_threads(threads)
     return {
-        strand: protein_table(model, codes, origin, scoring, threads)
-        for strand, (codes, origin) in read_strands(base, strands).items()
+        strand: protein_table(model, codes, scoring, threads)
+        for strand, (codes, _) in read_strands(base, strands).items()
     }
 
 
@@ -237,16 +237,15 @@ def protein_sites(model: GeneSites) -> GeneSites:
 
 
 def protein_table(
-    model: GeneSites, codes: NDArray[np.uint8], origin: int, scoring: ProteinScoring,
-    threads: int = 1,
-) -> SiteTable:  # fmt: skip
+    model: GeneSites, codes: NDArray[np.uint8], scoring: ProteinScoring, threads: int = 1
+) -> SiteTable:
     """Score the boundaries of a strand; `threads` of the CPU share the work.
 
     A chain ends in front of its stop codon: the codon is not aligned.
     """
     if model.longest_intron:
         raise ScoringError("a longest intron is not for proteins; expected a model without one")
-    table = model.table(codes, scoring.ends, "any", origin, threads)
+    table = model.table(codes, scoring.ends, threads=threads)
     end = max(0, model.end) if scoring.ends == "free" else model.end
     last = end_scores(codes, end, stop_codons(scoring.genetic_code), model.stop, 0)
-    return SiteTable(table.first, table.acceptors, table.donors, last, table.introns)
+    return table.changed(last_exit=last)
