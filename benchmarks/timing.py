@@ -36,13 +36,25 @@ def median_ms(function: Callable[[], object], repeats: int = 5) -> float:
     return round(1e3 * median_seconds(function, repeats), 4)
 
 
-def kernel_ms(
+def spread_ms(seconds: list[float]) -> dict[str, float]:
+    """Return mean and standard deviation of some times in milliseconds."""
+    times = [1e3 * each for each in seconds]
+    deviation = statistics.stdev(times) if len(times) > 1 else 0.0
+    return {"mean_ms": round(statistics.mean(times), 4), "sd_ms": round(deviation, 4)}
+
+
+def kernel_ms(start: Callable[[], object], repeats: int = 5, **options) -> float:
+    """Return the median of `kernel_seconds` in milliseconds, to a tenth of a microsecond."""
+    return round(1e3 * statistics.median(kernel_seconds(start, repeats, **options)), 4)
+
+
+def kernel_seconds(
     start: Callable[[], object],
     repeats: int = 5,
     before: Callable[[], object] | None = None,
     stream=0,
-) -> float:
-    """Return the median time that a GPU spends on what a function starts, in milliseconds.
+) -> list[float]:
+    """Return the times that a GPU spends on what a function starts.
 
     Data are on the GPU already. A kernel that sleeps keeps the GPU busy until all is started, so
     that no launch waits for the host. On the simulator, where work is done when it is started, the
@@ -60,7 +72,7 @@ def kernel_ms(
         prepare()
         begin = time.perf_counter()
         start()
-        return round(1e3 * (time.perf_counter() - begin), 4)
+        return [time.perf_counter() - begin]
     _sleep_thread()[1, 1, stream]()
     pairs = []
     for _ in range(repeats):
@@ -71,7 +83,7 @@ def kernel_ms(
         end.record(stream)
         pairs.append((begin, end))
     cuda.synchronize()
-    return round(statistics.median(begin.elapsed_time(end) for begin, end in pairs), 4)
+    return [begin.elapsed_time(end) / 1e3 for begin, end in pairs]
 
 
 @cache

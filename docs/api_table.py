@@ -21,7 +21,10 @@ pages, in which this page holds the whole reference; `help(gpu_tools.spliced_ali
 Intervals are 0-based and half-open. [The pages of the commands](guide/index.md) have examples.
 """
 FAMILIES = {
-    "Spliced alignment": ("spliced", "sites", "splicing", "model.exon_set", "model.significance"),
+    "Spliced alignment": (
+        "spliced", "sites", "splicing", "model.exon_set", "model.significance", "model.evidence",
+        "formats.junctions",
+    ),
     "Estimates": ("estimate",),
     "Genes of genomes": ("annotate",),
     "Search of genomes": ("search", "model.locus"),

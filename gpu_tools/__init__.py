@@ -46,6 +46,11 @@ _PUBLIC = {
         "null_model",
         "with_evalues",
     ),
+    "gpu_tools.formats.junctions": ("splice_evidence",),
+    "gpu_tools.model.evidence": (
+        "EvidenceWeights",
+        "SpliceEvidence",
+    ),
     "gpu_tools.model.exon_set": ("ExonSet",),
     "gpu_tools.local": (
         "global_align",

@@ -16,7 +16,7 @@ ORDER = (
     {"formats", "splicing"},
     {"exons", "report"},
     FAMILIES,
-    {"annotate", "estimate"},
+    {"annotate", "estimate", "lift"},
     {"cli"},
     {"__main__"},
 )

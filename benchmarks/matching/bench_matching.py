@@ -13,7 +13,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks import record
-from benchmarks.matching.kernels import WEIGHTED, approximate_gpu, exact_gpu
+from benchmarks.matching.kernels import (
+    BY_SYMBOL,
+    WEIGHTED,
+    approximate_gpu,
+    exact_gpu,
+    random_codes,
+)
 from benchmarks.matching.peers import (
     approximate_one_core,
     exact_one_core,
@@ -39,20 +45,32 @@ def measure_gpu(tiny: bool = False) -> Iterator[tuple[str, dict]]:
     """Measure the kernels and the published designs."""
     rng, n, large, exact = np.random.default_rng(2018), 1 << 22, 1 << 30, 1 << 27
     if tiny:
-        yield "exact K=1", exact_gpu(rng, 64, 1, 4, False)
+        yield "exact K=1", exact_gpu(rng, random_codes(rng, 64, 4), 4, [12], False)
         yield "unit m=4", approximate_gpu(rng, random_text(rng, 16), 4, EditCosts(), False)
         return
-    for count in (1, 256, 10_000):
-        yield f"exact K={count}", exact_gpu(rng, exact, count, 4, count < 1000)
-    yield "exact K=256, two symbols", exact_gpu(rng, exact, 256, 2, True)
-    yield "exact K=256, 20 symbols", exact_gpu(rng, exact, 256, 20, True)
+    yield from _exact(rng, exact)
     text = random_text(rng, n)
     for m in (32, 64, 128, 256, 512, 1024):
         yield f"unit m={m}", approximate_gpu(rng, text, m, EditCosts(), True)
     yield "weighted m=1024", approximate_gpu(rng, text, 1024, WEIGHTED, True)
+    for m in (32, 256, 1024):
+        yield f"by symbol m={m}", approximate_gpu(rng, text, m, BY_SYMBOL, False)
     text = random_text(rng, large)
     for name, costs in (("unit", EditCosts()), ("weighted", WEIGHTED)):
         yield f"{name} m=1024 large", approximate_gpu(rng, text, 1024, costs, False)
+
+
+def _exact(rng, n: int) -> Iterator[tuple[str, dict]]:
+    """Measure exact matching: patterns of one length, as the source has them, and of several."""
+    text = random_codes(rng, n, 4)
+    for count in (1, 4, 16, 64, 256):
+        for m in (10, 20, 30):
+            yield f"exact K={count} m={m}", exact_gpu(rng, text, 4, [m] * count, True)
+    for symbols, count in ((4, 256), (4, 10_000), (2, 256), (20, 256)):
+        text, sizes = random_codes(rng, n, symbols), rng.integers(10, 31, count).tolist()
+        yield f"several K={count}, {symbols} symbols", exact_gpu(
+            rng, text, symbols, sizes, count < 1000
+        )
 
 
 if __name__ == "__main__":

@@ -12,6 +12,12 @@ from gpu_tools.model.scoring import EditCosts
 from gpu_tools.model.sequences import Sequence
 
 WEIGHTED = EditCosts(2, 3, 4)
+BY_SYMBOL = EditCosts(
+    insertion=[2, 3, 4, 2, 3], deletion=[3 + symbol % 3 for symbol in range(16)],
+    table=[[(symbol >> code & 1) ^ 1 and 2 + abs(symbol - code) % 4 for code in range(5)]
+           for symbol in range(16)],
+)  # fmt: skip
+"""Costs of insertions by text code, of deletions by pattern symbol, of pairs by both."""
 HITS = 1 << (12 if simulated() else 24)
 """Matches that there is space for."""
 
@@ -104,30 +110,37 @@ def _published_approximate(problem: Approximate, distance: int) -> dict:
     return figures
 
 
-def _exact_patterns(rng, codes, symbols: int, count: int) -> tuple[list, PatternSet]:
-    """Return random codes of 10 to 30 symbols, or copies from a text of many, and as patterns."""
-    sizes = rng.integers(10, 31, count).tolist()
+def random_codes(rng, n: int, symbols: int) -> Sequence:
+    """Return a text of random codes."""
+    return Sequence("text", rng.integers(0, symbols, n, dtype=np.uint8))
+
+
+def _exact_patterns(rng, codes, symbols: int, sizes: list[int]) -> tuple[list, PatternSet]:
+    """Return random codes, or copies from a text of many symbols, and the same as patterns."""
     if symbols <= 4:
         own = [rng.integers(0, symbols, m).astype(np.uint8) for m in sizes]
         sets = [Pattern(str(k), (1 << each).astype(np.uint8)) for k, each in enumerate(own)]
         return own, PatternSet(sets)
-    places = rng.integers(0, len(codes) - 30, count).tolist()
+    places = rng.integers(0, len(codes) - max(sizes), len(sizes)).tolist()
     own = [codes[at : at + m].copy() for at, m in zip(places, sizes, strict=True)]
     return own, PatternSet([Pattern(str(k), each) for k, each in enumerate(own)], "bytes")
 
 
-def exact_gpu(rng, n: int, count: int, symbols: int, published: bool) -> dict:
-    """Time the exact kernel, and the published designs on the same problem."""
+def exact_gpu(rng, text: Sequence, symbols: int, sizes: list[int], published: bool) -> dict:
+    """Time the exact kernel, and the published designs on the same problem.
+
+    `sizes` are the lengths of the patterns.
+    """
     from numba import cuda as numba_cuda
 
+    from benchmarks.published.matching.exact import DESIGNS
     from benchmarks.published.matching.exact import Problem as Published
     from gpu_tools.matching import gpu as cuda
     from gpu_tools.matching import gpu as exact_cuda
     from gpu_tools.matching.cpu import Searcher
     from gpu_tools.matching.index import library
 
-    text = Sequence("text", rng.integers(0, symbols, n, dtype=np.uint8))
-    own, patterns = _exact_patterns(rng, text.codes, symbols, count)
+    own, patterns = _exact_patterns(rng, text.codes, symbols, sizes)
     searcher = Searcher(library(patterns.probes(), patterns.matches), 1)
     resident = cuda.resident(text.codes, 16)
     hits = numba_cuda.device_array((HITS, 2), np.int64)
@@ -137,15 +150,14 @@ def exact_gpu(rng, n: int, count: int, symbols: int, published: bool) -> dict:
         start = exact_cuda.prepared(resident, on_device, hits, exact_cuda.counters())
         milliseconds += kernel_ms(start)
     figures = {
-        "n": n, "patterns": count, "symbols": symbols, "scans": len(indexes),
-        "matches": total, "kernel_ms": round(milliseconds, 4),
+        "n": len(text), "patterns": len(sizes), "shortest": min(sizes), "longest": max(sizes),
+        "symbols": symbols, "matches": total, "kernel_ms": round(milliseconds, 4),
     }  # fmt: skip
     if published:
         problem = Published(own, text.codes, HITS)
         figures["published"] = {}
-        for name in ("rolling", "prefix sums"):
-            found = problem.occurrences(name)
-            if len(found) != total:
-                raise AssertionError(f"{name} finds {len(found)} matches instead of {total}")
+        for name in DESIGNS:
+            if (found := problem.found(name)) != total:
+                raise AssertionError(f"{name} finds {found} matches instead of {total}")
             figures["published"][name] = kernel_ms(lambda name=name: problem.launch(name), 3)
     return figures

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda, int32, int64
+from numba import cuda, int64
 from numpy.typing import NDArray
 
 from gpu_tools import AffineScoring
@@ -22,7 +22,8 @@ from gpu_tools.model.sequences import OTHER
 
 THREADS = 4 if simulated() else 128
 NEVER = -(2**30)
-_MATCH, _MISMATCH, _OPEN, _EXTEND = range(4)
+_GAPS, _BESTS, _LINES = 6, 14, 17
+"""Lines of the state before those of gaps, before those of best scores, and all."""
 _ROWS_IN_A_START = 32
 
 
@@ -35,65 +36,65 @@ class Best(NamedTuple):
 
 
 @cuda.jit
-def fill_antidiagonal(symbols, scoring, cells, gaps, bests, step):
+def fill_antidiagonal(symbols, state, shape, scoring, step):
     """Compute the cells of an anti-diagonal; thread t has the one in its row t.
 
     Parameters
     ----------
-    symbols : tuple of uint8 array
-        Codes of query and subject.
-    scoring : int32 array, shape (4,)
+    symbols : uint8 array
+        Codes of the query, then of the subject. Few arguments make a launch short.
+    state : int64 array, shape (17, rows + 1)
+        By row + 1: of three anti-diagonals scores and starts; of two anti-diagonals scores and
+        starts of gaps in the query, then in the subject; and of each row its largest score, the
+        start and the column, the first that has it.
+    shape : tuple of int32
+        Rows and columns.
+    scoring : tuple of int32
         Match, mismatch, penalties of opening and extending a gap.
-    cells : int64 array, shape (3, 2, rows + 1)
-        Of three anti-diagonals, by row + 1: scores, and starts.
-    gaps : int64 array, shape (2, 4, rows + 1)
-        Of two anti-diagonals: scores and starts of gaps in the query, then in the subject.
-    bests : int64 array, shape (3, rows)
-        Of each row: its largest score, the start and the column, the first that has it.
-    step : int
+    step : int32
         Number of the anti-diagonal, the sum of row and column.
     """
-    query, subject = symbols
-    first = max(step - len(subject) + 1, 0)
-    row = first + cuda.grid(1)
+    rows, columns = shape
+    match, mismatch, opens, extends = scoring
+    row = max(step - columns + 1, 0) + cuda.grid(1)
     column = step - row
-    if row >= len(query) or column < 0:
+    if row >= rows or column < 0:
         return
-    here, before, diagonal = step % 3, (step + 2) % 3, (step + 1) % 3
-    now, last = step & 1, 1 - (step & 1)
-    opens, extends = scoring[_OPEN], scoring[_EXTEND]
+    here, before, diagonal = 2 * (step % 3), 2 * ((step + 2) % 3), 2 * ((step + 1) % 3)
+    now, last = _GAPS + 4 * (step & 1), _GAPS + 4 * (1 - (step & 1))
     left, left_start = int64(0), int64(0)
     across, across_start = int64(NEVER), int64(0)
     if column > 0:
-        left, left_start = cells[before, 0, row + 1], cells[before, 1, row + 1]
-        across, across_start = gaps[last, 0, row + 1], gaps[last, 1, row + 1]
+        left, left_start = state[before, row + 1], state[before + 1, row + 1]
+        across, across_start = state[last, row + 1], state[last + 1, row + 1]
     if left - opens >= across - extends:
         across, across_start = left - opens, left_start
     else:
         across -= extends
     up, up_start, down, down_start = int64(0), int64(0), int64(NEVER), int64(0)
     if row > 0:
-        up, up_start = cells[before, 0, row], cells[before, 1, row]
-        down, down_start = gaps[last, 2, row], gaps[last, 3, row]
+        up, up_start = state[before, row], state[before + 1, row]
+        down, down_start = state[last + 2, row], state[last + 3, row]
     if up - opens >= down - extends:
         down, down_start = up - opens, up_start
     else:
         down -= extends
-    equal = query[row] == subject[column] and query[row] != OTHER
+    equal = symbols[row] == symbols[rows + column] and symbols[row] != OTHER
     score, start = int64(0), int64(row) << _ROWS_IN_A_START | int64(column)
-    if row > 0 and column > 0 and cells[diagonal, 0, row] > 0:
-        score, start = cells[diagonal, 0, row], cells[diagonal, 1, row]
-    score += scoring[_MATCH] if equal else scoring[_MISMATCH]
+    if row > 0 and column > 0 and state[diagonal, row] > 0:
+        score, start = state[diagonal, row], state[diagonal + 1, row]
+    score += match if equal else mismatch
     if across > score:
         score, start = across, across_start
     if down > score:
         score, start = down, down_start
     score = max(score, int64(0))
-    cells[here, 0, row + 1], cells[here, 1, row + 1] = score, start
-    gaps[now, 0, row + 1], gaps[now, 1, row + 1] = across, across_start
-    gaps[now, 2, row + 1], gaps[now, 3, row + 1] = down, down_start
-    if score > bests[0, row]:
-        bests[0, row], bests[1, row], bests[2, row] = score, start, column
+    state[here, row + 1], state[here + 1, row + 1] = score, start
+    state[now, row + 1], state[now + 1, row + 1] = across, across_start
+    state[now + 2, row + 1], state[now + 3, row + 1] = down, down_start
+    if score > state[_BESTS, row + 1]:
+        state[_BESTS, row + 1], state[_BESTS + 1, row + 1] = score, start
+        state[_BESTS + 2, row + 1] = column
 
 
 class Forward:
@@ -107,27 +108,26 @@ class Forward:
     """
 
     def __init__(self, query: NDArray, subject: NDArray, scoring: AffineScoring):
-        self.shape = len(query), len(subject)
+        self.shape = np.int32(len(query)), np.int32(len(subject))
         numbers = scoring.match, scoring.mismatch, scoring.gap_open, scoring.gap_extend
-        self.symbols = cuda.to_device(query), cuda.to_device(subject)
-        self.scoring = cuda.to_device(np.array(numbers, dtype=np.int32))
-        self.cells, self.gaps, self.bests = (
-            cuda.to_device(np.zeros(shape, dtype=np.int64))
-            for shape in ((3, 2, len(query) + 1), (2, 4, len(query) + 1), (3, len(query)))
-        )
+        self.scoring = tuple(map(np.int32, numbers))
+        self.symbols = cuda.to_device(np.concatenate([query, subject]))
+        self.state = cuda.to_device(np.zeros((_LINES, len(query) + 1), dtype=np.int64))
 
     def run(self) -> None:
         """Launch the kernel for one anti-diagonal after the other."""
-        rows, columns = self.shape
+        rows, columns = map(int, self.shape)
         for step in range(rows + columns - 1):
             longest = min(step, rows - 1) - max(step - columns + 1, 0) + 1
-            fill_antidiagonal[-(-longest // THREADS), THREADS](
-                self.symbols, self.scoring, self.cells, self.gaps, self.bests, int32(step)
+            # few different numbers of blocks: a launch's configuration is kept with its number
+            blocks = 1 << (-(-longest // THREADS) - 1).bit_length()
+            fill_antidiagonal[blocks, THREADS](
+                self.symbols, self.state, self.shape, self.scoring, np.int32(step)
             )
 
     def best(self) -> Best | None:
         """Return the best local alignment, None if none scores above 0."""
-        scores, starts, columns = self.bests.copy_to_host()
+        scores, starts, columns = self.state.copy_to_host()[_BESTS:, 1:]
         row = int(scores.argmax())
         if scores[row] == 0:
             return None

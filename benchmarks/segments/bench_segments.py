@@ -1,8 +1,11 @@
 """Maximum segments and submatrices: whole calls, beside numpy and the sources' designs.
 
-Run ``python -m benchmarks.segments.bench_segments [RECORD.json] [--part gpu] [--tiny]``.
+Run ``python -m benchmarks.segments.bench_segments [RECORD.json] [--part gpu|sizes] [--tiny]``.
 Calls take values of the host's memory. Kernels, and the designs of the sources, work on values that
 are on the GPU already. Every result is compared with another way to find it.
+
+``sizes`` has ten sizes of each problem, with standard deviations, on one GPU and on all that there
+are; what branches cost where neighbouring threads take different ones; and disjoint submatrices.
 """
 
 from __future__ import annotations
@@ -13,17 +16,28 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from benchmarks import record
-from benchmarks.timing import kernel_ms, median_ms
-from gpu_tools import max_segment, max_segments, max_submatrix
+from benchmarks.timing import call_seconds, kernel_ms, kernel_seconds, median_ms, spread_ms
+from gpu_tools import max_segment, max_segments, max_submatrices, max_submatrix
+from gpu_tools.hardware.device import list_gpus
 
 KINDS = {"even": -100, "falling": -130}
 """Smallest value of each kind of random values; the largest is 100."""
+LENGTHS = tuple(digit * 10**power for power in (5, 6, 7) for digit in (1, 2, 5)) + (10**8,)
+SIDES = tuple(1024 * k for k in (1, 2, 3, 4, 5, 6, 8, 10, 12, 15))
+"""Numbers of values, and of rows and columns of matrices, of part ``sizes``."""
+RUNS = 10
+SIGNS = {"random": (-100, 101), "all positive": (1, 101), "all negative": (-100, 0)}
+"""Ranges of the values of a matrix: threads of random ones take different branches."""
 
 
 def random_values(kind: str, *shape: int):
     """Return random int32."""
-    rng = np.random.default_rng(2013)
-    return rng.integers(KINDS[kind], 101, shape, dtype=np.int32)
+    return values_between(KINDS[kind], 101, *shape)
+
+
+def values_between(low: int, high: int, *shape: int):
+    """Return random int32 from `low` to before `high`."""
+    return np.random.default_rng(2013).integers(low, high, shape, dtype=np.int32)
 
 
 def submatrix_by_rows(matrix) -> int:
@@ -119,5 +133,94 @@ def submatrix_on_gpu(matrix) -> dict:
     }
 
 
+def measure_sizes(tiny: bool = False) -> Iterator[tuple[str, dict]]:
+    """Measure ten sizes of both problems, branches, and disjoint submatrices."""
+    lengths, sides = ((100,), (3,)) if tiny else (LENGTHS, SIDES)
+    for n in lengths:
+        yield f"segment {n}", segment_of_size(random_values("even", n))
+    for size in sides:
+        yield f"submatrix {size}", submatrix_of_size(random_values("even", size, size))
+    for signs, ends in SIGNS.items():
+        yield f"branches, {signs}", branches(values_between(*ends, *[3 if tiny else 4096] * 2))
+    for size, count in ((4, None),) if tiny else ((32, None), (256, 1), (256, 100), (1024, 30)):
+        named = f"{count} of {size}" if count else f"all of {size}"
+        yield f"disjoint, {named}", disjoint(random_values("even", size, size), count)
+
+
+def _on_gpus(call: Callable[[str], object]) -> dict:
+    """Return times of a call on the first GPU, and on all if there are several."""
+    count = len(list_gpus())
+    found = {"call": spread_ms(call_seconds(lambda: call("cuda:0"), RUNS))}
+    if count > 1:
+        every = f"cuda:{','.join(map(str, range(count)))}"
+        _expect(call(every), call("cuda:0"))
+        found |= {"gpus": count, "call_all": spread_ms(call_seconds(lambda: call(every), RUNS))}
+    return found
+
+
+def segment_of_size(values) -> dict:
+    """Time the search for the best segment, its kernel and the five-number design's."""
+    from numba import cuda
+
+    from benchmarks.published import segments_five_numbers as published
+    from benchmarks.segments.kernels import best_segment
+
+    resident = cuda.to_device(values)
+    _expect(published.best_sum(resident), max_segment(values, device="cuda:0").score)
+    fives = cuda.device_array((published.BLOCKS, 5), np.int32)
+    return {
+        "size": len(values),
+        "kernel": spread_ms(kernel_seconds(best_segment(resident), RUNS)),
+        "published": spread_ms(kernel_seconds(lambda: published.launch(resident, fives), RUNS)),
+        **_on_gpus(lambda device: max_segment(values, device=device)),
+    }
+
+
+def submatrix_of_size(matrix) -> dict:
+    """Time the search for the best submatrix, and the design with a pair of lines a thread."""
+    from numba import cuda
+
+    from benchmarks.published import segments_pair_a_thread as published
+    from benchmarks.segments.kernels import prefix_sums, submatrix_search
+
+    search, prefix = submatrix_search(matrix), prefix_sums(matrix)
+    _expect(published.best_sum(prefix), search()[0])
+    plain, runs = cuda.to_device(np.zeros(prefix.shape[1], np.int32)), 3
+    return {
+        "size": len(matrix),
+        "kernel": spread_ms(call_seconds(search, RUNS)),
+        "published": spread_ms(kernel_seconds(lambda: published.launch(prefix, plain), runs)),
+        **_on_gpus(lambda device: max_submatrix(matrix, device=device)),
+    }
+
+
+def branches(matrix) -> dict:
+    """Time the published submatrix kernel with maxima and with branches, and the search."""
+    from numba import cuda
+
+    from benchmarks.published import segments_pair_a_thread as published
+    from benchmarks.segments.kernels import prefix_sums, submatrix_search
+
+    search, prefix = submatrix_search(matrix), prefix_sums(matrix)
+    plain = cuda.to_device(np.zeros(prefix.shape[1], np.int32))
+    found, expected = {"size": len(matrix)}, (search() or (0,))[0]
+    for step in published.KERNELS:
+        _expect(published.best_sum(prefix, step), expected)
+        found[f"{step}_ms"] = kernel_ms(lambda step=step: published.launch(prefix, plain, step), 3)
+    return found | {"search_ms": median_ms(search, 3)}
+
+
+def disjoint(matrix, count: int | None) -> dict:
+    """Time the search for disjoint submatrices on a GPU and on the CPU; both find the same."""
+    calls = {
+        device: lambda device=device: max_submatrices(matrix, count=count, device=device)
+        for device in ("cuda", "cpu")
+    }
+    found = calls["cuda"]()
+    _expect(found, calls["cpu"]())
+    times = {f"{device}_ms": median_ms(call, 1) for device, call in calls.items()}
+    return {"size": len(matrix), "found": len(found), **times}
+
+
 if __name__ == "__main__":
-    record.main(measure, gpu=measure_gpu)
+    record.main(measure, gpu=measure_gpu, sizes=measure_sizes)

@@ -17,7 +17,7 @@ from gpu_tools.annotate.batches import BatchStore, Found, key_of, read_found, wr
 from gpu_tools.annotate.choice import (
     credible_or_best,
     in_one_direction,
-    may_be_reversed,
+    outdone_by,
     results_of,
 )
 from gpu_tools.annotate.confidence import of_confidence, with_confidences
@@ -197,9 +197,13 @@ def _batch(search: HitSearch, windows: Windows, batch: list[Nucleotides]) -> Fou
     found = credible_or_best(search.alignments(windows(batch)), is_hit)
     if targets.turned is None:
         return found
-    perfect = [targets.perfect_score(k) for k in range(len(batch))]
-    numbers = may_be_reversed(found, search.laws, perfect)
+    wanted = outdone_by(found, search.laws)
+    numbers = [k for k, score in enumerate(wanted) if targets.perfect_score(k) >= score]
     again = search.of_reversed(numbers)
+    if search.options.search == "seeded":
+        own = again.may_score(windows([*again.targets.sequences]), [wanted[k] for k in numbers])
+        numbers = [numbers[k] for k in own]
+        again = search.of_reversed(numbers)
     others = credible_or_best(again.alignments(windows([*again.targets.sequences])), is_hit)
     return found + [(numbers[k], one.with_target_reversed()) for k, one in others]
 

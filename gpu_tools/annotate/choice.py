@@ -37,18 +37,15 @@ def in_one_direction(
     return [pair for pair in found if _is_reversed(pair[1]) == (pair[0] in turned)]
 
 
-def may_be_reversed(
-    found: Iterable[tuple[int, Alignment]], laws: Sequence[Gumbel], perfect: Sequence[int]
-) -> list[int]:
-    """Return the cDNAs of which `in_one_direction` may take the reverse complement's chains.
+def outdone_by(found: Iterable[tuple[int, Alignment]], laws: Sequence[Gumbel]) -> list[float]:
+    """Return for each cDNA the least score of a hit that `in_one_direction` takes it reversed for.
 
-    It takes them if they score clearly more than the cDNA's own. `perfect` are the scores of cDNAs
-    whose every symbol matches, introns for free: where these are not clearly more, none are.
+    It takes the reverse complement's chains if one scores clearly more than the cDNA's own.
     """
-    best = [-math.inf] * len(perfect)
+    best = [-math.inf] * len(laws)
     for target, alignment in found:
         best[target] = max(best[target], alignment.score)
-    return [k for k, law in enumerate(laws) if law.is_clearly_above(perfect[k], best[k])]
+    return [law.clearly_above(score) for law, score in zip(laws, best, strict=True)]
 
 
 def _is_reversed(alignment: Alignment) -> bool:

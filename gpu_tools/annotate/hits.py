@@ -10,17 +10,23 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
+import numpy as np
+
 from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.options import Alignment, AnnotationOptions
 from gpu_tools.annotate.targets import TargetSet
 from gpu_tools.annotate.trials import Trial, cores_of, is_promising, without
 from gpu_tools.hardware.threads import map_on_threads, prefetch
+from gpu_tools.model.acceptance import GAP, YES
 from gpu_tools.model.locus import SearchWindow
+from gpu_tools.model.sequences import OTHER
 from gpu_tools.model.significance import Gumbel
 from gpu_tools.splicing.chance import evalues_in_place, lengthened
 
 _CHUNK, _LARGE_CHUNK = 4 << 20, 16 << 20
 """Nucleotides of windows that are prepared at a time; between groups a GPU waits."""
+SPANNED = 0.4
+"""Least part of a hit's symbols that chains of words span."""
 _NO_CHAIN = 1 << 28
 """A least score that no chain has, so that none is traced."""
 
@@ -50,7 +56,67 @@ class HitSearch:
         return replace(self, targets=part, laws=[self.laws[k] for k in numbers])
 
     def alignments(self, windows: Iterable[SearchWindow]) -> Iterator[tuple[int, Alignment]]:
-        """Yield the best chain of each window, and of what remains beside hits."""
+        """Yield the best chain of each window, and of what remains beside hits.
+
+        Of a cDNA whose best window holds an accepted hit, the seeded search leaves out windows
+        whose words are of too few symbols for another one.
+        """
+        accepted: set[int] = set()
+        for state in self._best_first(windows):
+            left = (
+                [one for one in state if one.target not in accepted or self._may_be_hit(one)]
+                if accepted
+                else state
+            )
+            for target, alignment in self._alignments(left):
+                if self.options.acceptance.verdict(alignment) == YES:
+                    accepted.add(target)
+                yield target, alignment
+
+    def may_score(self, windows: Iterable[SearchWindow], wanted: Sequence[float]) -> list[int]:
+        """Return the targets that score in a window as much as is wanted of each, in order."""
+        left = [
+            one for one in windows
+            if self._may_be_hit(one, wanted[one.target] / self.targets.perfect_score(one.target))
+        ]  # fmt: skip
+        found = set()
+        for chunk in _chunks(left, _CHUNK):
+            scores = self._align_all(self._cases(chunk))
+            found |= {
+                window.target for window, one in zip(chunk, scores, strict=True)
+                if one.score is not None and one.score >= wanted[window.target]
+            }  # fmt: skip
+        return sorted(found)
+
+    def _best_first(self, windows: Iterable[SearchWindow]) -> Iterator[Iterable[SearchWindow]]:
+        """Yield the best window of each cDNA, then the others; all windows without words."""
+        if self.targets.finds_loose_ends or self.options.search != "seeded":
+            yield windows
+            return
+        windows = list(windows)
+        rising = sorted(range(len(windows)), key=lambda k: (windows[k].score, -k))
+        best = set({windows[k].target: k for k in rising}.values())
+        yield [one for k, one in enumerate(windows) if k in best]
+        yield [one for k, one in enumerate(windows) if k not in best]
+
+    def _may_be_hit(self, window: SearchWindow, coverage: float | None = None) -> bool:
+        """Return whether words are of enough symbols for a hit of a coverage.
+
+        That is not known beside a gap or an end of the record, where symbols may be missing.
+        """
+        coverage = self.options.min_coverage if coverage is None else coverage
+        codes = self.genome.records[window.record].codes
+        low = min(chain.low for chain in window.chains)
+        high = max(chain.high for chain in window.chains)
+        if low == 0 or high == len(codes) or np.count_nonzero(codes[low:high] == OTHER) > GAP:
+            return True
+        found = np.zeros(len(self.targets.sequences[window.target]), np.bool_)
+        for chain in window.chains:
+            found[slice(*chain.symbols)] = True
+        return found.mean() >= SPANNED * coverage
+
+    def _alignments(self, windows: Iterable[SearchWindow]) -> Iterator[tuple[int, Alignment]]:
+        """Yield the chains of windows, and of what remains of them."""
         while windows:
             remaining: list[SearchWindow] = []
             for trial in self._aligned(self._with_cores(windows)):

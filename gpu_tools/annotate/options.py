@@ -18,9 +18,7 @@ MOST_INTRON = 100_000
 """Nucleotides of the longest intron of a gene, by default."""
 USUAL_BATCH, LARGE_BATCH = 100, 1000
 _PAID = 10
-_OF_GENES = (
-    "isoforms", "frameshifts", "confidence", "min_confidence", "min_coverage", "batch",
-)  # fmt: skip
+_OF_GENES = "isoforms", "frameshifts", "confidence", "min_confidence", "batch"
 """Options on which hits do not depend."""
 
 

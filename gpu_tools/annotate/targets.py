@@ -36,7 +36,7 @@ from gpu_tools.splicing.proteins.scored import aligned_codes
 from gpu_tools.splicing.rows import kept_symbols
 
 if TYPE_CHECKING:
-    pass
+    from gpu_tools.model.evidence import SpliceEvidence
 
 # Hits of few amino acids: the law of a genome holds for loci of usual composition, but a stretch of
 # few amino acids scores high with any target that is made of the same ones, in whatever order.
@@ -59,6 +59,11 @@ def is_biased(alignment: ProteinAlignment, scoring: ProteinScoring) -> bool:
 PROTEIN, CDNA = "protein", "cDNA"
 
 
+def _of_evidence(evidence: SpliceEvidence | None) -> dict:
+    """Return what settings say of evidence, nothing if there is none."""
+    return {} if evidence is None else {"evidence": evidence.digest}
+
+
 @dataclass(frozen=True)
 class ProteinTargets:
     """Proteins and how they are aligned; see `protein_targets`."""
@@ -68,6 +73,7 @@ class ProteinTargets:
     scoring: ProteinScoring
     keeps_ends: bool = False
     sources: tuple[int, ...] = ()
+    evidence: SpliceEvidence | None = None
     kind: ClassVar[str] = PROTEIN
     finds_loose_ends: ClassVar[bool] = True
     shuffles_codons: ClassVar[bool] = False
@@ -96,11 +102,12 @@ class ProteinTargets:
     def setting(self) -> dict:
         """Return all that alignments depend on."""
         own = {"stop": self.scoring.stop, "keeps_ends": self.keeps_ends}
+        own |= _of_evidence(self.evidence)
         return setting_of(self.scoring, sites=self.sites.fingerprint) | own
 
     def tables(self, base: Nucleotides, strand: str) -> dict[str, SiteTable]:
         """Return the sites of one strand of a base."""
-        return protein_tables_of(base, self.sites, self.scoring, strand, 1)
+        return protein_tables_of(base, self.sites, self.scoring, strand, 1, self.evidence)
 
     def case(self, base: Nucleotides, target: ProteinSequence, tables) -> ProteinCase:
         """Return the case of a base and a protein."""
@@ -161,6 +168,7 @@ class CdnaTargets:
     reading: str = "any"
     stranded: bool = False
     sources: tuple[int, ...] = ()
+    evidence: SpliceEvidence | None = None
     kind: ClassVar[str] = CDNA
     finds_loose_ends: ClassVar[bool] = False
     genetic_code: ClassVar[int] = STANDARD
@@ -189,12 +197,13 @@ class CdnaTargets:
 
     def setting(self) -> dict:
         """Return all that alignments depend on."""
-        own = {"stranded": self.stranded}
+        own = {"stranded": self.stranded} | _of_evidence(self.evidence)
         return setting_of(self.scoring, self.reading, self.sites.fingerprint) | own
 
     def tables(self, base: Nucleotides, strand: str) -> dict[str, SiteTable]:
         """Return the sites of one strand of a base."""
-        return tables_of(base, self.sites, strand, self.scoring.ends, self.reading, 1, True)
+        options = strand, self.scoring.ends, self.reading, 1, True, self.evidence
+        return tables_of(base, self.sites, *options)
 
     def case(self, base: Nucleotides, target: Nucleotides, tables) -> SiteCase:
         """Return the case of a base and a cDNA."""
@@ -258,6 +267,7 @@ def protein_targets(
     scoring: ProteinScoring | None = None,
     keeps_ends: bool = False,
     sources: Iterable[int] = (),
+    evidence: SpliceEvidence | None = None,
 ) -> ProteinTargets:
     """Return proteins as targets of `annotate_genome`.
 
@@ -274,6 +284,8 @@ def protein_targets(
     sources : iterable of int, optional
         For each target a number of the collection that it is of, say a species: a distant
         relative's isoform needs another collection that agrees. All are of one by default.
+    evidence : SpliceEvidence, optional
+        Introns that were seen and scores of splice sites, see `gpu_tools.splice_evidence`.
 
     Returns
     -------
@@ -290,7 +302,8 @@ def protein_targets(
     for one in sequences:
         if not isinstance(one, ProteinSequence):
             raise InputError("nucleotides", record=one.name, expected="a ProteinSequence")
-    return ProteinTargets(sequences, protein_sites(sites), scoring, keeps_ends, tuple(sources))
+    sites, sources = protein_sites(sites), tuple(sources)
+    return ProteinTargets(sequences, sites, scoring, keeps_ends, sources, evidence)
 
 
 def cdna_targets(
@@ -300,6 +313,7 @@ def cdna_targets(
     reading: str = "any",
     stranded: bool = False,
     sources: Iterable[int] = (),
+    evidence: SpliceEvidence | None = None,
 ) -> CdnaTargets:
     """Return cDNAs as targets of `annotate_genome`.
 
@@ -319,6 +333,8 @@ def cdna_targets(
     sources : iterable of int, optional
         For each target a number of the collection that it is of, say a species: a distant
         relative's isoform needs another collection that agrees. All are of one by default.
+    evidence : SpliceEvidence, optional
+        Introns that were seen and scores of splice sites, see `gpu_tools.splice_evidence`.
 
     Returns
     -------
@@ -335,4 +351,4 @@ def cdna_targets(
     for one in sequences:
         if isinstance(one, ProteinSequence):
             raise InputError("a protein", record=one.name, expected="a Sequence of nucleotides")
-    return CdnaTargets(sequences, sites, scoring, reading, stranded, tuple(sources))
+    return CdnaTargets(sequences, sites, scoring, reading, stranded, tuple(sources), evidence)

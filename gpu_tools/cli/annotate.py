@@ -20,6 +20,7 @@ from gpu_tools.annotate.options import (
 from gpu_tools.cli.common import loci, options
 from gpu_tools.cli.common.cases import read_cdnas
 from gpu_tools.cli.common.credibility import acceptance, tell
+from gpu_tools.cli.common.evidence import check_usage, evidence_options, read_evidence
 from gpu_tools.cli.common.grouped import GroupedCommand
 from gpu_tools.cli.common.options import CDNA, GENOMIC, option, progress
 from gpu_tools.cli.common.proteins import (
@@ -87,6 +88,7 @@ search = options.added(
         "--coding",
         "With --cdnas: only structures that translate, from a start codon to a stop codon.",
     ),
+    evidence_options,
     protein_scores,
     acceptance,
 )  # fmt: skip
@@ -288,7 +290,16 @@ def _named_once(path: str, read: Callable[[str], dict], names: set[str], is_gtf:
     return list(found.values())
 
 
+def with_evidence(targets: list, values: dict, genome, whole=None) -> list:
+    """Return targets with the splice evidence among options on a genome, a part of a `whole`."""
+    loci = () if whole is None else whole.loci
+    elsewhere = {locus.record: locus.record_length for locus in loci}
+    evidence = read_evidence(values, genome.records, elsewhere)
+    return targets if evidence is None else [replace(t, evidence=evidence) for t in targets]
+
+
 def _check_usage(values: dict) -> None:
+    check_usage(values)
     if not (values["proteins"] or values["cdnas"]):
         raise click.UsageError("give --proteins or --cdnas")
     if values["intron_penalty"] is not None and values["proteins"] and values["cdnas"]:
@@ -328,6 +339,7 @@ def command(genome, regions, index, work, device, threads, quiet, **more) -> Non
     found = loci.read_loci(genome, regions)
     with loci.errors_of(genome):
         records = GenomeRecords(loci.joined(found) if regions else found)
+    targets = with_evidence(targets, more, records)
     if chosen:
         targets, more["site_model"] = _chosen(records, targets, more, device, threads, quiet)
     total = sum(len(some.sequences) for some in targets)

@@ -34,6 +34,8 @@ EXAMPLES = {
     "exons train": "gpu-tools exons train --genome records.fa --annotation genes.gff3 --name mine "
     "--output mine.json",
     "global-align": "gpu-tools global-align --query a.fa --subject b.fa --output pairs.tsv",
+    "lift": "gpu-tools lift --reference old.fa --annotation old.gff3 --genome new.fa --site-model "
+    "auto --output new.gff3 --unmapped unmapped.tsv",
     "local-align": "gpu-tools local-align --query mrna.fa --subject locus.fa --k 10 "
     "--alignments local.paf --output local.tsv",
     "match-approximate": "gpu-tools match-approximate --patterns probes.fa --text genome.fa "
@@ -70,6 +72,7 @@ SUMMARIES = {
     "exons predict": "Predict candidate exons.",
     "exons train": "Train a model for exons predict.",
     "global-align": "Align whole sequences.",
+    "lift": "Carry an annotation from one genome to another.",
     "local-align": "Find the k best local alignments of two sequences.",
     "match-approximate": "Find where patterns occur with errors.",
     "match-exact": "Find every occurrence of many patterns.",

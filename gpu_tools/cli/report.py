@@ -59,7 +59,8 @@ def command(
     """Make a page of results: figures of gene models, tables, links.
 
     RESULTS is the folder of the workflow's results, or a table of scores that spliced-align wrote;
-    or the folder of a gene set, with the files genes.gff3 and targets.tsv of annotate.
+    or the folder of a gene set, with the files genes.gff3 and targets.tsv of annotate, or that of
+    lift, with its table lifted.tsv.
     The page is one file that needs no network and no server.
     """
     if genome is not None:
@@ -73,6 +74,11 @@ def command(
         return
     if conserved:
         raise click.UsageError("--conserved needs the folder of a gene set")
+    from gpu_tools.report.lifted import is_lift
+
+    if is_lift(results):
+        _report_lift(results, output, title, figures)
+        return
     from gpu_tools.report.files import session_tracks, write_session
     from gpu_tools.report.findings import Extra, read_findings
     from gpu_tools.report.page import Report, Surroundings, write_page
@@ -105,6 +111,17 @@ def _report_genes(folder, output, title, figures, conserved, annotation, genome,
     if figures:
         write_figures(figures, page.figures())
     note(counted(len(structures.transcripts), "gene"), f"{len(drawn):,} drawn")
+
+
+def _report_lift(folder, output, title, figures) -> None:
+    from gpu_tools.report.files import write_figures
+    from gpu_tools.report.lifted import charts_of_lift, read_lift, write_lift_page
+
+    findings = read_lift(folder)
+    write_lift_page(output, title, findings)
+    if figures:
+        write_figures(figures, charts_of_lift(findings))
+    note(f"{counted(len(findings.genes), 'gene')}, {len(findings.lost):,} lost")
 
 
 def _check_installed() -> None:

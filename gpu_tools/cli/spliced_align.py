@@ -23,6 +23,7 @@ from gpu_tools.cli.common.cases import (
     read_site_cases,
 )
 from gpu_tools.cli.common.credibility import Run, credibility, tell, tell_codons
+from gpu_tools.cli.common.evidence import evidence_options, read_evidence, taken
 from gpu_tools.cli.common.grouped import GroupedCommand
 from gpu_tools.cli.common.options import GENOMIC, SECONDS_BETWEEN_LINES, option, progress, time_left
 from gpu_tools.cli.common.proteins import (
@@ -136,6 +137,7 @@ def _runs_on_cpu(requested: dict) -> str | None:
     help="With --site-model: points that leaving out an end of the target costs, its poly-A tail "
     f"excepted.  [default: {SITE_SCORING.end_cost}]",
 )  # fmt: skip
+@evidence_options
 @option(
     "--confidence",
     "With --site-model: GFF3 and GTF tell the confidence of each intron and exon, the points that "
@@ -176,7 +178,7 @@ def command(
     if incomplete and not coding:
         raise click.UsageError("--incomplete needs --coding")
     sites = {"strand": strand, "min_intron": min_intron, "max_intron": max_intron,
-             "end_cost": end_cost, "confidence": confidence or None}  # fmt: skip
+             "end_cost": end_cost, "confidence": confidence or None, **taken(scores)}  # fmt: skip
     proteins = {name: scores.pop(name) for name in OPTIONS}
     check_protein_usage(context, alignments)
     _check_targets(proteins["proteins"], sites)
@@ -406,7 +408,8 @@ def _with_sites(files: CaseFiles, site_model: str, sites: dict, scores: dict) ->
     cost = SITE_SCORING.end_cost if sites["end_cost"] is None else sites["end_cost"]
     scoring, reading = SplicedScoring(**scores, end_cost=cost), sites["reading"]
     strands = sites["strand"] or "+-"
-    inputs = read_site_cases(files, model, strands, scoring.ends, reading, sites["threads"])
+    read = partial(read_evidence, sites)
+    inputs = read_site_cases(files, model, strands, scoring.ends, reading, sites["threads"], read)
     _warn(unusual_site_counts(model, inputs.cases))
     nulls = partial(_null_models, scoring, reading, model, own_weights)
     warning = partial(many_shortest_introns, model)
@@ -446,7 +449,9 @@ def _with_proteins(
     weighted = protein_sites(load_sites(site_model))
     model = _adjusted(weighted, sites["min_intron"], scores)
     scoring = protein_scoring(proteins, scores["ends"])
-    inputs = read_protein_cases(files, model, scoring, sites["strand"] or "+-", sites["threads"])
+    read = partial(read_evidence, sites)
+    strands = sites["strand"] or "+-"
+    inputs = read_protein_cases(files, model, scoring, strands, sites["threads"], read)
     own_weights = model.fingerprint != weighted.fingerprint
     nulls = partial(_null_models, scoring, "any", model, own_weights)
     warning = partial(many_shortest_introns, model)

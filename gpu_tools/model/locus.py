@@ -277,6 +277,7 @@ class SeedChain(NamedTuple):
     low: int  # the window that it would have if no long intron lay at either end of the gene
     high: int
     seed: SeedHit | None = None  # its best stretch without a gap
+    symbols: tuple[int, int] | None = None  # of the target, from its first to behind its last one
 
 
 @dataclass(frozen=True, order=True)

@@ -8,7 +8,7 @@ other symbol is an error.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
 import numpy as np
@@ -109,11 +109,16 @@ class Sequence:
         Encoded symbols, see `encode`.
     description : str, optional
         The rest of the header.
+    introns : tuple of int, optional
+        Of a transcript or protein whose gene is known: nucleotides before each of its introns,
+        those of the codons of a protein. See `gpu_tools.formats.exons.annotation`.
     """
 
     name: str
     codes: NDArray[np.uint8] = field(repr=False)
     description: str = ""
+    introns: tuple[int, ...] = ()
+    _nucleotides: ClassVar[int] = 1
     _encode: ClassVar[Callable] = staticmethod(encode)
     _decode: ClassVar[Callable] = staticmethod(decode)
 
@@ -153,6 +158,12 @@ class Sequence:
     def __len__(self) -> int:
         return len(self.codes)
 
+    def part(self, start: int, end: int) -> Self:
+        """Return the symbols in [start, end), with the introns inside."""
+        low, high = self._nucleotides * start, self._nucleotides * end
+        introns = tuple(at - low for at in self.introns if low < at < high)
+        return replace(self, codes=self.codes[start:end], introns=introns)
+
     def letters(self) -> str:
         """Return the upper-case symbols; every ambiguity code of a nucleotide is N."""
         return self._decode(self.codes)
@@ -170,8 +181,11 @@ class ProteinSequence(Sequence):
         Encoded symbols, see `encode_protein`.
     description : str, optional
         The rest of the header.
+    introns : tuple of int, optional
+        See `Sequence`.
     """
 
+    _nucleotides: ClassVar[int] = 3
     _encode: ClassVar[Callable] = staticmethod(encode_protein)
     _decode: ClassVar[Callable] = staticmethod(decode_protein)
 

@@ -72,7 +72,11 @@ class Gumbel(NamedTuple):
 
     def is_clearly_above(self, score: float, other: float) -> bool:
         """Return whether a score is so far above another one that chance does not explain it."""
-        return score - other >= _CLEARLY * self.scale
+        return score >= self.clearly_above(other)
+
+    def clearly_above(self, other: float) -> float:
+        """Return the least score that is clearly above another one."""
+        return other + _CLEARLY * self.scale
 
     def score_at(self, evalue: float) -> float:
         """Return the score that has an E-value; for 1 and more one that every score reaches.

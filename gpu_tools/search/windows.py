@@ -472,7 +472,7 @@ def _span(chain: NDArray[np.int64], score: int, reach: Reach, length: int) -> Ch
     high = min(end + reach.after(last, rate, score), length)
     near_low, near_high = reach.near(first), reach.near(len(reach.own_scores) - 1 - last)
     near = max(start - near_low, low), min(end + near_high, high)
-    chains = (SeedChain(start, end, score, *near, _seed(chain, reach.step)),)
+    chains = (SeedChain(start, end, score, *near, _seed(chain, reach.step), (first, last)),)
     return ChainSpan(first, last, start, end, low, high, score, chains)
 
 
@@ -485,9 +485,11 @@ def _seed(chain: NDArray[np.int64], step: int) -> SeedHit:
 
 def _on_other_strand(chain: SeedChain, length: int) -> SeedChain:
     """Return a chain in coordinates of the other strand of a record of a length."""
-    start, end, score, low, high, seed = chain
-    seed = seed._replace(start=length - seed.end, end=length - seed.start)
-    return SeedChain(length - end, length - start, score, length - high, length - low, seed)
+    seed = chain.seed._replace(start=length - chain.seed.end, end=length - chain.seed.start)
+    return chain._replace(
+        start=length - chain.end, end=length - chain.start, low=length - chain.high,
+        high=length - chain.low, seed=seed,
+    )  # fmt: skip
 
 
 # ---- the ends of windows, and windows that overlap

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
 from gpu_tools.hardware.device import cpu_threads, on_gpu_or_cpu, resolve
+from gpu_tools.model.evidence import SpliceEvidence
 from gpu_tools.model.locus import Locus
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
@@ -104,6 +105,7 @@ def tables_of(
     reading: str = "any",
     threads: int | None = None,
     coding: bool = False,
+    evidence: SpliceEvidence | None = None,
 ) -> dict[str, SiteTable]:
     """Score the sites of a base sequence by a model.
 
@@ -130,6 +132,8 @@ def tables_of(
         Whether the targets are coding from end to end, see `is_coding`. Only of these, and of
         chains that translate, are start and stop codons evidence: then the model's points for how
         a chain begins and ends count. Other chains begin and end anywhere at no cost.
+    evidence : SpliceEvidence, optional
+        Introns that were seen and scores of splice sites, see `gpu_tools.splice_evidence`.
 
     Returns
     -------
@@ -138,7 +142,9 @@ def tables_of(
     """
     threads = cpu_threads(threads)
     tables = {
-        strand: model.table(codes, ends, reading, origin, threads)
+        strand: model.table(
+            codes, ends, reading, origin, threads, evidence and evidence.on(base, strand)
+        )
         for strand, (codes, origin) in read_strands(base, strands).items()
     }
     return tables if coding else neutral(tables)
@@ -288,6 +294,8 @@ def site_align(
         return found
 
     if least and any(case.is_limited for case in cases):
+        return on_cpu(cases)
+    if any(len(t.junctions.donors) for case in cases for t in case.tables.values()):
         return on_cpu(cases)
     return on_gpu_or_cpu(where, on_gpus, partial(on_cpu, cases))
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.model.scoring import SplicedScoring
-from gpu_tools.sites.table import CLOSED, SiteTable, once_a_table
+from gpu_tools.sites.table import CLOSED, JunctionArrays, SiteTable, once_a_table
 from gpu_tools.splicing.bounds import Bounds
 from gpu_tools.splicing.recurrence import empty_chain
 from gpu_tools.splicing.rows import kept_symbols
@@ -137,6 +137,7 @@ def coding_chain(table: SiteTable, codes, gap: int) -> int:
     whole = np.zeros(1, dtype=np.int64)
     costs = (table.penalty_between(k, whole, table.length) for k in range(len(table.introns)))
     penalty = max((abs(int(cost[0])) + 1 for cost in costs), default=0)
+    penalty = max(penalty, int(table.junctions.penalties.max(initial=0)))
     introns = min(len(table.acceptors.boundaries), len(table.donors.boundaries))
     return min(gap, 0) * table.length - first - last - (acceptor + donor + penalty) * introns
 
@@ -173,14 +174,17 @@ def best_sites(table: SiteTable) -> int:
     least = min((intron.penalty for intron in table.introns), default=0)
     shortest = min((intron.min_length for intron in table.introns), default=0)
     lists = tuple(each.arrays for each in table.lists)
-    return int(_best_sites(lists, table.length, max(shortest, 0), least))
+    junctions = JunctionArrays.of(table.junctions, table.length)
+    return int(_best_sites(lists, junctions, table.length, max(shortest, 0), least))
 
 
 @njit(cache=True, nogil=True)
-def _best_sites(lists, length, shortest, penalty):
+def _best_sites(lists, junctions, length, shortest, penalty):
     (first_usual, firsts, first_scores), (_, acceptors, acceptor_scores) = lists[:2]
     (_, donors, donor_scores), (last_usual, lasts, last_scores) = lists[2:]
-    left = np.zeros(len(donors), dtype=np.int64)
+    kept_donors, joined, of_joined, joined_penalties = junctions
+    left, kept = np.zeros(len(donors), np.int64), np.zeros(len(kept_donors), np.int64)
+    next_kept, next_joined = 0, 0
     next_first, next_acceptor, next_donor, next_last, taken = 0, 0, 0, 0, 0
     # a part may also begin within an intron, whose penalty it then pays, or gains
     gained = max(-penalty, 0)
@@ -188,6 +192,9 @@ def _best_sites(lists, length, shortest, penalty):
     for i in range(length + 1):
         if next_donor < len(donors) and donors[next_donor] == i:
             left[next_donor] = max(inside + donor_scores[next_donor] - penalty, gained)
+            if next_kept < len(kept_donors) and kept_donors[next_kept] == i:
+                kept[next_kept] = max(inside + donor_scores[next_donor], 0)
+                next_kept += 1
             next_donor += 1
         leave = last_usual
         if next_last < len(lasts) and lasts[next_last] == i:
@@ -198,6 +205,11 @@ def _best_sites(lists, length, shortest, penalty):
             outside = max(outside, left[taken])
             taken += 1
         if next_acceptor < len(acceptors) and acceptors[next_acceptor] == i:
+            while next_joined < len(joined) and joined[next_joined] == i:
+                # a part may also begin within this intron
+                through = kept[of_joined[next_joined]] - joined_penalties[next_joined]
+                inside = max(inside, through + acceptor_scores[next_acceptor])
+                next_joined += 1
             inside = max(inside, outside + acceptor_scores[next_acceptor])
             next_acceptor += 1
         enter = first_usual

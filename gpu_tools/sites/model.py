@@ -20,8 +20,10 @@ from numpy.typing import NDArray
 
 from gpu_tools.errors import ScoringError
 from gpu_tools.hardware.threads import map_on_threads
+from gpu_tools.model.evidence import StrandEvidence
 from gpu_tools.model.json_model import HUNDREDTHS, ModelReader, load_json, shipped_in
 from gpu_tools.model.resources import resource_path
+from gpu_tools.sites.evidence import with_evidence
 from gpu_tools.sites.marks import NO_MARKS, Marks, marks_of
 from gpu_tools.sites.table import (
     CLOSED,
@@ -187,25 +189,26 @@ class GeneSites:
 
     def table(
         self, codes: NDArray[np.uint8], ends: str = "global", reading: str = "any",
-        origin: int = 0, threads: int = 1,
+        origin: int = 0, threads: int = 1, evidence: StrandEvidence | None = None,
     ) -> SiteTable:  # fmt: skip
-        """Score the boundaries of a strand."""
+        """Score the boundaries of a strand, of which there may be splice evidence."""
         begin, end = (max(0, n) if ends == "free" else n for n in (self.begin, self.end))
         if reading == "complete" and ends != "free":
             begin = end = CLOSED
         first = end_scores(codes, begin, (START_CODON,), self.start, 0)
         last = end_scores(codes, end, self.stops, self.stop, len(START_CODON))
-        classes = (
+        classes = tuple(
             IntronClass(k, *least_and_penalty, intron.rising)
             for k, intron in enumerate(self.introns)
             for least_and_penalty in intron.penalties
         )
-        return SiteTable(
+        table = SiteTable(
             first, self._best_sites(codes, [i.acceptor for i in self.introns], threads),
-            self._best_sites(codes, [i.donor for i in self.introns], threads), last, tuple(classes),
+            self._best_sites(codes, [i.donor for i in self.introns], threads), last, classes,
             stops=None if reading == "any" else stop_words(self.stops),
             marks=self._marks(codes, threads), longest=self.longest_intron, origin=origin,
         )  # fmt: skip
+        return table if evidence is None else with_evidence(table, evidence, self.points_per_bit)
 
     def _marks(self, codes, threads: int) -> Marks:
         """Return the marks of a strand at which some penalty rises."""

@@ -182,6 +182,68 @@ class IntronClass(NamedTuple):
     rising: tuple[tuple[int, int], ...] = ()
 
 
+class TableJunctions(NamedTuple):
+    """Introns that have a penalty of their own, whatever the classes of introns say of them.
+
+    They are those of splice evidence. A donor and an acceptor are among the table's sites, those
+    that are sites for such introns alone have the kind `NO_KIND`.
+
+    Attributes
+    ----------
+    donors, acceptors : ndarray of int64, shape (J,)
+        Boundaries of each intron, by acceptor, then by donor.
+    penalties : ndarray of int64, shape (J,)
+        Subtracted for each; less than 0 if evidence is worth more than the intron costs.
+    """
+
+    donors: NDArray[np.int64]
+    acceptors: NDArray[np.int64]
+    penalties: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, donors, acceptors, penalties) -> TableJunctions:
+        """Return introns in their order."""
+        order = np.lexsort((donors, acceptors))
+        return cls(*(np.asarray(each, np.int64)[order] for each in (donors, acceptors, penalties)))
+
+    def taken(self, which: NDArray, shift: int = 0) -> TableJunctions:
+        """Return some of the introns, by numbers or a mask, on boundaries counted from `shift`."""
+        donors, acceptors, penalties = (each[which] for each in self)
+        return TableJunctions(donors - shift, acceptors - shift, penalties)
+
+    def penalty_of(self, donor: int, acceptor: int) -> int | None:
+        """Return the penalty of an intron, None if it is not among these."""
+        found = self.penalties[(self.donors == donor) & (self.acceptors == acceptor)]
+        return int(found[0]) if len(found) else None
+
+
+class JunctionArrays(NamedTuple):
+    """Introns of a table as compiled loops read them, those of each acceptor one behind the other.
+
+    `donors` are the different donors, whose rows are kept; `kept` is the number of each intron's
+    donor among them.
+    """
+
+    donors: NDArray
+    acceptors: NDArray
+    kept: NDArray[np.int64]
+    penalties: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, junctions: TableJunctions, length: int) -> JunctionArrays:
+        """Return the arrays of some introns on a strand of a length."""
+        donors, kept = np.unique(junctions.donors, return_inverse=True)
+        donors, acceptors = (
+            each.astype(boundary_type(length)) for each in (donors, junctions.acceptors)
+        )
+        return cls(donors, acceptors, kept, junctions.penalties.copy())
+
+
+NO_KIND = 255
+"""Kind of sites of no intron class."""
+NO_JUNCTIONS = TableJunctions(*np.empty((3, 0), np.int64))
+
+
 class SiteTable:
     """Scores at the boundaries of one strand of a base sequence, in reading direction.
 
@@ -200,10 +262,12 @@ class SiteTable:
         Which words of three codes are stop codons. If given, chains must translate: whole codons,
         no stop among them but for the last one, the first and the last codon not split by an
         intron, none in three exons, at least two in all.
+    junctions : TableJunctions
+        Introns that have a penalty of their own.
     marks : Marks
         Where penalties of introns may rise, see `gpu_tools.sites.marks`.
     longest : int
-        No intron is longer, see `admits`; 0 if introns may have any length.
+        No intron is longer, see `is_short`; 0 if introns may have any length.
     origin : int
         Added to a boundary before its multiples of `step` are counted, so that a locus and its
         record admit the same introns.
@@ -223,13 +287,14 @@ class SiteTable:
     def __init__(
         self, first_entry, inner_entry, inner_exit, last_exit,
         introns: tuple[IntronClass, ...], entry_kind=None, exit_kind=None, stops=None,
-        marks: Marks = NO_MARKS, longest: int = 0, origin: int = 0,
+        junctions: TableJunctions = NO_JUNCTIONS, marks: Marks = NO_MARKS, longest: int = 0,
+        origin: int = 0,
     ):  # fmt: skip
         self.first, self.last = _listed(first_entry), _listed(last_exit)
         self.acceptors = _listed_inner(inner_entry, entry_kind)
         self.donors = _listed_inner(inner_exit, exit_kind)
-        self.introns, self.stops, self.marks = tuple(introns), stops, marks
-        self.longest, self.origin = longest, origin
+        self.introns, self.stops, self.junctions = tuple(introns), stops, junctions
+        self.marks, self.longest, self.origin = marks, longest, origin
         self._largest = self._largest_scores()
         largest = max(self._largest)
         if largest >= LIMIT_INT32:
@@ -242,15 +307,6 @@ class SiteTable:
             raise ScoringError(
                 "a longest intron that is too short; expected at least the shortest one and a step"
             )
-
-    def changed(self, **parts) -> SiteTable:
-        """Return the table with other arguments of some names."""
-        own = {
-            "first_entry": self.first, "inner_entry": self.acceptors, "inner_exit": self.donors,
-            "last_exit": self.last, "introns": self.introns, "stops": self.stops,
-            "marks": self.marks, "longest": self.longest, "origin": self.origin,
-        }  # fmt: skip
-        return SiteTable(**own | parts)
 
     @property
     def step(self) -> int:
@@ -282,7 +338,13 @@ class SiteTable:
         if self.stops is not None:
             return self
         anywhere = BoundaryScores.everywhere(self.length + 1)
-        return self.changed(first_entry=anywhere, last_exit=anywhere)
+        return self.changed(first=anywhere, last=anywhere)
+
+    def changed(self, **parts) -> SiteTable:
+        """Return the table with other parts, given by the names of its attributes."""
+        sites = [parts.pop(n, getattr(self, n)) for n in ("first", "acceptors", "donors", "last")]
+        others = ("introns", "stops", "junctions", "marks", "longest", "origin")
+        return SiteTable(*sites, **{name: getattr(self, name) for name in others} | parts)
 
     def is_short(self, k: int, exits: NDArray[np.int64] | int, entry: int) -> NDArray[np.bool_]:
         """Return which introns of class `k`, all of them long enough, are not too long.
@@ -297,7 +359,7 @@ class SiteTable:
         return (crossed <= self.most_steps) | (not self.longest)
 
     def penalty_between(
-        self, k: int, exits: NDArray[np.int64] | int, entry: int
+        self, k: int, exits: NDArray[np.int64] | int, entry: NDArray[np.int64] | int
     ) -> NDArray[np.int64]:
         """Return the penalties of introns of class `k`, all of them long enough.
 
@@ -323,6 +385,8 @@ class SiteTable:
             if alike and kind == intron.kind and donor + intron.min_length <= acceptor:
                 cost = int(self.penalty_between(k, donor, acceptor))
                 costs[bool(self.is_short(k, donor, acceptor))].append(cost)
+        if (own := self.junctions.penalty_of(donor, acceptor)) is not None:
+            costs[True].append(own)
         return bool(costs[True]) and min(costs[True]) <= min(costs[False], default=2**62)
 
     def has_sites(self, donors: Iterable[int], acceptors: Iterable[int]) -> bool:
@@ -334,16 +398,21 @@ class SiteTable:
     def part(self, start: int, end: int) -> SiteTable:
         """Return the table of the nucleotides in [start, end), with the penalties that it has."""
         first, acceptors, donors, last = (each.part(start, end + 1) for each in self.lists)
+        seen = self.junctions
+        inside = (seen.donors >= start) & (seen.acceptors <= end)
         return self.changed(
-            first_entry=first, inner_entry=acceptors, inner_exit=donors, last_exit=last,
-            marks=self.marks.part(start, end + 1), origin=self.origin + start,
+            first=first, acceptors=acceptors, donors=donors, last=last,
+            junctions=seen.taken(inside, start), marks=self.marks.part(start, end + 1),
+            origin=self.origin + start,
         )  # fmt: skip
 
     def without(self, donor: int | None, acceptor: int | None) -> SiteTable:
         """Return the table without an inner exit, an inner entry or both."""
         donors = self.donors if donor is None else self.donors.without(donor)
         acceptors = self.acceptors if acceptor is None else self.acceptors.without(acceptor)
-        return self.changed(inner_exit=donors, inner_entry=acceptors)
+        seen = self.junctions
+        left = seen.taken((seen.donors != donor) & (seen.acceptors != acceptor))
+        return self.changed(acceptors=acceptors, donors=donors, junctions=left)
 
     @property
     def lists(self) -> tuple[BoundaryScores, ...]:
@@ -401,7 +470,9 @@ class SiteTable:
 
     def _largest_scores(self) -> list[int]:
         largest = [each.largest for each in self.lists]
-        return [*largest, max(map(self._largest_penalty, self.introns), default=0)]
+        penalties = [*map(self._largest_penalty, self.introns)]
+        own = int(np.abs(self.junctions.penalties).max(initial=0))
+        return [*largest, max([*penalties, own])]
 
     def _largest_penalty(self, intron: IntronClass) -> int:
         """Return the largest magnitude that a class adds to a row at a time."""

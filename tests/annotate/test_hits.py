@@ -16,6 +16,7 @@ from gpu_tools.model.locus import SearchWindow, SeedChain, SeedHit
 from gpu_tools.search.api import SearchOptions, build_index, find_windows
 from tests.annotate.genomes import (
     annotate,
+    cdnas,
     gene,
     genome,
     mutated,
@@ -112,6 +113,37 @@ def test_a_window_is_cut_in_an_intron_that_is_too_long():
     assert trial.long_intron(1_400) is None
     assert trial.long_intron(1_399) == (21_300, 22_700)
     assert bounds(trial.cut((21_300, 22_700))) == [(0, 21_000, ()), (21_000, 90_000, ())]
+
+
+@pytest.mark.parametrize(
+    ("symbols", "low", "base", "kept"),
+    [
+        ((0, 40), 100, "A", True),
+        ((0, 39), 100, "A", False),
+        ((0, 39), 0, "A", True),  # at the record's end
+        ((0, 39), 100, "N", True),  # beside a gap
+    ],
+)
+def test_words_of_few_symbols_are_left_out_where_a_cdna_has_an_accepted_hit(
+    symbols, low, base, kept
+):
+    records = GenomeRecords([genome("ACGT" * 100, base * 12, "ACGT" * 100)])
+    targets = cdnas(a="ACGT" * 50)
+    laws = laws_of(records.summary.composition, [targets])
+    of = HitSearch(records, targets, laws, AnnotationOptions(min_coverage=0.5), "cpu", 1)
+    one = SeedChain(300, 340, 80, low, 500, symbols=symbols)
+    assert of._may_be_hit(SearchWindow(0, 0, "+", 0, 800, 80, (one,))) == kept
+
+
+def test_the_best_window_of_each_cdna_is_first():
+    windows = [
+        SearchWindow(target, 0, "+", start, start + 9, score)
+        for start, (target, score) in enumerate([(0, 5), (1, 7), (0, 8), (1, 7)])
+    ]
+    of = HitSearch(None, cdnas(a="ACGT", b="ACGT"), (), AnnotationOptions(), "cpu", 1)
+    first, others = of._best_first(windows)
+    assert [one.start for one in first] == [1, 2]
+    assert [one.start for one in others] == [0, 3]
 
 
 SEED = SeedHit(50_000, 50_090, 400, 430)

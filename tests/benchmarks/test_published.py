@@ -132,7 +132,7 @@ def test_least_cost_of_a_pattern(name, m, costs):
 
 
 @pytest.mark.cuda
-@pytest.mark.parametrize("name", ["rolling", "prefix sums"])
+@pytest.mark.parametrize("name", ["rolling, loop", "rolling", "prefix sums"])
 def test_occurrences_of_patterns(name):
     from benchmarks.published.matching import exact
 

@@ -8,6 +8,7 @@ from itertools import pairwise, product
 from tests.oracles.sites import intron_penalty, starts_at
 
 NONE = float("-inf")
+SAME, BESIDE = 12, 4
 
 
 def end_points(base, ends, stops):
@@ -32,16 +33,29 @@ def amino_acid(codon, acid_of):
     return found.pop() if len(found) == 1 else "X"
 
 
-def best_score(base, target, sites, scoring):
+def place_points(places, at):
+    """Points of an intron behind `at` coding nucleotides, by the places of the target's introns."""
+    return max((SAME if at == place else BESIDE for place in places if abs(at - place) in (0, 3)),
+               default=0)  # fmt: skip
+
+
+def inner_places(places, residues):
+    """Places between the nucleotides of a protein's codons."""
+    return [place for place in places if 0 < place < 3 * residues]
+
+
+def best_score(base, target, sites, scoring, places=()):
     """Best score over all chains, None if none scores more than leaving all residues out.
 
     `sites` is as in `tests.oracles.sites.chains`, with scores of first entries and last exits at
     all boundaries, and ``usual``, those of most boundaries. A chain has the points of a first entry
     if its first codon, aligned to a residue or left out, lies in its first exon; it may always have
     the usual ones. `scoring` holds ``open``, ``extend``, ``shift``, ``stop``, ``free``, and the
-    functions ``pair`` of a codon and a residue, and ``is_stop`` of a codon.
+    functions ``pair`` of a codon and a residue, and ``is_stop`` of a codon. `places` are the codons'
+    nucleotides before each intron of the target's gene.
     """
     n, m = len(base), len(target)
+    places = inner_places(places, m)
     pair, free = scoring["pair"], scoring["free"]
     extend = scoring["extend"]
 
@@ -111,6 +125,7 @@ def best_score(base, target, sites, scoring):
                 continue
             came = inside(end, j) if phase == 0 else whole(end - phase, j)
             added = score + sites["inner_entry"][start] - penalty
+            added += place_points(places, 3 * j + phase)
             yield came + added, base[end - phase : end]
 
     best = max(
@@ -122,11 +137,12 @@ def best_score(base, target, sites, scoring):
     return best if best > nothing + unaligned(m) else None
 
 
-def rescore(base, target, chain, runs, sites, scoring):
+def rescore(base, target, chain, runs, sites, scoring, places=()):
     """Score of an alignment by its letters, see the docstring of `ProteinAlignment`.
 
     `base` and `chain`, without the stop codon behind it, run in reading direction; `runs` are
-    letters and lengths from the first aligned residue on.
+    letters and lengths from the first aligned residue on, before which no nucleotide of `places`
+    is counted.
     """
     total = aligned_score(base, target, chain, runs, scoring)
     begin, first = sites["usual"][0], next(letter for letter, _ in runs if letter != "I")
@@ -136,6 +152,11 @@ def rescore(base, target, chain, runs, sites, scoring):
     for (_, end), (start, _) in pairwise(chain):
         total += sites["inner_exit"][end] + sites["inner_entry"][start]
         total -= intron_penalty(sites, end, start)
+    residues = 0
+    for letter, length in runs:
+        if letter in "NUV":
+            total += place_points(places, 3 * residues + "NUV".index(letter))
+        residues += length if letter in "MI" else letter in "GUV"
     return total
 
 

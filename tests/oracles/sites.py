@@ -12,8 +12,8 @@ def chains(sites, length):
 
     `sites` holds four dictionaries of scores by boundary, ``first_entry`` and so on, ``introns``
     as (kind, least length, penalty, lines), the kinds of boundaries, ``entry_kind`` and
-    ``exit_kind``, ``marks`` as ranks by boundary, and ``window``, None or (origin, step, most
-    steps).
+    ``exit_kind``, ``marks`` as ranks by boundary, ``window``, None or (origin, step, most steps),
+    and perhaps ``junctions``, penalties of introns by their two boundaries.
     """
     found = {}
 
@@ -44,8 +44,9 @@ def intron_penalty(sites, end, start):
     A line (extra, every) costs its extra, and a point for each mark of the level that lies behind
     the shortest intron of the class, up to the entry. Where there is a longest intron, so many of
     these boundaries may be multiples of the step as there are most steps; that is None elsewhere.
+    An intron with a penalty of its own may have that instead.
     """
-    costs = []
+    costs = [c for pair, c in sites.get("junctions", {}).items() if pair == (end, start)]
     for kind, least, penalty, lines in sites["introns"]:
         alike = kind == sites["exit_kind"][end] == sites["entry_kind"][start]
         crossed = range(end + least + 1, start + 1)

@@ -86,9 +86,13 @@ def oracle_table(table: SiteTable) -> dict:
         for name in names
     }
     kinds = {name: getattr(table, name).tolist() for name in ("entry_kind", "exit_kind")}
-    ranks = dict(zip(*(each.tolist() for each in table.marks), strict=True))
-    window = (table.origin, table.step, table.most_steps) if table.longest else None
-    return open_sites | kinds | {"introns": table.introns, "marks": ranks, "window": window}
+    donors, acceptors, penalties = (each.tolist() for each in table.junctions)
+    return open_sites | kinds | {
+        "introns": table.introns,
+        "junctions": dict(zip(zip(donors, acceptors, strict=True), penalties, strict=True)),
+        "marks": dict(zip(*(each.tolist() for each in table.marks), strict=True)),
+        "window": (table.origin, table.step, table.most_steps) if table.longest else None,
+    }  # fmt: skip
 
 
 def random_target(rng, base, length):

@@ -33,6 +33,7 @@ def command(genome, hits, parts, threads, quiet, **more):
     files = annotate.GeneSetFiles.taken(more)
     limits, targets = annotate.limits_of(more), annotate.read_targets(more, files.is_gtf)
     records = GenomeRecords(read_fasta(genome))
+    targets = annotate.with_evidence(targets, more, records)
     wanted = [
         AnnotationPart(Share(k, parts[0]), Share(tile, parts[1]))
         for k, tile in product(range(1, parts[0] + 1), range(1, parts[1] + 1))

@@ -1,6 +1,7 @@
 """Find hits of a share of the targets in a share of the genome; also runs by hand, see --help."""
 
 import shutil
+from functools import partial
 from pathlib import Path
 
 import click
@@ -15,11 +16,12 @@ SHARE = {"nargs": 2, "type": options.Count(1), "default": (1, 1), "metavar": "K 
 
 
 def find_hits(genome, part, limits, targets, run):
-    """Return a part of the genome, and the hits in it."""
+    """Return a part of the genome, and the hits in it; `targets` returns those of a part."""
     from gpu_tools.annotate.api import hits_of_part, read_part
 
     searched = read_part(genome, part.tiles, limits)
-    return searched, hits_of_part(searched, targets, limits, part.targets, run)
+    targets = targets(searched.genome, searched.whole)
+    return searched, targets, hits_of_part(searched, targets, limits, part.targets, run)
 
 
 @click.command("annotation_hits")
@@ -51,7 +53,8 @@ def command(
     total = sum(len(some.sequences) for some in targets)
     with progress("searching", total // part.targets.of, quiet) as done:
         run = PartRun(index, folder, device, cpu_threads(threads), done)
-        searched, found = find_hits(genome, part, limits, targets, run)
+        with_evidence = partial(annotate.with_evidence, targets, more)
+        searched, targets, found = find_hits(genome, part, limits, with_evidence, run)
     write_hits(output, searched, targets, limits, part, found)
     if not work:
         shutil.rmtree(Path(folder))

@@ -15,7 +15,7 @@ pieces, chosen so that all resident blocks get one.
 from __future__ import annotations
 
 import numpy as np
-from numba import cuda, int32
+from numba import cuda, int32, uint32
 from numpy.typing import NDArray
 
 from gpu_tools.matching.gpu import multiprocessors
@@ -30,34 +30,43 @@ _DELETION, _INSERTION, _SUBSTITUTION, _PIECE, _OVERLAP = range(5)
 
 @cuda.jit(device=True)
 def _cell(diagonal, up, left, equal, costs):
-    pair = diagonal + (int32(0) if equal else costs[_SUBSTITUTION])
-    return min(min(pair, up + costs[_DELETION]), left + costs[_INSERTION])
+    """Return a cell; every sum is cast, as numba would go on in 64 bits."""
+    deletion, insertion, substitution = costs
+    pair = int32(diagonal + (int32(0) if equal else substitution))
+    return min(min(pair, int32(up + deletion)), int32(left + insertion))
+
+
+@cuda.jit(device=True)
+def _piece(text, numbers):
+    """Return the first symbol of this block's piece, its length, and the costs."""
+    piece = numbers[_PIECE]
+    begin = max(int32(cuda.blockIdx.x * piece - numbers[_OVERLAP]), int32(0))
+    end = min(int32((cuda.blockIdx.x + 1) * piece), int32(len(text)))
+    costs = numbers[_DELETION], numbers[_INSERTION], numbers[_SUBSTITUTION]
+    return uint32(begin), uint32(end - begin), costs
 
 
 @cuda.jit
-def o_asm(pattern, text, costs, best):
+def o_asm(pattern, text, numbers, best):
     """Anti-diagonals in shared memory; ``best[0]`` becomes the least cost."""
     now = cuda.shared.array(_CELLS, int32)
-    row, m = int32(cuda.threadIdx.x), int32(len(pattern))
-    piece, overlap = costs[_PIECE], costs[_OVERLAP]
-    begin = max(int32(cuda.blockIdx.x * piece - overlap), int32(0))
-    end = min(int32((cuda.blockIdx.x + 1) * piece), int32(len(text)))
-    own, symbol = int32((row + 1) * costs[_DELETION]), pattern[row]
-    diagonal = int32(row * costs[_DELETION])
+    row, m = uint32(cuda.threadIdx.x), uint32(len(pattern))
+    begin, length, costs = _piece(text, numbers)
+    own, symbol = int32(int32(row + 1) * costs[0]), pattern[row]
+    diagonal = int32(own - costs[0])
     least = own
-    now[row + 1] = own
+    now[row + uint32(1)] = own
     if row == 0:
-        now[0] = 0
+        now[row] = 0
     cuda.syncthreads()
-    for step in range(end - begin + m - 1):
-        column = int32(step - row)
-        inside = column >= 0 and begin + column < end
+    for step in range(int32(length + m - 1)):
+        column = uint32(step) - row
         up = now[row]
         cuda.syncthreads()
-        if inside:
+        if column < length:
             own = _cell(diagonal, up, own, symbol == text[begin + column], costs)
             diagonal = up
-            now[row + 1] = own
+            now[row + uint32(1)] = own
             least = min(least, own)
         cuda.syncthreads()
     if row == m - 1:
@@ -65,72 +74,68 @@ def o_asm(pattern, text, costs, best):
 
 
 @cuda.jit
-def w_scan(pattern, text, costs, best):
+def w_scan(pattern, text, numbers, best):
     """Shuffles, and one shared word a warp and step; ``best[0]`` becomes the least cost."""
     border = cuda.shared.array(_BORDERS, int32)
-    row, m = int32(cuda.threadIdx.x), int32(len(pattern))
-    lane, warp = int32(row % WARP), int32(row // WARP)
-    piece, overlap = costs[_PIECE], costs[_OVERLAP]
-    begin = max(int32(cuda.blockIdx.x * piece - overlap), int32(0))
-    end = min(int32((cuda.blockIdx.x + 1) * piece), int32(len(text)))
-    own, symbol = int32((row + 1) * costs[_DELETION]), pattern[min(row, m - 1)]
-    diagonal = int32(row * costs[_DELETION])
+    row, m = uint32(cuda.threadIdx.x), uint32(len(pattern))
+    lane, warp = row % uint32(WARP), row // uint32(WARP)
+    begin, length, costs = _piece(text, numbers)
+    own, symbol = int32(int32(row + 1) * costs[0]), pattern[min(row, uint32(m - 1))]
+    diagonal = int32(own - costs[0])
     least = own
     if lane == WARP - 1:
-        border[warp + 1] = own
+        border[warp + uint32(1)] = own
     if row == 0:
-        border[0] = 0
+        border[row] = 0
     cuda.syncthreads()
-    for step in range(end - begin + m - 1):
-        column = int32(step - row)
+    for step in range(int32(length + m - 1)):
+        column = uint32(step) - row
         up = cuda.shfl_up_sync(_ALL, own, 1)
         if lane == 0:
             up = border[warp]
         cuda.syncthreads()
-        if column >= 0 and begin + column < end:
+        if column < length:
             own = _cell(diagonal, up, own, symbol == text[begin + column], costs)
             diagonal = up
             least = min(least, own)
         if lane == WARP - 1:
-            border[warp + 1] = own
+            border[warp + uint32(1)] = own
         cuda.syncthreads()
     if row == m - 1:
         cuda.atomic.min(best, 0, least)
 
 
 @cuda.jit
-def w_shuffle(pattern, text, costs, best):
+def w_shuffle(pattern, text, numbers, best):
     """Shuffles, and 32 values between warps each 32 steps; ``best[0]`` becomes the least cost."""
     border = cuda.shared.array((_BORDERS, _RING), int32)
-    row, m = int32(cuda.threadIdx.x), int32(len(pattern))
-    lane, warp = int32(row % WARP), int32(row // WARP)
-    piece, overlap = costs[_PIECE], costs[_OVERLAP]
-    begin = max(int32(cuda.blockIdx.x * piece - overlap), int32(0))
-    end = min(int32((cuda.blockIdx.x + 1) * piece), int32(len(text)))
-    own, symbol = int32((row + 1) * costs[_DELETION]), pattern[min(row, m - 1)]
-    diagonal = int32(row * costs[_DELETION])
+    row, m = uint32(cuda.threadIdx.x), uint32(len(pattern))
+    lane, warp = row % uint32(WARP), row // uint32(WARP)
+    begin, length, costs = _piece(text, numbers)
+    own, symbol = int32(int32(row + 1) * costs[0]), pattern[min(row, uint32(m - 1))]
+    diagonal = int32(own - costs[0])
     least = own
     warps = int32(cuda.blockDim.x // WARP)
-    phases = (end - begin + WARP - 1) // WARP + 2 * warps
+    phases = int32((length + WARP - 1) // WARP) + 2 * warps
     for phase in range(phases):
         # a warp is two phases behind the one before: 32 steps for its lanes, 32 for the values
-        first = int32((phase - 2 * warp) * WARP)
-        arriving = int32(0)
-        if warp > 0 and first >= 0:
-            arriving = border[warp, (first + lane) % _RING]
+        first = int32((int32(phase) - 2 * int32(warp)) * WARP)
         if first >= 0:
+            arriving = int32(0)
+            if warp > 0:
+                arriving = border[warp, (uint32(first) + lane) % uint32(_RING)]
             for k in range(WARP):
-                column = int32(first + k - lane)
+                column = uint32(first + int32(k)) - lane
                 up = cuda.shfl_up_sync(_ALL, own, 1)
                 value = cuda.shfl_sync(_ALL, arriving, k)
                 if lane == 0:
                     up = value
-                if column >= 0 and begin + column < end:
+                if column < length:
                     own = _cell(diagonal, up, own, symbol == text[begin + column], costs)
                     diagonal = up
                     least = min(least, own)
                     if lane == WARP - 1:
-                        border[warp + 1, column % _RING] = own
+                        border[warp + uint32(1), column % uint32(_RING)] = own
         cuda.syncthreads()
     if row == m - 1:
         cuda.atomic.min(best, 0, least)

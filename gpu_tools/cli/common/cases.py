@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpu_tools.cli.common.loci import Region, has_loci, names_of, read_loci
@@ -16,6 +17,7 @@ from gpu_tools.model.sequences import Sequence
 from gpu_tools.spliced import Case
 
 if TYPE_CHECKING:
+    from gpu_tools.model.evidence import SpliceEvidence
     from gpu_tools.model.scoring import ProteinScoring
     from gpu_tools.sites.api import SiteCase
     from gpu_tools.sites.model import GeneSites
@@ -46,6 +48,14 @@ class CaseInputs(NamedTuple):
     targets: dict[str, Sequence]
 
 
+EvidenceReader = Callable[[Iterable[Sequence]], "SpliceEvidence | None"]
+"""Returns the splice evidence on some sequences, None if there is none."""
+
+
+def no_evidence(bases: Iterable[Sequence]) -> None:
+    """Return no splice evidence."""
+
+
 def read_cases(files: CaseFiles) -> CaseInputs:
     """Read the cases of spliced alignment."""
     return _with_candidates(files, Case)
@@ -58,18 +68,21 @@ def read_site_cases(
     ends: str,
     reading: str,
     threads: int | None = None,
+    read_evidence: EvidenceReader = no_evidence,
 ) -> CaseInputs:
     """Read the cases of site mode: as `read_cases`, with the sites that a model gives to a base.
 
     `strands` is ``+``, ``-`` or both; `ends` is as in `gpu_tools.model.scoring.SplicedScoring`,
-    `reading` as in `gpu_tools.sites.GeneSites.table`.
+    `reading` as in `gpu_tools.sites.GeneSites.table`. `read_evidence` reads the evidence on bases.
     """
     # listed candidates do not need this import, which takes time
     from gpu_tools.sites.api import case_of, tables_of
 
     bases, targets, pairs = _sequences_and_pairs(files)
-    used = dict.fromkeys(b for b, _ in pairs)
-    tables = {b: tables_of(bases[b], model, strands, ends, reading, threads, True) for b in used}
+    evidence, used = read_evidence(bases.values()), dict.fromkeys(b for b, _ in pairs)
+    tables = {
+        b: tables_of(bases[b], model, strands, ends, reading, threads, True, evidence) for b in used
+    }
     cases = [case_of(bases[b], targets[t], tables[b], model.stops) for b, t in pairs]
     return CaseInputs(cases, bases, targets)
 
@@ -80,14 +93,17 @@ def read_protein_cases(
     scoring: ProteinScoring,
     strands: str,
     threads: int | None = None,
+    read_evidence: EvidenceReader = no_evidence,
 ) -> CaseInputs:
     """Read the cases of proteins in site mode; the files' targets are proteins."""
     from gpu_tools.cli.common.proteins import read_proteins
     from gpu_tools.sites.proteins.api import ProteinCase, protein_tables_of
 
     bases, targets, pairs = _sequences_and_pairs(files, read_proteins)
-    used = dict.fromkeys(b for b, _ in pairs)
-    tables = {b: protein_tables_of(bases[b], model, scoring, strands, threads) for b in used}
+    evidence, used = read_evidence(bases.values()), dict.fromkeys(b for b, _ in pairs)
+    tables = {
+        b: protein_tables_of(bases[b], model, scoring, strands, threads, evidence) for b in used
+    }
     return CaseInputs([ProteinCase(bases[b], targets[t], tables[b]) for b, t in pairs],
                       bases, targets)  # fmt: skip
 

@@ -7,8 +7,8 @@ import click
 SCORING = "Search and scoring"
 _GROUPS = {
     "Inputs": (
-        "base", "genome", "regions", "exons", "exons_format", "site_model", "targets", "proteins",
-        "cdnas", "stranded", "pairs", "coordinates",
+        "reference", "annotation", "base", "genome", "regions", "exons", "exons_format",
+        "site_model", "targets", "proteins", "cdnas", "stranded", "pairs", "coordinates",
     ),
     SCORING: (),
     "Scores of proteins": (
@@ -17,11 +17,11 @@ _GROUPS = {
     ),
     "What is accepted": (
         "max_evalue", "min_identity", "min_coverage", "shuffles", "isoforms", "confidence",
-        "min_confidence",
+        "min_confidence", "copies", "min_copy_identity",
     ),
     "Output": (
         "output", "alignments", "alignments_format", "all_alignments", "protein_sequences",
-        "cds_sequences", "show", "table", "targets_table", "summary",
+        "cds_sequences", "show", "table", "targets_table", "unmapped", "summary",
     ),
     "Machine": (
         "device", "threads", "index", "work", "batch", "strict", "quiet", "log_level", "debug",

@@ -12,7 +12,9 @@ import click
 from gpu_tools.formats.files import open_output
 from gpu_tools.model.resources import COMMAND_LINE, installed_version
 
-_INPUTS = ("genome", "base", "proteins", "cdnas", "targets", "exons", "pairs")
+_INPUTS = (
+    "reference", "annotation", "genome", "base", "proteins", "cdnas", "targets", "exons", "pairs",
+)  # fmt: skip
 """Parameters that name files to read."""
 _LIMITS = ("max_evalue", "min_identity", "min_coverage")
 
@@ -33,7 +35,7 @@ def run_record() -> dict:
     return {
         "version": installed_version(),
         "command": COMMAND_LINE.get(),
-        **{name: values[name] for name in _LIMITS},
+        **{name: values[name] for name in _LIMITS if name in values},
         "inputs": [_file(path) for path in paths if Path(path).is_file()],
     }
 

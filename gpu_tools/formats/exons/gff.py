@@ -111,6 +111,11 @@ def escape_attribute(text: str) -> str:
     return quote(text, safe=_SAFE_IN_ATTRIBUTE)
 
 
+def escape_value(text: str) -> str:
+    """Return a value as GFF3's attributes write it, blanks as they are."""
+    return quote(text, safe=_SAFE_IN_ATTRIBUTE + " ")
+
+
 class Feature(NamedTuple):
     """One line of GFF3 or GTF: where it stands, and its nine columns as text."""
 

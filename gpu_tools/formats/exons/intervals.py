@@ -165,7 +165,7 @@ def _parse_bed(path, lines: Iterable[tuple[int, str]]) -> dict[str, ExonSet]:
         interval = location.half_open_interval(fields[1], fields[2])
         name, score, strand = (fields[3:6] + [None] * 3)[:3]
         values = (location.strand(strand), location.score(score), gff.exon_type_code(name))
-        for block in _blocks(location, interval, fields[9:]):
+        for block in bed_blocks(location, interval, fields[9:]):
             exons.add(fields[0], block, *values)
     return exons.sets()
 
@@ -177,9 +177,10 @@ def _check_columns(location: Location, fields: list[str]) -> None:
         raise location.error("the sequence's name is empty")
 
 
-def _blocks(
+def bed_blocks(
     location: Location, interval: tuple[int, int], fields: list[str]
 ) -> list[tuple[int, int]]:
+    """Return the blocks of a line of BED by its columns from the tenth on, else the interval."""
     if len(fields) < 3:
         return [interval]
     start, end = interval

@@ -307,6 +307,7 @@ def sweep_block(lists, sizes, target, memory, weights, strip, rows, again):
     acceptors, acceptor_scores, acceptor_kinds = lists.acceptors
     donors, donor_scores, donor_kinds = lists.donors
     kinds, lengths, penalties = lists.kinds, lists.lengths, lists.penalties
+    kept_donors, joined, of_joined, joined_penalties = lists.junctions
     cells, numbers = memory.cells[strip], memory.numbers[strip]
     at, marks = sizes.rows, sizes.numbers
     profile, start = part(cells, at.profile, at.start), cells[at.start]
@@ -314,6 +315,7 @@ def sweep_block(lists, sizes, target, memory, weights, strip, rows, again):
     row, no_carry = cells[at.rows], cells[at.no_carry]
     before, exits = part(cells, at.before, at.no_carry), part(cells, at.exits, at.stored)
     entries, counts = part(cells, at.entries, at.exits), part(numbers, marks.counts, marks.waits)
+    kept = part(cells, at.kept, at.saved)
     exit_rows = part(numbers, marks.exit_rows, marks.exit_kinds)
     exit_kinds = part(numbers, marks.exit_kinds, marks.saved_waits)
     best, block_exits = part(numbers, 0, marks.counts), cells[exits_row(sizes, rows[0], again)]
@@ -340,6 +342,8 @@ def sweep_block(lists, sizes, target, memory, weights, strip, rows, again):
     carry, carry2, right, right2, across = bottom, bottom, bottom, bottom, bottom
     settled, next_first, next_last = low > 0, listed(firsts, first), listed(lasts, last)
     next_donor, next_acceptor = listed(donors, donor), listed(acceptors, acceptor)
+    keep, join = first_from(kept_donors, low), first_from(joined, low)
+    next_kept, next_joined = listed(kept_donors, keep), listed(joined, join)
     clear(block_exits, 0, floor, lanes)
     for i in range(low, high):
         if i > 0:
@@ -420,6 +424,7 @@ def sweep_block(lists, sizes, target, memory, weights, strip, rows, again):
         elif is_entry:
             of_class, todo = _only_class(kinds, acceptor_kinds[acceptor]), _ENTER
         many = (is_entry and of_class < 0) or (free and not begins)
+        many = many or i in (next_kept, next_joined)
         if i == high - 1 or (todo != _BEGIN and many):
             _settle(row, half, carry, carry2, lanes)
             carry, carry2, settled, todo = bottom, bottom, True, _ADVANCE
@@ -429,6 +434,9 @@ def sweep_block(lists, sizes, target, memory, weights, strip, rows, again):
                 exit_rows[slot], exit_kinds[slot] = i, donor_kinds[donor]
                 counts[0], donor = counts[0] + 1, donor + 1
                 next_donor = listed(donors, donor)
+            if i == next_kept:
+                put(kept, keep, exits, slot, width, lanes, 0)
+                keep, next_kept = keep + 1, listed(kept_donors, keep + 1)
             if begins:
                 begin(row, carry, start, begun, lanes)
         elif todo == _BEGIN and (not free or not begins):
@@ -460,6 +468,10 @@ def sweep_block(lists, sizes, target, memory, weights, strip, rows, again):
         elif is_entry:
             score, kind = acceptor_scores[acceptor], acceptor_kinds[acceptor]
             _enter(entries, entry % entry_rows, before, kinds, penalties, kind, score, floor, lanes)
+            while i == next_joined:
+                points = score - joined_penalties[join]
+                raise_to(entries, entry % entry_rows, kept, of_joined[join], width, lanes, points)
+                join, next_joined = join + 1, listed(joined, join + 1)
             raise_to(row, 0, entries, entry % entry_rows, width, lanes, 0)
         most = max(most, begin_score + begin_edge)
         if is_entry:

@@ -47,14 +47,36 @@ def _step(rows, slot, profile, symbol, gap, floor, lanes):
         simd.store(rows, k, simd.maximum(simd.load(rows, k), carry))
 
 
+@njit(nogil=True)
+def _enter_by_junctions(
+    entries, kept, junctions, first, codes, stops, boundary, place, score, lanes
+):  # fmt: skip
+    """Raise the rows of an entry to those at donors of junctions, from the junction `first` on.
+
+    Return the number of the first junction of another acceptor.
+    """
+    donors, acceptors, numbers, penalties = junctions
+    while first < len(acceptors) and acceptors[first] == boundary:
+        donor, points = np.int64(donors[numbers[first]]), score - penalties[first]
+        for track in range(FRAMES):
+            bases = (donor - track) % FRAMES
+            if bases <= donor and _completes(
+                codes, stops, _split_class(codes, donor, bases), boundary
+            ):
+                to, source = place * FRAMES + bases, numbers[first] * FRAMES + track
+                raise_to(entries, to, kept, source, entries.shape[1], lanes, points)
+        first += 1
+    return first
+
+
 @njit(inline="always")
 def _enter(
     rows, before, entries, waiting, waits, codes, stops, kinds, penalties, profile, boundary, place,
-    score, kind, gap, floor, lanes,
+    score, kind, gap, floor, lanes, kept, junctions, join,
 ):  # fmt: skip
     """Let exons that are not the first of their chain begin at a boundary.
 
-    `place` is where the rows of the entry are stored.
+    `place` is where the rows of the entry are stored. Return the number of the next junction.
     """
     width = rows.shape[1]
     for to in range(place * FRAMES, (place + 1) * FRAMES):
@@ -66,6 +88,9 @@ def _enter(
                 if kinds[k] == kind:
                     source, bonus = k * SPLITS + split, score - penalties[k]
                     raise_to(entries, to, before, source, width, lanes, bonus)
+    join = _enter_by_junctions(
+        entries, kept, junctions, join, codes, stops, boundary, place, score, lanes
+    )
     raise_to(rows, boundary % FRAMES, entries, place * FRAMES, width, lanes, 0)
     for bases in range(1, FRAMES):
         left = FRAMES - bases
@@ -77,6 +102,7 @@ def _enter(
             slot = (boundary + left) % WAITING
             raise_to(waiting, slot, rows, _ALONE, width, lanes, 0)
             waits[slot] = True
+    return join
 
 
 @njit(nogil=True)
@@ -171,6 +197,8 @@ def sweep_coding_block(lists, sizes, target, memory, weights, bounds, again):
     drop, final, no_carry = cells[at.drop], cells[at.final], cells[at.no_carry]
     rows, waiting = part(cells, at.rows, at.waiting), part(cells, at.waiting, at.before)
     before, exits = part(cells, at.before, at.no_carry), part(cells, at.exits, at.stored)
+    kept, junctions = part(cells, at.kept, at.saved), lists.junctions
+    kept_donors = junctions.donors
     entries, waits = part(cells, at.entries, at.exits), part(numbers, marks.waits, marks.exit_rows)
     exit_rows = part(numbers, marks.exit_rows, marks.exit_kinds)
     exit_kinds = part(numbers, marks.exit_kinds, marks.saved_waits)
@@ -189,6 +217,8 @@ def sweep_coding_block(lists, sizes, target, memory, weights, bounds, again):
     donor, last = first_from(donors, low), first_from(lasts, low)
     next_first, next_last = block.listed(firsts, first), block.listed(lasts, last)
     next_donor, next_acceptor = block.listed(donors, donor), block.listed(acceptors, acceptor)
+    keep, join = first_from(kept_donors, low), first_from(junctions.acceptors, low)
+    next_kept = block.listed(kept_donors, keep)
     border_row, bottom = block.next_event(rising, longest, low), simd.splat(floor)
     carry, carry2, carry3 = bottom, bottom, bottom
     most, most2, most3 = block.UNKNOWN, block.UNKNOWN, block.UNKNOWN
@@ -273,11 +303,11 @@ def sweep_coding_block(lists, sizes, target, memory, weights, bounds, again):
             number = (np.int64(codes[i - 3]) * 5 + codes[i - 2]) * 5 + codes[i - 1]
             codon, begun = number * width, rows.dtype.type(begin_score)
             most = max(most, begin_score + begin_edge + FRAMES * gain)
-        leaves, is_entry = i == next_donor, i == next_acceptor
+        leaves, is_entry, is_kept = i == next_donor, i == next_acceptor, i == next_kept
         place = counts[0] & places
         if leaves:
             bonus = rows.dtype.type(donor_scores[donor])
-        if i == high - 1 or (leaves and is_entry):
+        if i == high - 1 or (leaves and is_entry) or is_kept:
             _settle(rows, frame, carry, lanes)
             _settle(rows, (i + 1) % FRAMES, carry2, lanes)
             _settle(rows, (i + 2) % FRAMES, carry3, lanes)
@@ -289,12 +319,16 @@ def sweep_coding_block(lists, sizes, target, memory, weights, bounds, again):
                     to = place * FRAMES + track
                     put(exits, to, rows, track, width, lanes, bonus)
                     raise_to(block_exits, 0, exits, to, width, lanes, 0)
+                    if is_kept:
+                        put(kept, keep * FRAMES + track, exits, to, width, lanes, 0)
                 exit_rows[place], exit_kinds[place] = i, donor_kinds[donor]
                 counts[0], donor = counts[0] + 1, donor + 1
                 next_donor = block.listed(donors, donor)
+            if is_kept:
+                keep, next_kept = keep + 1, block.listed(kept_donors, keep + 1)
             leaves, joins = False, False
         reach = i - 1 if i == border_row else i
-        while leaves or is_entry or reach < i or i == high - 1:
+        while leaves or is_kept or is_entry or reach < i or i == high - 1:
             for k in range(len(kinds)):
                 while counts[1 + k] < counts[0]:
                     slot = counts[1 + k] & places
@@ -321,10 +355,10 @@ def sweep_coding_block(lists, sizes, target, memory, weights, bounds, again):
             counts[0], donor = counts[0] + 1, donor + 1
             next_donor = block.listed(donors, donor)
         if is_entry:
-            _enter(
+            join = _enter(
                 rows, before, entries, waiting, waits, codes, stops, kinds, penalties, profile, i,
                 entry % entry_rows, acceptor_scores[acceptor], acceptor_kinds[acceptor], gap, floor,
-                lanes,
+                lanes, kept, junctions, join,
             )  # fmt: skip
             most, entry, acceptor = block.UNKNOWN, entry + 1, acceptor + 1
             next_acceptor = block.listed(acceptors, acceptor)

@@ -16,7 +16,7 @@ from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.model.scoring import N_SYMBOLS, SplicedScoring
 from gpu_tools.sites.introns import Longest, Rising, class_arrays, longest_of
-from gpu_tools.sites.table import SiteTable, once_a_table
+from gpu_tools.sites.table import JunctionArrays, SiteTable, once_a_table
 from gpu_tools.splicing.codons import SPLITS
 from gpu_tools.splicing.rows import aligned_empty, clear, fill_strip, kept_symbols
 
@@ -34,7 +34,8 @@ class SiteLists(NamedTuple):
     `first` and `last` are the usual score of first entries and last exits, the boundaries that have
     another one, and their scores; `acceptors` and `donors` the boundaries of inner entries and
     exits, their scores and kinds. `kinds`, `lengths` and `penalties` are those of the intron
-    classes. `stops` is empty if the table has no stop codons.
+    classes. `stops` is empty if the table has no stop codons. `junctions` are introns that have a
+    penalty of their own.
     """
 
     codes: NDArray[np.uint8]
@@ -48,6 +49,7 @@ class SiteLists(NamedTuple):
     rising: Rising
     longest: Longest
     stops: NDArray[np.bool_]
+    junctions: JunctionArrays
 
 
 def lists_of(codes, table: SiteTable) -> SiteLists:
@@ -57,6 +59,7 @@ def lists_of(codes, table: SiteTable) -> SiteLists:
         np.ascontiguousarray(codes), table.first.arrays, *inner, table.last.arrays,
         *class_arrays(table)[:4], longest_of(table),
         _NO_STOPS if table.stops is None else table.stops,
+        JunctionArrays.of(table.junctions, table.length),
     )  # fmt: skip
 
 
@@ -127,6 +130,7 @@ class RowStarts(NamedTuple):
     exits: int  # the latest exits, one a track, exit e at place e modulo the places, a power of two
     stored: int  # what entries read behind each border of a longest intron
     best_exits: int  # the maximum over the exits of each block
+    kept: int  # the rows at all donors of junctions, one a track
     # before each block: the rows from `rows` to `no_carry`, and exits that some class has not taken
     saved: int
     saved_exits: int
@@ -266,7 +270,7 @@ def _row_starts(table: SiteTable, lists: SiteLists, counts, pending: int) -> Row
         rows=current, waiting=waiting, before=before, no_carry=1, step=window,
         steps=window * longest.most, group=window, ends=window * longest.most, block_exits=1,
         entries=tracks * max(entries, 1), exits=tracks * places, stored=window * longest.ends,
-        best_exits=blocks,
+        best_exits=blocks, kept=tracks * len(lists.junctions.donors),
         saved=blocks * (current + waiting + before), saved_exits=tracks * pending, end=0,
     )  # fmt: skip
     return RowStarts(*_starts(rows))

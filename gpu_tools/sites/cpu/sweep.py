@@ -152,7 +152,9 @@ def _sweep_blocks(lists, introns, sizes, target, memory, weights, task, path):
     width, last = memory.cells.shape[2], _AGAIN
     again = k == _AGAIN
     work = traceback.work_of(lists.acceptors[0], target, again)
-    sites = traceback.ChainLists(lists.codes, lists.first, lists.acceptors, lists.donors, introns)
+    sites = traceback.ChainLists(
+        lists.codes, lists.first, lists.acceptors, lists.donors, introns, lists.junctions
+    )
     while True:
         if again:
             k += 1
@@ -181,7 +183,9 @@ def _sweep_coding_blocks(lists, introns, sizes, target, memory, weights, task, p
     k, number, past = task
     again = k == _AGAIN
     work = traceback.work_of(lists.acceptors[0], target, again)
-    sites = traceback.ChainLists(lists.codes, lists.first, lists.acceptors, lists.donors, introns)
+    sites = traceback.ChainLists(
+        lists.codes, lists.first, lists.acceptors, lists.donors, introns, lists.junctions
+    )
     while True:
         if again:
             if not traceback.follow(sites, lists.stops, sizes, target, memory.cells, path, work):

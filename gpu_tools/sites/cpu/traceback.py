@@ -15,7 +15,7 @@ from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.sites.introns import KIND, LENGTH, Introns, joins, penalty_of
-from gpu_tools.sites.table import CLOSED
+from gpu_tools.sites.table import CLOSED, JunctionArrays
 from gpu_tools.splicing.codons import FRAMES, completes, split_class
 from gpu_tools.splicing.recurrence import clipped_chain
 from gpu_tools.splicing.traceback import align_exons, previous_row, profile_of
@@ -43,6 +43,7 @@ class ChainLists(NamedTuple):
     acceptors: tuple[NDArray, NDArray[np.int32], NDArray[np.uint8]]
     donors: tuple[NDArray, NDArray[np.int32], NDArray[np.uint8]]
     introns: Introns
+    junctions: JunctionArrays
 
 
 class ChainWork(NamedTuple):
@@ -215,16 +216,18 @@ def _find_exit(lists, stops, sizes, cells, path):
     starts, acceptor_scores, acceptor_kinds = lists.acceptors
     acceptor, rows = first_from(starts, start), sizes.rows
     wanted, kind = path[VALUE] - acceptor_scores[acceptor], acceptor_kinds[acceptor]
+    joined, of_joined = _junction_before(lists, stops, sizes, cells, path, wanted)
     while path[BLOCK] >= 0:
         number = path[BLOCK]
         low, high = number * sizes.block, min((number + 1) * sizes.block, start + 1)
-        surplus = _value(cells, rows.best_exits + number, column) - wanted
-        if _may_join(introns, kind, surplus, low, high, start):
+        surplus, nearer = _value(cells, rows.best_exits + number, column) - wanted, max(low, joined)
+        if _may_join(introns, kind, surplus, nearer, high, start):
             if not _is_there(sizes.block, path, number, high):
                 return False
             oldest = first_from(boundaries, low)
             pending = sizes.pending[number + 1] - sizes.pending[number]
-            for donor in range(first_from(boundaries, high) - 1, oldest - 1, -1):
+            last, first = first_from(boundaries, high) - 1, first_from(boundaries, nearer)
+            for donor in range(last, first - 1, -1):
                 end = np.int64(boundaries[donor])
                 track = (end - (start - path[FRAME])) % tracks
                 row = rows.exits + tracks * (pending + donor - oldest) + track
@@ -238,9 +241,35 @@ def _find_exit(lists, stops, sizes, cells, path):
                 path[STAGE], path[END], path[LEFT] = FIND_ENTRY, end, 0
                 path[VALUE], path[FRAME], path[LAST] = value - scores[donor], track, 0
                 return True
+        if joined >= low:
+            track = (joined - (start - path[FRAME])) % tracks
+            value = _value(cells, rows.kept + tracks * of_joined + track, column)
+            path[STAGE], path[END], path[LEFT] = FIND_ENTRY, joined, 0
+            path[VALUE] = value - scores[first_from(boundaries, joined)]
+            path[FRAME], path[LAST] = track, 0
+            return True
         path[BLOCK] -= 1
     path[STAGE] = LOST
     return True
+
+
+@njit(nogil=True, error_model="numpy")
+def _junction_before(lists, stops, sizes, cells, path, wanted):
+    """Return the nearest donor of the junctions that explain an entry, and its number, or -1."""
+    donors, acceptors, numbers, penalties = lists.junctions
+    tracks, start, first = sizes.tracks, path[START], first_from(acceptors, path[START])
+    for k in range(first_from(acceptors, start + 1) - 1, first - 1, -1):
+        end = np.int64(donors[numbers[k]])
+        track = (end - (start - path[FRAME])) % tracks
+        row = sizes.rows.kept + tracks * numbers[k] + track
+        if _value(cells, row, path[COLUMN]) - wanted != penalties[k]:
+            continue
+        # numba leaves this out where there are no stop codons, but not an `and` of the two
+        if stops is not None:  # noqa: SIM102
+            if not _no_stop(lists.codes, stops, end, start, path[FRAME]):
+                continue
+        return end, numbers[k]
+    return np.int64(-1), np.int64(-1)
 
 
 @njit(nogil=True, error_model="numpy")

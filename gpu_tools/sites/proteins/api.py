@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from gpu_tools.errors import ScoringError
 from gpu_tools.hardware.device import cpu_threads, on_gpu_or_cpu, resolve
 from gpu_tools.hardware.threads import CaseProgress
+from gpu_tools.model.evidence import SpliceEvidence, StrandEvidence
 from gpu_tools.model.results import ProteinAlignment
 from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.model.sequences import ProteinSequence, Sequence
@@ -47,6 +48,7 @@ def protein_tables_of(
     scoring: ProteinScoring,
     strands: str = "+-",
     threads: int | None = None,
+    evidence: SpliceEvidence | None = None,
 ) -> dict[str, SiteTable]:
     """Score the sites of a base sequence for proteins.
 
@@ -65,6 +67,8 @@ def protein_tables_of(
         ``+``, ``-`` or both.
     threads : int, optional
         Threads of the CPU, by default all.
+    evidence : SpliceEvidence, optional
+        Introns that were seen and scores of splice sites, see `gpu_tools.splice_evidence`.
 
     Returns
     -------
@@ -73,7 +77,9 @@ def protein_tables_of(
     """
     threads = cpu_threads(threads)
     return {
-        strand: protein_table(model, codes, scoring, threads)
+        strand: protein_table(
+            model, codes, scoring, threads, evidence and evidence.on(base, strand)
+        )
         for strand, (codes, _) in read_strands(base, strands).items()
     }
 
@@ -173,7 +179,8 @@ def _aligned(
 
     def swept(strand: str) -> ProteinSweep:
         codes, table = case.codes(strand), case.tables[strand]
-        return ProteinSweep(codes, case.target.codes, table, scoring).run(tally.add)
+        target, introns = case.target.codes, case.target.introns
+        return ProteinSweep(codes, target, table, scoring, introns=introns).run(tally.add)
 
     sweeps = walk.swept_strands([s for s in "+-" if s in case.tables], swept, threads)
     scored = [strand for strand, sweep in sweeps.items() if sweep.score is not None]
@@ -237,15 +244,16 @@ def protein_sites(model: GeneSites) -> GeneSites:
 
 
 def protein_table(
-    model: GeneSites, codes: NDArray[np.uint8], scoring: ProteinScoring, threads: int = 1
-) -> SiteTable:
+    model: GeneSites, codes: NDArray[np.uint8], scoring: ProteinScoring, threads: int = 1,
+    evidence: StrandEvidence | None = None,
+) -> SiteTable:  # fmt: skip
     """Score the boundaries of a strand; `threads` of the CPU share the work.
 
     A chain ends in front of its stop codon: the codon is not aligned.
     """
     if model.longest_intron:
         raise ScoringError("a longest intron is not for proteins; expected a model without one")
-    table = model.table(codes, scoring.ends, threads=threads)
+    table = model.table(codes, scoring.ends, threads=threads, evidence=evidence)
     end = max(0, model.end) if scoring.ends == "free" else model.end
     last = end_scores(codes, end, stop_codons(scoring.genetic_code), model.stop, 0)
-    return table.changed(last_exit=last)
+    return table.changed(last=last)

@@ -67,7 +67,7 @@ def replace_ends(table, first: bool, last: bool):
         made[name] = sites if not plain else BoundaryScores.from_lists(
             sites.length, sites.usual, none, none, none.astype(np.uint8)
         )  # fmt: skip
-    return table.changed(first_entry=made["first"], last_exit=made["last"])
+    return table.changed(**made)
 
 
 def with_supported_ends(

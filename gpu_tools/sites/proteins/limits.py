@@ -24,6 +24,7 @@ from gpu_tools.splicing.proteins.rows import (
     lifted_pairs,
     most_of_residues,
 )
+from gpu_tools.splicing.proteins.target_introns import intron_points
 from gpu_tools.splicing.rows import padded
 
 
@@ -33,13 +34,21 @@ class PairBounds(NamedTuple):
     residues: int
     largest: int  # the largest magnitude of a pair
     together: int  # the most that all residues add, each by one pair or within a frameshift
+    intron: int  # the most points of an intron's place, see `target_introns`
+    introns: int  # of all places, each by one intron
 
 
-def pair_bounds(target: NDArray[np.uint8], scoring: ProteinScoring) -> PairBounds:
-    """Return the bounds of an encoded protein."""
+def pair_bounds(
+    target: NDArray[np.uint8], scoring: ProteinScoring, introns: tuple[int, ...] = ()
+) -> PairBounds:
+    """Return the bounds of an encoded protein with the introns of its gene."""
     pairs = lifted_pairs(target, scoring)
     together = most_of_residues(pairs, scoring).sum()
-    return PairBounds(len(target), int(np.abs(pairs).max(initial=0)), int(together))
+    points = intron_points(introns, len(target))
+    return PairBounds(
+        len(target), int(np.abs(pairs).max(initial=0)), int(together), int(points.max()),
+        int(points.sum()),
+    )  # fmt: skip
 
 
 def protein_limits(
@@ -48,12 +57,12 @@ def protein_limits(
     """Work out the limits of a sweep."""
     if CLOSED in (table.first.usual, table.last.usual):
         raise ScoringError("a table that is closed somewhere; expected chains to begin anywhere")
-    step, pair = _largest_step(table), pairs.largest
+    step, pair = _largest_step(table) + pairs.intron, pairs.largest
     once = scoring.gap_open + max(scoring.gap_extend, scoring.stop) + scoring.frameshift
     none = table.first.usual - once - step - pair - 1
     highest = pairs.together + scoring.gap_extend * pairs.residues
     highest += beside_residues(width - pairs.residues, scoring)
-    highest += table.first.largest + _from_introns(table, pairs.residues, scoring)
+    highest += table.first.largest + _from_introns(table, pairs, scoring)
     bounds = Bounds(none - once - step - pair, highest + step + pair)
     narrow = fit_int16(np.array([bounds.magnitude]))[0]
     return ProteinLimits(np.dtype(np.int16 if narrow else np.int32), none, bounds)
@@ -65,20 +74,18 @@ def _largest_step(table: SiteTable) -> int:
     return sum(table.largest_scores())
 
 
-def _from_introns(table: SiteTable, residues: int, scoring: ProteinScoring) -> int:
+def _from_introns(table: SiteTable, pairs: PairBounds, scoring: ProteinScoring) -> int:
     """Return the most that introns bring.
 
-    An exon without a residue costs at least a codon left out or a frameshift. If an intron brings
-    less than that, there are no more introns than residues, and two.
+    Between two introns at one place of the protein lies an exon without a residue, which costs at
+    least a codon left out or a frameshift. So the second one brings the points of its place less
+    these.
     """
-    least = min((intron.penalty for intron in table.introns), default=0)
-    most = max(table.donors.highest + table.acceptors.highest - least, 0)
-    dearest = min(
+    least = min(
         scoring.frameshift, scoring.gap_open + min(scoring.gap_extend, scoring.stop)
     )  # fmt: skip
-    if most <= dearest:
-        return (residues + 2) * most
-    return best_sites(table)
+    again = max(pairs.intron - least, 0) * len(table.acceptors.boundaries)
+    return best_sites(table) + pairs.introns + again
 
 
 def nothing(table: SiteTable, residues: int, scoring: ProteinScoring) -> int:
@@ -90,9 +97,10 @@ def nothing(table: SiteTable, residues: int, scoring: ProteinScoring) -> int:
 
 
 def columns_of(
-    target: NDArray[np.uint8], table: SiteTable, scoring: ProteinScoring, symbols: int
-) -> ProteinColumns:
+    target: NDArray[np.uint8], table: SiteTable, scoring: ProteinScoring, symbols: int,
+    introns: tuple[int, ...] = (),
+) -> ProteinColumns:  # fmt: skip
     """Lay a protein's columns out for a sweep over the sites of a table."""
     width = int(padded(len(target) + 1, 1, 2))
-    limits = protein_limits(table, pair_bounds(target, scoring), scoring, width)
-    return lay_out(target, scoring, symbols, limits)
+    limits = protein_limits(table, pair_bounds(target, scoring, introns), scoring, width)
+    return lay_out(target, scoring, symbols, limits, introns)

@@ -19,6 +19,7 @@ from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.model.scoring import N_CODONS, N_SYMBOLS, ProteinScoring
 from gpu_tools.splicing.bounds import Bounds
+from gpu_tools.splicing.proteins.target_introns import PHASES, intron_points
 from gpu_tools.splicing.rows import aligned_empty, lanes_of, padded
 
 
@@ -41,6 +42,7 @@ class ProteinColumns(NamedTuple):
     weights: NDArray  # gap open, frameshift, and frameshift less gap extend
     lanes: int
     symbols: int  # codes of nucleotides that the strand has: 5 with ambiguity codes, else 4
+    points: NDArray  # see `target_introns`, a row a phase
 
     @property
     def width(self) -> int:
@@ -62,9 +64,16 @@ def begun(residues: int, scoring: ProteinScoring) -> NDArray[np.int64]:
 
 
 def lay_out(
-    target: NDArray[np.uint8], scoring: ProteinScoring, symbols: int, limits: ProteinLimits
+    target: NDArray[np.uint8],
+    scoring: ProteinScoring,
+    symbols: int,
+    limits: ProteinLimits,
+    introns: tuple[int, ...] = (),
 ) -> ProteinColumns:
-    """Lay a protein's columns out for sweeps of strands with so many symbols."""
+    """Lay a protein's columns out for sweeps of strands with so many symbols.
+
+    `introns` are those of a `ProteinSequence`.
+    """
     dtype, lanes, residues = limits.dtype, lanes_of(limits.dtype), len(target)
     width = int(padded(residues + 1, 1, dtype.itemsize))
     each = width // lanes
@@ -77,12 +86,18 @@ def lay_out(
     laid_out = aligned_empty((N_CODONS + 1, width), dtype)
     scores.take(symbols_of[columns], axis=1, out=laid_out[:-1])
     laid_out[-1] = begun(residues, scoring)[np.minimum(columns, residues)]
+    points = aligned_empty((PHASES, width), dtype)
+    points[:] = 0
+    points[:, columns <= residues] = intron_points(introns, residues)[
+        :, columns[columns <= residues]
+    ]
     last = len(target) % each * lanes
     shift = scoring.frameshift
     return ProteinColumns(
         laid_out[:-1].ravel(), laid_out[-1], (0, width) if scoring.free else (last, last + lanes),
         dtype.type(limits.none), scoring.codon_gaps.astype(dtype),
         np.array([scoring.gap_open, shift, shift - scoring.gap_extend], dtype), lanes, symbols,
+        points,
     )  # fmt: skip
 
 
@@ -108,7 +123,6 @@ def _most_of_shift(scoring: ProteinScoring) -> int:
     return max(scoring.gap_extend - scoring.frameshift, 0)
 
 
-PHASES = 3
 RECENT = 4
 """Rows that are held at a time, boundary i in row i modulo this."""
 SPLITS = 1 + N_SYMBOLS + N_SYMBOLS
@@ -185,6 +199,17 @@ def raise_ends(ends, rows, now, bonus, span, lanes):
     for k in range(span[0], span[1], lanes):
         here = simd.add(simd.load(rows, now + k), added)
         simd.store(ends, k, simd.maximum(simd.load(ends, k), here))
+
+
+@njit(nogil=True)
+def raise_entered(to, to_row, source, source_row, points, phase, bonus, lanes):
+    """Raise a row to one that an exon begins with behind an intron of some phase."""
+    width, added = to.shape[1], simd.splat(to.dtype.type(bonus))
+    for k in range(0, width, lanes):
+        here = simd.add(simd.load(source, source_row * width + k), added)
+        here = simd.add(here, simd.load(points, phase * width + k))
+        place = to_row * width + k
+        simd.store(to, place, simd.maximum(simd.load(to, place), here))
 
 
 @njit(nogil=True)

@@ -18,6 +18,7 @@ PARTS = [
     ("matching.bench_matching", "measure_gpu"),
     ("published.measure", "measure"),
     ("segments.bench_segments", "measure_gpu"),
+    ("segments.bench_segments", "measure_sizes"),
     ("sites.bench_sites", "measure_gpu"),
     ("sites.bench_sites", "measure_coding"),
     ("sites.bench_proteins", "measure"),

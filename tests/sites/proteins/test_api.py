@@ -121,15 +121,14 @@ def sites_of(table: SiteTable) -> dict:
     return oracle_table(table) | {"usual": (table.first.usual, table.last.usual)}
 
 
-def align(base, target, tables, scoring, threads=1):
-    case = ProteinCase(
-        Sequence.from_text("b", base), ProteinSequence.from_text("t", target), tables
-    )
+def align(base, target, tables, scoring, threads=1, introns=()):
+    protein = replace(ProteinSequence.from_text("t", target), introns=introns)
+    case = ProteinCase(Sequence.from_text("b", base), protein, tables)
     (result,) = protein_align([case], scoring, threads=threads, device="cpu")
     return result
 
 
-def rescored(base, target, result, table, scoring):
+def rescored(base, target, result, table, scoring, introns=()):
     """Recount the score of a result from its chain, its CIGAR and the table."""
     m = len(base)
     if result.strand == "-":
@@ -137,7 +136,11 @@ def rescored(base, target, result, table, scoring):
     chain = [(s, e) if result.strand == "+" else (m - e, m - s) for s, e in result.chain]
     chain[-1] = chain[-1][0], chain[-1][1] - 3 * result.stop_codon
     aligned = target[result.target_start : result.target_end]
-    return oracle.rescore(base, aligned, chain, result.cigar, sites_of(table), terms(scoring))
+    inner = oracle.inner_places(introns, len(target))
+    places = [at - 3 * result.target_start for at in inner]
+    return oracle.rescore(
+        base, aligned, chain, result.cigar, sites_of(table), terms(scoring), places
+    )
 
 
 @pytest.fixture
@@ -159,19 +162,41 @@ def test_score_is_that_of_the_definition(seed, edge, short_blocks):
         assert rescored(base, target, result, table, scoring) == expected
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_larger_cases_rescore_and_do_not_depend_on_blocks_or_threads(seed, monkeypatch):
+def random_introns(rng, residues):
+    """Return places of introns, also where the protein has no residue."""
+    return tuple(np.flatnonzero(rng.random(3 * residues + 1) < 0.2).tolist())
+
+
+@pytest.mark.parametrize("edge", [False, True])
+@pytest.mark.parametrize("seed", range(40))
+def test_introns_of_the_target_have_the_points_of_the_definition(seed, edge, short_blocks):
+    base, target, table, scoring = random_question(seed)
+    rng = np.random.default_rng([seed, 3])
+    scoring = edge_scoring(rng) if edge else scoring
+    introns = random_introns(rng, len(target))
+    own = sites_of(table), terms(scoring), introns
+    expected = oracle.best_score(base, target, *own)
+    result = align(base, target, {"+": table}, scoring, introns=introns)
+    assert result.score == expected, (seed, base, target, introns)
+    if expected is not None:
+        assert rescored(base, target, result, table, scoring, introns) == expected
+
+
+@pytest.mark.parametrize("placed", [False, True])
+@pytest.mark.parametrize("seed", range(15))
+def test_larger_cases_rescore_and_do_not_depend_on_blocks_or_threads(seed, placed, monkeypatch):
     rng = np.random.default_rng([seed, 7])
     base = cases.random_text(rng, int(rng.integers(100, 900)))
     target = random_protein(rng, base, int(rng.integers(1, 150)))
     tables = {strand: random_table(rng, len(base)) for strand in "+-"}
-    scoring = random_scoring(rng)
-    result = align(base, target, tables, scoring, threads=2)
+    scoring, introns = random_scoring(rng), random_introns(rng, len(target)) if placed else ()
+    result = align(base, target, tables, scoring, threads=2, introns=introns)
     if result.score is not None:
-        assert rescored(base, target, result, tables[result.strand], scoring) == result.score
+        own = tables[result.strand], scoring, introns
+        assert rescored(base, target, result, *own) == result.score
     monkeypatch.setattr(cpu, "ROWS_PER_BLOCK", int(rng.integers(1, 60)))
     monkeypatch.setattr(cpu, "_STATE_TO_BLOCK", 0)
-    assert align(base, target, tables, scoring) == result
+    assert align(base, target, tables, scoring, introns=introns) == result
 
 
 def scaled(sites: BoundaryScores, factor: int) -> BoundaryScores:

@@ -252,6 +252,21 @@ def raised(typing_context, row, other, bonus):
     )
 
 
+def _sum_of_twin(row, other):
+    return tuple(add2(a, b) for a, b in zip(row, other, strict=True))
+
+
+@with_twin(_sum_of_twin)
+def sum_of(typing_context, row, other):
+    """Return the sums of two rows' words, half by half."""
+
+    def generate(context, builder, signature, arguments):
+        words = zip(*(unpack(builder, part) for part in arguments), strict=True)
+        return pack(builder, [add_pairs(builder, *pair) for pair in words])
+
+    return row(row, other), generate
+
+
 def _plus_times_twin(row, factor, other):
     return tuple(signed32(int(a) * int(factor) + int(b)) for a, b in zip(row, other, strict=True))
 

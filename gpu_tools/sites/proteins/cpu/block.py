@@ -24,6 +24,7 @@ from gpu_tools.splicing.proteins.rows import (
     leave_residues_out,
     next_codon_row,
     raise_ends,
+    raise_entered,
     raise_paired,
     settle_row,
 )
@@ -32,8 +33,9 @@ from gpu_tools.splicing.rows import clear, put, raise_to
 
 @njit(nogil=True)
 def _enter_splits(
-    waiting, waits, before, codes, codons, profile, boundary, row, bonus, symbols, none, lanes
-):
+    waiting, waits, before, codes, codons, profile, points, boundary, row, bonus, symbols, none,
+    lanes,
+):  # fmt: skip
     """Let exons that begin with the rest of a split codon wait for its end.
 
     `row` is that of the intron class in `before`.
@@ -41,15 +43,18 @@ def _enter_splits(
     width, left = before.shape[1], len(codes) - boundary
     if left >= 1:
         slot, source = (boundary + 1) % RECENT, row + TWO + np.int64(codes[boundary])
-        raise_to(waiting, slot, before, source, width, lanes, bonus)
+        raise_entered(waiting, slot, before, source, points, 2, bonus, lanes)
         waits[slot] = True
     if left >= 2:
-        slot = (boundary + 2) % RECENT
+        # a row that nothing waits in is the place where the codons are paired
+        slot, spare = (boundary + 2) % RECENT, (boundary + 3) % RECENT
         for one in range(symbols):
             pairs = np.int64(codons[one, codes[boundary], codes[boundary + 1]]) * width
             raise_paired(
-                waiting, slot, before, row + ONE + one, profile, pairs, bonus, none, lanes, width
+                waiting, spare, before, row + ONE + one, profile, pairs, 0, none, lanes, width
             )  # fmt: skip
+        raise_entered(waiting, slot, waiting, spare, points, 1, bonus, lanes)
+        clear(waiting, spare, none, lanes)
         waits[slot] = True
 
 
@@ -143,6 +148,7 @@ def sweep_block(lists, columns, codons, state, ends, record, low, high):
     donors, donor_scores, donor_kinds = lists.donors
     kinds, lengths, penalties = lists.kinds, lists.lengths, lists.penalties
     profile, start, span, none = columns.profile, columns.start, columns.span, columns.none
+    points = columns.points
     costs, lanes = columns.costs, columns.lanes
     gap_open, shift, shift_on = columns.weights[0], columns.weights[1], columns.weights[2]
     rows, codon_gaps, waiting, waits = state.rows, state.codon_gaps, state.waiting, state.waits
@@ -244,10 +250,10 @@ def sweep_block(lists, columns, codons, state, ends, record, low, high):
             for k in range(len(kinds)):
                 if kinds[k] == acceptor_kinds[acceptor]:
                     added = rows.dtype.type(acceptor_scores[acceptor])
-                    raise_to(rows, now, before, k * SPLITS, width, lanes, added)
+                    raise_entered(rows, now, before, k * SPLITS, points, 0, added, lanes)
                     _enter_splits(
-                        waiting, waits, before, codes, codons, profile, i, k * SPLITS, added,
-                        symbols, none, lanes,
+                        waiting, waits, before, codes, codons, profile, points, i, k * SPLITS,
+                        added, symbols, none, lanes,
                     )  # fmt: skip
             acceptor += 1
             next_acceptor = listed(acceptors, acceptor)

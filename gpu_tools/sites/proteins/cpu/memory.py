@@ -176,10 +176,13 @@ def prefix_columns(columns, width, cells, elements):
     profile = columns.profile.reshape((codons, whole))
     gather_rows(flat.reshape((codons, width)), profile, elements)
     gather_rows(start.reshape((1, width)), columns.start.reshape((1, whole)), elements)
+    first = (codons + 1) * whole
+    points = cells[first : first + PHASES * width].reshape((PHASES, width))
+    gather_rows(points, columns.points, elements)
     span = columns.span if width == whole else (0, 0)
     return ProteinColumns(
         flat, start, span, columns.none, columns.costs, columns.weights, columns.lanes,
-        columns.symbols,
+        columns.symbols, points,
     )  # fmt: skip
 
 
@@ -237,7 +240,7 @@ class ProteinQuestion(NamedTuple):
     `ProteinScoring.codon_gaps`, `weights` gap open, frameshift, gap extend, `introns` the
     table's. `start` is H' of a chain that begins, its points left
     out, by column; `final` the first column in which a chain may end; `score` that of the best
-    chain, and `maxima` the rows of `ProteinState.before`.
+    chain, `maxima` the rows of `ProteinState.before`, and `points` those of `target_introns`.
     """
 
     lists: SiteLists
@@ -251,6 +254,7 @@ class ProteinQuestion(NamedTuple):
     final: int
     score: int
     maxima: int
+    points: NDArray[np.int64]
 
 
 class StoredBlocks(NamedTuple):
@@ -297,7 +301,7 @@ def trace_memory(
         return aligned_empty((1, count), dtype)[0]
 
     return TraceMemory(
-        cells(len(columns.profile) + 3 * width), np.empty(width, np.int64),
+        cells(len(columns.profile) + (3 + PHASES) * width), np.empty(width, np.int64),
         state_memory(sizes, columns, 1), cells(3 * (PHASES + block) * width), np.array([-1, 0]),
         np.empty(width, np.int64), state_memory(sizes, columns, blocks), cells(2 * blocks * width),
         np.empty((2 * (PHASES + block + width), 2), np.int64),

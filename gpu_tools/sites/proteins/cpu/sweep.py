@@ -31,6 +31,7 @@ from gpu_tools.sites.proteins.cpu.memory import (
 from gpu_tools.sites.proteins.limits import columns_of, nothing
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.proteins.rows import PHASES, ProteinColumns, begun, lifted_pairs
+from gpu_tools.splicing.proteins.target_introns import intron_points
 from gpu_tools.splicing.proteins.walk import TracedProtein, runs_in_order
 
 ROWS_PER_BLOCK = 1024
@@ -50,6 +51,7 @@ class ProteinSweep:
     table: SiteTable
     scoring: ProteinScoring
     lists: SiteLists | None = None  # the sites of the table
+    introns: tuple[int, ...] = ()  # those of the protein's gene, see `ProteinSequence`
     columns: ProteinColumns = field(init=False)
     score: int | None = None  # of the best chain, None if none scores more than no chain at all
     # what a traceback looks for first, see `sites.proteins.cpu.traceback`, and in which block
@@ -60,7 +62,8 @@ class ProteinSweep:
         if self.lists is None:
             self.lists = lists_of(self.codes, self.table)
         symbols = int(self.codes.max(initial=0)) + 1
-        self.columns = columns_of(self.target, self.table, self.scoring, symbols)
+        own = self.target, self.table, self.scoring, symbols, self.introns
+        self.columns = columns_of(*own)
 
     @property
     def block(self) -> int:
@@ -173,7 +176,7 @@ def _question_of(sweep: ProteinSweep) -> ProteinQuestion:
     return ProteinQuestion(
         sweep.lists, sweep.columns, scoring.codons, pairs, scoring.codon_gaps, weights,
         class_arrays(sweep.table).introns, begun(length, scoring), 0 if scoring.free else length,
-        sweep.score, sweep.sizes.maxima,
+        sweep.score, sweep.sizes.maxima, intron_points(sweep.introns, length),
     )  # fmt: skip
 
 

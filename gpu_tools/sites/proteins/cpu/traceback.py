@@ -87,7 +87,8 @@ def may_hold(question, cell, best_exits, low, length):
             continue
         column = cell[1] - (phase > 0)
         place = column % (width // lanes) * lanes + column // (width // lanes)
-        points = np.int64(scores[acceptor]) + _most_split_pair(words, cell[1], phase, start)
+        points = np.int64(scores[acceptor]) + question.points[phase, cell[1]]
+        points += _most_split_pair(words, cell[1], phase, start)
         for k in range(len(lists.kinds)):
             end = min(low + length - 1, start - lists.lengths[k])
             if lists.kinds[k] != kinds[acceptor] or end < low:
@@ -132,7 +133,8 @@ def exit_in(question, cell, inside, whole, places, low, high):
             column = cell[1] - (phase > 0)
             row = PHASES + end - phase - low
             value = np.int64((whole if phase else inside)[row, places[column]]) + scores[donor]
-            value += points[acceptor] + _split_pair(words, cell[1], phase, start, one, two)
+            value += points[acceptor] + question.points[phase, cell[1]]
+            value += _split_pair(words, cell[1], phase, start, one, two)
             if joins(question.introns, kinds[donor], value - cell[2], end, start):
                 return end, phase
     return np.int64(-1), np.int64(-1)

@@ -42,9 +42,10 @@ entries, as in `ProteinState`, without rows for symbols that the strand lacks; a
 entered where several classes may be.
 """
 PLAIN, TAKE, WAIT = range(3)
-KIND_MASK, LAST, FRESH, FRESH_NEXT, TO_AT = 3, 4, 8, 16, 5
+KIND_MASK, LAST, FRESH, FRESH_NEXT, PLACED, TO_AT = 3, 4, 8, 16, 32, 6
 """An operation's first word. `PLAIN` raises slots from `to` on to as many others, from a source on,
-plus a bonus; `FRESH` raises the lowest row instead of these slots. `LAST` is the last operation
+plus a bonus; `FRESH` raises the lowest row instead of these slots. With `PLACED` what is entered
+has the points of introns at their places in the target, too. `LAST` is the last operation
 before a boundary. The second word is the source, the third one how many slots there are, the fourth
 one the bonus, in both halves.
 
@@ -96,12 +97,16 @@ class ProteinStrand:
     scoring : ProteinScoring
     block : int
         Boundaries of a block that the CPU computes again; a multiple of four and of three.
+    placed : bool
+        Whether some protein has introns, see `ProteinSequence`.
     """
 
     def __init__(
-        self, codes: NDArray[np.uint8], table: SiteTable, scoring: ProteinScoring, block: int
-    ):
+        self, codes: NDArray[np.uint8], table: SiteTable, scoring: ProteinScoring, block: int,
+        placed: bool = False,
+    ):  # fmt: skip
         self.codes, self.table, self.scoring, self.block = codes, table, scoring, block
+        self.placed = placed
         self.lists = lists_of(codes, table)
         self.symbols = max(int(codes.max(initial=0)) + 1, 4)
         self.ring = power_of_two(most_pending(table) + 1)
@@ -171,18 +176,19 @@ class ProteinStrand:
         compact[numbers] = np.arange(len(numbers))
         stop = encode_protein(b"*")[0]
         stops = np.isin(self.scoring.codons, (stop, TGA_CODON))
+        codons = compact[self.scoring.codons]
         return ProteinPlan(
-            *_compiled(self.lists, compact[self.scoring.codons], stops, self.symbols, self.every)
+            *_compiled(self.lists, codons, stops, self.symbols, self.every, self.placed)
         )
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _compiled(lists, codons, stops, symbols, every):
+def _compiled(lists, codons, stops, symbols, every, placed):
     """Return boundaries and operations."""
     boundaries = np.zeros((len(lists.codes) + 1 + AHEAD, 4), np.int32)
     plain = np.empty((most_operations(lists.rising) + 1, 4), np.int64)
     operations = np.empty((_most_operations(lists), 4), np.int32)
-    n = _write(lists, codons, stops, symbols, every, boundaries, operations, plain)
+    n = _write(lists, codons, stops, symbols, every, placed, boundaries, operations, plain)
     return boundaries, operations[:n].copy()
 
 
@@ -244,12 +250,13 @@ def _take_exits(lists, codons, symbols, reach, counts, operations, n):
 
 
 @njit
-def _wait(lists, codons, symbols, boundary, k, bonus, waits, operations, n):
+def _wait(lists, codons, symbols, placed, boundary, k, bonus, waits, operations, n):
     """Let exons that begin with the rest of a split codon wait for its end."""
     codes, place = lists.codes, (boundary + 1) % WAITS
     left, what = len(codes) - boundary, NO_SYMBOL | NO_CODONS
     kind = WAIT | (0 if waits[place] else FRESH)
     kind |= 0 if waits[(place + 1) % WAITS] else FRESH_NEXT
+    kind |= PLACED if placed else 0
     if left >= 1:
         what = np.int64(codes[boundary]) | NO_CODONS
         waits[place] = True
@@ -265,7 +272,7 @@ def _wait(lists, codons, symbols, boundary, k, bonus, waits, operations, n):
 
 
 @njit
-def _enter(lists, codons, symbols, acceptor, waits, operations, n):
+def _enter(lists, codons, symbols, placed, acceptor, waits, operations, n):
     """Write the operations of an entry; return how many there are, and its operand, -1 for none."""
     boundaries, scores, entry_kinds = lists.acceptors
     boundary, bonus = np.int64(boundaries[acceptor]), np.int64(scores[acceptor])
@@ -275,9 +282,12 @@ def _enter(lists, codons, symbols, acceptor, waits, operations, n):
     for k in range(len(lists.kinds)):
         if lists.kinds[k] != entry_kinds[acceptor]:
             continue
-        n = _wait(lists, codons, symbols, boundary, k, bonus, waits, operations, n)
+        n = _wait(lists, codons, symbols, placed, boundary, k, bonus, waits, operations, n)
         source = BEFORE + k * (1 + 2 * symbols)
-        if found == 0:
+        if placed:
+            kind = PLAIN | PLACED | (FRESH if found == 0 else 0)
+            n, operand = _put(operations, n, kind, entered, source, bonus), entered
+        elif found == 0:
             operand, first = source | (bonus & 0xFFFF) << OPERAND_SLOT_BITS, source
         else:
             if found == 1:
@@ -307,7 +317,7 @@ def _at(boundaries, k):
 
 
 @njit(error_model="numpy")
-def _write(lists, codons, stops, symbols, every, boundaries, operations, plain):
+def _write(lists, codons, stops, symbols, every, placed, boundaries, operations, plain):
     """Write boundaries and operations; return how many of the latter there are."""
     codes, rising, splits = lists.codes, lists.rising, 1 + 2 * symbols
     first_usual, firsts, first_scores = lists.first
@@ -348,7 +358,9 @@ def _write(lists, codons, stops, symbols, every, boundaries, operations, plain):
             boundaries[i, 2] = np.int32(points | np.int64(first_usual) & 0xFFFF)
             first += 1
         if enters:
-            n, operand, found = _enter(lists, codons, symbols, acceptor, waits, operations, n)
+            n, operand, found = _enter(
+                lists, codons, symbols, placed, acceptor, waits, operations, n
+            )
             acceptor += 1
             if found:
                 word |= SPECIAL | ENTER

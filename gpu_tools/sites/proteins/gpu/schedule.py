@@ -58,7 +58,10 @@ class ResumedSweep(ProteinSweep):
 
     def __init__(self, job: ProteinJob, score: int, part: int, fetch: Callable):
         strand = job.strand
-        super().__init__(strand.codes, job.target.codes, strand.table, strand.scoring, strand.lists)
+        super().__init__(
+            strand.codes, job.target.codes, strand.table, strand.scoring, strand.lists,
+            job.target.introns,
+        )  # fmt: skip
         self._job, self._fetch, self.score, self._part = job, fetch, score, part
         self.begin = FIND_BLOCK, part * self.blocks_again
         self.stored = no_blocks(self.columns, self.sizes, self.block)
@@ -247,10 +250,14 @@ def align_on_gpus(
 
 def _jobs(call: ProteinCall, block: int) -> list[dict[str, ProteinJob]]:
     """Return the jobs of each case, + first."""
-    strand_of = partial(ProteinStrand, scoring=call.scoring, block=block)
+    placed = any(case.target.introns for case in call.cases)
+    strand_of = partial(ProteinStrand, scoring=call.scoring, block=block, placed=placed)
     strands = made_once(call.cases, strand_of, partial(map_on_threads, call.threads))
-    targets = {id(case.target): case.target.codes for case in call.cases}
-    laid_out = {key: LaidOutProtein(codes, call.scoring) for key, codes in targets.items()}
+    targets = {id(case.target): case.target for case in call.cases}
+    laid_out = {
+        key: LaidOutProtein(own.codes, call.scoring, own.introns, placed)
+        for key, own in targets.items()
+    }
     return [
         {
             name: ProteinJob(strands[id(case.tables[name])], laid_out[id(case.target)])

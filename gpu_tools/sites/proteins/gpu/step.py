@@ -17,6 +17,7 @@ from gpu_tools.hardware.gpu.intrinsics.rows import (
     load_row,
     raised,
     store_row,
+    sum_of,
 )
 from gpu_tools.hardware.gpu.intrinsics.words import (
     WARP,
@@ -55,6 +56,7 @@ from gpu_tools.sites.proteins.gpu.plan import (
     NO_CODONS,
     NO_SYMBOL,
     OPERAND_SLOT_BITS,
+    PLACED,
     SPECIAL,
     STARTED,
     STOP,
@@ -257,6 +259,21 @@ def make_exit_place(size: int):
     return exit_place
 
 
+def make_placed(size: int):
+    """Return the device function that adds the points of introns at their places to a row."""
+    stride, load = size * WARP, load_row(size)
+
+    @cuda.jit(device=True)
+    def placed(row, what, phase, places):
+        """Return the row that exons begin with; the rows of points lie behind those of exits."""
+        if what & int32(PLACED):
+            number = int32(FRAMES * (places[3] + 1) + phase)
+            row = sum_of(row, load(further(places[2], int64(number) * int64(stride))))
+        return row
+
+    return placed
+
+
 def make_profile_of(size: int):
     """Return the device function that loads the lane's scores of a codon."""
     words = size // 2
@@ -274,13 +291,14 @@ def make_profile_of(size: int):
 
 def make_put(size: int):
     """Return the device function that raises slots to others."""
-    load, slot_place = load_row(size), make_slot_place(size)
+    load, slot_place, placed = load_row(size), make_slot_place(size), make_placed(size)
 
     @cuda.jit(device=True)
-    def put_one(to, source, fresh, bonus, strip):
+    def put_one(to, source, what, bonus, strip):
         place, row = slot_place(to, strip[2]), load(slot_place(source, strip[2]))
+        row = placed(row, what, int32(0), strip[2])
         low = filled(row, strip[3])
-        if fresh == 0:
+        if what & int32(FRESH) == 0:
             low = load(place)
         store_row(place, raised(low, row, bonus))
 
@@ -311,7 +329,7 @@ def make_put(size: int):
             put_three(to, source, fresh, bonus, strip)
             to, source, count = int32(to + 3), int32(source + 3), int32(count - 3)
         while count > 0:
-            put_one(to, source, fresh, bonus, strip)
+            put_one(to, source, what, bonus, strip)
             to, source, count = int32(to + 1), int32(source + 1), int32(count - 1)
 
     return put
@@ -354,6 +372,7 @@ def make_take(size: int):
 def make_wait(size: int):
     """Return the device function that lets rows wait for the end of split codons."""
     load, profile_of, slot_place = load_row(size), make_profile_of(size), make_slot_place(size)
+    placed = make_placed(size)
 
     @cuda.jit(device=True)
     def of_one(symbol, codons, source, strip):
@@ -372,6 +391,7 @@ def make_wait(size: int):
         if symbol != NO_SYMBOL:
             place = slot_place(to, places)
             row = load(slot_place(int32(source + 1 + symbols + symbol), places))
+            row = placed(row, what, int32(2), places)
             low = filled(row, none)
             if what & int32(FRESH) == 0:
                 low = load(place)
@@ -381,6 +401,7 @@ def make_wait(size: int):
             row = of_one(int32(0), codons, source, strip)
             for one in range(1, symbols):
                 row = raised(row, of_one(int32(one), codons, source, strip), int32(0))
+            row = placed(row, what, int32(1), places)
             following = int32(WAITING + ((to - WAITING + 1) & int32(WAITS - 1)))
             place, low = slot_place(following, places), filled(row, none)
             if what & int32(FRESH_NEXT) == 0:

@@ -15,6 +15,7 @@ from gpu_tools.sites.gpu.packed_strip import WIDE
 from gpu_tools.sites.proteins.gpu.plan import FRAMES, ProteinStrand
 from gpu_tools.sites.proteins.gpu.step import HOT_SLOTS, MOST_CODONS
 from gpu_tools.sites.proteins.limits import PairBounds, ProteinLimits, pair_bounds, protein_limits
+from gpu_tools.splicing.proteins.target_introns import intron_points
 
 # The table of jobs that the kernel of proteins reads: a row of numbers for each job.
 
@@ -43,6 +44,7 @@ class ProteinJobNumbers(NamedTuple):
     slots: int
     ring: int  # exits whose rows there are
     every: int  # boundaries between checkpoints
+    placed: int  # rows of points of introns at their places, one a phase, or none
     none: int  # the lowest cell
     never: int  # added to a chain that may not begin
 
@@ -50,8 +52,8 @@ class ProteinJobNumbers(NamedTuple):
 (
     STEPS, STRIPS, BOUNDARIES, OPERATIONS, COLUMNS, CELLS, BORDERS, ENDS,
     CHECKPOINTS, COLUMN_STRIDE, CELL_STRIDE, CHECKPOINT_STRIDE, RESIDUES, FINAL_COLUMN, CODONS,
-    SYMBOLS, SLOTS, RING, EVERY, NONE, NEVER_BEGUN,
-) = range(21)  # fmt: skip
+    SYMBOLS, SLOTS, RING, EVERY, PLACED_ROWS, NONE, NEVER_BEGUN,
+) = range(22)  # fmt: skip
 
 
 _MOST = 32_000
@@ -71,6 +73,8 @@ class LaidOutProtein:
 
     codes: NDArray[np.uint8]
     scoring: ProteinScoring
+    introns: tuple[int, ...] = ()  # those of the `ProteinSequence`
+    placed: bool = False  # whether the plan of the strand is `placed`
     _words: dict[tuple[int, int], NDArray[np.int32]] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
@@ -89,12 +93,17 @@ class LaidOutProtein:
     @property
     def column_stride(self) -> int:
         """Words of a strip's columns."""
-        return (len(self.scoring.codon_numbers) // 2 + 2) * WIDE * WARP
+        return (len(self.scoring.codon_numbers) // 2 + 2 + self.placed_rows) * WIDE * WARP
+
+    @property
+    def placed_rows(self) -> int:
+        """Rows of points of introns at their places."""
+        return FRAMES if self.placed else 0
 
     @cached_property
     def pairs(self) -> PairBounds:
         """Bounds of the scores of pairs."""
-        return pair_bounds(self.codes, self.scoring)
+        return pair_bounds(self.codes, self.scoring, self.introns)
 
     @cached_property
     def fits(self) -> bool:
@@ -137,8 +146,12 @@ class LaidOutProtein:
     def _laid_out(self, before_first: int, bias: int) -> NDArray[np.int32]:
         made = np.zeros((self.strips, self.column_stride), np.int32)
         start = np.concatenate([[before_first], self._start()]) - bias
+        # the first column of a strip is the last one of the strip before, as that of chains
+        points = np.zeros((FRAMES, self.columns + 1), np.int64)
+        points[:, 1 : len(self.codes) + 2] = intron_points(self.introns, len(self.codes))
+        rows = np.concatenate([start[None], points[: self.placed_rows]])
         for row, profile, own in zip(made, self._profiles, self._slices, strict=True):
-            begins = packed(start[None, own]).ravel()
+            begins = packed(rows[:, own]).ravel()
             row[: len(profile)] = profile
             row[len(profile) : len(profile) + len(begins)] = begins
         return made.ravel()
@@ -238,7 +251,7 @@ class ProteinJob:
     @property
     def _cell_stride(self) -> int:
         rows = max(self.strand.n_slots - HOT_SLOTS, 0) + FRAMES * self.strand.ring + 1
-        return rows * WIDE * WARP
+        return (rows + self.target.placed_rows) * WIDE * WARP
 
     @property
     def numbers(self) -> ProteinJobNumbers:
@@ -251,7 +264,7 @@ class ProteinJob:
             checkpoint_stride=self.checkpoint_stride, residues=len(target),
             final=0 if scoring.free else len(target), codons=len(scoring.codon_numbers),
             symbols=strand.symbols, slots=strand.n_slots, ring=strand.ring, every=strand.every,
-            none=self.limits.none - self.bias, never=self.limits.none,
+            placed=target.placed_rows, none=self.limits.none - self.bias, never=self.limits.none,
         )  # fmt: skip
 
     def column_words(self) -> NDArray[np.int32]:

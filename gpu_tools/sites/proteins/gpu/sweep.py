@@ -44,6 +44,7 @@ from gpu_tools.sites.proteins.gpu.strips import (
     NEVER_BEGUN,
     NONE,
     OPERATIONS,
+    PLACED_ROWS,
     RESIDUES,
     RING,
     SLOTS,
@@ -91,6 +92,9 @@ def _make_prepare(size: int):
             shared[uint32(step.PROFILE_AT + k)] = columns[k]
         for k in range(lane, stride, WARP):
             shared[uint32(codon_rows.SHARED_SLOTS_AT + k)] = columns[profile + k]
+        points = job[CELL_STRIDE] - int64(1 + job[PLACED_ROWS]) * int64(stride)
+        for k in range(lane, job[PLACED_ROWS] * stride, WARP):
+            cells[points + k] = columns[profile + stride + k]
         at = uint32(codon_rows.SHARED_ARRIVING_AT + 2 * lane)
         shared[at], shared[at + uint32(1)] = none, none
         store4(shared, int64(step.PLAN_AT + 4 * lane), load4(plan, int64(4 * lane)))

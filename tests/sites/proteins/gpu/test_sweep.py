@@ -23,6 +23,7 @@ from tests.sites.proteins.test_api import (
     PROTEIN,
     edge_scoring,
     gene,
+    random_introns,
     random_protein,
     random_scoring,
     random_table,
@@ -59,8 +60,8 @@ def on_gpu(made: list[ProteinCase], scoring, least=(), **options):
     return align_on_gpus(call, (0,), on_cpu, ProteinGpuOptions(**options)), len(left)
 
 
-def random_case(rng) -> ProteinCase:
-    """Return a case whose introns have nucleotides."""
+def random_case(rng, placed=False) -> ProteinCase:
+    """Return a case whose introns have nucleotides; with `placed` the protein's gene has some."""
     base = cases.random_text(rng, int(rng.integers(LONGEST_BASE // 2, LONGEST_BASE)))
     target = random_protein(rng, base, int(rng.integers(1, LONGEST_TARGET)))
     if rng.random() < 0.5:
@@ -69,16 +70,18 @@ def random_case(rng) -> ProteinCase:
     table.introns = tuple(
         intron._replace(min_length=max(intron.min_length, 1)) for intron in table.introns
     )
-    return ProteinCase(
-        Sequence.from_text("b", base), ProteinSequence.from_text("t", target), {"+": table}
-    )
+    protein = ProteinSequence.from_text("t", target)
+    if placed:
+        protein = replace(protein, introns=random_introns(rng, len(target)))
+    return ProteinCase(Sequence.from_text("b", base), protein, {"+": table})
 
 
+@pytest.mark.parametrize("placed", [False, True])
 @pytest.mark.parametrize("scoring_of", [random_scoring, edge_scoring])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_random_cases(seed, scoring_of):
+def test_random_cases(seed, scoring_of, placed):
     rng = np.random.default_rng(seed)
-    case, scoring = random_case(rng), scoring_of(rng)
+    case, scoring = random_case(rng, placed), scoring_of(rng)
     found, left = on_gpu([case], scoring, block=BLOCK)
     assert not left or scoring_of is edge_scoring
     assert found == protein_align([case], scoring, device="cpu")
@@ -88,7 +91,7 @@ def test_batches_of_one_case_and_chains_that_are_not_wanted():
     """Cases that share a base and a protein, two batches at a time on a GPU."""
     rng = np.random.default_rng(11)
     case, scoring = random_case(rng), random_scoring(rng)
-    other = replace(case, target=random_case(rng).target)
+    other = replace(case, target=random_case(rng, placed=True).target)
     made = [case, other] + [replace(case) for _ in range(0 if simulated() else 50)]
     # one chain is worth its score, the second is not
     best = protein_align(made, scoring, device="cpu")
@@ -104,10 +107,9 @@ def test_a_protein_longer_than_a_strip():
     rng = np.random.default_rng(9)
     letters = rng.choice(list("ACDEFGHIKLMNPQRSTVWY"), 70 if simulated() else 1100)
     base = cases.random_text(rng, 20 if simulated() else 600).replace("N", "A")
-    case = ProteinCase(
-        Sequence.from_text("b", base), ProteinSequence.from_text("t", "".join(letters)),
-        {"+": random_table(rng, len(base))},
-    )  # fmt: skip
+    target = ProteinSequence.from_text("t", "".join(letters))
+    target = replace(target, introns=random_introns(rng, len(target)))
+    case = ProteinCase(Sequence.from_text("b", base), target, {"+": random_table(rng, len(base))})
     introns = tuple(each._replace(min_length=2) for each in case.tables["+"].introns)
     case.tables["+"].introns = introns
     scoring = random_scoring(rng)

@@ -1,0 +1,104 @@
+"""``gpu-tools lift``: an annotation carried from one genome to another."""
+
+from __future__ import annotations
+
+import click
+
+from gpu_tools.cli.common import loci, options
+from gpu_tools.cli.common.grouped import GroupedCommand
+from gpu_tools.cli.common.options import GENOMIC, option, progress
+from gpu_tools.cli.common.run_record import write_summary
+from gpu_tools.cli.common.site_models import AUTO, tell_choice
+from gpu_tools.errors import InputError, counted
+from gpu_tools.lift.options import LiftOptions
+
+_FRACTION = options.NumberRange(0, 1)
+
+
+@click.command("lift", cls=GroupedCommand)
+@option("--reference FASTA", "The genome that is annotated.", required=True)
+@option("--annotation GFF3|GTF", "Its genes, of any common source.", required=True)
+@option("--genome FASTA", "The genome to annotate.", required=True, aliases=GENOMIC)
+@option(
+    "--site-model NAME|FILE", required=True,
+    help="Model of the splice sites, shipped (gpu-tools sites list) or in JSON (gpu-tools sites "
+    "train). auto: the shipped one that fits the annotation's introns best.",
+)  # fmt: skip
+@option(
+    "--min-coverage F", type=_FRACTION, of=LiftOptions,
+    help="Smallest part of a gene's exons that is aligned.",
+)  # fmt: skip
+@option(
+    "--min-identity F", type=_FRACTION, of=LiftOptions,
+    help="Smallest identity of a gene's exons.",
+)  # fmt: skip
+@option("--copies", "Also report further copies of genes, with the attribute copy.")
+@option(
+    "--min-copy-identity F", type=_FRACTION, of=LiftOptions,
+    help="With --copies: smallest identity of a further copy.",
+)  # fmt: skip
+@options.output_of("Annotation in GFF3, or GTF if it ends in .gtf,")
+@option("--table TSV", "Also write a table of the transcripts: where they lie, what changed.")
+@option("--unmapped TSV", "Also write a table of genes that were not carried over, and why.")
+@option("--protein-sequences FASTA", "Also write the proteins of all coding sequences.")
+@option("--summary JSON", "Also write figures of the result.")
+@options.device
+@options.common
+def command(
+    reference, annotation, genome, site_model, output, table, unmapped, protein_sequences, summary,
+    device, threads, quiet, **limits,
+) -> None:  # fmt: skip
+    """Carry the genes of an annotated genome to another genome of the species or of a near one.
+
+    Each gene is searched for in the new genome; of several places that resemble it the one in the
+    order of its neighbours is chosen. Gene and place are aligned exactly with introns and flanks,
+    by rates of substitutions and gaps that are learned from the two genomes, so edges of exons
+    follow the alignment where a splice site was lost, and the site where the alignment leaves a
+    choice. The hierarchy, IDs and attributes of the annotation stay.
+    """
+    from gpu_tools.formats.exons.genes import read_genes
+    from gpu_tools.formats.exons.lifted import write_lifted
+    from gpu_tools.lift import tables
+    from gpu_tools.lift.api import lift
+
+    limits = LiftOptions(**limits)
+    records, new = (loci.read_loci(path, ()) for path in (reference, genome))
+    read = read_genes(annotation, {record.name: len(record) for record in records})
+    if not read.genes:
+        raise InputError(
+            "none of its genes lies on a record of the reference", path=annotation,
+            expected=f"names of {reference}",
+        )  # fmt: skip
+    sites = _site_model(site_model, read.genes, records, quiet)
+    with progress("lifting", len(read.genes), quiet) as done:
+        found = lift(
+            read.genes, records, new, sites, limits, device=device, threads=threads, progress=done
+        )
+    lengths = {record.name: len(record) for record in new}
+    write_lifted(output, [gene.lifted for gene in found.genes], lengths)
+    if table:
+        tables.write_lift_table(table, found)
+    if unmapped:
+        tables.write_unmapped(unmapped, found, read.odd)
+    if protein_sequences:
+        tables.write_lifted_proteins(protein_sequences, found)
+    figures = tables.summary_of_lift(found, read.odd)
+    if summary:
+        write_summary(summary, figures | {"site_model": sites.name})
+    options.note(
+        f"{figures['lifted']:,} of {counted(figures['genes'], 'gene')} lifted",
+        *([counted(figures["copies"], "further copy", "further copies")] if limits.copies else []),
+        *([f"{counted(len(read.odd), 'odd gene')} left out"] if read.odd else []),
+    )  # fmt: skip
+
+
+def _site_model(name: str, genes, records, quiet: bool):
+    """Return the site model of a name; `auto` is the one that fits the reference's introns."""
+    from gpu_tools.lift.site_choice import model_of_annotation
+    from gpu_tools.sites.model import load_sites
+
+    if name != AUTO:
+        return load_sites(name)
+    sites, why = model_of_annotation(genes, records)
+    tell_choice(sites, why, quiet)
+    return sites

@@ -1,0 +1,374 @@
+"""Splice evidence in files: introns that were seen, in many formats, and scores of splice sites."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from hashlib import sha256
+from itertools import chain, islice, pairwise
+from typing import NamedTuple
+
+import numpy as np
+import pysam
+
+from gpu_tools.errors import InputError, did_you_mean
+from gpu_tools.formats.exons import gff
+from gpu_tools.formats.exons.intervals import bed_blocks
+from gpu_tools.formats.files import read_lines, without_compression
+from gpu_tools.formats.tables import Location, bed_fields
+from gpu_tools.model.evidence import (
+    ACCEPTOR,
+    DONOR,
+    EvidenceWeights,
+    PlacedScores,
+    RecordJunctions,
+    SpliceEvidence,
+)
+from gpu_tools.model.locus import Locus
+from gpu_tools.model.sequences import Sequence, decode
+
+_ALIGNMENTS = (".bam", ".cram", ".sam")
+_INTEGER = re.compile(r"-?[0-9]+")
+_MULTIPLICITY = re.compile(r"(?:^|[;\s])mult=([0-9]+)")
+_STAR_COLUMNS, _GFF_COLUMNS, _BED12 = 9, 9, 12
+_STAR_STRANDS = {"0": None, "1": "+", "2": "-"}
+_STRANDS = {"+": "+", "-": "-", ".": None}
+_FORWARD_ENDS, _REVERSE_ENDS = {"GTAG", "GCAG", "ATAC"}, {"CTAC", "CTGC", "GTAT"}
+_INTRON = {"intron", "so:0000188"}
+_NOT_COUNTED = pysam.FUNMAP | pysam.FSECONDARY | pysam.FQCFAIL | pysam.FDUP
+_ON_REFERENCE = {pysam.CMATCH, pysam.CDEL, pysam.CREF_SKIP, pysam.CEQUAL, pysam.CDIFF}
+_CRAM_FIELDS = "required_fields=0x42e"
+"""Flag, reference, position, CIGAR and tags: these need no reference sequence."""
+_EXPECTED = (
+    "introns in BED, GFF3, GTF, STAR's SJ.out.tab, SAM, BAM or CRAM, recognised by content and, of "
+    "the last three, by suffix"
+)
+
+
+class SeenIntron(NamedTuple):
+    """An intron in a file: 0-based half-open; `strand` is None if it is not known."""
+
+    line: int | None
+    record: str
+    start: int
+    end: int
+    strand: str | None
+    count: int
+
+
+def splice_evidence(
+    records: Iterable[Sequence],
+    junctions: Iterable[str | os.PathLike] = (),
+    splice_scores: str | os.PathLike | None = None,
+    weights: EvidenceWeights | None = None,
+    elsewhere: Mapping[str, int | None] | None = None,
+) -> SpliceEvidence:
+    """Read splice evidence on a genome.
+
+    Parameters
+    ----------
+    records : iterable of Sequence
+        The records, or loci of them, of which evidence is wanted.
+    junctions : iterable of path-like
+        Files of introns, with how often each was seen where the file says so: BED, of 12 columns
+        the gaps between blocks; GFF3 or GTF, introns between exons of a transcript and features
+        ``intron``; STAR's ``SJ.out.tab``; SAM, BAM or CRAM, whose operations N are counted.
+    splice_scores : path-like, optional
+        Scores of splice sites as minisplice writes them.
+    weights : EvidenceWeights, optional
+        What evidence is worth.
+    elsewhere : mapping of str to int or None, optional
+        Other records of the genome, and their lengths as far as they are known. Evidence on these
+        is left out; on unknown ones it is an error.
+
+    Returns
+    -------
+    SpliceEvidence
+
+    Raises
+    ------
+    InputError
+        If a file is in no such format, or names a record or a position that the genome lacks.
+
+    Notes
+    -----
+    An intron that is seen on no known strand is taken to lie on the strand on which it begins with
+    GT, GC or AT and ends with AG, AG or AC, else on both. Counts of one intron, also in several
+    files, are added up.
+    """
+    places = _Places(records, elsewhere or {})
+    found = defaultdict(list)
+    for path in junctions:
+        for record, *intron in places.introns(path, _introns(path)):
+            found[record].append(intron)
+        places.check_known(path)
+    seen = {
+        record: RecordJunctions.summed(*map(np.array, zip(*own, strict=True)))
+        for record, own in found.items()
+    }
+    scores = None if splice_scores is None else _scores(splice_scores, places)
+    return SpliceEvidence(seen, scores, weights or EvidenceWeights(), places.digest.hexdigest())
+
+
+class _Places:
+    """The sequences of which evidence is wanted, and the records that evidence may name."""
+
+    def __init__(self, records: Iterable[Sequence], elsewhere: Mapping[str, int | None]):
+        self.lengths: dict[str, int | None] = dict(elsewhere)
+        self.own: dict[str, list[tuple[Locus, Sequence]]] = defaultdict(list)
+        self.named: dict[str, Locus] = {}
+        self.has_loci, self.unknown, self.names_known = False, None, False
+        self.digest = sha256()  # of all evidence, also elsewhere
+        for sequence in records:
+            locus = Locus.of(sequence)
+            self.own[locus.record].append((locus, sequence))
+            self.lengths[locus.record] = locus.record_length
+            if not locus.is_all_of(sequence.name):
+                self.has_loci = True
+                self.named[sequence.name] = locus
+
+    def moved(self, path, line: int | None, name: str, end: int) -> tuple[str, int] | None:
+        """Return the record of a name and what is added to positions; None if it is elsewhere.
+
+        `end` is the last boundary that is named.
+        """
+        shift, length = 0, self.lengths.get(name)
+        if name not in self.lengths:
+            if name not in self.named:
+                if self.unknown is None or not self.has_loci:
+                    self.unknown = InputError(
+                        f"evidence on an unknown sequence {name!r}"
+                        f"{did_you_mean(name, self.lengths)}",
+                        path=path, line=line, expected="names of the genome's records",
+                    )  # fmt: skip
+                if self.has_loci:
+                    return None
+                raise self.unknown
+            locus = self.named[name]
+            name, shift, length = locus.record, locus.start, locus.end - locus.start
+        if length is not None and end > length:
+            raise InputError(
+                f"evidence at {end} lies behind the end of {name}", path=path, line=line,
+                expected=f"positions up to {length}",
+            )  # fmt: skip
+        self.names_known = True
+        return (name, shift) if name in self.own else None
+
+    def check_known(self, path) -> None:
+        """Refuse a file all of whose names are unknown; beside loci there may be other records."""
+        if self.unknown is not None and not self.names_known:
+            raise self.unknown
+        self.unknown, self.names_known = None, False
+
+    def introns(self, path, seen: Iterable[SeenIntron]) -> Iterator[tuple]:
+        """Yield record, start, end, whether it is reverse, and count of introns in the pieces."""
+        for intron in seen:
+            self.digest.update(repr(intron[1:]).encode())
+            place = self.moved(path, intron.line, intron.record, intron.end)
+            if place is None:
+                continue
+            (record, shift), start, end = place, intron.start, intron.end
+            for locus, sequence in self.own[record]:
+                low, high = start + shift - locus.start, end + shift - locus.start
+                if low < 0 or high > len(sequence):
+                    continue
+                for strand in intron.strand or _strands_by_sites(sequence, low, high):
+                    yield record, start + shift, end + shift, strand == "-", intron.count
+                break
+
+    def wants(self, record: str, position: int) -> bool:
+        """Return whether a position of a record lies in a piece, or at its ends."""
+        return any(locus.start <= position <= locus.end for locus, _ in self.own[record])
+
+
+def _strands_by_sites(sequence: Sequence, start: int, end: int) -> str:
+    """Return the strand on which an intron has the usual first and last nucleotides, or both."""
+    ends = decode(
+        np.concatenate([sequence.codes[start : start + 2], sequence.codes[end - 2 : end]])
+    )
+    if ends in _FORWARD_ENDS:
+        return "+"
+    return "-" if ends in _REVERSE_ENDS else "+-"
+
+
+# Introns in files.
+
+
+def _introns(path: str | os.PathLike) -> Iterator[SeenIntron]:
+    """Yield the introns of a file."""
+    if without_compression(path).endswith(_ALIGNMENTS):
+        return _of_alignments(path)
+    lines = read_lines(path)
+    head = list(islice(lines, gff.LINES_TO_RECOGNISE))
+    return _format_of(path, head)(path, chain(head, lines))
+
+
+def _format_of(path, head: list[tuple[int, str]]):
+    """Return the reader of a file that begins with some lines."""
+    if gff.has_version(head):
+        return _of_features
+    data = [
+        (number, line) for number, line in head
+        if line.strip() and not line.startswith(("#", "track", "browser"))
+    ]  # fmt: skip
+    for number, line in data:
+        fields = line.rstrip().split("\t") if "\t" in line else line.split()
+        if len(fields) == _STAR_COLUMNS and all(map(_INTEGER.fullmatch, fields[1:])):
+            return _of_star
+        if len(fields) == _GFF_COLUMNS and all(map(_INTEGER.fullmatch, fields[3:5])):
+            return _of_features
+        if 3 <= len(fields) <= _BED12 and all(map(_INTEGER.fullmatch, fields[1:3])):
+            return _of_bed
+        raise InputError("no format of introns", path=path, line=number, expected=_EXPECTED)
+    return _of_bed  # an empty file has no intron
+
+
+def _count(text: str | None) -> int:
+    """Return a count that BED may have in its column of scores, 1 if that is no positive number."""
+    try:
+        return max(int(float(text or "")), 1)
+    except (ValueError, OverflowError):
+        return 1
+
+
+def _of_bed(path, lines: Iterable[tuple[int, str]]) -> Iterator[SeenIntron]:
+    """Yield the intervals of BED, of 12 columns the gaps between blocks."""
+    for location, fields in bed_fields(path, lines):
+        if not 3 <= len(fields) <= _BED12:
+            raise location.error(f"{len(fields)} columns", "3 to 12 columns")
+        interval = location.half_open_interval(fields[1], fields[2])
+        _, score, strand = (fields[3:6] + [None] * 3)[:3]
+        strand, count = _strand(location, strand or "."), _count(score)
+        gaps = [interval]
+        if len(fields) == _BED12:
+            blocks = sorted(bed_blocks(location, interval, fields[9:]))
+            gaps = [(a, b) for (_, a), (b, _) in pairwise(blocks) if a < b]
+        for start, end in gaps:
+            yield SeenIntron(location.line, fields[0], start, end, strand, count)
+
+
+def _strand(location: Location, text: str, strands: Mapping = _STRANDS) -> str | None:
+    if text not in strands:
+        raise location.error(f"unknown strand {text!r}", ", ".join(strands))
+    return strands[text]
+
+
+def _of_star(path, lines: Iterable[tuple[int, str]]) -> Iterator[SeenIntron]:
+    """Yield the introns of STAR's table; of all reads, those that map to one place and others."""
+    for number, line in lines:
+        if not line.strip() or line.startswith("#"):
+            continue
+        location, fields = Location(path, number), line.split("\t")
+        if len(fields) != _STAR_COLUMNS:
+            raise location.error(f"{len(fields)} columns", "the 9 columns of STAR's SJ.out.tab")
+        start, end = location.closed_interval(fields[1], fields[2])
+        strand = _strand(location, fields[3], _STAR_STRANDS)
+        reads = location.integer(fields[6], "reads") + location.integer(fields[7], "reads")
+        if reads > 0:
+            yield SeenIntron(number, fields[0], start, end, strand, reads)
+
+
+def _of_features(path, lines: Iterable[tuple[int, str]]) -> Iterator[SeenIntron]:
+    """Yield features ``intron``, and the introns between exons of a transcript.
+
+    An intron of several transcripts counts once. A feature's attribute ``mult`` is its count.
+    """
+    parts, coding, introns = defaultdict(list), defaultdict(list), {}
+    for feature in gff.features(path, lines):
+        place = feature.record, _strand(feature.location, feature.strand)
+        line = feature.location.line
+        if feature.type.strip('" ').lower() in _INTRON:
+            found = _MULTIPLICITY.search(feature.attributes)
+            key = (*place, *feature.interval)
+            count = max(int(found[1]), 1) if found else 1
+            introns[key] = introns.get(key, (line, 0))[0], introns.get(key, (line, 0))[1] + count
+        elif feature.kind in (gff.EXON, gff.CODING):
+            own = parts if feature.kind == gff.EXON else coding
+            for parent in feature.parents:
+                own[(*place, parent)].append((feature.interval, line))
+    between = {}
+    for key, exons in (coding | parts).items():
+        spans = gff.merged(interval for interval, _ in exons)
+        line = max(number for _, number in exons)
+        for (_, start), (end, _) in pairwise(spans):
+            between.setdefault((*key[:2], start, end), line)
+    for (record, strand, start, end), (line, count) in introns.items():
+        yield SeenIntron(line, record, start, end, strand, count)
+    for (record, strand, start, end), line in between.items():
+        if (record, strand, start, end) not in introns:
+            yield SeenIntron(line, record, start, end, strand, 1)
+
+
+def _of_alignments(path: str | os.PathLike) -> Iterator[SeenIntron]:
+    """Yield the introns of alignments of reads, each with the number of reads that have it."""
+    counts: Counter = Counter()
+    try:
+        with pysam.AlignmentFile(
+            str(path), check_sq=False, format_options=[_CRAM_FIELDS.encode()]
+        ) as reads:
+            for read in reads.fetch(until_eof=True):
+                if not read.flag & _NOT_COUNTED and read.cigartuples:
+                    counts.update(_of_read(read))
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"cannot be read as alignments ({error})", path=path, expected="SAM, BAM or CRAM"
+        ) from None
+    for (record, start, end, strand), count in counts.items():
+        yield SeenIntron(None, record, start, end, strand, count)
+
+
+def _of_read(read: pysam.AlignedSegment) -> Iterator[tuple[str, int, int, str | None]]:
+    """Yield the introns of a read: operations N."""
+    at, strand, is_known = read.reference_start, None, False
+    for operation, length in read.cigartuples:
+        if operation == pysam.CREF_SKIP:
+            if not is_known:
+                strand, is_known = _strand_of_read(read), True
+            yield read.reference_name, at, at + length, strand
+        if operation in _ON_REFERENCE:
+            at += length
+
+
+def _strand_of_read(read: pysam.AlignedSegment) -> str | None:
+    """Return a transcript's strand by the tag XS, or by ts, which is relative to the read."""
+    if read.has_tag("XS") and read.get_tag("XS") in ("+", "-"):
+        return read.get_tag("XS")
+    if read.has_tag("ts") and read.get_tag("ts") in ("+", "-"):
+        return "+-"[(read.get_tag("ts") == "-") != read.is_reverse]
+    return None
+
+
+# Scores of splice sites.
+
+
+def _scores(path: str | os.PathLike, places: _Places) -> dict[tuple[str, str, str], PlacedScores]:
+    """Read scores by record, strand and kind: contig, offset, strand, D or A, score a line."""
+    found: dict[tuple[str, str, str], tuple[list, list]] = defaultdict(lambda: ([], []))
+    for number, line in read_lines(path):
+        if not line.strip() or line.startswith("#"):
+            continue
+        places.digest.update(line.encode())
+        location, fields = Location(path, number), line.split("\t")
+        if len(fields) != 5:
+            raise location.error(
+                f"{len(fields)} columns", "contig, offset, strand, D or A, and score, between tabs"
+            )
+        name, offset, strand, kind, score = fields
+        if strand not in ("+", "-") or kind not in (DONOR, ACCEPTOR):
+            raise location.error(f"strand {strand!r} and kind {kind!r}", "+ or -, and D or A")
+        position = location.integer(offset, "offset")
+        if position < 0:
+            raise location.error(f"offset {position} lies before the sequence", "0 or more")
+        half_bits = min(max(location.integer(score, "score"), -127), 127)
+        place = places.moved(path, number, name, position)
+        if place and places.wants(place[0], position + place[1]):
+            positions, scores = found[place[0], strand, kind]
+            positions.append(position + place[1])
+            scores.append(half_bits)
+    places.check_known(path)
+    return {
+        key: PlacedScores.highest(np.array(own[0], np.int64), np.array(own[1], np.int8))
+        for key, own in found.items()
+    }

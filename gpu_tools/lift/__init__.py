@@ -1,0 +1,1 @@
+"""Annotations carried from one genome to another."""

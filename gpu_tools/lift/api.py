@@ -1,0 +1,453 @@
+"""The public function that carries an annotation from one genome to another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from collections.abc import Sequence as List
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_tools.errors import InputError
+from gpu_tools.hardware.device import cpu_threads, resolve
+from gpu_tools.hardware.threads import map_on_threads
+from gpu_tools.lift.alignment import (
+    CODING,
+    EXON,
+    KINDS,
+    OUTSIDE_OF_EXONS,
+    UNIT,
+    GeneLocus,
+    LiftScores,
+    Rates,
+    align_locus,
+)
+from gpu_tools.lift.options import LiftOptions
+from gpu_tools.lift.places import (
+    GeneInOrder,
+    GenePlace,
+    GeneQuery,
+    chosen_places,
+    find_places,
+    overlap,
+    place_beside,
+)
+from gpu_tools.lift.transcripts import (
+    LiftedLocus,
+    Reading,
+    TranscriptChain,
+    TranscriptOutcome,
+    exon_figures,
+)
+from gpu_tools.model.genes import LiftedGene, ReferenceGene
+from gpu_tools.model.sequences import Sequence, reverse_complement
+from gpu_tools.search.api import build_index
+from gpu_tools.sites.model import GeneSites
+
+FLANK = 200
+"""Nucleotides beside a gene that are aligned with it, so that its ends are found."""
+_LEARNED_FROM = 300
+"""Genes from which the rates of two genomes are learned."""
+_LONG_GAP = 50
+"""Gaps that rates do not count: events of another kind."""
+NOT_FOUND = "no place of enough similarity"
+WEAK = "the best place is not similar enough"
+TAKEN = "its place is that of another gene"
+
+
+class LiftedGeneOutcome(NamedTuple):
+    """A gene on the new genome with what is known of its transcripts."""
+
+    lifted: LiftedGene
+    outcomes: tuple[TranscriptOutcome, ...]
+    coverage: float  # of the exons of all transcripts together
+    identity: float
+
+
+class UnmappedGene(NamedTuple):
+    """A gene that was not carried over, and why."""
+
+    gene: ReferenceGene
+    reason: str
+
+
+@dataclass(frozen=True)
+class Lift:
+    """An annotation on a new genome.
+
+    Attributes
+    ----------
+    genes : list of LiftedGeneOutcome
+        In the order of the reference, copies behind their gene.
+    unmapped : list of UnmappedGene
+    scores : LiftScores
+        What was learned of the differences between the genomes.
+    """
+
+    genes: list[LiftedGeneOutcome]
+    unmapped: list[UnmappedGene]
+    scores: LiftScores = field(repr=False)
+
+
+def lift(
+    genes: Iterable[ReferenceGene],
+    reference: Iterable[Sequence],
+    genome: Iterable[Sequence],
+    sites: GeneSites,
+    options: LiftOptions | None = None,
+    *,
+    device: str = "auto",
+    threads: int | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Lift:
+    """Carry the genes of one genome to another one.
+
+    Parameters
+    ----------
+    genes : iterable of ReferenceGene
+        Genes of the reference.
+    reference, genome : iterable of Sequence
+        The records of the two genomes.
+    sites : GeneSites
+        Splice sites of the species, see `gpu_tools.load_sites`.
+    options : LiftOptions, optional
+        Limits, and whether further copies are wanted.
+    device : str
+        Checked; the CPU does the work on every device.
+    threads : int, optional
+        Threads of the CPU, by default all.
+    progress : callable, optional
+        Called with the number of genes that are done since its last call.
+
+    Returns
+    -------
+    Lift
+        The same for any device and number of threads.
+
+    Raises
+    ------
+    InputError
+        If a gene lies on no record of the reference or beyond its end, or a genome is empty.
+    """
+    resolve(device)
+    run = _Run(list(genes), list(reference), list(genome), sites, options or LiftOptions(),
+               cpu_threads(threads), progress or (lambda number: None))  # fmt: skip
+    return run.lifted()
+
+
+class _Gene(NamedTuple):
+    """A gene of the reference, ready for alignment."""
+
+    locus: GeneLocus
+    chains: list[TranscriptChain]
+    order: GeneInOrder
+    before: int  # nucleotides of the flank before it
+    behind: int
+
+
+class _Found(NamedTuple):
+    """A gene's alignment at a place."""
+
+    place: GenePlace  # where the gene came to lie
+    lifted: LiftedLocus
+    coverage: float
+    identity: float
+    is_good: bool
+
+
+class _Run:
+    """A lift in the making."""
+
+    def __init__(self, genes, reference, genome, sites, options, threads, progress):
+        self.genes, self.sites, self.options = genes, sites, options
+        self.threads, self.progress, self.genome = threads, progress, genome
+        self.records = {record.name: record for record in reference}
+        self.scores = LiftScores(kept=(0.0,) * len(KINDS))
+        self.own = map_on_threads(threads, self._prepared, genes)
+
+    def lifted(self) -> Lift:
+        """Find places, learn rates, align, and collect genes."""
+        index = build_index(self.genome, kind="cdna", threads=self.threads)
+        queries = [self._query(k) for k in range(len(self.genes))]
+        longest = max((len(own.locus.codes) for own in self.own), default=0)
+        places = find_places(index, queries, 2 * longest + 10_000, self.threads, lambda n: None)
+        order = [own.order for own in self.own]
+        chosen = chosen_places(order, places)
+        self.scores = self._learned(chosen)
+        found = self._aligned(list(range(len(self.genes))), chosen)
+        found = self._by_neighbours(found)
+        kept, reasons = self._without_conflicts(found, places)
+        copies = self._copies(kept, places) if self.options.copies else {}
+        genes, unmapped = [], []
+        for k, gene in enumerate(self.genes):
+            if kept[k] is None:
+                unmapped.append(UnmappedGene(gene, reasons[k]))
+            else:
+                genes.append(self._outcome(k, kept[k], 0))
+            genes += [self._outcome(k, one, n) for n, one in enumerate(copies.get(k, ()), 1)]
+        return Lift(genes, unmapped, self.scores)
+
+    # ---- genes of the reference
+
+    def _prepared(self, gene: ReferenceGene) -> _Gene:
+        record = self.records.get(gene.record)
+        if record is None:
+            raise InputError(
+                f"gene {gene.id!r} lies on record {gene.record!r}, which the reference has not",
+                expected="the genome of the annotation",
+            )  # fmt: skip
+        start = min(one.exons[0][0] for one in gene.transcripts)
+        end = max(one.exons[-1][1] for one in gene.transcripts)
+        if end > len(record):
+            raise InputError(
+                f"gene {gene.id!r} ends at {end} of record {gene.record!r}, which has "
+                f"{len(record)} nucleotides", expected="the genome of the annotation",
+            )  # fmt: skip
+        low, high = max(start - FLANK, 0), min(end + FLANK, len(record))
+        codes, reading = record.codes[low:high], Reading(gene.strand, low, high)
+        codes = codes if gene.strand == "+" else reverse_complement(codes)
+        chains = [TranscriptChain.of(one, reading) for one in gene.transcripts]
+        locus = GeneLocus.of(codes, [(c.exons, c.coding) for c in chains], self.sites)
+        order = GeneInOrder(gene.record, start, end, gene.strand)
+        return _Gene(locus, chains, order, int(locus.edges[0]), len(codes) - int(locus.edges[-1]))
+
+    def _query(self, k: int) -> GeneQuery:
+        own = self.own[k]
+        codes = own.locus.codes[own.before : len(own.locus.codes) - own.behind]
+        exons = ((a - own.before, b - own.before) for one in own.chains for a, b in one.exons)
+        return GeneQuery.of(self.genes[k].id, codes, exons)
+
+    # ---- alignment at places
+
+    def _at(self, k: int, place: GenePlace, scores: LiftScores | None = None) -> _Found:
+        """Align a gene at a place."""
+        own, record = self.own[k], self.genome[place.record]
+        before, behind = own.before, own.behind
+        slack = FLANK + len(own.locus.codes) // 4
+        if place.strand == "-":
+            before, behind = behind, before
+        low = max(place.start - before - slack, 0)
+        high = min(place.end + behind + slack, len(record))
+        window = record.codes[low : max(high, low)]
+        window = window if place.strand == "+" else reverse_complement(window)
+        aligned = align_locus(own.locus, window, self.sites, scores or self.scores)
+        reading = Reading(place.strand, low, max(high, low))
+        ends = reading.to_forward(int(aligned.edges[0]), int(aligned.edges[-1]))
+        figures = exon_figures(own.locus, aligned, window, _union(own.locus.labels))
+        good = (
+            figures.coverage >= self.options.min_coverage
+            and figures.identity >= self.options.min_identity
+            and aligned.score >= _LEAST_BITS * UNIT
+        )
+        lifted = LiftedLocus(own.locus, aligned, window, reading, len(record), self.sites)
+        there = GenePlace(place.record, place.strand, *ends, float(aligned.score))
+        return _Found(there, lifted, figures.coverage, figures.identity, good)
+
+    def _aligned(self, numbers: List[int], places: List[GenePlace | None]) -> list[_Found | None]:
+        def at(k: int, place: GenePlace | None) -> _Found | None:
+            found = place and self._at(k, place)
+            self.progress(1)
+            return found
+
+        return map_on_threads(self.threads, at, numbers, places)
+
+    def _learned(self, chosen: List[GenePlace | None]) -> LiftScores:
+        """Learn the rates of the two genomes from some genes' alignments."""
+        there = [k for k, place in enumerate(chosen) if place is not None]
+        some = there[:: max(len(there) // _LEARNED_FROM, 1)]
+        found = map_on_threads(self.threads, lambda k: self._at(k, chosen[k]), some)
+        counts = [_counts(one) for one in found if one.is_good]
+        if not counts:
+            return LiftScores()
+        return _scores_of(np.sum([one for one, _ in counts], axis=0),
+                          np.sum([one for _, one in counts], axis=0))  # fmt: skip
+
+    def _by_neighbours(self, found: list[_Found | None]) -> list[_Found | None]:
+        """Align genes that have no good place where their neighbours' places suggest."""
+        order = sorted(range(len(found)), key=lambda k: self.own[k].order)
+        good = [k for k in order if found[k] is not None and found[k].is_good]
+        where = {k: n for n, k in enumerate(order)}
+        missing = [k for k in order if found[k] is None or not found[k].is_good]
+        ranks = np.array([where[k] for k in good])
+
+        def tried(k: int) -> _Found | None:
+            at, best = int(np.searchsorted(ranks, where[k])), found[k]
+            for neighbour in (*good[max(at - 1, 0) : at], *good[at : at + 1]):
+                mine, other = self.own[k].order, self.own[neighbour].order
+                if mine.record != other.record:
+                    continue
+                place = place_beside(mine, other, found[neighbour].place)
+                if 0 <= place.start < len(self.genome[place.record]) and place.end > 0:
+                    one = self._at(k, place)
+                    if one.is_good and (
+                        best is None or not best.is_good or one.place.score > best.place.score
+                    ):
+                        best = one
+            return best
+
+        more = dict(zip(missing, map_on_threads(self.threads, tried, missing), strict=True))
+        return [more.get(k, one) for k, one in enumerate(found)]
+
+    def _without_conflicts(self, found, places):
+        """Leave out genes that are not good, and those whose place is another gene's."""
+        kept: list[_Found | None] = [None] * len(found)
+        reasons = [NOT_FOUND if one is None else WEAK for one in found]
+        ranked = sorted(
+            (k for k, one in enumerate(found) if one is not None and one.is_good),
+            key=lambda k: (-found[k].place.score, k),
+        )
+        taken = _Taken()
+        for k in ranked:
+            one = found[k]
+            if self._is_taken(taken, k, one):
+                one = next(
+                    (
+                        other for place in places[k] if overlap(place, one.place) < 0.5
+                        for other in [self._at(k, place)]
+                        if other.is_good and not self._is_taken(taken, k, other)
+                    ), None,
+                )  # fmt: skip
+            if one is None:
+                reasons[k] = TAKEN
+                continue
+            kept[k] = one
+            taken.add(k, one.place)
+        return kept, reasons
+
+    def _is_taken(self, taken: _Taken, k: int, one: _Found) -> bool:
+        """Return whether a gene that lies elsewhere in the reference has come to lie there."""
+        mine = self.own[k].order
+        for other in taken.at(one.place):
+            theirs = self.own[other].order
+            apart = mine.record != theirs.record or mine.strand != theirs.strand
+            both = min(mine.end, theirs.end) - max(mine.start, theirs.start)
+            if apart or both < 0.2 * min(mine.end - mine.start, theirs.end - theirs.start):
+                return True
+        return False
+
+    def _copies(self, kept, places) -> dict[int, list[_Found]]:
+        """Return further places of genes, each place of the gene that fits it best."""
+        taken = _Taken()
+        for k, one in enumerate(kept):
+            if one is not None:
+                taken.add(k, one.place)
+        wanted = [
+            (k, place) for k, one in enumerate(kept) if one is not None
+            for place in places[k] if not taken.at(place)
+        ]  # fmt: skip
+        tried = map_on_threads(self.threads, lambda k, place: (k, self._at(k, place)),
+                               *zip(*wanted, strict=True)) if wanted else []  # fmt: skip
+        tried.sort(key=lambda pair: (-pair[1].place.score, pair[0], pair[1].place))
+        copies: dict[int, list[_Found]] = {}
+        for k, one in tried:
+            enough = one.identity >= self.options.min_copy_identity
+            if one.is_good and enough and not taken.at(one.place):
+                taken.add(k, one.place)
+                copies.setdefault(k, []).append(one)
+        for several in copies.values():
+            several.sort(key=lambda one: one.place)
+        return copies
+
+    def _outcome(self, k: int, one: _Found, copy: int) -> LiftedGeneOutcome:
+        found = (one.lifted.outcome(chain) for chain in self.own[k].chains)
+        outcomes = tuple(each for each in found if each is not None)
+        outcomes = tuple(_with_attributes(each) for each in outcomes)
+        record = self.genome[one.place.record].name
+        own = self.genes[k]
+        more = (("coverage", _shown(one.coverage)), ("identity", _shown(one.identity)))
+        if any(each.feature is None for each in own.transcripts):
+            more = ()  # the transcript's attributes stand on the gene's line
+        parts = tuple(each.lifted for each in outcomes)
+        gene = LiftedGene(own, record, one.place.strand, parts, more, copy)
+        return LiftedGeneOutcome(gene, outcomes, one.coverage, one.identity)
+
+
+_LEAST_BITS = 20
+"""Least bits of a locus's alignment: chance does not reach them where a gene is expected."""
+
+
+class _Taken:
+    """Places that genes have, by bins."""
+
+    _BIN = 1 << 14
+
+    def __init__(self):
+        self._places: dict[tuple, list[tuple[int, GenePlace]]] = {}
+
+    def _bins(self, place: GenePlace) -> Iterable[tuple]:
+        first, last = place.start // self._BIN, max(place.end - 1, place.start) // self._BIN
+        return ((place.record, place.strand, n) for n in range(first, last + 1))
+
+    def add(self, k: int, place: GenePlace) -> None:
+        """Note the place of a gene."""
+        for bin_ in self._bins(place):
+            self._places.setdefault(bin_, []).append((k, place))
+
+    def at(self, place: GenePlace) -> set[int]:
+        """Return the genes whose places share half of the shorter one with a place."""
+        near = chain.from_iterable(self._places.get(bin_, ()) for bin_ in self._bins(place))
+        return {k for k, other in near if overlap(place, other) >= 0.5}
+
+
+def _union(labels: NDArray[np.uint8]) -> list[tuple[int, int]]:
+    """Return the exons of all transcripts of a locus together."""
+    inside = np.concatenate(([0], (labels != OUTSIDE_OF_EXONS).astype(np.int8), [0]))
+    steps = np.diff(inside)
+    starts, ends = np.flatnonzero(steps == 1), np.flatnonzero(steps == -1)
+    return list(zip(starts.tolist(), ends.tolist(), strict=True))
+
+
+def _counts(one: _Found) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Count by label pairs, differences, gaps and their nucleotides; by kind edges and sites."""
+    lifted = one.lifted
+    columns, labels = lifted.found.columns, lifted.locus.labels
+    counts = np.zeros((3, 4))
+    rows = np.flatnonzero(columns >= 0)
+    there = columns[rows]
+    differ = lifted.locus.codes[rows] != lifted.window[there]
+    for label in (OUTSIDE_OF_EXONS, EXON, CODING):
+        own = labels[rows] == label
+        lost, more = np.diff(rows)[own[1:]] - 1, np.diff(there)[own[1:]] - 1
+        gaps = [gap[(gap > 0) & (gap < _LONG_GAP)] for gap in (lost, more)]
+        counts[label] = (
+            own.sum(),
+            differ[own].sum(),
+            sum(map(len, gaps)),
+            sum(gap.sum() for gap in gaps),
+        )
+    kept = np.zeros((len(KINDS), 2))
+    for n, kind in enumerate(KINDS):
+        of_kind = (lifted.locus.kinds & kind) > 0
+        at = lifted.found.edges[of_kind]
+        kept[n] = of_kind.sum(), (lifted.bits[kind][at] > -np.inf).sum()
+    return counts, kept
+
+
+def _scores_of(counts: NDArray[np.float64], kept: NDArray[np.float64]) -> LiftScores:
+    """Return scores of counted differences; a kind of sequence that is rare looks like the rest."""
+    total, rates = counts.sum(axis=0), []
+    usual = total / max(total[0], 1) * 1000
+    for own in counts:
+        pairs, differ, gaps, nucleotides = own + usual
+        substitution = min(max(differ / pairs, 0.002), 0.45)
+        gap = min(max(gaps / pairs, 0.0005), 0.1)
+        extension = min(max(1 - gaps / nucleotides, 0.2), 0.9) if nucleotides else 0.6
+        rates.append(Rates(float(substitution), float(gap), float(extension)))
+    shares = [(there + 1) / (edges + 2) for edges, there in kept]
+    return LiftScores(tuple(rates), tuple(min(max(s, 0.0), 0.995) for s in shares))
+
+
+def _with_attributes(each: TranscriptOutcome) -> TranscriptOutcome:
+    """Return a transcript that says what is known of it."""
+    more = [("coverage", _shown(each.coverage)), ("identity", _shown(each.identity))]
+    if each.protein_identity is not None:
+        more.append(("protein_identity", _shown(each.protein_identity)))
+    more.append(("status", ",".join(each.statuses).replace(" ", "_")))
+    return replace(each, lifted=replace(each.lifted, attributes=tuple(more)))
+
+
+def _shown(value: float) -> str:
+    return f"{value:.4f}"
