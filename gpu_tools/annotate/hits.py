@@ -208,7 +208,7 @@ class HitSearch:
         trials = list(trials)
         cases = map_on_threads(self.threads, lambda k: self._case_of_place(trials[k]), doubtful)
         numbers = [self._places(trials[k], case) for k, case in zip(doubtful, cases, strict=True)]
-        scores = [trials[k].alignment.score for k in doubtful]
+        scores = [trials[k].alignment.score_alone for k in doubtful]
         codons = self.targets.shuffles_codons
         own = evalues_in_place(cases, scores, self._align_all, codons, numbers)
         for k, evalue in zip(doubtful, own, strict=True):
@@ -283,7 +283,7 @@ class HitSearch:
         moved = alignment.moved(self.genome.locus_of(window))
         if moved.score is None:
             return moved
-        return moved.with_evalue(self.laws[window.target].evalue(moved.score))
+        return moved.with_evalue(self.laws[window.target].evalue(moved.score_alone))
 
 
 def _place(window: SearchWindow) -> tuple[int, int, int, str]:

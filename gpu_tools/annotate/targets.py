@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import sha256
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -17,7 +18,7 @@ from gpu_tools.formats.alignments.walk import coding_parts
 from gpu_tools.formats.scales import load_matrix
 from gpu_tools.model.results import ProteinAlignment
 from gpu_tools.model.scoring import SITE_SCORING, AffineScoring, ProteinScoring, SplicedScoring
-from gpu_tools.model.sequences import ProteinSequence, reverse_complement
+from gpu_tools.model.sequences import ProteinSequence, reverse_complement, reversed_complement
 from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.significance import NullModel, setting_of
 from gpu_tools.model.translation import STANDARD
@@ -64,6 +65,12 @@ def _of_evidence(evidence: SpliceEvidence | None) -> dict:
     return {} if evidence is None else {"evidence": evidence.digest}
 
 
+def _of_introns(sequences: Iterable[Nucleotides]) -> dict:
+    """Return what settings say of the introns of targets' own genes, nothing if there are none."""
+    introns = [one.introns for one in sequences]
+    return {"introns": sha256(repr(introns).encode()).hexdigest()[:16]} if any(introns) else {}
+
+
 @dataclass(frozen=True)
 class ProteinTargets:
     """Proteins and how they are aligned; see `protein_targets`."""
@@ -102,7 +109,7 @@ class ProteinTargets:
     def setting(self) -> dict:
         """Return all that alignments depend on."""
         own = {"stop": self.scoring.stop, "keeps_ends": self.keeps_ends}
-        own |= _of_evidence(self.evidence)
+        own |= _of_evidence(self.evidence) | _of_introns(self.sequences)
         return setting_of(self.scoring, sites=self.sites.fingerprint) | own
 
     def tables(self, base: Nucleotides, strand: str) -> dict[str, SiteTable]:
@@ -230,7 +237,7 @@ class CdnaTargets:
         """The reverse complements, None if all cDNAs are in reading direction."""
         if self.stranded:
             return None
-        turned = (replace(one, codes=reverse_complement(one.codes)) for one in self.sequences)
+        turned = map(reversed_complement, self.sequences)
         return replace(self, sequences=tuple(turned), stranded=True)
 
     def is_biased(self, alignment: Alignment) -> bool:

@@ -45,8 +45,7 @@ class Core(NamedTuple):
 
     def case(self, case: SiteCase) -> SiteCase:
         """Return the case of the core's residues alone."""
-        codes = case.target.codes[self.first : self.last]
-        return replace(case, target=replace(case.target, codes=codes))
+        return replace(case, target=case.target.part(self.first, self.last))
 
 
 def cores_of(window: SearchWindow, residues: int, least: int) -> dict[SeedChain, Core]:

@@ -28,6 +28,8 @@ from gpu_tools.cli.common.proteins import (
     protein_scores,
     protein_scoring,
     read_proteins,
+    target_introns,
+    with_own_introns,
 )
 from gpu_tools.cli.common.run_record import run_record
 from gpu_tools.cli.common.site_models import AUTO, GENERIC, HELP, tell_choice
@@ -89,6 +91,7 @@ search = options.added(
         "With --cdnas: only structures that translate, from a start codon to a stop codon.",
     ),
     evidence_options,
+    target_introns,
     protein_scores,
     acceptance,
 )  # fmt: skip
@@ -241,6 +244,8 @@ def read_targets(values: dict, is_gtf: bool = False) -> list:
     if proteins:
         read = partial(read_proteins, nucleotides="--cdnas")
         sequences, sources = _read_all(proteins, read, names, is_gtf)
+        own = with_own_introns({one.name: one for one in sequences}, values["target_introns"])
+        sequences = [*own.values()]
         scoring = protein_scoring(values, ends or "global")
         found.append(protein_targets(sequences, sites, scoring, values["keep_ends"], sources))
     if cdnas:
@@ -306,6 +311,8 @@ def _check_usage(values: dict) -> None:
         raise click.UsageError(
             "--intron-penalty is in points of proteins or of cDNAs; give one of them"
         )
+    if values["target_introns"] and not values["proteins"]:
+        raise click.UsageError("--target-introns needs --proteins")
     for name in ("coding", "stranded", "end_cost"):
         # an end cost of 0 equals False and is given all the same
         if not (values[name] is None or values[name] is False or values["cdnas"]):

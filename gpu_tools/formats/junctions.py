@@ -16,7 +16,7 @@ import pysam
 from gpu_tools.errors import InputError, did_you_mean
 from gpu_tools.formats.exons import gff
 from gpu_tools.formats.exons.intervals import bed_blocks
-from gpu_tools.formats.files import read_lines, without_compression
+from gpu_tools.formats.files import quiet_htslib, read_lines, without_compression
 from gpu_tools.formats.tables import Location, bed_fields
 from gpu_tools.model.evidence import (
     ACCEPTOR,
@@ -305,9 +305,12 @@ def _of_alignments(path: str | os.PathLike) -> Iterator[SeenIntron]:
     """Yield the introns of alignments of reads, each with the number of reads that have it."""
     counts: Counter = Counter()
     try:
-        with pysam.AlignmentFile(
-            str(path), check_sq=False, format_options=[_CRAM_FIELDS.encode()]
-        ) as reads:
+        with (
+            quiet_htslib(),
+            pysam.AlignmentFile(
+                str(path), check_sq=False, format_options=[_CRAM_FIELDS.encode()]
+            ) as reads,
+        ):
             for read in reads.fetch(until_eof=True):
                 if not read.flag & _NOT_COUNTED and read.cigartuples:
                     counts.update(_of_read(read))

@@ -70,6 +70,12 @@ class _ExonChain:
     score: int | None
     intron_confidences: tuple[int, ...] | None
     exon_confidences: tuple[int, ...] | None
+    evidence_points: int
+
+    @property
+    def score_alone(self) -> int | None:
+        """The score without the points of evidence, of which laws of chance say nothing."""
+        return None if self.score is None else self.score - self.evidence_points
 
     @property
     def n_chain(self) -> int:
@@ -197,6 +203,9 @@ class SplicedAlignment(_ExonChain, _ColumnCounts):
     intron_confidences, exon_confidences : tuple of int, or None
         What each intron and each exon is worth in points, in transcript order, see
         `gpu_tools.with_confidence`; None if that is not known.
+    evidence_points : int
+        What the score has for introns by evidence, say that the target's gene has them, too.
+        E-values leave it out.
     """
 
     base: str
@@ -220,6 +229,7 @@ class SplicedAlignment(_ExonChain, _ColumnCounts):
     beyond: tuple[int, int] = (0, 0)
     intron_confidences: tuple[int, ...] | None = None
     exon_confidences: tuple[int, ...] | None = None
+    evidence_points: int = 0
 
     def with_target_reversed(self) -> SplicedAlignment:
         """Return the alignment as that of the target's reverse complement."""
@@ -293,6 +303,7 @@ class ProteinAlignment(_ExonChain):
         The scores of the listed candidates, in the order of `chain`; empty in site mode.
     beyond : tuple of (int, int)
     intron_confidences, exon_confidences : tuple of int, or None
+    evidence_points : int
         See `gpu_tools.SplicedAlignment`.
     splits_frameshifts : bool
         Whether the nucleotides of frameshifts belong to no coding sequence, which then reads in one
@@ -322,6 +333,7 @@ class ProteinAlignment(_ExonChain):
     beyond: tuple[int, int] = (0, 0)
     intron_confidences: tuple[int, ...] | None = None
     exon_confidences: tuple[int, ...] | None = None
+    evidence_points: int = 0
     splits_frameshifts: bool = False
 
     @property

@@ -169,6 +169,12 @@ class Sequence:
         return self._decode(self.codes)
 
 
+def reversed_complement(sequence: Sequence) -> Sequence:
+    """Return the reverse complement of a sequence, its introns where they are then."""
+    introns = tuple(len(sequence) - at for at in reversed(sequence.introns))
+    return replace(sequence, codes=reverse_complement(sequence.codes), introns=introns)
+
+
 @dataclass(frozen=True)
 class ProteinSequence(Sequence):
     """A named protein.

@@ -598,5 +598,6 @@ def with_evalues(
     """
     pairs = zip(alignments, laws, strict=True)
     return [
-        a.with_evalue(law.evalue(a.score)) if law and a.score is not None else a for a, law in pairs
+        a.with_evalue(law.evalue(a.score_alone)) if law and a.score is not None else a
+        for a, law in pairs
     ]

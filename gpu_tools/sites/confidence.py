@@ -187,7 +187,7 @@ def _of_aligned_residues(case: SiteCase, alignment: ProteinAlignment) -> SiteCas
     before, behind = start > 0, end < alignment.target_length
     if not (before or behind):
         return case
-    target = replace(case.target, codes=case.target.codes[start:end])
+    target = case.target.part(start, end)
     tables = {name: replace_ends(own, before, behind) for name, own in case.tables.items()}
     return replace(case, target=target, tables=tables)
 

@@ -72,7 +72,7 @@ def judged_in_place(
         k for k, (one, law) in enumerate(zip(alignments, laws, strict=True))
         if is_doubtful(one.evalue, law)
     ]  # fmt: skip
-    scores = [alignments[k].score for k in doubtful]
+    scores = [alignments[k].score_alone for k in doubtful]
     own = evalues_in_place([cases[k] for k in doubtful], scores, align, codons)
     for k, evalue in zip(doubtful, own, strict=True):
         alignments[k] = alignments[k].with_evalue(max(alignments[k].evalue, evalue))

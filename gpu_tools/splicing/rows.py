@@ -231,14 +231,19 @@ def final_score(row, drop, final, span, lowest, carry, lanes):
 
 
 @njit(nogil=True, error_model="numpy")
-def column_of(row, drop, final, span, score, carry, lanes):
-    """Return the smallest column that ends with `score`."""
-    columns = len(row) // lanes
+def column_of(row, drop, final, span, score, lanes):
+    """Return the smallest column of a settled row that ends with `score`."""
+    columns, marks = len(row) // lanes, np.empty(lanes, row.dtype)
+    none, wanted = simd.splat(row.dtype.type(0)), simd.splat(row.dtype.type(score))
+    found = none
+    for k in range(span[0], span[1], lanes):
+        value = simd.add(simd.load(row, k), simd.load(drop, k))
+        here = simd.where_equal(value, wanted, simd.load(final, k), none)
+        found = simd.maximum(found, here)
+    simd.store(marks, 0, found)
     for lane in range(lanes):
-        carried = np.int64(carry[lane])
-        for column in range(span[0] // lanes, span[1] // lanes):
+        for column in range(span[0] // lanes, span[1] // lanes if marks[lane] == 1 else 0):
             k = column * lanes + lane
-            here = max(np.int64(row[k]), carried)
-            if final[k] == 1 and here + np.int64(drop[k]) == score:
+            if final[k] == 1 and np.int64(row[k]) + np.int64(drop[k]) == score:
                 return lane * columns + column
     return -1

@@ -50,6 +50,47 @@ def chain(flank):
     return f"{flank + 1}-{flank + len(EXONS[0])},{second + 1}-{second + len(EXONS[1])}"
 
 
+def write_own_gene(path, *lengths):
+    """Write an annotation in which the protein's own gene has exons of some lengths."""
+    starts = np.cumsum([1, *(100 + n for n in lengths[:-1])]).tolist()
+    Path(path).write_text("".join(
+        f"own\tx\tCDS\t{start}\t{start + n - 1}\t.\t+\t.\tID=c;Parent=p\n"
+        for start, n in zip(starts, lengths, strict=True)
+    ))  # fmt: skip
+
+
+def test_target_introns_gain_points_that_evalues_leave_out(files, capsys):
+    """The gene's own intron, and one a codon beside it; names without a gene are counted."""
+    assert run() == 0
+    (plain,) = rows()
+    Path("two.fa").write_text(text("protein.fa") + f">q\n{PROTEIN[:20]}\n")
+    first, whole = len(EXONS[0]), 3 * len(PROTEIN) + 3
+    for shift, points in ((0, 12), (3, 4), (1, 0)):
+        write_own_gene("own.gff3", first + shift, whole - first - shift)
+        assert run("--target-introns", "own.gff3", proteins="two.fa") == 0
+        found = rows()[0]
+        assert int(found["score"]) == int(plain["score"]) + points
+        assert (found["chain"], found["evalue"]) == (plain["chain"], plain["evalue"])
+    told = "1 target without a coding sequence of this name and length in own.gff3: q"
+    assert told in capsys.readouterr().err
+
+
+def test_target_introns_of_no_target(files, capsys):
+    write_own_gene("own.gff3", 30, 60)
+    assert run("--target-introns", "own.gff3") == 1
+    error = capsys.readouterr().err
+    assert "own.gff3: no coding sequence with a target's name and length" in error
+
+
+def test_target_introns_are_for_proteins_in_site_mode(files, capsys):
+    write_own_gene("own.gff3", 30, 60)
+    for extra in (["--cdnas", "base.fa", "--site-model", "fly"],
+                  ["--proteins", "protein.fa", "--exons", "own.gff3"]):  # fmt: skip
+        arguments = ["--genome", "base.fa", "--target-introns", "own.gff3", *extra]
+        assert main(["spliced-align", *arguments, "--output", "out.tsv"]) == 2
+        assert "--target-introns needs" in capsys.readouterr().err
+
+
 def test_table(files):
     assert run() == 0
     (row,) = rows()

@@ -51,8 +51,8 @@ def best_score(base, target, sites, scoring, places=()):
     all boundaries, and ``usual``, those of most boundaries. A chain has the points of a first entry
     if its first codon, aligned to a residue or left out, lies in its first exon; it may always have
     the usual ones. `scoring` holds ``open``, ``extend``, ``shift``, ``stop``, ``free``, and the
-    functions ``pair`` of a codon and a residue, and ``is_stop`` of a codon. `places` are the codons'
-    nucleotides before each intron of the target's gene.
+    functions ``pair`` of a codon and a residue, and ``is_stop`` of a codon. `places` are the
+    nucleotides of codons before each intron of the target's gene.
     """
     n, m = len(base), len(target)
     places = inner_places(places, m)

@@ -187,7 +187,7 @@ def fetched_name(source):
 def fetched_sources():
     """Return the sources to fetch by the names of their files."""
     of_cases = [item[1] for known in CASES[1:] for item in known.values()]
-    sources = dict.fromkeys(of_cases + annotation_sources())
+    sources = dict.fromkeys(of_cases + annotation_sources() + lift_sources())
     return {fetched_name(source): source for source in sources if FETCHED.match(source)}
 
 
@@ -273,7 +273,7 @@ def tables():
 def everything():
     """Return the workflow's results."""
     if not CASES.pairs:
-        return annotation_files()
+        return annotation_files() + lift_files()
     pages = expand("<results>/{name}", name=["report.html", "igv_session.xml"])
     return tables() + pages
 

@@ -133,11 +133,12 @@ def check_models():
         "proteins.matrix": load_matrix if config["proteins"]["source"] else None,
         "annotation.site_model": load_sites if config["annotation"]["genome"] else None,
         "annotation.matrix": load_matrix if config["annotation"]["genome"] else None,
+        "lift.site_model": load_sites if config["lift"]["genome"] else None,
     }
     for key, load in wanted.items():
         section, name = key.split(".")
         value = config[section][name]
-        if load and value is not None:
+        if load and value not in (None, "auto"):
             try:
                 load(value)
             except errors.InputError as error:

@@ -1,4 +1,4 @@
-"""The genome to annotate, its targets, and the parts of the search."""
+"""The genome to annotate: targets and parts of the search, or an annotation to carry over."""
 
 
 def check_annotation():
@@ -64,7 +64,47 @@ def annotation_files():
     return annotation_tables() + page if config["annotation"]["genome"] else []
 
 
+def check_lift():
+    """There must be an annotation to carry over, and its genome."""
+    for key in ("reference", "annotation"):
+        if not config["lift"][key]:
+            raise InputError(f"configuration, lift.{key}: nothing there; expected a path")
+
+
+def lift_inputs():
+    """Return the genomes and the annotation as options of lift."""
+    own = config["lift"]
+    genomes = {name: file_of(own[name]) for name in ("reference", "genome")}
+    return genomes | {"annotation": own["annotation"]}
+
+
+def lift_sources():
+    """Return the two genomes as they are configured."""
+    own = config["lift"]
+    return [own["reference"], own["genome"]] if own["genome"] else []
+
+
+def lift_options():
+    """Return the options of lift beside its inputs."""
+    inputs = ("genome", "reference", "annotation")
+    return {key: value for key, value in config["lift"].items() if key not in inputs}
+
+
+def lift_tables():
+    """Return the files of an annotation that was carried over."""
+    names = ["lifted.gff3", "lifted.tsv", "unmapped.tsv", "proteins.fa", "summary.json"]
+    return expand("<results>/lift/{name}", name=names)
+
+
+def lift_files():
+    """Return these files and their page, none without a genome."""
+    page = expand("<results>/lift/report.html")
+    return lift_tables() + page if config["lift"]["genome"] else []
+
+
 TARGET_PARTS = config["annotation"]["target_parts"]
 GENOME_PARTS = config["annotation"]["genome_parts"]
 if config["annotation"]["genome"]:
     check_annotation()
+if config["lift"]["genome"]:
+    check_lift()

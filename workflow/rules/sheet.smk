@@ -313,7 +313,7 @@ def read_cases():
     if workflow.is_main_process:  # jobs read the rules, too
         for item, line in (*bases.values(), *targets.values()):
             check_record(item, line)
-    if not lines and not config["annotation"]["genome"]:
+    if not (lines or config["annotation"]["genome"] or config["lift"]["genome"]):
         place = config["cases"] or "configuration, genes"
         raise InputError(
             f"{place}: nothing there; expected at least one case below the header line"

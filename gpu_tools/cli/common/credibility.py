@@ -13,7 +13,7 @@ from gpu_tools.cli.common.options import option, progress
 from gpu_tools.errors import ScoringError, counted
 from gpu_tools.model.acceptance import Acceptance
 from gpu_tools.model.results import SplicedAlignment
-from gpu_tools.model.sequences import reverse_complement
+from gpu_tools.model.sequences import reversed_complement
 from gpu_tools.model.significance import (
     NOT_CREDIBLE,
     Gumbel,
@@ -147,8 +147,7 @@ class Run:
 
 
 def _turned(case):
-    target = case.target
-    return replace(case, target=replace(target, codes=reverse_complement(target.codes)))
+    return replace(case, target=reversed_complement(case.target))
 
 
 def tell_codons(targets: Sequence, reading: str, ends: str) -> None:

@@ -9,10 +9,12 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from gpu_tools.cli.common.credibility import tell
 from gpu_tools.cli.common.options import Count, added, option
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.formats.alignments import SUFFIXES
 from gpu_tools.formats.alignments.proteins import coding_sequence, place_of, translated, write_shown
+from gpu_tools.formats.exons.structures import with_introns
 from gpu_tools.formats.files import OddItems, format_of
 from gpu_tools.formats.scales import SHIPPED, load_matrix
 from gpu_tools.formats.sequences.fasta import read_fasta, write_fasta
@@ -103,6 +105,13 @@ protein_options = added(
 """Adds the options of protein targets to a command; their names are `OPTIONS`."""
 
 
+target_introns = option(
+    "--target-introns FILE",
+    "With --proteins: GFF3 or GTF of the targets' own genes, in the genome that they come from. An "
+    "intron where the target's gene has one gains points.",
+)  # fmt: skip
+
+
 SCORES = ("matrix", "gap_open", "gap_extend", "frameshift", "stop", "genetic_code", "keep_ends")
 OPTIONS = ("proteins", *SCORES, "frameshifts", "protein_sequences", "cds_sequences", "show")
 
@@ -159,6 +168,17 @@ def read_proteins(path: str, nucleotides: str = "--cdnas") -> dict[str, ProteinS
         raise odd.first
     odd.warn()
     return found
+
+
+def with_own_introns(
+    proteins: dict[str, ProteinSequence], path: str | None
+) -> dict[str, ProteinSequence]:
+    """Return proteins with the introns of their own genes, if a file has these."""
+    if path is None:
+        return proteins
+    made, without = with_introns(proteins.values(), path)
+    tell(without, "target", f"without a coding sequence of this name and length in {path}")
+    return {one.name: one for one in made}
 
 
 def _encode(symbols: bytes) -> NDArray[np.uint8]:

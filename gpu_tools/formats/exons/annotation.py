@@ -132,9 +132,16 @@ def read_coding(path: str | os.PathLike) -> dict[str, tuple[CodingSequence, ...]
     A phase ``.`` follows from the segment before; that of a first segment is 0. Segments that abut,
     in one reading frame, are one, and a repeated line counts once.
     """
+    return coding_of(path, read_lines(path))
+
+
+def coding_of(
+    path: str | os.PathLike, lines: Iterable[tuple[int, str]]
+) -> dict[str, tuple[CodingSequence, ...]]:
+    """Return what `read_coding` does of numbered lines."""
     parts: dict[tuple[str, str], list[_CodingLine]] = defaultdict(list)
     stops: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
-    for feature in _features_of(path, read_lines(path), (gff.CODING, gff.STOP)):
+    for feature in _features_of(path, lines, (gff.CODING, gff.STOP)):
         if feature.kind == gff.CODING:
             _add(parts, feature)
         else:

@@ -312,8 +312,8 @@ def sweep_block(lists, sizes, target, memory, weights, strip, rows, again):
     at, marks = sizes.rows, sizes.numbers
     profile, start = part(cells, at.profile, at.start), cells[at.start]
     drop, final = cells[at.drop], cells[at.final]
-    row, no_carry = cells[at.rows], cells[at.no_carry]
-    before, exits = part(cells, at.before, at.no_carry), part(cells, at.exits, at.stored)
+    row = cells[at.rows]
+    before, exits = part(cells, at.before, at.step), part(cells, at.exits, at.stored)
     entries, counts = part(cells, at.entries, at.exits), part(numbers, marks.counts, marks.waits)
     kept = part(cells, at.kept, at.saved)
     exit_rows = part(numbers, marks.exit_rows, marks.exit_kinds)
@@ -414,7 +414,7 @@ def sweep_block(lists, sizes, target, memory, weights, strip, rows, again):
             if most + leave > best[_SCORE]:
                 best[_SCORE], best[_END] = most + leave, i
                 _settle(row, half, carry, carry2, lanes)
-                best[_COLUMN] = column_of(row, drop, final, span, most, no_carry, lanes)
+                best[_COLUMN] = column_of(row, drop, final, span, most, lanes)
             most += target.clip[0]
         begins, of_class, todo = begin_score != CLOSED, -1, _BEGIN
         begun = row.dtype.type(begin_score) if begins else floor

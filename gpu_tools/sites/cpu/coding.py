@@ -194,9 +194,9 @@ def sweep_coding_block(lists, sizes, target, memory, weights, bounds, again):
     cells, numbers = memory.cells[0], memory.numbers[0]
     at, marks = sizes.rows, sizes.numbers
     profile, codons = part(cells, at.profile, at.start), part(cells, at.codons, at.rows)
-    drop, final, no_carry = cells[at.drop], cells[at.final], cells[at.no_carry]
+    drop, final = cells[at.drop], cells[at.final]
     rows, waiting = part(cells, at.rows, at.waiting), part(cells, at.waiting, at.before)
-    before, exits = part(cells, at.before, at.no_carry), part(cells, at.exits, at.stored)
+    before, exits = part(cells, at.before, at.step), part(cells, at.exits, at.stored)
     kept, junctions = part(cells, at.kept, at.saved), lists.junctions
     kept_donors = junctions.donors
     entries, waits = part(cells, at.entries, at.exits), part(numbers, marks.waits, marks.exit_rows)
@@ -288,7 +288,7 @@ def sweep_coding_block(lists, sizes, target, memory, weights, bounds, again):
             if most + leave > best[_SCORE]:
                 best[_SCORE], best[_END] = most + leave, i
                 score = most
-                best[_COLUMN] = column_of(rows[frame], drop, final, span, score, no_carry, lanes)
+                best[_COLUMN] = column_of(rows[frame], drop, final, span, score, lanes)
             most += target.clip[0]
         stop = i >= FRAMES and stops[codes[i - 3], codes[i - 2], codes[i - 1]]
         if stop:

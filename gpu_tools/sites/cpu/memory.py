@@ -119,7 +119,6 @@ class RowStarts(NamedTuple):
     # maxima over the exits that may precede an entry, a row an intron class and kind of split
     # codon, then the far rows of `gpu_tools.sites.introns`
     before: int
-    no_carry: int  # a row at the floor
     # see `gpu_tools.sites.cpu.block.WindowRows`, as for `stored`
     step: int
     steps: int
@@ -131,7 +130,7 @@ class RowStarts(NamedTuple):
     stored: int  # what entries read behind each border of a longest intron
     best_exits: int  # the maximum over the exits of each block
     kept: int  # the rows at all donors of junctions, one a track
-    # before each block: the rows from `rows` to `no_carry`, and exits that some class has not taken
+    # before each block: the rows from `rows` to `step`, and exits that some class has not taken
     saved: int
     saved_exits: int
     end: int
@@ -267,10 +266,10 @@ def _row_starts(table: SiteTable, lists: SiteLists, counts, pending: int) -> Row
     window = before if longest.step else 0
     rows = RowStarts(
         profile=N_SYMBOLS, start=1, drop=1, final=1, codons=N_CODONS if tracks > 1 else 0,
-        rows=current, waiting=waiting, before=before, no_carry=1, step=window,
-        steps=window * longest.most, group=window, ends=window * longest.most, block_exits=1,
-        entries=tracks * max(entries, 1), exits=tracks * places, stored=window * longest.ends,
-        best_exits=blocks, kept=tracks * len(lists.junctions.donors),
+        rows=current, waiting=waiting, before=before, step=window, steps=window * longest.most,
+        group=window, ends=window * longest.most, block_exits=1, entries=tracks * max(entries, 1),
+        exits=tracks * places, stored=window * longest.ends, best_exits=blocks,
+        kept=tracks * len(lists.junctions.donors),
         saved=blocks * (current + waiting + before), saved_exits=tracks * pending, end=0,
     )  # fmt: skip
     return RowStarts(*_starts(rows))
@@ -357,7 +356,7 @@ def save(memory, sizes, target, strip, block, floor):
     cells, numbers, rows, at = memory.cells[strip], memory.numbers[strip], sizes.rows, sizes.numbers
     if block == 0:
         _begin(cells, numbers, sizes, target, strip * cells.shape[1], floor)
-    count, tracks = rows.no_carry - rows.rows, sizes.tracks
+    count, tracks = rows.step - rows.rows, sizes.tracks
     _copy(cells, rows.saved + block * count, rows.rows, count)
     waits = at.exit_rows - at.waits
     for k in range(waits):
@@ -373,7 +372,7 @@ def save(memory, sizes, target, strip, block, floor):
 def restore(memory, sizes, donors, lengths, strip, block):
     """Fill in the state before a block; no end of a chain is better than its best one."""
     cells, numbers, rows, at = memory.cells[strip], memory.numbers[strip], sizes.rows, sizes.numbers
-    (boundaries, _, kinds), count = donors, rows.no_carry - rows.rows
+    (boundaries, _, kinds), count = donors, rows.step - rows.rows
     _copy(cells, rows.rows, rows.saved + block * count, count)
     waits = at.exit_rows - at.waits
     for k in range(waits):

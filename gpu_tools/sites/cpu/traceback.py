@@ -128,6 +128,7 @@ def _find_entry(lists, sizes, target, cells, path, work):
     left, tracks, frame = path[LEFT], sizes.tracks, path[FRAME]
     start, inside, gap = end - left, tracks * (1 + path[LAST]), np.int32(target.gap)
     none = np.int64(0)  # numba compiles a function again for literal numbers
+    begins = none  # with fewer nucleotides no chain that begins explains the value
     first, acceptor = first_from(firsts, start), first_from(acceptors, start)
     if left == 0:
         for c in range(columns + 1):
@@ -137,8 +138,10 @@ def _find_entry(lists, sizes, target, cells, path, work):
         score, bases = np.int64(usual), (start - frame) % tracks
         if first < len(firsts) and firsts[first] == start:
             score = np.int64(scores[first])
-        if score != CLOSED and bases == 0 and left >= (inside if tracks > 1 else 1):
+        if score != CLOSED and bases == 0 and left >= max(inside if tracks > 1 else 1, begins):
             column = _begun_at(gains, here, columns, value - score, target)
+            if column < 0 and len(firsts) == 0:
+                begins = left + _rows_short(gains, here, columns, value - score, target)
         least = inside - bases if bases > 0 else 1
         if acceptor < len(acceptors) and acceptors[acceptor] == start and left >= least:
             number = start // sizes.block
@@ -182,6 +185,19 @@ def _begun_at(gains, here, columns, wanted, target):
         if _clipped_chain(c, gap, free, cost) + gains[here, c] == wanted:
             return c
     return -1
+
+
+@njit(nogil=True, error_model="numpy")
+def _rows_short(gains, here, columns, wanted, target):
+    """Return how many more nucleotides it takes at least until a beginning may explain a value."""
+    gap, free, cost = target.gap, target.free, target.clip[0]
+    best, most = np.int64(gains[here, 0]), np.int64(1)
+    for c in range(1, columns + 1):
+        best = max(best, _clipped_chain(c, gap, free, cost) + gains[here, c])
+    for scores in target.lifted:
+        for score in scores:
+            most = max(most, np.int64(score) + max(gap, 0))
+    return (wanted - best + most - 1) // most
 
 
 @njit(nogil=True, error_model="numpy")

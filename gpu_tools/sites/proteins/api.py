@@ -168,6 +168,8 @@ def protein_align(
         call = ProteinCall(cases, scoring, threads, finish, is_traced)
         return align_on_gpus(call, ordinals, on_cpu)
 
+    if any(len(table.junctions.donors) for case in cases for table in case.tables.values()):
+        return on_cpu(cases)
     return on_gpu_or_cpu(where, on_gpus, lambda: on_cpu(cases))
 
 
@@ -202,7 +204,8 @@ def _result(
     traced, question = trace(sweep), walk.StrandAndProtein(sweep.codes, sweep.target, sweep.scoring)
     stop = walk.stop_behind(sweep.codes, traced.intervals[-1][1], sweep.scoring)
     fields = walk.chain_fields(found.strand, traced, question, stop)
-    return result.changed(score=found.score, **fields)
+    points = walk.points_of_introns(traced, case.target)
+    return result.changed(score=found.score, evidence_points=points, **fields)
 
 
 POINTS_PER_BIT = 1.7

@@ -44,10 +44,9 @@ class _Part:
     def without(self, before: int, behind: int, strand: str) -> _Part:
         """Return the case without further residues; where some are left out no codon counts."""
         case, table = self.case, self.case.tables[strand]
-        residues = case.target.codes[before : len(case.target) - behind]
+        target = case.target.part(before, len(case.target) - behind)
         before, behind = self.before + before, self.behind + behind
         table = replace_ends(table, before > 0, behind > 0)
-        target = replace(case.target, codes=residues)
         return _Part(replace(case, target=target, tables={strand: table}), before, behind)
 
     def whole(self, found: ProteinAlignment, end_to_end: ProteinAlignment) -> ProteinAlignment:

@@ -114,7 +114,7 @@ def _sweep_stream(graph, leave_bonus, strip, ends, entries, weights, best):
     profile, start, drop, final = strip.profile, strip.start, strip.drop, strip.final
     span, width = strip.final_span, len(strip.start)
     gap, penalty, floor = weights[0], weights[1], weights[2]
-    row, maxima, no_carry = start.copy(), start.copy(), np.full(64, floor)
+    row, maxima = start.copy(), start.copy()
     low, lanes = simd.splat(floor), 16
     committed, exon = 0, 0
     for track in range(len(commits)):
@@ -128,7 +128,7 @@ def _sweep_stream(graph, leave_bonus, strip, ends, entries, weights, best):
             score = rows.final_score(row, drop, final, span, floor, low, lanes)
             if score + leave_bonus[r] > best[_SCORE]:
                 best[_SCORE], best[_ROW] = score + leave_bonus[r], r
-                best[_COLUMN] = rows.column_of(row, drop, final, span, score, no_carry, lanes)
+                best[_COLUMN] = rows.column_of(row, drop, final, span, score, lanes)
             while exon < len(last_rows) and last_rows[exon] == r:
                 rows.raise_to(ends, exon_ends[exon], row, 0, width, lanes, bonus[exon])
                 exon += 1

@@ -19,9 +19,14 @@ from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.hardware.threads import CaseProgress, map_on_threads
 from gpu_tools.model.results import ProteinAlignment
 from gpu_tools.model.scoring import TGA_CODON, ProteinScoring
-from gpu_tools.model.sequences import AMINO_ACIDS, decode_protein, encode_protein
+from gpu_tools.model.sequences import (
+    AMINO_ACIDS,
+    ProteinSequence,
+    decode_protein,
+    encode_protein,
+)
 from gpu_tools.model.translation import amino_acids
-from gpu_tools.splicing.proteins.rows import PHASES
+from gpu_tools.splicing.proteins.target_introns import PHASES, intron_points
 
 (
     _PAIR, _SHIFT_PAIR_1, _SHIFT_PAIR_2, _LEFT_OUT, _SHIFT_1, _SHIFT_2, _RESIDUES, BEGIN, AT_INTRON,
@@ -328,6 +333,23 @@ def without_chain(case) -> ProteinAlignment:
         base=case.base.name, target=case.target.name, base_length=len(case.base),
         target_length=len(case.target), cells=case.cells,
     )  # fmt: skip
+
+
+def points_of_introns(traced: TracedProtein, target: ProteinSequence) -> int:
+    """Return the points of a chain's introns that lie where the protein's own gene has one."""
+    if not target.introns:
+        return 0
+    points, total, residues = intron_points(target.introns, len(target)), 0, traced.first
+    for letter, length in traced.runs:
+        if letter in INTRON:
+            phase = INTRON.index(letter)
+            residues += phase > 0
+            total += int(points[phase, residues])
+        elif letter in (CODON, RESIDUE):
+            residues += length
+        elif letter == SHIFTED:
+            residues += 1
+    return total
 
 
 def chain_fields(strand: str, traced: TracedProtein, question: StrandAndProtein, stop: bool):

@@ -58,6 +58,33 @@ def _enter_splits(
         waits[slot] = True
 
 
+@njit(nogil=True)
+def _enter_junction(
+    rows, waiting, waits, kept, row, codes, codons, profile, points, donor, boundary, bonus, none,
+    lanes,
+):  # fmt: skip
+    """Enter an exon behind an intron that has a penalty of its own.
+
+    `row` is the first of those that its donor has left.
+    """
+    width, left, spare = rows.shape[1], len(codes) - boundary, (boundary + 3) % RECENT
+    raise_entered(rows, boundary % RECENT, kept, row, points, 0, bonus, lanes)
+    for phase in range(1, PHASES):
+        if donor < phase or left < PHASES - phase:
+            continue
+        if phase == 1:
+            codon = codons[codes[donor - 1], codes[boundary], codes[boundary + 1]]
+        else:
+            codon = codons[codes[donor - 2], codes[donor - 1], codes[boundary]]
+        slot, pairs = (boundary + PHASES - phase) % RECENT, np.int64(codon) * width
+        raise_paired(
+            waiting, spare, kept, row + phase, profile, pairs, 0, none, lanes, width
+        )  # fmt: skip
+        raise_entered(waiting, slot, waiting, spare, points, phase, bonus, lanes)
+        clear(waiting, spare, none, lanes)
+        waits[slot] = True
+
+
 @njit(nogil=True, error_model="numpy")
 def _leave(exits, place, rows, boundary, score, best_exits, lanes):
     """Store the rows of an exit, one a phase, and raise the best exits to them."""
@@ -102,13 +129,13 @@ def _take_exits(
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def sweep_protein_blocks(lists, columns, codons, state, saved, ends, record, blocks):
+def sweep_protein_blocks(lists, columns, codons, state, saved, kept, ends, record, blocks):
     """Sweep blocks of boundaries in one call, because each call waits for Python's lock."""
     for number in range(len(blocks)):
         if len(saved.counts):
             _save(saved, number, state, columns.lanes)
         sweep_block(
-            lists, columns, codons, state, ends[number], record, blocks[number, 0],
+            lists, columns, codons, state, kept, ends[number], record, blocks[number, 0],
             blocks[number, 1],
         )  # fmt: skip
 
@@ -139,14 +166,18 @@ def _save(saved, number, state, lanes):
 
 
 @njit(nogil=True, error_model="numpy")
-def sweep_block(lists, columns, codons, state, ends, record, low, high):
-    """Sweep the boundaries `low` to ``high - 1``, see `sweep_protein_blocks`."""
+def sweep_block(lists, columns, codons, state, kept, ends, record, low, high):
+    """Sweep the boundaries `low` to ``high - 1``, see `sweep_protein_blocks`.
+
+    `kept` are the rows of exits at the donors of junctions, one a phase.
+    """
     codes, rising = lists.codes, lists.rising
     first_usual, firsts, first_scores = lists.first
     last_usual, lasts, last_scores = lists.last
     acceptors, acceptor_scores, acceptor_kinds = lists.acceptors
     donors, donor_scores, donor_kinds = lists.donors
     kinds, lengths, penalties = lists.kinds, lists.lengths, lists.penalties
+    kept_donors, joined, of_joined, joined_penalties = lists.junctions
     profile, start, span, none = columns.profile, columns.start, columns.span, columns.none
     points = columns.points
     costs, lanes = columns.costs, columns.lanes
@@ -162,6 +193,7 @@ def sweep_block(lists, columns, codons, state, ends, record, low, high):
     donor, acceptor = first_from(donors, low), first_from(acceptors, low)
     next_first, next_last = listed(firsts, first), listed(lasts, last)
     next_donor, next_acceptor = listed(donors, donor), listed(acceptors, acceptor)
+    keep, join = first_from(kept_donors, low), first_from(joined, low)
     border_row, nothing = next_border(rising, low), simd.splat(none)
     begun, carry, settled = rows.dtype.type(first_usual), nothing, True
     taking, symbols = (codes, kinds, lengths, penalties), columns.symbols
@@ -237,6 +269,10 @@ def sweep_block(lists, columns, codons, state, ends, record, low, high):
             place = counts[0] & (len(exit_rows) - 1)
             _leave(exits, place, rows, i, score, best_exits, lanes)
             exit_rows[place], exit_kinds[place] = i, donor_kinds[donor]
+            if i == listed(kept_donors, keep):
+                for phase in range(PHASES):
+                    put(kept, keep * PHASES + phase, exits, place * PHASES + phase, width, lanes, 0)
+                keep += 1
             counts[0] += 1
             donor += 1
             next_donor = listed(donors, donor)
@@ -255,6 +291,14 @@ def sweep_block(lists, columns, codons, state, ends, record, low, high):
                         waiting, waits, before, codes, codons, profile, points, i, k * SPLITS,
                         added, symbols, none, lanes,
                     )  # fmt: skip
+            while i == listed(joined, join):
+                added = rows.dtype.type(acceptor_scores[acceptor] - joined_penalties[join])
+                number = of_joined[join]
+                _enter_junction(
+                    rows, waiting, waits, kept, number * PHASES, codes, codons, profile, points,
+                    np.int64(kept_donors[number]), i, added, none, lanes,
+                )  # fmt: skip
+                join += 1
             acceptor += 1
             next_acceptor = listed(acceptors, acceptor)
             # what else has joined the row has left residues out already

@@ -50,24 +50,27 @@ class ProteinState(NamedTuple):
 class StateSizes(NamedTuple):
     """The sizes of a table's states.
 
-    `classes` are those of introns, `maxima` the rows before entries, and `places` the latest exits.
+    `classes` are those of introns, `maxima` the rows before entries, and `places` the latest exits;
+    `kept` are the donors of junctions.
     """
 
     classes: int
     maxima: int
     places: int
+    kept: int
 
 
 def sizes_of(table: SiteTable) -> StateSizes:
     """Return the sizes of a table's states."""
     classes = len(table.introns)
     lines = sum(max(len(intron.rising) - 1, 0) for intron in table.introns)
-    return StateSizes(classes, (classes + lines) * SPLITS, power_of_two(most_pending(table) + 1))
+    places, kept = power_of_two(most_pending(table) + 1), np.unique(table.junctions.donors)
+    return StateSizes(classes, (classes + lines) * SPLITS, places, len(kept))
 
 
 def fresh_state(table: SiteTable, columns: ProteinColumns) -> ProteinState:
     """Return the state before boundary 0."""
-    classes, maxima, places = sizes_of(table)
+    classes, maxima, places, _ = sizes_of(table)
     counts = RECENT, PHASES, RECENT, maxima, places * PHASES
     rows, codon_gaps, waiting, before, exits = (
         aligned(np.full((count, columns.width), columns.none)) for count in counts
@@ -240,7 +243,8 @@ class ProteinQuestion(NamedTuple):
     `ProteinScoring.codon_gaps`, `weights` gap open, frameshift, gap extend, `introns` the
     table's. `start` is H' of a chain that begins, its points left
     out, by column; `final` the first column in which a chain may end; `score` that of the best
-    chain, `maxima` the rows of `ProteinState.before`, and `points` those of `target_introns`.
+    chain, `maxima` the rows of `ProteinState.before`, `points` those of `target_introns`, and
+    `kept` the rows of exits at the donors of junctions.
     """
 
     lists: SiteLists
@@ -255,6 +259,22 @@ class ProteinQuestion(NamedTuple):
     score: int
     maxima: int
     points: NDArray[np.int64]
+    kept: NDArray
+
+
+@njit(nogil=True)
+def prefix_kept(question, memory, width, low, high):
+    """Return rows at donors of junctions, first columns; filled in as a block needs them.
+
+    These are rows of donors before the boundary `low`, of junctions to boundaries up to `high`.
+    """
+    donors, acceptors, numbers, _ = question.lists.junctions
+    kept = memory.kept[: PHASES * len(donors) * width].reshape((PHASES * len(donors), width))
+    for k in range(first_from(acceptors, low), first_from(acceptors, high)):
+        if donors[numbers[k]] < low:
+            own = slice(PHASES * numbers[k], PHASES * (numbers[k] + 1))
+            gather_rows(kept[own], question.kept[own], memory.elements)
+    return kept
 
 
 class StoredBlocks(NamedTuple):
@@ -277,7 +297,7 @@ class TraceMemory(NamedTuple):
     columns lie in all of them, and `state` for a state. `rows` are those of a block and the three
     before, see `sweep_protein_blocks`, and `block` its number and the elements of its rows;
     `places` are the elements of columns in them. `states` and `ends` are for the blocks between two
-    checkpoints, and `found` for the moves in a block.
+    checkpoints, `found` for the moves in a block, and `kept` for rows at donors of junctions.
     """
 
     cells: NDArray
@@ -289,6 +309,7 @@ class TraceMemory(NamedTuple):
     states: StateMemory
     ends: NDArray
     found: NDArray[np.int64]
+    kept: NDArray
 
 
 def trace_memory(
@@ -305,6 +326,7 @@ def trace_memory(
         state_memory(sizes, columns, 1), cells(3 * (PHASES + block) * width), np.array([-1, 0]),
         np.empty(width, np.int64), state_memory(sizes, columns, blocks), cells(2 * blocks * width),
         np.empty((2 * (PHASES + block + width), 2), np.int64),
+        cells(PHASES * sizes.kept * width),
     )  # fmt: skip
 
 

@@ -33,6 +33,7 @@ from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.proteins.rows import PHASES, ProteinColumns, begun, lifted_pairs
 from gpu_tools.splicing.proteins.target_introns import intron_points
 from gpu_tools.splicing.proteins.walk import TracedProtein, runs_in_order
+from gpu_tools.splicing.rows import aligned_empty
 
 ROWS_PER_BLOCK = 1024
 """Least boundaries of a block."""
@@ -57,6 +58,7 @@ class ProteinSweep:
     # what a traceback looks for first, see `sites.proteins.cpu.traceback`, and in which block
     begin: tuple[int, int] = (traceback.FIND_END, -1)
     stored: StoredBlocks = field(init=False)
+    kept: NDArray = field(init=False)  # rows of exits at the donors of junctions, one a phase
 
     def __post_init__(self):
         if self.lists is None:
@@ -64,6 +66,8 @@ class ProteinSweep:
         symbols = int(self.codes.max(initial=0)) + 1
         own = self.target, self.table, self.scoring, symbols, self.introns
         self.columns = columns_of(*own)
+        rows = PHASES * len(self.lists.junctions.donors)
+        self.kept = aligned_empty((rows, self.columns.width), self.columns.none.dtype)
 
     @property
     def block(self) -> int:
@@ -99,8 +103,8 @@ class ProteinSweep:
         saved = ProteinState(*(part[some] for part in self.stored.states))
         none = np.empty((0, self.columns.width), self.columns.none.dtype)
         sweep_protein_blocks(
-            self.lists, self.columns, self.scoring.codons, state, saved, self.stored.ends[some],
-            (none,) * PHASES, blocks,
+            self.lists, self.columns, self.scoring.codons, state, saved, self.kept,
+            self.stored.ends[some], (none,) * PHASES, blocks,
         )  # fmt: skip
 
     def _best_end(self, ends: NDArray) -> tuple[int, int]:
@@ -177,6 +181,7 @@ def _question_of(sweep: ProteinSweep) -> ProteinQuestion:
         sweep.lists, sweep.columns, scoring.codons, pairs, scoring.codon_gaps, weights,
         class_arrays(sweep.table).introns, begun(length, scoring), 0 if scoring.free else length,
         sweep.score, sweep.sizes.maxima, intron_points(sweep.introns, length),
+        sweep.kept,
     )  # fmt: skip
 
 

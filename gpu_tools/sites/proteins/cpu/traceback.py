@@ -22,6 +22,7 @@ from gpu_tools.sites.proteins.cpu.memory import (
     begin,
     has_checkpoint,
     prefix_columns,
+    prefix_kept,
     prefix_width,
     restore,
     resume,
@@ -95,6 +96,11 @@ def may_hold(question, cell, best_exits, low, length):
                 continue
             if best_exits[place] - penalty_of(question.introns, k, end, start) + points >= cell[2]:
                 return True
+        donors, joined, numbers, penalties = lists.junctions
+        for k in range(first_from(joined, start), first_from(joined, start + 1)):
+            inside = low <= donors[numbers[k]] < low + length
+            if inside and best_exits[place] - penalties[k] + points >= cell[2]:
+                return True
     return False
 
 
@@ -121,6 +127,8 @@ def exit_in(question, cell, inside, whole, places, low, high):
     starts, acceptors = np.empty(PHASES, np.int64), np.empty(PHASES, np.int64)
     for phase in range(PHASES):
         starts[phase], acceptors[phase] = _entry(entries, cell, phase)
+    donors, joined, numbers, penalties = lists.junctions
+    junctions = first_from(joined, starts.min()), first_from(joined, starts.max() + 1)
     last = first_from(boundaries, min(high, cell[0] + 1))
     for donor in range(last - 1, first_from(boundaries, low) - 1, -1):
         end = np.int64(boundaries[donor])
@@ -128,15 +136,20 @@ def exit_in(question, cell, inside, whole, places, low, high):
         two = np.int64(codes[end - 1]) if end >= 1 else 0
         for phase in range(PHASES):
             start, acceptor = starts[phase], acceptors[phase]
-            if acceptor < 0 or end < phase or kinds[donor] != entry_kinds[acceptor]:
+            if acceptor < 0 or end < phase:
                 continue
             column = cell[1] - (phase > 0)
             row = PHASES + end - phase - low
             value = np.int64((whole if phase else inside)[row, places[column]]) + scores[donor]
             value += points[acceptor] + question.points[phase, cell[1]]
             value += _split_pair(words, cell[1], phase, start, one, two)
-            if joins(question.introns, kinds[donor], value - cell[2], end, start):
+            alike, surplus = kinds[donor] == entry_kinds[acceptor], value - cell[2]
+            if alike and joins(question.introns, kinds[donor], surplus, end, start):
                 return end, phase
+            for k in range(junctions[0], junctions[1]):
+                is_own = joined[k] == start and donors[numbers[k]] == end
+                if is_own and penalties[k] == surplus:
+                    return end, phase
     return np.int64(-1), np.int64(-1)
 
 
@@ -250,8 +263,9 @@ def _sweep_part(question, checkpoints, length, memory, part, column):
         for place in range(width):
             ends[k, 0, place] = ends[k, 1, place] = columns.none
     none = memory.rows[:0].reshape((0, width))
+    kept = prefix_kept(question, memory, width, low, high)
     sweep_protein_blocks(
-        lists, columns, question.codons, state, states, ends, (none, none, none), blocks
+        lists, columns, question.codons, state, states, kept, ends, (none, none, none), blocks
     )
     return StoredBlocks(low // length, length, states, ends)
 
@@ -291,7 +305,8 @@ def _compute_rows(question, stored, memory, low, high, path):
             inside[k, place] = whole[k, place] = state.rows[boundary % RECENT, place]
             gaps[k, place] = state.codon_gaps[boundary % PHASES, place]
     ends = memory.cells[len(memory.cells) - 2 * width :].reshape((2, width))
-    sweep_block(question.lists, columns, question.codons, state, ends, record, low, high)
+    kept = prefix_kept(question, memory, width, low, high)
+    sweep_block(question.lists, columns, question.codons, state, kept, ends, record, low, high)
 
 
 @njit(nogil=True)

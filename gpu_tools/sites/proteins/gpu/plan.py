@@ -26,13 +26,13 @@ from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.proteins.rows import ONE, SPLITS, TWO
 
 FRAMES = 3
-STOP, SPECIAL, JOIN, FINAL, EXIT, ENTER, HAS_OPERATIONS, CLOSED, STARTED = (
-    1 << k for k in range(5, 14)
+STOP, SPECIAL, JOIN, FINAL, EXIT, ENTER, HAS_OPERATIONS, CLOSED, STARTED, ENTER_PLACED = (
+    1 << k for k in range(5, 15)
 )
 """Flags of a boundary's word, above the number of its codon: a stop codon ends here; something
 happens; rows that wait join; the end of a chain has other points than usual; an exon is left; one
 is entered; there are operations; no chain ends here; the first codon of a chain, which has points,
-may end here.
+may end here; what is entered has the points of introns at their places.
 """
 CODON_MASK = 31
 START, WAITING, WAITS = 0, 1, 4
@@ -363,7 +363,7 @@ def _write(lists, codons, stops, symbols, every, placed, boundaries, operations,
             )
             acceptor += 1
             if found:
-                word |= SPECIAL | ENTER
+                word |= SPECIAL | ENTER | (ENTER_PLACED if placed else 0)
                 boundaries[i, 3] = operand
         if n > before:
             word |= HAS_OPERATIONS

@@ -45,6 +45,7 @@ from gpu_tools.sites.proteins.gpu.plan import (
     CODON_BITS,
     CODON_MASK,
     ENTER,
+    ENTER_PLACED,
     EXIT,
     FRAMES,
     FRESH,
@@ -156,6 +157,32 @@ def advanced(typing_context, row, one, two, few, weights, low):
 
     result = types.UniTuple(types.int32, len(row) + 1)
     return result(row, one, two, few, weights, low), generate
+
+
+def _settled_twin(row, opening, low):
+    made, left = [], low
+    for cell in row:
+        made.append(max2(cell, add2(left, opening)))
+        left = max2(left, cell)
+    return (*made, left)
+
+
+@with_twin(_settled_twin)
+def settled(typing_context, row, opening, low):
+    """Return a row with residues left out within its virtual lanes, and their largest cells.
+
+    See `advanced`.
+    """
+
+    def generate(context, builder, signature, arguments):
+        opening, left, made = *arguments[1:], []
+        for cell in unpack(builder, arguments[0]):
+            made.append(max_pairs(builder, cell, add_pairs(builder, left, opening)))
+            left = max_pairs(builder, left, cell)
+        return pack(builder, [*made, left])
+
+    result = types.UniTuple(types.int32, len(row) + 1)
+    return result(row, opening, low), generate
 
 
 def _left_out_twin(gaps, row, opening, leaving):
@@ -504,8 +531,13 @@ def _make_happen(size: int):
 
     @cuda.jit(device=True)
     def happen(boundary, row, one, two, exits, halo, strip):
-        """Return the row behind them, and how many exits there are so far."""
-        (shared, _), places = strip[1], strip[2]
+        """Return the row behind them, its largest cell so far, and how many exits there are.
+
+        `halo` are the cell of the column before the strip, and the largest cell up to that. The
+        largest cells are known where an exon is entered with points of introns at their places:
+        there is more to leave residues out behind then.
+        """
+        (_, is_first, _), (shared, scratch), places = strip[0], strip[1], strip[2]
         word, _, begins, entered = boundary
         if word & int32(EXIT):
             store_row(exit_place(exits, int32(0), places), row)
@@ -518,7 +550,14 @@ def _make_happen(size: int):
             slot = int32(entered & int32((1 << OPERAND_SLOT_BITS) - 1))
             bonus = permute(entered, entered, int32(codon_rows.HIGH_TWICE))
             row = raised(row, load(slot_place(slot, places)), bonus)
-        return first_at_least(row, halo), exits
+        row = first_at_least(row, halo[0])
+        most = row[-1]
+        if word & int32(ENTER_PLACED):
+            opening = strip[6][0]
+            made = settled(row, opening, strip[3])
+            carry, most = residues_left_out(made[size], halo[1], is_first, opening, scratch)
+            row = at_least(made[:size], carry)
+        return row, most, exits
 
     return happen
 
@@ -585,16 +624,14 @@ def make_cross(size: int):
             whole = permute(words[1], none, int32(codon_rows.LOWS))
         row = first_at_least(at_least(made[:size], carry), inside)
         leaves = permute(row[-1], most, int32(codon_rows.HIGH_THEN_LOW))
+        largest = row[-1]
         if word & int32(CLOSED) == 0:
             ends = raised(ends, row, here[1])
         if word & int32(SPECIAL):
-            row, exits = happen(here, row, one, two, exits, whole, strip)
-        codon_rows.put_words(
-            shared,
-            place,
-            (leaves, permute(row[-1], row[-1], int32(codon_rows.HIGH_TWICE))),
-            is_last,
-        )
+            halo = whole, permute(words[1], words[1], int32(codon_rows.HIGH_TWICE))
+            row, largest, exits = happen(here, row, one, two, exits, halo, strip)
+        behind = permute(row[-1], largest, int32(codon_rows.HIGH_THEN_LOW))
+        codon_rows.put_words(shared, place, (leaves, behind), is_last)
         edge = codon_rows.settled_carry(row[-1], none, is_first, scratch)
         return (
             next_row, (row, one, two), (next_gap, gaps[0], gaps[1]), (edge, edges[0], edges[1]),
