@@ -1,7 +1,7 @@
 """Figures of pages as SVG, the same for the same record.
 
-Run ``python -m benchmarks.figures``: docs/accuracy.svg is drawn from the record ``accuracy``, and
-docs/exons.svg from ``exons-cpu``. `benchmarks.reproduce` draws the others.
+Run ``python -m benchmarks.figures``: docs/accuracy.svg is drawn from the records ``accuracy`` and
+``accuracy-proteins``, docs/exons.svg from ``exons-cpu``. `benchmarks.reproduce` draws the others.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from gpu_tools import Histogram
 
 OURS = "gpu-tools"
 """How the names of site mode's rows begin."""
+SAMPLE = ", sample"
+PROTEINS = {"data": "at", "gaps": False, "base": "whole piece"}
+"""Proteins of the figure of accuracy: of these all programs have all identities."""
 LINES = (("all", "o-", "all coding segments"), ("internal", "s--", "internal ones"))
 
 
@@ -42,20 +45,42 @@ def _drawn(width: float, height: float, grid: str = "", **titles) -> tuple[Figur
     return drawn, axes
 
 
-def accuracy(rows: list[dict], mutations: str = "uniform") -> str:
-    """Draw exon F1 against divergence, a line a method, gpu-tools on all genes thicker."""
-    rows = [r for r in rows if r["mutations"] == mutations and not r["method"].endswith("sample")]
-    titles = "substituted nucleotides of the target, %", "exon F1 (both ends exact)"
-    drawn, axes = _drawn(9, 4.5, "y", xlabel=titles[0], ylabel=titles[1], ylim=(0, 1.02))
-    colors = colormaps["tab20"].colors
-    axes.set_prop_cycle(color=[*colors[::2], *colors[1::2]])
-    for method in dict.fromkeys(row["method"] for row in rows):
-        own = [row for row in rows if row["method"] == method]
-        label = f"{method} ({own[0]['genes']} genes)"
-        width = 2.8 if method.startswith(OURS) else 1.2
-        values = [r["divergence"] for r in own], [r["exon_f1"] for r in own]
-        axes.plot(*values, "o-", label=label, linewidth=width)
-    drawn.legend(loc="outside right upper", frameon=False)
+def accuracy(cdnas: list[dict], proteins: dict, mutations: str = "uniform") -> str:
+    """Draw exon F1 of cDNAs and of proteins, a line a program; a half has the same genes for all.
+
+    Parameters
+    ----------
+    cdnas, proteins
+        Figures of the records ``accuracy`` and ``accuracy-proteins``.
+    """
+    fewest = min(row["genes"] for row in cdnas)
+    of_cdnas = [
+        (row["method"].removesuffix(SAMPLE), row["divergence"], row["exon_f1"])
+        for row in cdnas
+        if row["mutations"] == mutations and row["genes"] == fewest
+    ]
+    own = [row for row in proteins.values() if row.items() >= PROTEINS.items()]
+    of_proteins = [(row["method"], row["identity"], row["exon_f1"]) for row in own]
+    drawn = Figure(figsize=(11, 8.5), layout="constrained")
+    upper, lower = drawn.subplots(2)
+    for axes, rows, title, label in (
+        (upper, of_cdnas, f"cDNAs, {fewest} human genes", "substituted nucleotides of the cDNA, %"),
+        (lower, of_proteins, f"proteins, {own[0]['proteins']} genes of Arabidopsis on 1.2 Mb",
+         "identity of the protein, %"),
+    ):  # fmt: skip
+        colors = colormaps["tab20"].colors
+        axes.set_prop_cycle(color=[*colors[::2], *colors[1::2]])
+        axes.set(xlabel=label, ylabel="exon F1 (both ends right)", ylim=(0, 1.02))
+        axes.set_title(title, loc="left")
+        axes.grid(axis="y", alpha=0.4)
+        for method in sorted(
+            {name for name, *_ in rows}, key=lambda name: (OURS not in name, name)
+        ):
+            points = zip(*((x, y) for name, x, y in rows if name == method), strict=True)
+            width = 2.8 if method.startswith(OURS) else 1.2
+            axes.plot(*points, "o-", label=method, linewidth=width)
+        axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
+    lower.invert_xaxis()  # diverged targets are on the right of both
     return _to_svg(drawn)
 
 
@@ -72,30 +97,29 @@ def candidates(rows: list[dict]) -> str:
     return _to_svg(drawn)
 
 
-def histogram(counted: Histogram, label: str) -> str:
+def histogram(counted: Histogram, label: str, number: str = "number") -> str:
     """Draw how often values of each bin occur, on a logarithmic scale."""
-    drawn, axes = _drawn(7, 3, xlabel=label, ylabel="number", yscale="log")
+    drawn, axes = _drawn(7, 3, xlabel=label, ylabel=number, yscale="log")
     lefts = [1 + number * counted.width for number in counted.counts]
     axes.bar(lefts, counted.counts.values(), width=counted.width, align="edge")
     return _to_svg(drawn)
 
 
-def estimates(own: dict) -> str:
-    """Draw estimated and measured times of a record's cases by their sequential time."""
-    order = np.argsort(own["cells"], kind="stable")
-    drawn, axes = _drawn(7, 3, xlabel="case, by sequential time", ylabel="ms", yscale="log")
-    for name, marker in (("measured", "."), ("estimated", "-")):
-        axes.plot(1e3 * np.array(own[name])[order], marker, label=name, linewidth=1)
+def by_case(cells: list[int], named: dict[str, tuple[str, list[float]]], unit: str) -> str:
+    """Draw series of marker and a value a case, the cases by their sequential time, the cells."""
+    order = np.argsort(cells, kind="stable")
+    drawn, axes = _drawn(7, 3, xlabel="case, by sequential time", ylabel=unit, yscale="log")
+    for name, (marker, values) in named.items():
+        axes.plot(np.array(values)[order], marker, label=name, linewidth=1, markersize=3)
     axes.legend(frameon=False)
     return _to_svg(drawn)
 
 
-def sizes(named: dict[str, dict]) -> str:
-    """Draw measured times of each mode's cases against base length times target length."""
+def sizes(named: dict[str, tuple[list[int], list[float]]]) -> str:
+    """Draw measured seconds of each mode's cases against base length times target length."""
     drawn, axes = _drawn(7, 3.5, xlabel="m x n", ylabel="ms", xscale="log", yscale="log")
-    for name, own in named.items():
-        size = np.array(own["base_length"], dtype=float) * np.array(own["target_length"])
-        axes.plot(size, 1e3 * np.array(own["measured"]), ".", label=name)
+    for name, (size, measured) in named.items():
+        axes.plot(np.array(size, dtype=float), 1e3 * np.array(measured), ".", label=name)
     axes.legend(frameon=False)
     return _to_svg(drawn)
 
@@ -104,7 +128,17 @@ if __name__ == "__main__":
     from benchmarks import tables
 
     for page, drawing in (
-        ("accuracy", accuracy(tables.read("accuracy")["figures"]["accuracy"])),
+        (
+            "accuracy",
+            accuracy(
+                tables.read("accuracy")["figures"]["accuracy"],
+                {
+                    k: v
+                    for k, v in tables.read("accuracy-proteins")["figures"].items()
+                    if "identity" in k
+                },
+            ),
+        ),
         ("exons", candidates(tables.read("exons-cpu")["figures"]["exons"]["curve"])),
     ):
         (tables.ROOT / "docs" / f"{page}.svg").write_text(drawing, encoding="utf-8")

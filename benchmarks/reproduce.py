@@ -11,19 +11,24 @@ from __future__ import annotations
 import argparse
 import html
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 from benchmarks import case_sets, figures, record, rows, tables
 from benchmarks.case_sets import PUBLISHED, SMALL, Spread
-from benchmarks.estimate import bench_estimate
+from benchmarks.estimate import bench_estimate, fitted
 from benchmarks.formatting import Row
-from gpu_tools import Case, exon_histograms
+from benchmarks.published.model import ESTIMATES
+from gpu_tools import Case, Histogram, SplicedScoring, exon_histograms
+from gpu_tools.estimate.api import published_cells
+from gpu_tools.estimate.model import CPU, GPU, case_strands
 
-RECORDS = {"cpu": "estimate-cpu", "gpu": "estimate-h200"}
-MEASURED = ("list", "site", "sequential", "accelerator1", "accelerator2")
+RECORDS = {CPU: "estimate-cpu", GPU: "estimate-h200"}
+MODES = ("list", "site")
 RATES = (
     ("design", "published mean, GTX 460", "published best", "recorded mean", "recorded best"),
     ("sequential", 0.06201, 0.0839),
@@ -33,6 +38,16 @@ RATES = (
 """The source's throughput in GCUPS: Nolasco 2014."""
 LARGE_CASE = {"sequential": 357_506.67, "accelerator1": 6_794.17, "accelerator2": 3_934.57}
 """The source's times of the gene IL1RAPL1, in milliseconds."""
+OTHER_SYSTEMS = (
+    ("what", "published", "stands for"),
+    ("accelerator 1", "3.57 times the sequential programme, at most 7.89",
+     "one GTX 460; candidate exons and targets given; scores alone"),
+    ("accelerator 2", "7.28 times, at most 31.51", "the same"),
+    ("Sarje and Aluru", "755 million cells a second, 7 times one core",
+     "16 SPEs of a Cell processor; syntenic alignment, of which spliced alignment without "
+     "candidates is a case; all cells m x n, and the alignment"),
+)  # fmt: skip
+"""What is published of spliced alignment on accelerators: Nolasco 2014, and the work it names."""
 OTHERS = {
     "Local alignment": ("local-h200", "local-cpu"),
     "Pattern matching": ("matching-approximate", "matching-exact"),
@@ -43,13 +58,15 @@ PARTS = {
     "data": (
         "The data set",
         "The shape of the published cases of spliced alignment, and of those "
-        "generated here with the same figures. The published mean length of exons is a mean "
-        "over bases; over all exons it is 7,711.73 / 55.08 = 140.01.",
+        "generated here with the same figures. The published mean length of exons is taken as the "
+        "mean of the bases' means: over all exons it must be 7,711.73 / 55.08 = 140.01.",
     ),
     "parallelism": (
         "Parallelism",
-        "What the candidate exons of the generated cases allow to be "
-        "computed side by side. Each base counts once.",
+        "What the candidate exons of the generated cases allow to be computed side by side. A "
+        "histogram of all bases counts each base's exons once. One of means gives, as the source "
+        "does, the percentages of each case in the mean over all cases: a case with few exons "
+        "counts as much as one with many.",
     ),
     "designs": (
         "The published designs",
@@ -134,7 +151,6 @@ def shape_rows(cases: list[Case]) -> Iterator[Row]:
     found = {
         "base length": ([len(case.base) for case in bases], PUBLISHED.base_length),
         "exons of a base": ([len(own) for own in of_base], PUBLISHED.exons),
-        "exon length": (np.concatenate(lengths), Spread(1, 149.35, 4_778)),
         "sum of exon lengths": ([own.sum() for own in lengths], PUBLISHED.exon_sum),
         "target length": ([len(case.target) for case in cases], PUBLISHED.target_length),
         "targets of a base": (targets, Spread(1, 4.2, 5)),
@@ -142,8 +158,34 @@ def shape_rows(cases: list[Case]) -> Iterator[Row]:
     yield "figure (min / mean / max)", "published", "here"
     yield "bases, cases", f"{PUBLISHED.bases}, {PUBLISHED.cases:,}", f"{len(bases)}, {len(cases):,}"
     for name, (values, spread) in found.items():
-        here = Spread(int(np.min(values)), float(np.mean(values)), int(np.max(values)))
-        yield name, *(f"{s.lowest:,} / {s.mean:,.2f} / {s.highest:,}" for s in (spread, here))
+        yield name, *map(_spread, (spread, _spread_of(values)))
+    every = _spread_of(np.concatenate(lengths))
+    by_base = Spread(every.lowest, float(np.mean([own.mean() for own in lengths])), every.highest)
+    published = Spread(*PUBLISHED.exon_length[:1], 149.35, *PUBLISHED.exon_length[1:])
+    yield "exon length, mean of the bases' means", _spread(published), _spread(by_base)
+    mean = PUBLISHED.exon_sum.mean / PUBLISHED.exons.mean
+    yield "exon length, mean of all exons", f"{mean:,.2f}, by the sums", f"{every.mean:,.2f}"
+
+
+def _spread_of(values) -> Spread:
+    return Spread(int(np.min(values)), float(np.mean(values)), int(np.max(values)))
+
+
+def _spread(own: Spread) -> str:
+    return f"{own.lowest:,} / {own.mean:,.2f} / {own.highest:,}"
+
+
+def mean_shares(cases: list[Case]) -> Iterator[Histogram]:
+    """Yield the histograms of parallelism with percentages of each case, in the mean of cases."""
+    bases = Counter(case.base.name for case in cases)
+    shares: dict[str, Counter] = {}
+    for case in {case.base.name: case for case in cases}.values():
+        for own in exon_histograms([case]):
+            weight = 100 * bases[case.base.name] / len(cases) / sum(own.counts.values())
+            counted = {number: weight * count for number, count in own.counts.items()}
+            shares.setdefault(own.name, Counter()).update(counted)
+    for own in exon_histograms(cases[:1]):
+        yield own._replace(counts=dict(sorted(shares[own.name].items())))
 
 
 def shape_section(cases: list[Case]) -> Iterator[str]:
@@ -162,48 +204,94 @@ def shape_section(cases: list[Case]) -> Iterator[str]:
         "entry_size": "How often so many starts share the row above them.",
     }
     yield part("parallelism")
-    for histogram in exon_histograms(cases):
-        drawn = figures.histogram(histogram, labels[histogram.name])
-        yield figure(drawn, captions[histogram.name])
+    for own, mean in zip(exon_histograms(cases), mean_shares(cases), strict=True):
+        label = labels[own.name]
+        yield figure(figures.histogram(own, label), f"All bases together: {captions[own.name]}")
+        drawn = figures.histogram(mean, label, "% of a case, mean")
+        yield figure(drawn, f"Means of percentages a case: {captions[own.name]}")
+    cells = estimated_cells(cases)
+    named = {design: ("-", values) for design, values in cells.items()}
+    caption = (
+        "The source's three estimates of all cases: cells computed one after another by the "
+        "sequential programme, and anti-diagonals by the accelerators."
+    )
+    yield figure(figures.by_case(cells["sequential"], named, "steps"), caption)
 
 
-def model_section(kind: str, recorded: dict, source: str) -> Iterator[str]:
+def estimated_cells(cases: list[Case]) -> dict[str, list[int]]:
+    """Return the source's estimate of each case by design."""
+    found = [
+        published_cells(len(case.target), case_strands(case, SplicedScoring())) for case in cases
+    ]
+    return {design: [own[name] for own in found] for design, name in ESTIMATES.items()}
+
+
+def model_section(kind: str, recorded: dict, source: str, tiny: bool) -> Iterator[str]:
     """Yield errors of the time model on a device, and estimated against measured times."""
     own = recorded["figures"]
+    chosen = cache(lambda what: fitted.chosen_cases(what, kind, tiny))
     yield part(kind) + note(source)
     yield table([tuple(rows.ERRORS.split(" | ")), *rows.model_errors(own)])
-    for name in filter(own.__contains__, MEASURED):
-        caption = f"Estimated and measured time of each case, {FIGURES[name]}."
-        yield figure(figures.estimates(own[name]), caption)
+    for name in filter(own.__contains__, (*MODES, *ESTIMATES)):
+        cells = [case.cells for case in chosen(name if name in MODES else fitted.PUBLISHED)]
+        caption = f"Estimated and measured time of {len(cells):,} cases, {FIGURES[name]}."
+        yield figure(_estimates(cells, own[name], own[name]["estimated"]), caption)
         if fit := own.get("fitted", {}).get(name):
-            drawn = figures.estimates(fit | {"cells": own[name]["cells"]})
+            drawn = _estimates(cells, own[name], fit["estimated"])
             yield figure(drawn, "The same, with figures fitted on the other half of the cases.")
-    modes = {mode: own[mode] for mode in ("list", "site") if mode in own}
+    if set(ESTIMATES) <= own.keys():
+        yield from speed_ups(chosen(fitted.PUBLISHED), own)
+    modes = {
+        mode: ([len(case.base) * len(case.target) for case in chosen(mode)], own[mode]["measured"])
+        for mode in MODES
+        if mode in own
+    }
     if modes:
         yield figure(figures.sizes(modes), "Time against m x n, base by target length.")
 
 
+def _estimates(cells: list[int], own: dict, estimated: list[float]) -> str:
+    series = {"measured": (".", own["measured"]), "estimated": ("-", estimated)}
+    scaled = {name: (marker, 1e3 * np.array(each)) for name, (marker, each) in series.items()}
+    return figures.by_case(cells, scaled, "ms")
+
+
+def speed_ups(cases: list[Case], own: dict) -> Iterator[str]:
+    """Yield how much faster the accelerators are than the sequential programme, case by case."""
+    steps = estimated_cells(cases)
+    for design in list(ESTIMATES)[1:]:
+        measured, estimated = (
+            np.array(values["sequential"]) / np.array(values[design])
+            for values in ({name: own[name]["measured"] for name in ESTIMATES}, steps)
+        )
+        series = {"measured": (".", measured), "most by the equations": ("-", estimated)}
+        caption = (
+            f"Speed-up of {design} over the sequential programme on {len(cases):,} cases: the mean "
+            f"is {measured.mean():.2f}, the largest {measured.max():.2f}."
+        )
+        yield figure(figures.by_case([case.cells for case in cases], series, "times"), caption)
+
+
 def published_section() -> Iterator[str]:
     """Yield throughput of the published designs, and their time of the largest case."""
-    own = tables.read("published-h200")["figures"]
-    shape, large = own["published_shape"], own["il1rapl1_like"]
-    names = {
-        "sequential": "sequential",
-        **{f"accelerator{k}": f"accelerator{k}_kernel" for k in (1, 2)},
-    }
+    own = tables.read("estimate-h200")["figures"]
     lines = [
         (name, *(f"{v:.3g}" for v in published),
-         *(f"{shape[names[name]][key]:.3g}" for key in ("mean_gcups", "best_gcups")))
-        for name, *published in RATES[1:]
+         *(f"{own[name][key]:.3g}" for key in ("mean_gcups", "best_gcups")))
+        for name, *published in RATES[1:] if name in own
     ]  # fmt: skip
     yield part("designs")
-    yield table([RATES[0], *lines], "recorded: published-h200.json")
+    yield table([RATES[0], *lines], "recorded: estimate-h200.json")
     times = [
-        (name, f"{value:,.0f} ms", f"{large[names[name]]['milliseconds']:,.0f} ms")
+        (name, f"{value:,.0f} ms", f"{own[name]['largest']:,.0f} ms")
         for name, value in LARGE_CASE.items()
+        if name in own
     ]
     yield "<h3>The largest case, IL1RAPL1</h3>\n"
     yield table([("design", "published, GTX 460", "recorded, of the same shape"), *times])
+    yield recorded_table("large-case")
+    yield "<h3>What else is published of spliced alignment on accelerators</h3>\n"
+    yield table(list(OTHER_SYSTEMS))
 
 
 def other_sections() -> Iterator[str]:
@@ -222,9 +310,9 @@ def stored_records() -> dict[str, tuple[dict, str]]:
 
 def fresh_records(folder: Path, tiny: bool) -> dict[str, tuple[dict, str]]:
     """Measure the time model on this machine, and write and return the records."""
-    parts: dict[str, Callable] = {"cpu": bench_estimate.measure}
+    parts: dict[str, Callable] = {CPU: bench_estimate.measure}
     if record.no_gpu() is None:
-        parts["gpu"] = bench_estimate.measure_gpu
+        parts[GPU] = bench_estimate.measure_gpu
     found = {}
     for kind, measure in parts.items():
         path = folder / f"estimate-{kind}.json"
@@ -234,13 +322,13 @@ def fresh_records(folder: Path, tiny: bool) -> dict[str, tuple[dict, str]]:
     return found
 
 
-def page(cases: list[Case], records: dict[str, tuple[dict, str]]) -> str:
+def page(cases: list[Case], records: dict[str, tuple[dict, str]], tiny: bool) -> str:
     """Return the page of all tables and figures."""
     links = (f'<a href="#{name}">{html.escape(title)}</a>' for name, (title, _) in PARTS.items()
              if name not in RECORDS or name in records)  # fmt: skip
     parts = [f"<nav>{' '.join(links)}</nav>\n", *shape_section(cases), *published_section()]
     for kind, (recorded, source) in records.items():
-        parts += model_section(kind, recorded, source)
+        parts += model_section(kind, recorded, source, tiny)
     return "".join([HEAD, *parts, *other_sections(), "</body></html>\n"])
 
 
@@ -255,7 +343,7 @@ def main(arguments: list[str] | None = None) -> None:
     cases = case_sets.case_set(SMALL) if options.tiny else case_sets.case_set()
     records = fresh_records(options.folder, options.tiny) if options.fresh else stored_records()
     path = options.folder / "index.html"
-    path.write_text(page(cases, records), encoding="utf-8")
+    path.write_text(page(cases, records, options.tiny), encoding="utf-8")
     print(f"open {path}")
 
 

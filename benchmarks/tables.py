@@ -94,7 +94,15 @@ TABLES = {
         rows_by("scores of the case set | {gcups:.1f} | {parasail_gcups:.1f}"),
     ),
     "traceback": Table("spliced-h200", "chains and alignments | time", rows.traceback),
-    "published": Table("published-h200", "design | GCUPS | best case", rows.published),
+    "large-case": Table(
+        "large-case-cpu",
+        "case like IL1RAPL1, one core | processor's time | exons of the best chain | "
+        "its nucleotides",
+        rows_by(
+            "{name} | {processor_seconds!t} | {same} of {of} | {shared:,} of {of_nucleotides:,}"
+        ),
+    ),
+    "published": Table("estimate-h200", "design | GCUPS | best case", rows.published),
     # site mode
     "site-mode": Table("sites-h200", f"site mode | {RATES}", rows.sites),
     "site-mode-coding": Table(

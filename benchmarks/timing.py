@@ -10,13 +10,16 @@ from functools import cache
 from gpu_tools.hardware.device import simulated
 
 
-def call_seconds(function: Callable[[], object], repeats: int = 5) -> list[float]:
-    """Return the times of `repeats` calls after one that is not counted.
+def call_seconds(
+    function: Callable[[], object], repeats: int = 5, warm: bool = True
+) -> list[float]:
+    """Return the times of `repeats` calls, after one that is not counted if `warm` says so.
 
     What a call returns is released after its time was taken. On the simulator, where times mean
     nothing, one call is enough.
     """
-    function()
+    if warm:
+        function()
     times = []
     for _ in range(1 if simulated() else repeats):
         begin = time.perf_counter()

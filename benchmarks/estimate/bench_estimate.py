@@ -2,8 +2,12 @@
 
 Run ``python -m benchmarks.estimate.bench_estimate [RECORD.json] [--part gpu|start] [--tiny]``. The
 device is calibrated, then cases of the case set are run alone and together. The published designs
-have their own equations. Times of a CPU are the processor's. ``start`` times a first call on a GPU
-in new processes, and later calls there.
+have their own equations; their scores are compared with the library's. Times of a CPU are the
+processor's. With a GPU all cases are run, and every fifth by the published designs, the sequential
+one among them. ``start`` times a first call on a GPU in new processes, and later calls there.
+
+Rates are nominal cells a second; `mean` and `best` are over cases, as the source gives them,
+`total` is all cells by all time, and `largest` the milliseconds of the case like IL1RAPL1.
 """
 
 from __future__ import annotations
@@ -12,7 +16,6 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
-from functools import partial
 from multiprocessing import get_context
 from statistics import median
 
@@ -27,6 +30,7 @@ from gpu_tools import (
     DeviceFigures,
     case_columns,
     estimated_seconds,
+    spliced_align,
     spliced_estimate,
     spliced_scores,
 )
@@ -40,14 +44,14 @@ from gpu_tools.estimate.figures import (
     relative_errors,
     time_samples,
 )
-from gpu_tools.estimate.model import CPU, MODES
+from gpu_tools.estimate.model import CPU, GPU, MODES
 
-ROUNDS = {CPU: 5, "gpu": 3}
+ROUNDS = {CPU: 5, GPU: 2}
 
 
 def measure_model(figures: DeviceFigures, device: str, mode: str, tiny: bool) -> dict:
     """Return estimated and measured seconds of cases alone, and of all of them in one call."""
-    cases = chosen_cases(mode, tiny)
+    cases = chosen_cases(mode, figures.kind, tiny)
     estimates = spliced_estimate(cases, [figures])
     estimated = [each.seconds[mode, figures.kind] for each in estimates]
     rounds = ROUNDS[figures.kind]
@@ -60,19 +64,13 @@ def measure_model(figures: DeviceFigures, device: str, mode: str, tiny: bool) ->
         "together_estimated": of_all,
         "together_measured": together,
         "together_error": of_all / together - 1,
-        "base_length": [each.base_length for each in estimates],
-        "target_length": [each.target_length for each in estimates],
-        "cells": [each.cells for each in estimates],
-        "sequential": [each.sequential for each in estimates],
-        "intra_exon": [each.intra_exon for each in estimates],
-        "inter_exon": [each.inter_exon for each in estimates],
         "estimated": rounded(estimated),
         "measured": rounded(measured),
     }
 
 
 def measure_design(design: str, seconds: list[float], cases: list[Case]) -> dict:
-    """Return the errors of the published equation and of the extended model, case by case."""
+    """Return a design's rates, and errors of the published equation and of the extended model."""
     features = np.stack([model.design_features(design, case) for case in cases])
     fits = [model.fit_design(features, np.array(seconds), parts) for parts in (1, 3)]
     names = "equation", "extended"
@@ -81,17 +79,25 @@ def measure_design(design: str, seconds: list[float], cases: list[Case]) -> dict
         for name, fit in zip(names, fits, strict=True)
     }
     return {
+        **_rates([case.cells for case in cases[:-1]], seconds[:-1]),
+        "largest": round(1e3 * seconds[-1], 3),
         **found,
-        "cells": [case.cells for case in cases],
         "estimated": rounded(fits[0].estimated),
         "estimated_extended": rounded(fits[1].estimated),
         "measured": rounded(seconds),
     }
 
 
+def _rates(cells: list[int], seconds: list[float]) -> dict[str, float]:
+    """Return billions of cells a second: mean and best of the cases, and of all together."""
+    each = np.array(cells) / np.array(seconds) / 1e9
+    rates = each.mean(), each.max(), sum(cells) / sum(seconds) / 1e9
+    return dict(zip(("mean_gcups", "best_gcups", "total_gcups"), rounded(rates), strict=True))
+
+
 def measure_device(device: str, tiny: bool) -> Iterator[tuple[str, dict]]:
     """Yield a calibration, its calls, the model's errors in both modes, and those of a fit."""
-    kind, samples = CPU if device == CPU else "gpu", TINY if tiny else SAMPLES
+    kind, samples = CPU if device == CPU else GPU, TINY if tiny else SAMPLES
     timed = {mode: time_samples(mode, device, samples[mode, kind]) for mode in MODES}
     figures = fitted_figures(kind, timed)
     found = {"figures": asdict(figures)}
@@ -110,9 +116,7 @@ def _listed(own: TimedCalls) -> dict:
 def measure(tiny: bool = False) -> Iterator[tuple[str, dict]]:
     """Yield the figures of this machine's CPU."""
     yield from measure_device(CPU, tiny)
-    cases = chosen_cases("published", tiny)
-    calls = [partial(sequential.score, case) for case in cases]
-    yield "sequential", measure_design("sequential", least_seconds(calls, CPU, rounds=3), cases)
+    yield "sequential", _sequential(chosen_cases("published", CPU, tiny), time.thread_time)
 
 
 def measure_gpu(tiny: bool = False) -> Iterator[tuple[str, dict]]:
@@ -120,9 +124,34 @@ def measure_gpu(tiny: bool = False) -> Iterator[tuple[str, dict]]:
     from benchmarks.published import accelerator1, accelerator2
 
     yield from measure_device("cuda:0", tiny)
-    cases = chosen_cases("published", tiny)
+    cases = chosen_cases("published", GPU, tiny)
+    yield "sequential", _sequential(cases, time.perf_counter)
     for name, design in (("accelerator1", accelerator1), ("accelerator2", accelerator2)):
-        yield name, measure_design(name, _kernel_seconds(design.kernel_milliseconds, cases), cases)
+        seconds = []
+        for case, score in zip(cases, _scores(cases), strict=True):
+            _expect(design.score(case), score, name, case)
+            seconds.append(design.kernel_milliseconds(case) / 1e3)
+        yield name, measure_design(name, seconds, cases)
+
+
+def _sequential(cases: list[Case], clock: Callable[[], float]) -> dict:
+    sequential.score(case_sets.case_set(case_sets.TINY)[0])
+    seconds = []
+    for case, score in zip(cases, _scores(cases), strict=True):
+        begin = clock()
+        found = sequential.score(case)
+        seconds.append(clock() - begin)
+        _expect(found, score, "sequential", case)
+    return measure_design("sequential", seconds, cases)
+
+
+def _scores(cases: list[Case]) -> list[int]:
+    return [result.score for result in spliced_align(cases, device=CPU)]
+
+
+def _expect(found: int | None, score: int, design: str, case: Case) -> None:
+    if found != score:
+        raise AssertionError(f"{design} is wrong on {case.target.name}")
 
 
 def first_and_later(tiny: bool = False) -> tuple[float, float]:
@@ -143,11 +172,6 @@ def measure_start(tiny: bool = False) -> Iterator[tuple[str, dict]]:
             found.append(pool.submit(first_and_later, tiny).result())
     first, later = zip(*found[1:], strict=True)
     yield "spliced_scores", {"first_ms": rounded(first), "later_ms": median(later)}
-
-
-def _kernel_seconds(milliseconds: Callable[[Case], float], cases: list[Case]) -> list[float]:
-    milliseconds(cases[0])
-    return [min(milliseconds(case) for _ in range(2)) / 1e3 for case in cases]
 
 
 if __name__ == "__main__":

@@ -15,12 +15,16 @@ from numpy.typing import NDArray
 from benchmarks import case_sets, tables
 from gpu_tools import Case
 from gpu_tools.estimate.figures import call_features, fit_seconds, relative_errors
-from gpu_tools.estimate.model import CALL, FEATURES, GPU, LIST, MODES, SITE, case_work
+from gpu_tools.estimate.model import CALL, CPU, FEATURES, GPU, LIST, MODES, SITE, case_work
 
 _TOGETHER = 5
 """Weight of the call of all cases, that of a case being 1."""
-EVERY = {LIST: 5, SITE: 20, "published": 20}
-"""One case in this number of the set is run alone."""
+PUBLISHED = "published"
+EVERY = {
+    (LIST, CPU): 5, (SITE, CPU): 20, (PUBLISHED, CPU): 20,
+    (LIST, GPU): 1, (SITE, GPU): 1, (PUBLISHED, GPU): 5,
+}  # fmt: skip
+"""One case in this number of the set is run alone, by what is run and the kind of device."""
 
 
 class MeasuredCases(NamedTuple):
@@ -33,15 +37,15 @@ class MeasuredCases(NamedTuple):
 
 
 def rounded(values) -> list[float]:
-    """Return numbers with five digits."""
-    return [float(f"{value:.5g}") for value in values]
+    """Return numbers with four digits."""
+    return [float(f"{value:.4g}") for value in values]
 
 
-def chosen_cases(what: str, tiny: bool = False) -> list[Case]:
-    """Return the cases that are run alone."""
+def chosen_cases(what: str, kind: str, tiny: bool = False) -> list[Case]:
+    """Return the cases that are run alone; the last one of list mode and designs is the largest."""
     if tiny:
         return case_sets.case_set(case_sets.TINY)
-    chosen = case_sets.case_set()[:: EVERY[what]]
+    chosen = case_sets.case_set()[:: EVERY[what, kind]]
     return [*chosen, case_sets.il1rapl1_like()] if what != SITE else chosen
 
 
@@ -97,7 +101,6 @@ def judged(mode: str, kind: str, known: MeasuredCases, calibrated: dict[str, flo
         "together_estimated": float(known.all_features @ weights),
         "together_measured": known.all_seconds,
         "estimated": rounded(estimated),
-        "measured": known.seconds.tolist(),
     }
 
 
@@ -106,6 +109,6 @@ def fitted(figures: dict, tiny: bool = False) -> dict[str, dict]:
     kind, seconds = (figures["figures"][name] for name in ("kind", "seconds"))
     found = {}
     for mode in MODES:
-        known = measured_cases(mode, kind, chosen_cases(mode, tiny), figures[mode])
+        known = measured_cases(mode, kind, chosen_cases(mode, kind, tiny), figures[mode])
         found[mode] = judged(mode, kind, known, seconds[mode])
     return found

@@ -2,12 +2,15 @@
 
 Run ``python -m benchmarks.local.bench_local [RECORD.json] [--part gpu] [--tiny]``.
 Sequences are random and of equal composition, scored with the defaults, as in the source's
-experiments; *related* ones differ in a tenth of their symbols.
+experiments; *related* ones differ in a tenth of their symbols, those *with N* have it as often as
+each nucleotide. Under *light* penalties of gaps unrelated sequences align from end to end.
 """
 
 from __future__ import annotations
 
 import os
+import statistics
+import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -20,12 +23,17 @@ from gpu_tools.hardware.device import list_gpus
 REPEATS = 3
 PARASAIL = ("sw_striped_8", "sw_striped_16", "sw_striped_sat", "sw_scan_16", "sw_diag_16")
 SMALL, MIDDLE, LARGE = 10_000, 40_000, 500_000
+LENGTHS = (10_000, 50_000, 100_000, 250_000, 500_000)
+"""The source's lengths."""
+LIGHT = AffineScoring(gap_open=4, gap_extend=1)
 
 
-def random_pair(length: int, seed: int = 0, related: bool = False) -> tuple[Sequence, Sequence]:
-    """Return query and subject of `length` nucleotides."""
+def random_pair(
+    length: int, seed: int = 0, related: bool = False, symbols: int = 4
+) -> tuple[Sequence, Sequence]:
+    """Return query and subject of `length` nucleotides, with N if there are five symbols."""
     rng = np.random.default_rng(seed)
-    query, subject = (rng.integers(0, 4, length).astype(np.uint8) for _ in range(2))
+    query, subject = (rng.integers(0, symbols, length).astype(np.uint8) for _ in range(2))
     if related:
         subject = np.where(rng.random(length) < 0.1, subject, query)
     return Sequence("query", query), Sequence("subject", subject)
@@ -37,15 +45,21 @@ def rates(seconds: float, length: int, pairs: int = 1) -> dict:
     return {"length": length, "seconds": round(seconds, 6), "gcups": gcups}
 
 
-def whole_call(length: int, k: int, device: str, related: bool = False, repeats=REPEATS) -> dict:
-    """Time the public function; on a CPU with one thread."""
-    pair, options = random_pair(length, related=related), options_of(device)
+def whole_call(
+    length: int, k: int, device: str, repeats: int = REPEATS, scoring=None, **sequences
+) -> dict:
+    """Time the public function; on a CPU with one thread, under light penalties its first call.
+
+    `sequences` are options of `random_pair`.
+    """
+    pair, options = random_pair(length, **sequences), options_of(device)
     found = []
 
     def call():
-        found[:] = local_align([pair], k=k, **options)
+        found[:] = local_align([pair], scoring, k=k, **options)
 
-    seconds, (best,) = median_seconds(call, repeats), found
+    seconds = statistics.median(call_seconds(call, repeats, warm=scoring is None))
+    (best,) = found
     scores = {"best": best[0].score, "last": best[-1].score, "found": len(best)}
     return {**rates(seconds, length), "k": k, "threads": options["threads"], **scores}
 
@@ -82,19 +96,23 @@ def many_pairs(count: int, length: int) -> dict:
 
 
 def published_forward(length: int) -> dict:
-    """Time the published forward pass, a launch an anti-diagonal."""
+    """Time one published forward pass, a launch an anti-diagonal."""
     from numba import cuda
 
     from benchmarks.published.local_antidiagonals import Forward
 
-    query, subject = random_pair(length)
-    forward = Forward(query.codes, subject.codes, AffineScoring())
-
-    def run():
+    for own in (min(length, 1000), length):
+        query, subject = random_pair(own)
+        forward = Forward(query.codes, subject.codes, AffineScoring())
+        cuda.synchronize()
+        begin = time.perf_counter()
         forward.run()
         cuda.synchronize()
-
-    return rates(median_seconds(run, 1), length)
+        seconds = time.perf_counter() - begin
+    (best,) = local_align([(query, subject)], **options_of("cuda"))[0]
+    if forward.best().score != best.score:
+        raise AssertionError("the published forward pass gives another score")
+    return rates(seconds, length)
 
 
 def several_gpus(length: int, count: int) -> dict:
@@ -124,23 +142,32 @@ def measure(tiny: bool = False) -> Iterator[tuple[str, dict]]:
     yield "one_core_double_k_1", whole_call(2 * large, 1, "cpu", repeats=1)
 
 
+def source_lengths() -> Iterator[tuple[str, dict]]:
+    """Measure the source's lengths and numbers of alignments, and its kinds of sequences."""
+    for length in LENGTHS:
+        for k in (10, 25, 100):
+            yield f"{length}, k = {k}", whole_call(length, k, "cuda")
+        yield f"{length}, with N", whole_call(length, 10, "cuda", symbols=5)
+    for length in LENGTHS[:2]:
+        yield f"{length}, light", whole_call(length, 10, "cuda", 1, LIGHT)
+    for length in LENGTHS[:4]:
+        yield f"{length}, published forward pass", published_forward(length)
+
+
 def measure_gpu(tiny: bool = False) -> Iterator[tuple[str, dict]]:
     """Measure GPUs; with several of them, also what they do together."""
-    small, large = SMALL, LARGE
+    large = LARGE
     if tiny:
-        yield "gpu_small_k_10", whole_call(6, 10, "cuda", repeats=1)
-        yield "published_forward", published_forward(6)
+        yield "6, k = 10", whole_call(6, 10, "cuda", repeats=1)
+        yield "6, published forward pass", published_forward(6)
         return
     for name, length in (("", large), ("_double", 2 * large), ("_fourfold", 4 * large)):
         yield f"gpu{name}_k_1", whole_call(length, 1, "cuda")
     for count in (500, 4000):
         yield f"gpu_{count}_pairs", many_pairs(count, 2000)
-    for name, length in (("", large), ("_small", small)):
-        for k in (10, 100):
-            yield f"gpu{name}_k_{k}", whole_call(length, k, "cuda")
     yield "gpu_double_k_10", whole_call(2 * large, 10, "cuda")
     yield "gpu_related_k_1", whole_call(2 * large, 1, "cuda", related=True)
-    yield "published_forward", published_forward(small)
+    yield from source_lengths()
     if (count := len(list_gpus())) > 1:
         yield "several_gpus_call", several_gpus(4 * large, count)
 

@@ -68,8 +68,9 @@ def _exact(rng, n: int) -> Iterator[tuple[str, dict]]:
             yield f"exact K={count} m={m}", exact_gpu(rng, text, 4, [m] * count, True)
     for symbols, count in ((4, 256), (4, 10_000), (2, 256), (20, 256)):
         text, sizes = random_codes(rng, n, symbols), rng.integers(10, 31, count).tolist()
-        yield f"several K={count}, {symbols} symbols", exact_gpu(
-            rng, text, symbols, sizes, count < 1000
+        yield (
+            f"several K={count}, {symbols} symbols",
+            exact_gpu(rng, text, symbols, sizes, count < 1000),
         )
 
 

@@ -1,11 +1,12 @@
 """Maximum segments and submatrices: whole calls, beside numpy and the sources' designs.
 
-Run ``python -m benchmarks.segments.bench_segments [RECORD.json] [--part gpu|sizes] [--tiny]``.
+Run ``python -m benchmarks.segments.bench_segments [RECORD.json] [--part gpu] [--tiny]``.
 Calls take values of the host's memory. Kernels, and the designs of the sources, work on values that
 are on the GPU already. Every result is compared with another way to find it.
 
-``sizes`` has ten sizes of each problem, with standard deviations, on one GPU and on all that there
-are; what branches cost where neighbouring threads take different ones; and disjoint submatrices.
+On a GPU there are ten sizes of each problem, with standard deviations, on one GPU and on all that
+there are; what branches cost where neighbouring threads take different ones; and disjoint
+submatrices.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ KINDS = {"even": -100, "falling": -130}
 """Smallest value of each kind of random values; the largest is 100."""
 LENGTHS = tuple(digit * 10**power for power in (5, 6, 7) for digit in (1, 2, 5)) + (10**8,)
 SIDES = tuple(1024 * k for k in (1, 2, 3, 4, 5, 6, 8, 10, 12, 15))
-"""Numbers of values, and of rows and columns of matrices, of part ``sizes``."""
-RUNS = 10
+"""Numbers of values, and of rows and columns of matrices, on a GPU."""
+RUNS = {1: 10, 2: 5}
+"""Runs of each time by the number of dimensions."""
 SIGNS = {"random": (-100, 101), "all positive": (1, 101), "all negative": (-100, 0)}
 """Ranges of the values of a matrix: threads of random ones take different branches."""
 
@@ -84,60 +86,12 @@ def measure(tiny: bool = False) -> Iterator[tuple[str, dict]]:
 
 
 def measure_gpu(tiny: bool = False) -> Iterator[tuple[str, dict]]:
-    """Measure GPUs beside the sources' designs."""
-    n, sizes = (100, (3,)) if tiny else (10**8, (1024, 4096, 15360))
-    for kind in list(KINDS)[: 1 if tiny else None]:
-        yield f"segments, {kind}", segments_on_gpu(random_values(kind, n))
-    for size in sizes:
-        yield f"submatrix {size}", submatrix_on_gpu(random_values("even", size, size))
-
-
-def segments_on_gpu(values) -> dict:
-    """Time the searches for segments, and the kernels of this and of the five-number design."""
-    from numba import cuda
-
-    from benchmarks.published import segments_five_numbers as published
-    from benchmarks.segments.kernels import best_segment
-
-    found, resident = max_segment(values, device="cuda"), cuda.to_device(values)
-    _expect(found, max_segment(values, device="cpu"))
-    _expect(published.best_sum(resident), found.score)
-    fives = cuda.device_array((published.BLOCKS, 5), np.int32)
-    return {
-        "values": len(values),
-        "best_segment_kernel_ms": kernel_ms(best_segment(resident)),
-        "best_segment_ms": median_ms(lambda: max_segment(values, device="cuda")),
-        "five_numbers_kernel_ms": kernel_ms(lambda: published.launch(resident, fives)),
-        "all_segments_ms": median_ms(lambda: max_segments(values, device="cuda"), 3),
-        "all_segments": len(max_segments(values, device="cuda")),
-    }
-
-
-def submatrix_on_gpu(matrix) -> dict:
-    """Time the search for the submatrix, and the design with one pair of lines a thread."""
-    from numba import cuda
-
-    from benchmarks.published import segments_pair_a_thread as published
-    from benchmarks.segments.kernels import prefix_sums, submatrix_search
-
-    search: Callable = submatrix_search(matrix)
-    score, (r0, r1, c0, c1) = search()
-    _expect(matrix[r0:r1, c0:c1].sum(), score)
-    prefix = prefix_sums(matrix)
-    _expect(published.best_sum(prefix), score)
-    plain = cuda.to_device(np.zeros(prefix.shape[1], np.int32))
-    return {
-        "resident_ms": median_ms(search, 3),
-        "submatrix_ms": median_ms(lambda: max_submatrix(matrix, device="cuda"), 3),
-        "pair_a_thread_kernel_ms": kernel_ms(lambda: published.launch(prefix, plain), 1),
-    }
-
-
-def measure_sizes(tiny: bool = False) -> Iterator[tuple[str, dict]]:
     """Measure ten sizes of both problems, branches, and disjoint submatrices."""
     lengths, sides = ((100,), (3,)) if tiny else (LENGTHS, SIDES)
     for n in lengths:
-        yield f"segment {n}", segment_of_size(random_values("even", n))
+        yield f"segment, even {n}", segment_of_size(random_values("even", n))
+    if not tiny:
+        yield f"segment, falling {n}", segment_of_size(random_values("falling", n))
     for size in sides:
         yield f"submatrix {size}", submatrix_of_size(random_values("even", size, size))
     for signs, ends in SIGNS.items():
@@ -147,33 +101,29 @@ def measure_sizes(tiny: bool = False) -> Iterator[tuple[str, dict]]:
         yield f"disjoint, {named}", disjoint(random_values("even", size, size), count)
 
 
-def _on_gpus(call: Callable[[str], object]) -> dict:
-    """Return times of a call on the first GPU, and on all if there are several."""
-    count = len(list_gpus())
-    found = {"call": spread_ms(call_seconds(lambda: call("cuda:0"), RUNS))}
-    if count > 1:
-        every = f"cuda:{','.join(map(str, range(count)))}"
-        _expect(call(every), call("cuda:0"))
-        found |= {"gpus": count, "call_all": spread_ms(call_seconds(lambda: call(every), RUNS))}
-    return found
-
-
 def segment_of_size(values) -> dict:
-    """Time the search for the best segment, its kernel and the five-number design's."""
+    """Time the search for the best segment, its kernel and the five-number design's.
+
+    Of the most values also the search for all segments.
+    """
     from numba import cuda
 
     from benchmarks.published import segments_five_numbers as published
     from benchmarks.segments.kernels import best_segment
 
-    resident = cuda.to_device(values)
+    resident, runs = cuda.to_device(values), RUNS[1]
     _expect(published.best_sum(resident), max_segment(values, device="cuda:0").score)
     fives = cuda.device_array((published.BLOCKS, 5), np.int32)
-    return {
+    found = {
         "size": len(values),
-        "kernel": spread_ms(kernel_seconds(best_segment(resident), RUNS)),
-        "published": spread_ms(kernel_seconds(lambda: published.launch(resident, fives), RUNS)),
-        **_on_gpus(lambda device: max_segment(values, device=device)),
+        "kernel": spread_ms(kernel_seconds(best_segment(resident), runs)),
+        "published": spread_ms(kernel_seconds(lambda: published.launch(resident, fives), runs)),
+        **_on_gpus(lambda device: max_segment(values, device=device), runs),
     }
+    if len(values) == LENGTHS[-1]:
+        found["all_segments_ms"] = median_ms(lambda: max_segments(values, device="cuda"), 3)
+        found["all_segments"] = len(max_segments(values, device="cuda"))
+    return found
 
 
 def submatrix_of_size(matrix) -> dict:
@@ -184,14 +134,27 @@ def submatrix_of_size(matrix) -> dict:
     from benchmarks.segments.kernels import prefix_sums, submatrix_search
 
     search, prefix = submatrix_search(matrix), prefix_sums(matrix)
-    _expect(published.best_sum(prefix), search()[0])
-    plain, runs = cuda.to_device(np.zeros(prefix.shape[1], np.int32)), 3
+    score, (r0, r1, c0, c1) = search()
+    _expect(matrix[r0:r1, c0:c1].sum(), score)
+    _expect(published.best_sum(prefix), score)
+    plain, runs = cuda.to_device(np.zeros(prefix.shape[1], np.int32)), RUNS[2]
     return {
         "size": len(matrix),
-        "kernel": spread_ms(call_seconds(search, RUNS)),
-        "published": spread_ms(kernel_seconds(lambda: published.launch(prefix, plain), runs)),
-        **_on_gpus(lambda device: max_submatrix(matrix, device=device)),
+        "kernel": spread_ms(call_seconds(search, runs)),
+        "published": spread_ms(kernel_seconds(lambda: published.launch(prefix, plain), 3)),
+        **_on_gpus(lambda device: max_submatrix(matrix, device=device), runs),
     }
+
+
+def _on_gpus(call: Callable[[str], object], runs: int) -> dict:
+    """Return times of a call on the first GPU, and on all if there are several."""
+    count = len(list_gpus())
+    found = {"call": spread_ms(call_seconds(lambda: call("cuda:0"), runs))}
+    if count > 1:
+        every = f"cuda:{','.join(map(str, range(count)))}"
+        _expect(call(every), call("cuda:0"))
+        found |= {"gpus": count, "call_all": spread_ms(call_seconds(lambda: call(every), runs))}
+    return found
 
 
 def branches(matrix) -> dict:
@@ -223,4 +186,4 @@ def disjoint(matrix, count: int | None) -> dict:
 
 
 if __name__ == "__main__":
-    record.main(measure, gpu=measure_gpu, sizes=measure_sizes)
+    record.main(measure, gpu=measure_gpu)

@@ -25,6 +25,11 @@ _log = logging.getLogger(__name__)
 @pairwise.options
 @loci.region_of("the subjects")
 @option("--k N", "Most alignments of a pair of sequences.", type=options.Count(1), default=10)
+@option(
+    "--top N", type=options.Count(1),
+    help="Report the N subjects of each query that align best, best first; E-values then count all "
+    "symbols of the subjects.",
+)  # fmt: skip
 @option("--min-score X", "Smallest score of an alignment.", type=click.IntRange(min=1), default=1)
 @option(
     "--both-strands",
@@ -43,8 +48,8 @@ _log = logging.getLogger(__name__)
 @options.device
 @options.common
 def command(
-    query, subject, regions, k, min_score, both_strands, statistics, alignments, alignments_format,
-    coordinates, dot_plot, output, device, threads, quiet, **scores,
+    query, subject, regions, k, top, min_score, both_strands, statistics, alignments,
+    alignments_format, coordinates, dot_plot, output, device, threads, quiet, **scores,
 ) -> None:  # fmt: skip
     """Find the k best local alignments that share no aligned pair, exactly.
 
@@ -59,14 +64,19 @@ def command(
         raise click.UsageError("--both-strands is for nucleotides; proteins have one strand")
     known = _known_statistics(scoring) if statistics else None
     pairs, placed, names = pairwise.read_pairs(query, subject, scoring, coordinates, regions)
+    subjects = {subject.name: len(subject) for _, subject in pairs}
     if dot_plot:
-        check_dot_plot(dot_plot, len(pairs))
+        shown = len(subjects) if top is None else min(top, len(subjects))
+        check_dot_plot(dot_plot, len(pairs) // max(len(subjects), 1) * shown)
     cells = sum(len(q) * len(s) for q, s in pairs)
     with progress("aligning", cells, quiet) as done, loci.errors_of_records(names):
         results = local_align(
             pairs, scoring, k=k, min_score=min_score, both_strands=both_strands, device=device,
             threads=threads, progress=done,
         )  # fmt: skip
+    searched = len(pairs)
+    if top is not None:
+        pairs, results = _best_subjects(pairs, results, top)
     found = [alignment for of_pair in results for alignment in of_pair]
     for path in alignments:
         write_alignments(path, found, pairs, placed, alignments_format)
@@ -78,9 +88,24 @@ def command(
         columns, rows = (*columns, "strand"), _joined(rows, [(a.strand,) for a in found])
     if known:
         columns = (*columns, "bits", "evalue")
-        rows = _joined(rows, [_chances(a, known, 1 + both_strands) for a in found])
+        total = None if top is None else sum(subjects.values())
+        rows = _joined(rows, [_chances(a, known, 1 + both_strands, total) for a in found])
     tables.write_table(output, columns, rows)
-    note(counted(len(pairs), "pair"), counted(len(found), "alignment"))
+    note(counted(searched, "pair"), counted(len(found), "alignment"))
+
+
+def _best_subjects(pairs: list, results: list, top: int) -> tuple[list, list]:
+    """Return each query's pairs of the best scores, best first, and their alignments."""
+    by_query: dict = {}
+    for pair, alignments in zip(pairs, results, strict=True):
+        if alignments:
+            by_query.setdefault(pair[0].name, []).append((pair, alignments))
+    best = [
+        each
+        for several in by_query.values()
+        for each in sorted(several, key=lambda own: -own[1][0].score)[:top]
+    ]
+    return [pair for pair, _ in best], [alignments for _, alignments in best]
 
 
 def _with_usual_penalties(scoring: AffineScoring) -> AffineScoring:
@@ -110,6 +135,7 @@ def _joined(rows, more):
     return ((*row, *further) for row, further in zip(rows, more, strict=True))
 
 
-def _chances(alignment, known: KarlinAltschul, strands: int) -> tuple[str, str]:
-    cells = alignment.query_length * alignment.subject_length * strands
+def _chances(alignment, known: KarlinAltschul, strands: int, total: int | None) -> tuple[str, str]:
+    """Return bits and E-value; `total` counts the symbols of all subjects where they count."""
+    cells = alignment.query_length * (total or alignment.subject_length) * strands
     return f"{known.bits(alignment.score):.1f}", f"{known.evalue(alignment.score, cells):.3g}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from collections.abc import Sequence as List
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -27,9 +26,11 @@ from gpu_tools.lift.alignment import (
 )
 from gpu_tools.lift.options import LiftOptions
 from gpu_tools.lift.places import (
+    SAME,
     GeneInOrder,
     GenePlace,
     GeneQuery,
+    PlacesTaken,
     chosen_places,
     find_places,
     overlap,
@@ -53,6 +54,8 @@ _LEARNED_FROM = 300
 """Genes from which the rates of two genomes are learned."""
 _LONG_GAP = 50
 """Gaps that rates do not count: events of another kind."""
+_CLEARLY = 0.05
+"""By so much an alignment over more than a gene's length has to be better."""
 NOT_FOUND = "no place of enough similarity"
 WEAK = "the best place is not similar enough"
 TAKEN = "its place is that of another gene"
@@ -172,8 +175,7 @@ class _Run:
         """Find places, learn rates, align, and collect genes."""
         index = build_index(self.genome, kind="cdna", threads=self.threads)
         queries = [self._query(k) for k in range(len(self.genes))]
-        longest = max((len(own.locus.codes) for own in self.own), default=0)
-        places = find_places(index, queries, 2 * longest + 10_000, self.threads, lambda n: None)
+        places = find_places(index, queries, self.threads, lambda n: None)
         order = [own.order for own in self.own]
         chosen = chosen_places(order, places)
         self.scores = self._learned(chosen)
@@ -222,18 +224,34 @@ class _Run:
 
     # ---- alignment at places
 
-    def _at(self, k: int, place: GenePlace, scores: LiftScores | None = None) -> _Found:
-        """Align a gene at a place."""
+    def _at(self, k: int, place: GenePlace) -> _Found:
+        """Align a gene at a place: at its own length, or as far as words reach if more is there."""
+        found = self._within(k, place)
+        wide = place.low is not None and (
+            place.low < place.start - self._slack(k) or place.high > place.end + self._slack(k)
+        )
+        if not wide:
+            return found
+        other = self._within(k, place._replace(start=place.low, end=place.high))
+        more = (1 + _CLEARLY) * max(found.place.score, 0)
+        return other if other.place.score > more else found
+
+    def _slack(self, k: int) -> int:
+        """Return the nucleotides by which a gene may be longer or lie elsewhere."""
+        return FLANK + len(self.own[k].locus.codes) // 4
+
+    def _within(self, k: int, place: GenePlace) -> _Found:
+        """Align a gene to the stretch around a place."""
         own, record = self.own[k], self.genome[place.record]
         before, behind = own.before, own.behind
-        slack = FLANK + len(own.locus.codes) // 4
+        slack = self._slack(k)
         if place.strand == "-":
             before, behind = behind, before
         low = max(place.start - before - slack, 0)
         high = min(place.end + behind + slack, len(record))
         window = record.codes[low : max(high, low)]
         window = window if place.strand == "+" else reverse_complement(window)
-        aligned = align_locus(own.locus, window, self.sites, scores or self.scores)
+        aligned = align_locus(own.locus, window, self.sites, self.scores)
         reading = Reading(place.strand, low, max(high, low))
         ends = reading.to_forward(int(aligned.edges[0]), int(aligned.edges[-1]))
         figures = exon_figures(own.locus, aligned, window, _union(own.locus.labels))
@@ -299,15 +317,15 @@ class _Run:
             (k for k, one in enumerate(found) if one is not None and one.is_good),
             key=lambda k: (-found[k].place.score, k),
         )
-        taken = _Taken()
+        taken = PlacesTaken([own.order for own in self.own])
         for k in ranked:
             one = found[k]
-            if self._is_taken(taken, k, one):
+            if taken.rivals(k, one.place):
                 one = next(
                     (
-                        other for place in places[k] if overlap(place, one.place) < 0.5
+                        other for place in places[k] if overlap(place, one.place) < SAME
                         for other in [self._at(k, place)]
-                        if other.is_good and not self._is_taken(taken, k, other)
+                        if other.is_good and not taken.rivals(k, other.place)
                     ), None,
                 )  # fmt: skip
             if one is None:
@@ -317,20 +335,9 @@ class _Run:
             taken.add(k, one.place)
         return kept, reasons
 
-    def _is_taken(self, taken: _Taken, k: int, one: _Found) -> bool:
-        """Return whether a gene that lies elsewhere in the reference has come to lie there."""
-        mine = self.own[k].order
-        for other in taken.at(one.place):
-            theirs = self.own[other].order
-            apart = mine.record != theirs.record or mine.strand != theirs.strand
-            both = min(mine.end, theirs.end) - max(mine.start, theirs.start)
-            if apart or both < 0.2 * min(mine.end - mine.start, theirs.end - theirs.start):
-                return True
-        return False
-
     def _copies(self, kept, places) -> dict[int, list[_Found]]:
         """Return further places of genes, each place of the gene that fits it best."""
-        taken = _Taken()
+        taken = PlacesTaken([own.order for own in self.own])
         for k, one in enumerate(kept):
             if one is not None:
                 taken.add(k, one.place)
@@ -367,29 +374,6 @@ class _Run:
 
 _LEAST_BITS = 20
 """Least bits of a locus's alignment: chance does not reach them where a gene is expected."""
-
-
-class _Taken:
-    """Places that genes have, by bins."""
-
-    _BIN = 1 << 14
-
-    def __init__(self):
-        self._places: dict[tuple, list[tuple[int, GenePlace]]] = {}
-
-    def _bins(self, place: GenePlace) -> Iterable[tuple]:
-        first, last = place.start // self._BIN, max(place.end - 1, place.start) // self._BIN
-        return ((place.record, place.strand, n) for n in range(first, last + 1))
-
-    def add(self, k: int, place: GenePlace) -> None:
-        """Note the place of a gene."""
-        for bin_ in self._bins(place):
-            self._places.setdefault(bin_, []).append((k, place))
-
-    def at(self, place: GenePlace) -> set[int]:
-        """Return the genes whose places share half of the shorter one with a place."""
-        near = chain.from_iterable(self._places.get(bin_, ()) for bin_ in self._bins(place))
-        return {k for k, other in near if overlap(place, other) >= 0.5}
 
 
 def _union(labels: NDArray[np.uint8]) -> list[tuple[int, int]]:

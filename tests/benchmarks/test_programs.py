@@ -131,7 +131,11 @@ def test_one_page_of_the_sources_tables_and_figures(tmp_path, monkeypatch):
     monkeypatch.setattr(reproduce, "stored_records", lambda: {"cpu": (recorded, "a <record>")})
     reproduce.main([str(tmp_path), "--tiny"])
     page = (tmp_path / "index.html").read_text()
-    assert page.count("<svg") == 3 + 3 + 2 + 1  # two are of fitted figures
+    assert page.count("<svg") == 2 * 3 + 1 + 3 + 2 + 1  # two are of fitted figures
+    for title in ("All bases together", "Means of percentages a case", "three estimates of all"):
+        assert title in page
+    assert "<td>exon length, mean of all exons</td><td>140.01, by the sums</td>" in page
+    assert "Sarje and Aluru" in page
     assert "a &lt;record&gt;" in page
     assert "<td>base length</td><td>2,848 / 42,181.00 / 575,746</td><td>400 /" in page
     assert "<td>accelerator2</td><td>0.453</td><td>2.08</td>" in page

@@ -125,6 +125,21 @@ def test_statistics_add_columns(files, capsys):
     assert row.split("\t")[-3:] == ["+", "10.9", "0.0655"]
 
 
+def test_best_subjects_of_each_query(files, capsys):
+    """Of equal scores the first subject; E-values count all symbols of the file."""
+    (files / "q.fa").write_text(">q\nTTACGTAC\n>none\nNNNN\n>r\nGGGGCC\n")
+    (files / "s.fa").write_text(">a\nACGTGG\n>b\nACGTACGG\n>c\nTTTT\n>d\nACGTAC\n>e\nGGGGCC\n")
+    assert run("local-align", "--k", "1", "--top", "2", "--statistics", "--min-score", "6") == 0
+    rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()[1:]]
+    assert [row[:4] for row in rows] == [
+        ["q", "b", "1", "30"], ["q", "d", "1", "30"], ["r", "e", "1", "30"], ["r", "a", "1", "11"],
+    ]  # fmt: skip
+    # 0.068 * 8 * 30 symbols of all five subjects * e^-(0.163 * 30)
+    assert rows[0][-1] == "0.123"
+    assert run("local-align", "--k", "1", "--top", "1", "--dot-plot", "x.svg") == 0
+    assert (files / "x.svg").read_text().count(">b</text>") == 1
+
+
 def test_line_of_an_alignment():
     places = {
         "query": "q", "subject": "s", "query_length": 9, "subject_length": 9, "rank": 1, "score": 1,

@@ -26,14 +26,14 @@ def blocks(request, monkeypatch):
         monkeypatch.setattr(cpu, "ROWS_PER_BLOCK", 3)
 
 
-def with_junctions(rng, table: SiteTable, most: int = 4) -> SiteTable:
+def with_junctions(rng, table: SiteTable, most: int = 4, shortest: int = 1) -> SiteTable:
     """Return a table with some introns of their own penalties; several may share a donor."""
     pairs = {
         tuple(sorted(rng.integers(0, table.length + 1, 2).tolist()))
         for _ in range(rng.integers(1, most + 1))
     }
     pairs |= {(donor, int(rng.integers(donor, table.length + 1))) for donor, _ in pairs}
-    pairs = sorted(pair for pair in pairs if pair[0] < pair[1])
+    pairs = sorted(pair for pair in pairs if pair[0] + shortest <= pair[1])
     if not pairs:
         return table
     donors, acceptors = (np.array(each) for each in zip(*pairs, strict=True))

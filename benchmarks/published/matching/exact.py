@@ -208,8 +208,8 @@ class Problem:
         sizes, n = np.array([len(pattern) for pattern in patterns]), len(text)
         hashes, order = np.array([_hash(pattern) for pattern in patterns]), np.argsort(sizes)
         lengths = [
-            (m, pow(D, int(m) - 1, Q), *np.searchsorted(sizes[order], (m, m + 1)), (m - n) % (Q - 1))
-            for m in np.unique(sizes)
+            (m, pow(D, m - 1, Q), *np.searchsorted(sizes[order], (m, m + 1)), (m - n) % (Q - 1))
+            for m in np.unique(sizes).tolist()
         ]
         powers = [1]
         for _ in range(Q - 2):

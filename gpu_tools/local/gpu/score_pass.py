@@ -22,7 +22,14 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.dispatch import BufferPool, Buffers, borrowed_pools, map_gpus
-from gpu_tools.hardware.gpu.intrinsics.words import WARP, any_lane, kernel, shuffle, shuffle_up
+from gpu_tools.hardware.gpu.intrinsics.words import (
+    WARP,
+    any_lane,
+    can_pack,
+    kernel,
+    shuffle,
+    shuffle_up,
+)
 from gpu_tools.local.gpu import packed
 from gpu_tools.local.gpu.packed import NOT_REACHED
 from gpu_tools.local.problem import ALL, Problem, Threshold
@@ -257,7 +264,6 @@ def _scores(problem: Problem) -> NDArray[np.int32]:
 
 _log = logging.getLogger(__name__)
 
-PACKED_CAPABILITY = (9, 0)
 _STEPS_BEHIND = 3 * WARP + 8
 """Approximate steps between a strip and the one above."""
 _BLOCKS_PER_MULTIPROCESSOR, _BLOCKS_OF_A_CHAIN = 4, 1
@@ -303,8 +309,7 @@ def rows_per_lane(problems: list[Problem], thresholds: list[Threshold]) -> int |
     one = problems[0]
     by_equality = len(one.table) == OTHER + 1 and one.table[0, 1] <= 0
     small = int(one.table.max()) - int(one.table.min()) < 128
-    capable = simulated() or cuda.get_current_device().compute_capability >= PACKED_CAPABILITY
-    if not (by_equality and small and capable):
+    if not (by_equality and small and can_pack()):
         return None
     able = [rows for rows in packed.ROWS if packed.score_range(one, rows) is not None]
     lengths = _lengths(problems)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpu_tools.hardware.compiled import njit
+from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.sites.cpu.memory import WAITING
 from gpu_tools.sites.gpu.row_plan import (
     LAST,
@@ -16,6 +17,7 @@ from gpu_tools.sites.gpu.row_plan import (
     SlotLayout,
     StoredRows,
     boundaries_of,
+    kept_slots,
     most_pending,
     n_maxima,
 )
@@ -39,8 +41,8 @@ class CodingSlots(NamedTuple):
 
     `row` is the first of three current rows, one a reading frame; `entries` are three, too, and
     each exit has three slots. `alone` is the row of an exon that has not joined its frame's row
-    yet, `waiting` are rows that wait to join. `ring` are slots of exits, used in turn, `stored`
-    what a traceback reads. See also `row_plan.SlotLayout`.
+    yet, `waiting` are rows that wait to join. `ring` are slots of exits, used in turn, `kept` those
+    of donors of junctions, `stored` what a traceback reads. See also `row_plan.SlotLayout`.
     """
 
     before: int
@@ -51,6 +53,7 @@ class CodingSlots(NamedTuple):
     entries: int
     ring: int
     ring_size: int
+    kept: int
     stored: int
 
 
@@ -61,9 +64,16 @@ def _slots_of(sites: Sites) -> CodingSlots:
     entries = waiting + WAITING
     before = entries + FRAMES
     ring = before + SPLITS * n_maxima(sites)
+    kept = ring + FRAMES * ring_size
+    stored = int(_kept_slots(sites.junctions, kept)[1])
     return CodingSlots(
-        before, row, alone, start, waiting, entries, ring, ring_size, ring + FRAMES * ring_size
-    )
+        before, row, alone, start, waiting, entries, ring, ring_size, kept, stored
+    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def _kept_slots(junctions, first):
+    return kept_slots(junctions, first, FRAMES)
 
 
 def compile_coding(sites: Sites) -> RowPlan:
@@ -79,6 +89,7 @@ def compile_coding(sites: Sites) -> RowPlan:
         FRAMES * (2 + classes) * exits + (SPLITS * classes + 17) * entries + 5 * firsts
         + finals + 3 * len(sites.flags) + slots.ring
         + borders * SPLITS * most_operations(sites.rising)
+        + FRAMES * (len(sites.junctions.donors) + len(sites.junctions.acceptors))
     )  # fmt: skip
     operations, boundaries = np.empty((most, 4), dtype=np.int32), boundaries_of(sites)
     n = _write_operations(sites, slots, stored, boundaries, operations)
@@ -116,7 +127,26 @@ def _wait(codes, slots, boundary, left, operations, n, waits):
 
 
 @njit
-def _enter(sites, slots, boundary, operations, n, waits):
+def _enter_by_junctions(sites, slots, boundary, kept, operations, n):
+    """Raise the rows of an entry to those kept at donors of junctions."""
+    codes, junctions, score = sites.codes, sites.junctions, sites.inner_entry[boundary]
+    k = first_from(junctions.acceptors, boundary)
+    while k < len(junctions.acceptors) and junctions.acceptors[k] == boundary:
+        number = junctions.kept[k]
+        donor, bonus = np.int64(junctions.donors[number]), score - junctions.penalties[k]
+        for track in range(FRAMES):
+            bases = (donor - track) % FRAMES
+            if bases <= donor and completes(
+                codes, sites.stops, split_class(codes, donor, bases), boundary
+            ):
+                source = kept[number] + track
+                n = emit(operations, n, RAISE, slots.entries + bases, source, bonus)
+        k += 1
+    return n
+
+
+@njit
+def _enter(sites, slots, boundary, kept, operations, n, waits):
     """Let exons that are not the first of their chain begin at a boundary."""
     codes, kinds = sites.codes, sites.intron_kinds
     for split in range(SPLITS):
@@ -128,6 +158,7 @@ def _enter(sites, slots, boundary, operations, n, waits):
                 if kinds[k] == sites.entry_kind[boundary]:
                     bonus = sites.inner_entry[boundary] - sites.intron_penalties[k]
                     n = emit(operations, n, RAISE, to, slots.before + k * SPLITS + split, bonus)
+    n = _enter_by_junctions(sites, slots, boundary, kept, operations, n)
     n = emit(operations, n, RAISE, slots.row + boundary % FRAMES, slots.entries, 0)
     for of_codon in range(1, FRAMES):
         if boundary + FRAMES - of_codon <= len(codes):
@@ -144,6 +175,8 @@ def _write_operations(sites, slots, stored, boundaries, operations):
     pending = np.empty(stored.n_exits, np.int64), np.zeros(1 + len(sites.intron_kinds), np.int64)
     exit_rows, counts = pending
     waits = np.zeros(WAITING, np.bool_)
+    kept_donors, (kept, _) = sites.junctions.donors, kept_slots(sites.junctions, slots.kept, FRAMES)
+    keep = 0
     n, exit, to_store = 0, 0, slots.stored + FRAMES * stored.n_exits
     for slot in range(slots.ring):
         if slot != slots.start:
@@ -171,6 +204,9 @@ def _write_operations(sites, slots, stored, boundaries, operations):
                 source, copy = slots.row + track, slots.stored + FRAMES * exit + track
                 n = emit(operations, n, PUT, copy, source, 0)
                 n = emit(operations, n, PUT, to + track, source, sites.inner_exit[i])
+                if keep < len(kept_donors) and kept_donors[keep] == i:
+                    n = emit(operations, n, PUT, kept[keep] + track, source, sites.inner_exit[i])
+            keep += keep < len(kept_donors) and kept_donors[keep] == i
             exit += 1
             counts[0] = exit
             n = _take_exits(sites, slots, i, pending, exit_slots, operations, n)
@@ -179,7 +215,7 @@ def _write_operations(sites, slots, stored, boundaries, operations):
             n = emit(operations, n, PUT, slots.alone, slots.start, sites.first_entry[i])
             n = _wait(codes, slots, i, FRAMES, operations, n, waits)
         if flags[i] & INNER_ENTRY:
-            n = _enter(sites, slots, i, operations, n, waits)
+            n = _enter(sites, slots, i, kept, operations, n, waits)
             for part in range(FRAMES):
                 n = emit(operations, n, PUT, to_store, slots.entries + part, 0)
                 to_store += 1

@@ -18,11 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.compiled import njit
+from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.sites.gpu.row_plan import (
     NO_SYMBOL,
     Sites,
     StoredRows,
     count,
+    kept_slots,
     most_pending,
     n_maxima,
 )
@@ -133,7 +135,9 @@ def _compiled(sites, cost):
     firsts, finals = count(flags, FIRST_ENTRY), count(flags, LAST_EXIT)
     start = BEFORE + SPLITS * n_maxima(sites)
     borders = SPLITS * most_operations(sites.rising)
+    junctions = sites.junctions
     most = classes * exits + (3 * classes + 8) * entries + start + FRAMES * _CODONS
+    most += (1 + FRAMES) * len(junctions.donors) + FRAMES * len(junctions.acceptors)
     most += count(flags, BORDER) * borders
     operations = np.empty((most, 4), np.int32)
     operands = np.empty(firsts + finals + 1, np.int32)
@@ -141,9 +145,11 @@ def _compiled(sites, cost):
     codon_slots = np.full(_CODONS, -1, np.int64)
     first = _write_first(flags, sites.codes, sites.stops, start, cost, codon_slots, operations)
     n, n_slots = first
+    kept, n_slots = kept_slots(junctions, n_slots, FRAMES)
+    plain = np.empty((borders, 4), np.int32)
     n, n_operands = _write_steps(
-        sites, n, words, operands, operations, codon_slots, np.empty((borders, 4), np.int32)
-    )
+        sites, n, words, operands, operations, codon_slots, kept, plain
+    )  # fmt: skip
     advances = 0
     for k in range(n):
         advances += operations[k, 1] >= 0 and operations[k, 0] & 7 != NO_SYMBOL
@@ -231,6 +237,25 @@ def _take_exits(row, kinds, lengths, exits, counts, operations, n):
 
 
 @njit
+def _keep(donors, numbers, exits, kept, boundary, keep, operations, n):
+    """Put the rows of exits before a boundary, plus their scores, into slots of junctions.
+
+    `numbers` are those of the exits; the first `keep` are kept already. Return how many operations
+    there are, and how many are kept.
+    """
+    while keep < len(kept) and donors[keep] < boundary:
+        slots, exit = 0, numbers[keep]
+        for frame in range(FRAMES):
+            slot = kept[keep] + frame
+            n = _put(operations, n, FRESH, NO_SLOT, NO_SOURCE, 0, NO_SYMBOL, slot)
+            slots |= slot << (TAKEN_BITS * frame)
+        n = _put(operations, n, 0, NO_SLOT, -1 - exit, exits[exit, _BONUS], NO_SYMBOL, NO_SLOT)
+        operations[n - 1, 2] = slots
+        keep += 1
+    return n, keep
+
+
+@njit
 def _cross_border(rising, i, operations, n, plain):
     """Write the operations of a border; `plain` takes them in the form of `rising` before."""
     for k in range(write_border(rising, i, SPLITS, BEFORE, plain, 0)):
@@ -241,12 +266,29 @@ def _cross_border(rising, i, operations, n, plain):
 
 
 @njit
-def _gather(splits, bonus, kind, kinds, penalties, operations, n):
+def _add_source(slot, points, found, operations, n):
+    """Add a slot plus some points to what the accumulator is raised to, `found` being there.
+
+    Return how many operations there are.
+    """
+    if found % 2 == 1:
+        operations[n - 1, 0] ^= (NO_SLOT ^ slot) << OLD_AT
+        operations[n - 1, 3] |= points & 0xFFFF
+    elif found == 0:
+        operations[n - 1, 1], operations[n - 1, 3] = slot, points << 16
+    else:
+        n = _put(operations, n, 0, NO_SLOT, slot, points, NO_SYMBOL, NO_SLOT)
+    return n
+
+
+@njit
+def _gather(splits, boundary, score, kind, sites, kept, operations, n):
     """Set the accumulator to what may enter behind the classes of codons in the mask `splits`.
 
     The last one of the operations is still to be completed. Return how many there are, and how many
     sources they have.
     """
+    kinds, penalties, junctions = sites.intron_kinds, sites.intron_penalties, sites.junctions
     found, n = 0, _put(operations, n, FRESH, NO_SLOT, NO_SOURCE, 0, NO_SYMBOL, NO_SLOT)
     for split in range(SPLITS):
         if splits >> split & 1 == 0:
@@ -254,15 +296,17 @@ def _gather(splits, bonus, kind, kinds, penalties, operations, n):
         for k in range(len(kinds)):
             if kinds[k] != kind:
                 continue
-            slot, points = BEFORE + k * SPLITS + split, bonus - penalties[k]
-            if found % 2 == 1:
-                operations[n - 1, 0] ^= (NO_SLOT ^ slot) << OLD_AT
-                operations[n - 1, 3] |= points & 0xFFFF
-            elif found == 0:
-                operations[n - 1, 1], operations[n - 1, 3] = slot, points << 16
-            else:
-                n = _put(operations, n, 0, NO_SLOT, slot, points, NO_SYMBOL, NO_SLOT)
-            found += 1
+            slot, points = BEFORE + k * SPLITS + split, score - penalties[k]
+            n, found = _add_source(slot, points, found, operations, n), found + 1
+    k = first_from(junctions.acceptors, boundary)
+    while k < len(junctions.acceptors) and junctions.acceptors[k] == boundary:
+        donor, slot = np.int64(junctions.donors[junctions.kept[k]]), kept[junctions.kept[k]]
+        for frame in range(FRAMES):
+            bases = (donor - frame) % FRAMES
+            if bases <= donor and splits >> split_class(sites.codes, donor, bases) & 1:
+                points = score - junctions.penalties[k]
+                n, found = _add_source(slot + frame, points, found, operations, n), found + 1
+        k += 1
     return n, found
 
 
@@ -295,9 +339,10 @@ _OF_BASES = np.array([0b000001, 0b000110, 0b111000])
 
 
 @njit(error_model="numpy")
-def _write_steps(sites, n, words, operands, operations, codon_slots, plain):
+def _write_steps(sites, n, words, operands, operations, codon_slots, kept, plain):
     """Write words, operands and operations of all steps; `n` operations are there already.
 
+    `kept` are the first slots of donors of junctions, which are filled before the next step.
     Return how many operations and operands there are.
     """
     # local names: an array read out of a tuple inside the loop costs an atomic reference count
@@ -305,7 +350,8 @@ def _write_steps(sites, n, words, operands, operations, codon_slots, plain):
     last_exit, first_entry = sites.last_exit, sites.first_entry
     inner_exit, exit_kind = sites.inner_exit, sites.exit_kind
     inner_entry, entry_kind = sites.inner_entry, sites.entry_kind
-    kinds, lengths, penalties = sites.intron_kinds, sites.intron_lengths, sites.intron_penalties
+    kinds, lengths, kept_donors = sites.intron_kinds, sites.intron_lengths, sites.junctions.donors
+    at_kept, keep, mark = np.zeros(len(kept), np.int64), 0, 0
     exits = np.empty((count(flags, INNER_EXIT), 4), np.int64)
     counts = np.zeros(1 + len(kinds), np.int64)
     waits, n_operands, before = np.zeros(JOINS, np.bool_), 0, 0
@@ -314,6 +360,8 @@ def _write_steps(sites, n, words, operands, operations, codon_slots, plain):
         symbol = codes[i - 1] if 0 < i <= len(codes) else NO_SYMBOL
         words[i // FRAMES] |= symbol << (SYMBOL_BITS * (i % FRAMES))
         flag, events = flags[i] if i < len(flags) else np.uint8(0), 0
+        if i % FRAMES == 0:
+            n, keep = _keep(kept_donors, at_kept, exits, kept, i, keep, operations, n)
         if flag & BORDER:
             n = _take_exits(i - 1, kinds, lengths, exits, counts, operations, n)
             n = _cross_border(rising, i, operations, n, plain)
@@ -336,13 +384,15 @@ def _write_steps(sites, n, words, operands, operations, codon_slots, plain):
         if flag & INNER_EXIT:
             events |= EXIT
             _leave(codes, i, exit_kind[i], inner_exit[i], exits, counts[0])
+            if mark < len(kept) and kept_donors[mark] == i:
+                at_kept[mark], mark = counts[0], mark + 1
             counts[0] += 1
         if flag & INNER_ENTRY:
             events |= ENTER
             mask, score, kind = _completed(codes, stops, i), inner_entry[i], entry_kind[i]
             for bases in range(FRAMES):
                 splits = mask & _OF_BASES[bases]
-                n, found = _gather(splits, score, kind, kinds, penalties, operations, n)
+                n, found = _gather(splits, i, score, kind, sites, kept, operations, n)
                 operations[n - 1, 2] = copy + bases
                 if bases == 0:
                     operations[n - 1, 0] ^= (NO_SLOT ^ (ENTERED + i % FRAMES)) << TO_AT

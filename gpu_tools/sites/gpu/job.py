@@ -66,6 +66,8 @@ class SiteStrand:
             return self.steps.n_hot <= max(HOT_SLOTS.values())
         introns = self.table.introns
         shortest = min((intron.min_length for intron in introns), default=SHORTEST)
+        seen = self.table.junctions
+        shortest = min(shortest, int((seen.acceptors - seen.donors).min(initial=SHORTEST)))
         return shortest >= SHORTEST and self.codon_plan.n_slots <= NO_SLOT
 
     @cached_property

@@ -9,7 +9,6 @@ from numba import cuda
 from numba.cuda.cudadrv.driver import device_memset
 from numpy.typing import NDArray
 
-from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import OTHER
@@ -22,8 +21,6 @@ from gpu_tools.sites.gpu.packed_strip import NARROW, NEVER, NEVER_BYTE, WIDE
 from gpu_tools.sites.gpu.sweep import sweep_packed_warp
 from gpu_tools.sites.gpu.sweep32 import sweep32_warp
 from gpu_tools.sites.gpu.traceback import trace32_warp, trace_packed_warp
-
-PACKED_CAPABILITY = (9, 0)
 
 
 class StripLaunch:
@@ -195,11 +192,6 @@ def starts_of(sizes) -> NDArray[np.int64]:
 def checked(job: SiteJob, end: SweepEnd) -> SweepEnd:
     """Return an end without its score if there is no chain that ends so."""
     return end._replace(score=possible(end.score, job.limit, job.target, job.scoring))
-
-
-def can_pack() -> bool:
-    """Return whether the current GPU has packed 16-bit maxima."""
-    return simulated() or cuda.get_current_device().compute_capability >= PACKED_CAPABILITY
 
 
 def device_bytes(job: SiteJob, packs: bool) -> int:

@@ -33,7 +33,15 @@ from gpu_tools.sites.introns import (
     most_operations,
     write_border,
 )
-from gpu_tools.sites.table import CLOSED, FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT, SiteTable
+from gpu_tools.sites.table import (
+    CLOSED,
+    FIRST_ENTRY,
+    INNER_ENTRY,
+    INNER_EXIT,
+    LAST_EXIT,
+    JunctionArrays,
+    SiteTable,
+)
 
 # The sites of a strand as arrays, from which plans for GPUs are compiled.
 
@@ -57,6 +65,7 @@ class ListedSites(NamedTuple):
     intron_penalties: NDArray[np.int64]
     rising: Rising
     stops: NDArray[np.bool_]
+    junctions: JunctionArrays
 
 
 class Sites(NamedTuple):
@@ -79,13 +88,17 @@ class Sites(NamedTuple):
     intron_penalties: NDArray[np.int64]
     rising: Rising
     stops: NDArray[np.bool_]
+    junctions: JunctionArrays
 
 
 def listed_sites(codes, table: SiteTable) -> ListedSites:
     """Return the lists of a strand, `codes` being its nucleotides."""
     lists = ((each.usual, each.boundaries, each.scores, each.kinds) for each in table.lists)
     stops = _NO_STOPS if table.stops is None else table.stops
-    return ListedSites(np.ascontiguousarray(codes), *lists, *class_arrays(table)[:4], stops)
+    junctions = JunctionArrays.of(table.junctions, table.length)
+    return ListedSites(
+        np.ascontiguousarray(codes), *lists, *class_arrays(table)[:4], stops, junctions
+    )
 
 
 def sites_of(codes, table: SiteTable) -> Sites:
@@ -107,6 +120,7 @@ def lay_out(listed):
     return Sites(
         listed.codes, flags, scores[0], scores[1], scores[2], scores[3], kinds[1], kinds[2],
         listed.intron_kinds, listed.intron_lengths, listed.intron_penalties, rising, listed.stops,
+        listed.junctions,
     )  # fmt: skip
 
 
@@ -157,7 +171,8 @@ class StoredRows(NamedTuple):
     First come the rows at the exits, `tracks` for each, then those from which entries start,
     `parts` for each. If chains translate, there is a row for each reading frame of an exit, and for
     each number of nucleotides of the split codon before an entry; acceptors and penalties are then
-    part of it. Else an entry has a row for each intron class of its kind, in the order of classes.
+    part of it. Else an entry has a row for each intron class of its kind, in the order of classes,
+    and as its last one, if the table has junctions, that of the entry's.
     """
 
     n_exits: int
@@ -237,6 +252,26 @@ def most_pending(flags, lengths):
 
 
 @njit
+def kept_slots(junctions, first, each):
+    """Return the first slot of the rows of each donor of junctions, and the slot behind all.
+
+    Each takes so many slots, from slot `first` on, up to its last acceptor; then others may.
+    """
+    donors, acceptors, numbers = junctions.donors, junctions.acceptors, junctions.kept
+    last, until = np.zeros(len(donors), np.int64), np.zeros(len(donors), np.int64)
+    slots, past = np.empty(len(donors), np.int64), 0
+    for k in range(len(acceptors)):  # by rising acceptors
+        last[numbers[k]] = acceptors[k]
+    for k in range(len(donors)):
+        place = 0
+        while place < past and until[place] >= donors[k]:
+            place += 1
+        past = max(past, place + 1)
+        until[place], slots[k] = last[k], first + each * place
+    return slots, first + each * past
+
+
+@njit
 def count(flags, bit):
     """Return how many boundaries have a flag."""
     found = 0
@@ -266,11 +301,14 @@ def write_plan(sites, before, row, ends):
     exits, entries, parts = count(flags, INNER_EXIT), count(flags, INNER_ENTRY), 1
     for kind in kinds:
         parts = max(parts, _classes_of(kinds, kind))
-    groups = before + n_maxima(sites)
+    groups, junctions = before + n_maxima(sites), sites.junctions
+    if len(junctions.donors) > 0:
+        parts, groups = parts + 1, kept_slots(junctions, groups + 1, 1)[1]
     slots = before, row, groups, groups + most_pending(flags, sites.intron_lengths)
     most = (2 + len(kinds)) * exits + 2 * len(kinds) * entries + n_maxima(sites) + 1
     most += count(flags, FIRST_ENTRY) + count(flags, LAST_EXIT)
     most += count(flags, BORDER) * most_operations(sites.rising)
+    most += len(junctions.donors) + 3 * len(junctions.acceptors)
     operations, boundaries = np.empty((most, 4), np.int32), np.empty(len(flags), np.int32)
     boundaries[0] = NO_SYMBOL
     boundaries[1:] = sites.codes
@@ -370,6 +408,43 @@ def _join(row, kind, bonus, groups, counts, operations, n, current):
 
 
 @njit
+def _through_classes(
+    kinds, lengths, penalties, boundary, kind, bonus, first, row, stored, groups, taken, free,
+    operations, n,
+):  # fmt: skip
+    """Raise the row to the maxima of an acceptor's intron classes, which are stored."""
+    for k in range(len(kinds)):
+        if kinds[k] == kind:
+            n = _take(
+                kind, lengths[k], first + k, boundary, k, groups, taken, free, operations, n
+            )  # fmt: skip
+            n = emit(operations, n, PUT, stored, first + k, 0)
+            n = emit(operations, n, RAISE, row, first + k, bonus - penalties[k])
+            stored += 1
+    return n
+
+
+@njit
+def _through_junctions(
+    junctions, kept, through, join, boundary, stored, row, bonus, operations, n
+):  # fmt: skip
+    """Raise the row to those kept at donors of an acceptor's junctions, from number `join` on.
+
+    Their maximum goes through a slot, and is stored. Return how many operations there are, and the
+    number of the next junction.
+    """
+    acceptors, kind = junctions.acceptors, PUT
+    while join < len(acceptors) and acceptors[join] == boundary:
+        source, penalty = kept[junctions.kept[join]], junctions.penalties[join]
+        n = emit(operations, n, kind, through, source, -penalty)
+        kind, join = RAISE, join + 1
+    if kind == RAISE:
+        n = emit(operations, n, PUT, stored, through, 0)
+        n = emit(operations, n, RAISE, row, through, bonus)
+    return n, join
+
+
+@njit
 def _write_operations(sites, slots, counts, ends, boundaries, operations, joins):
     """Write the operations of all boundaries; return how many, and the slots used for them.
 
@@ -379,16 +454,16 @@ def _write_operations(sites, slots, counts, ends, boundaries, operations, joins)
     # local names: an array read out of a tuple inside the loop costs an atomic reference count
     flags, entry_kind, exit_kind = sites.flags, sites.entry_kind, sites.exit_kind
     kinds, lengths, penalties = sites.intron_kinds, sites.intron_lengths, sites.intron_penalties
-    first_entry, inner_entry = sites.first_entry, sites.inner_entry
-    inner_exit, last_exit, rising = sites.inner_exit, sites.last_exit, sites.rising
+    first_entry, inner_entry, inner_exit = sites.first_entry, sites.inner_entry, sites.inner_exit
+    last_exit, rising = sites.last_exit, sites.rising
     (first, row, first_group, stored), (n_exits, _, _, parts) = slots, counts
     classes, groups = len(kinds), np.empty((n_exits, 4), np.int64)
     taken, free = np.zeros(1 + classes, np.int64), np.arange(stored, first_group - 1, -1)
     free[0] = fewest = len(free) - 1
+    through, keep, join = first + n_maxima(sites), 0, 0
+    kept = kept_slots(sites.junctions, through + 1, 1)[0]
     n, exit_to, entry_to = 0, stored, stored + n_exits
-    special = BORDER | INNER_EXIT | INNER_ENTRY
-    if ends:
-        special |= FIRST_ENTRY | LAST_EXIT
+    special = BORDER | INNER_EXIT | INNER_ENTRY | (FIRST_ENTRY | LAST_EXIT if ends else 0)
     for slot in range(n_maxima(sites)):
         n = emit(operations, n, CLEAR, first + slot, 0, 0)
     if row >= 0:
@@ -401,10 +476,8 @@ def _write_operations(sites, slots, counts, ends, boundaries, operations, joins)
             for k in range(classes):
                 # others have no border here: exits may yet join a group that they look at
                 if is_border(rising, k, first_from(rising.boundaries, i)):
-                    n = _take(
-                        kinds[k], lengths[k], first + k, i - 1, k, groups, taken, free,
-                        operations, n,
-                    )  # fmt: skip
+                    n = _take(kinds[k], lengths[k], first + k, i - 1, k, groups, taken, free,
+                              operations, n)  # fmt: skip
             n = write_border(rising, i, 1, first, operations, n)
         if ends and flag & LAST_EXIT:
             n = emit(operations, n, FINAL, row, i, last_exit[i])
@@ -417,20 +490,23 @@ def _write_operations(sites, slots, counts, ends, boundaries, operations, joins)
                 else:
                     n = _leave(i, kind, bonus, takers, groups, taken, free, operations, n, row)
                     fewest = min(fewest, free[0])
+            if keep < len(kept) and sites.junctions.donors[keep] == i:
+                if takers == 0:
+                    n = emit(operations, n, PUT, exit_to, row, 0)
+                n, keep = emit(operations, n, PUT, kept[keep], row, bonus), keep + 1
             exit_to += 1
         if ends and flag & FIRST_ENTRY:
             n = emit(operations, n, BEGIN, row, row + 1, first_entry[i])
         if flag & INNER_ENTRY:
-            to = entry_to
-            for k in range(classes):
-                if kinds[k] == entry_kind[i]:
-                    n = _take(
-                        kinds[k], lengths[k], first + k, i, k, groups, taken, free,
-                        operations, n,
-                    )  # fmt: skip
-                    n = emit(operations, n, PUT, to, first + k, 0)
-                    n = emit(operations, n, RAISE, row, first + k, inner_entry[i] - penalties[k])
-                    to += 1
+            kind, bonus = entry_kind[i], inner_entry[i]
+            n = _through_classes(
+                kinds, lengths, penalties, i, kind, bonus, first, row, entry_to, groups, taken,
+                free, operations, n,
+            )  # fmt: skip
+            n, join = _through_junctions(
+                sites.junctions, kept, through, join, i, entry_to + parts - 1, row, bonus,
+                operations, n,
+            )  # fmt: skip
             entry_to += parts
         if n > before:
             operations[n - 1, 0] |= LAST

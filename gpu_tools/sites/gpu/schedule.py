@@ -13,7 +13,7 @@ from numba.cuda.cudadrv.driver import device_memset
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.gpu.dispatch import map_gpus
-from gpu_tools.hardware.gpu.intrinsics.words import WARP
+from gpu_tools.hardware.gpu.intrinsics.words import WARP, can_pack
 from gpu_tools.hardware.threads import map_on_threads, shares, within_limit
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.sites.bounds import cost_behind
@@ -25,7 +25,6 @@ from gpu_tools.sites.gpu.launch import (
     SiteLaunch32,
     SitePackedLaunch,
     StripLaunch,
-    can_pack,
     device_bytes,
     scores32,
     starts_of,

@@ -127,6 +127,15 @@ def last_up_to(sites, first, count, each, boundary):
 
 
 @cuda.jit(device=True)
+def _junctions_of(trace, sites, acceptor):
+    """Return the numbers of the last junction of an acceptor, -1 without one, and of the first."""
+    first, count = trace[job_table.AT_JUNCTIONS], trace[job_table.AT_N_JUNCTIONS]
+    last = last_up_to(sites, first, count, job_table.SITE, acceptor)
+    before = last_up_to(sites, first, count, job_table.SITE, int32(acceptor - 1))
+    return (last if last > before else int32(-1)), int32(before + 1)
+
+
+@cuda.jit(device=True)
 def _begin(gains, symbols, target, low, quads, column):
     """Set W of no nucleotide, and lay out the symbols from column `low` up to a column.
 
@@ -200,9 +209,24 @@ def make_find_exon(value_of):
         return int32(0) if trace[job_table.AT_STOPS] >= 0 else int32(NOT_FOUND)
 
     @cuda.jit(device=True)
-    def explained_by_others(trace, layout, buffers, entry, row, column, wanted):
+    def entered_by(trace, sites, entry, split):
+        """Return first row of an inner entry, what is added to it, and the row of junctions, or -1.
+
+        What is added is `NOT_FOUND` if no intron has the entry.
+        """
+        row, bonus = first_row(trace, entry, split), first_bonus(trace, sites, entry)
+        at, joined = trace[job_table.AT_ENTRIES] + entry * job_table.SITE, int32(-1)
+        if trace[job_table.AT_STOPS] < 0 and _junctions_of(trace, sites, sites[at])[0] >= 0:
+            joined = int32(row + trace[job_table.AT_PARTS] - 1)
+            if bonus == NOT_FOUND:
+                row, bonus = joined, int32(sites[at + job_table.VALUE])
+        return row, bonus, joined
+
+    @cuda.jit(device=True)
+    def explained_by_others(trace, layout, buffers, inner, column, wanted):
         """Return whether a further intron class explains an inner entry's value at a column."""
         memory, sites = buffers[:2]
+        entry, row, _, joined = inner
         at, found, n = trace[job_table.AT_ENTRIES] + entry * job_table.SITE, False, int32(0)
         for k in range(trace[job_table.AT_N_CLASSES]):
             of_class = trace[job_table.AT_CLASSES] + k * trace[job_table.AT_CLASS_SIZE]
@@ -210,6 +234,9 @@ def make_find_exon(value_of):
                 bonus = int32(sites[at + job_table.VALUE] - sites[of_class + introns.PENALTY])
                 found |= value_of(memory, layout, int32(row + n), column) + bonus == wanted
                 n = int32(n + 1)
+        if joined >= 0:
+            bonus = sites[at + job_table.VALUE]
+            found |= value_of(memory, layout, joined, column) + bonus == wanted
         return found
 
     @cuda.jit(device=True)
@@ -218,7 +245,7 @@ def make_find_exon(value_of):
 
         `here` says which half of the buffer the row is in, its first column, its columns by fours,
         the nucleotide, what comes from the lanes behind, and the next lane's first value. `inner`
-        is the number of the inner entry, or -1, its first stored row, and what it adds to that.
+        is the number of the inner entry, or -1, and what `entered_by` says of it.
         Return the lane's smallest column at which an exon is entered, twice, plus one for an inner
         entry; W there; and the lane's part of what the next row takes over.
         """
@@ -244,9 +271,7 @@ def make_find_exon(value_of):
                     wanted = int32(value - gain)
                     entered = value_of(memory, layout, inner[1], own) + inner[2] == wanted
                     if not (entered or single):
-                        entered = explained_by_others(
-                            trace, layout, buffers, inner[0], inner[1], own, wanted
-                        )
+                        entered = explained_by_others(trace, layout, buffers, inner, own, wanted)
                     if entered:
                         found, gained = int32(2 * own + 1), gain
                 is_open = first_wanted > _LOW and own <= column
@@ -286,7 +311,7 @@ def make_find_exon(value_of):
             int32(end - 1),
         )
         left, carry, best = int32(0), int32(_LOW), int32(gains[4 * lane])
-        first_wanted, inner = int32(_LOW), (int32(-1), int32(0), int32(0))
+        first_wanted, inner = int32(_LOW), (int32(-1), int32(0), int32(0), int32(-1))
         while left <= until:
             right = shuffle(max(best, carry), int32(min(lane + 1, WARP - 1)), scratch)
             if lane == WARP - 1:
@@ -302,15 +327,15 @@ def make_find_exon(value_of):
                 return found, inner[0], left, gained
             carry, left = _suffix(best, scratch), int32(left + 1)
             first_wanted, first = _first_wanted(trace, sites, first, state, left)
-            inner = int32(-1), int32(0), int32(0)
+            inner = int32(-1), int32(0), int32(0), int32(-1)
             if (
                 entry >= 0
                 and sites[trace[job_table.AT_ENTRIES] + entry * job_table.SITE] == end - left
             ):
                 split = split_before(trace, int32(end - left), frame)
-                bonus = first_bonus(trace, sites, entry)
+                row, bonus, joined = entered_by(trace, sites, entry, split)
                 if bonus < NOT_FOUND and left >= _least_length(trace, split, is_last, True):
-                    inner = entry, first_row(trace, entry, split), bonus
+                    inner = entry, row, bonus, joined
                 entry = int32(entry - 1)
         return int32(NOT_FOUND), int32(-1), left, int32(0)
 
@@ -398,6 +423,16 @@ def _admits(trace, buffers, at, start, kind, surplus):
 
 
 @cuda.jit(device=True)
+def _has_junction(trace, sites, junctions, donor, surplus):
+    """Return whether one of some junctions has a donor and a penalty."""
+    (last, first), found = junctions, False
+    for k in range(first, last + 1):
+        at = trace[job_table.AT_JUNCTIONS] + k * job_table.SITE
+        found |= sites[at + job_table.KIND] == donor and sites[at + job_table.VALUE] == surplus
+    return found
+
+
+@cuda.jit(device=True)
 def _joins(trace, buffers, boundary, start, frame):
     """Return whether the codon that an intron splits is no stop codon."""
     sites, codes = buffers[1:3]
@@ -435,6 +470,7 @@ def _make_find_exit(value_of):
         last = last_up_to(
             sites, trace[job_table.AT_EXITS], trace[job_table.AT_N_EXITS], job_table.SITE, start
         )
+        junctions = _junctions_of(trace, sites, start)
         while last >= trace[job_table.AT_FIRST_EXIT]:
             donor, found = int32(last - cuda.threadIdx.x), int32(NOT_FOUND)
             if donor >= trace[job_table.AT_FIRST_EXIT]:
@@ -444,6 +480,7 @@ def _make_find_exit(value_of):
                     value_of(memory, layout, row, column) + sites[at + job_table.VALUE] - wanted
                 )
                 admitted = _admits(trace, buffers, at, start, kind, surplus)
+                admitted |= _has_junction(trace, sites, junctions, sites[at], surplus)
                 if admitted and _joins(trace, buffers, sites[at], start, frame):
                     found = int32(cuda.threadIdx.x)
             if any_lane(found < NOT_FOUND):

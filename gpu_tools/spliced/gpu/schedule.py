@@ -20,6 +20,7 @@ from gpu_tools.errors import DeviceError
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.dispatch import BufferPool, borrowed_pools, map_gpus
+from gpu_tools.hardware.gpu.intrinsics.words import can_pack
 from gpu_tools.hardware.threads import assigned, within_limit
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
@@ -44,7 +45,6 @@ from gpu_tools.splicing.traceback import INTRON
 
 _log = logging.getLogger(__name__)
 
-_PACKED_CAPABILITY = (9, 0)
 _BLOCKS_PER_MULTIPROCESSOR = 28
 _BLOCKS_PER_TILE, _BLOCKS_PER_TILE_APART = 2, 3
 _FREE_PART = 8
@@ -149,7 +149,7 @@ def prepare(columns, scoring, ordinals, threads, empty, options: GpuOptions) -> 
     apart = exons <= options.exons_apart * count_multiprocessors(ordinals)
     graphs = lay_out_graphs(strands, scoring, bool(apart), threads, empty)
     packable = np.zeros(len(columns.cells), dtype=np.bool_)
-    if scores_fit(scoring) and all(_can_pack(ordinal) for ordinal in ordinals):
+    if scores_fit(scoring) and can_pack(*ordinals):
         packable[:] = True
         fit = _cells_fit(
             graphs.table, jobs, strands.lengths, stride_of(jobs.lengths), costs_of(scoring)
@@ -167,11 +167,6 @@ def count_multiprocessors(ordinals: Iterable[int]) -> int:
     if simulated():
         return len(tuple(ordinals))
     return sum(cuda.gpus[ordinal].MULTIPROCESSOR_COUNT for ordinal in ordinals)
-
-
-def _can_pack(ordinal: int) -> bool:
-    """Return whether a GPU has the instructions of the packed kernel."""
-    return simulated() or cuda.gpus[ordinal].compute_capability >= _PACKED_CAPABILITY
 
 
 def scores_fit(scoring: SplicedScoring) -> bool:

@@ -8,6 +8,7 @@ from gpu_tools.sites.api import SiteCase, site_align
 from gpu_tools.sites.table import CLOSED, IntronClass
 from tests import cases
 from tests.sites.test_api import STOPS, changed, random_table, random_target
+from tests.sites.test_junctions import with_junctions
 
 pytest.importorskip("numba_cuda")
 
@@ -54,6 +55,23 @@ RUNS = {
     "coding": ("global", long_coding_table, run_codons),
     "coding, free ends": ("free-target", long_coding_table, run_codons),
 }
+
+
+def with_junctions_of(table_of):
+    """Return a function that makes tables with junctions, none shorter than packing allows."""
+
+    def made(rng, *arguments):
+        return with_junctions(rng, table_of(rng, *arguments), 6, 3)
+
+    return made
+
+
+@pytest.mark.parametrize("kernel", RUNS)
+def test_best_ends_with_junctions(kernel):
+    rng = np.random.default_rng(9)
+    ends, table_of, run = RUNS[kernel]
+    exons = [check_ends(rng, ends, with_junctions_of(table_of), run) for _ in range(40)]
+    assert max(exons) > 1
 
 
 @pytest.mark.parametrize("kernel", RUNS)

@@ -10,9 +10,10 @@ from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.sites.api import SiteCase, _finished, site_align, tables_of
 from gpu_tools.sites.model import load_sites
-from gpu_tools.sites.table import CLOSED, IntronClass, SiteTable
+from gpu_tools.sites.table import CLOSED, IntronClass, SiteTable, TableJunctions
 from tests import cases
 from tests.sites.test_api import STOPS, changed, random_intron, random_table, random_target
+from tests.sites.test_junctions import with_junctions
 
 pytestmark = pytest.mark.cuda
 LONGEST_BASE, LONGEST_TARGET = (10, 9) if simulated() else (5000, 1700)
@@ -258,6 +259,53 @@ def test_windows_that_memory_does_not_hold_are_for_the_cpu(monkeypatch):
     made, scoring = [coding_case_of_three_exons()], SplicedScoring(mismatch=-9)
     found = on_gpu(made, scoring, lambda *_: "GPU", every=3, memory=10**9)
     assert found == site_align(made, scoring, device="cpu")
+
+
+def joined_case(target: str, introns: tuple[int, int], stops=None) -> SiteCase:
+    """Return a case of three exons whose introns are junctions; two of these share a donor."""
+    exons = ["ATGAC", "CGGTG", "GTTAA"]
+    between = ["G" * introns[0], "C" * introns[1]]
+    made = chain_case(exons, between, target, stops=stops)
+    donors, acceptors = (
+        (5, 5, 10 + introns[0]),
+        (5 + introns[0], 10 + sum(introns), 10 + sum(introns)),
+    )
+    junctions = TableJunctions.of(donors, acceptors, (-1, -2, 4))
+    table = changed(made.tables["+"], introns=(IntronClass(9, 3, 2),), junctions=junctions)
+    return replace(made, tables={"+": table})
+
+
+@pytest.mark.parametrize(
+    ("target", "introns", "coding", "every"),
+    [
+        ("ATGACCGGTGGTTAA", (4, 3), False, None),
+        ("ATGACCGNTGGTTAA", (1, 2), False, None),
+        ("ATGACCGGTGGTTAA", (4, 3), True, None),
+        ("ATGACCGGTGGTTAA", (4, 3), True, 1),
+        ("ATGACCGGTGGTTAA", (1, 2), True, None),
+    ],
+    ids=["packed", "32 bits", "translates", "translates, windows", "translates, 32 bits"],
+)
+def test_junctions(target, introns, coding, every):
+    matrix = np.full((5, 5), -9) + 10 * np.eye(5, dtype=int)
+    made = [joined_case(target, introns, STOPS if coding else None)]
+    (result,) = check(made, SplicedScoring(matrix=matrix), registers=4, every=every)
+    assert len(result.chain) == 3
+
+
+@pytest.mark.parametrize("coding", [False, True])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_random_junctions(seed, coding):
+    rng = np.random.default_rng(700 + seed)
+
+    def table_of(*arguments) -> SiteTable:
+        return with_junctions(
+            rng, (long_coding_table if coding else varied_table)(*arguments), 5, 3
+        )
+
+    made = [random_case(rng, seed % 2 == 1, table_of) for _ in range(BATCH)]
+    for ends in ("global", "free-target")[seed % 2 : None if not simulated() else seed % 2 + 1]:
+        check(made, SplicedScoring(ends=ends, end_cost=int(rng.choice([0, 1, 5, 40]))))
 
 
 @pytest.mark.skipif(simulated(), reason="takes long on the simulator")

@@ -19,7 +19,17 @@ from gpu_tools.hardware.device import simulated
 
 
 I32, I64 = ir.IntType(32), ir.IntType(64)
+PACKED_CAPABILITY = (9, 0)
+"""The least compute capability that has packed additions, maxima and minima."""
 _CONSTRAINTS = {I32: "r", I64: "l", ir.FloatType(): "f"}
+
+
+def can_pack(*ordinals: int) -> bool:
+    """Return whether GPUs, or without ordinals the current one, have the packed instructions."""
+    if simulated():
+        return True
+    gpus = [cuda.gpus[ordinal] for ordinal in ordinals] or [cuda.get_current_device()]
+    return all(gpu.compute_capability >= PACKED_CAPABILITY for gpu in gpus)
 
 
 def with_twin(twin: Callable) -> Callable:

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.dispatch import Buffers, map_gpus
-from gpu_tools.hardware.gpu.intrinsics.words import WARP
+from gpu_tools.hardware.gpu.intrinsics.words import WARP, can_pack
 from gpu_tools.hardware.threads import map_on_threads, shares, within_limit
 from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.sites.gpu.job import twice
-from gpu_tools.sites.gpu.launch import can_pack, joined_once, on_device, starts_of
+from gpu_tools.sites.gpu.launch import joined_once, on_device, starts_of
 from gpu_tools.sites.gpu.packed_strip import NEVER_BYTE
 from gpu_tools.sites.gpu.schedule import SHARE_OF_FREE_MEMORY
 from gpu_tools.sites.proteins.cpu.memory import Checkpoints, no_blocks
