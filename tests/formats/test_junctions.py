@@ -88,6 +88,15 @@ def test_reads_are_counted_by_strand(suffix, mode, tmp_path):
     assert introns(path) == [("chr1", 100, 200, "+", 2), ("chr1", 100, 200, "-", 2)]
 
 
+def test_introns_are_read_without_a_genome(tmp_path):
+    """Those of no known strand count for both; counts of several files are added up."""
+    path = tmp_path / "x.bed"
+    path.write_text("a\t1\t9\t.\t5\t+\na\t1\t9\nb\t2\t9\t.\t1\t-\n")
+    assert junctions.read_junctions([path, path]) == {
+        "a": {(1, 9, "+"): 12, (1, 9, "-"): 2}, "b": {(2, 9, "-"): 2}
+    }  # fmt: skip
+
+
 def test_evidence_on_a_locus_is_that_of_its_record(tmp_path):
     (record,) = genome()
     path = tmp_path / "x.bed"
