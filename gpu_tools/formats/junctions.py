@@ -46,7 +46,7 @@ _FORWARD_ENDS, _REVERSE_ENDS = {"GTAG", "GCAG", "ATAC"}, {"CTAC", "CTGC", "GTAT"
 _INTRON = {"intron", "so:0000188"}
 _NOT_COUNTED = pysam.FUNMAP | pysam.FSECONDARY | pysam.FQCFAIL | pysam.FDUP
 _ON_REFERENCE = {pysam.CMATCH, pysam.CDEL, pysam.CREF_SKIP, pysam.CEQUAL, pysam.CDIFF}
-_CRAM_FIELDS = "required_fields=0x42e"
+_CRAM_FIELDS = "required_fields=0x82e"
 """Flag, reference, position, CIGAR and tags: these need no reference sequence."""
 _EXPECTED = (
     "introns in BED, GFF3, GTF, STAR's SJ.out.tab, SAM, BAM or CRAM, recognised by content and, of "
