@@ -376,9 +376,15 @@ _inner_functions: set[Callable] = set()
 
 
 def njit(function: Callable | None = None, **options) -> Callable:
-    """Have a function compiled; see the module."""
+    """Have a function compiled; see the module.
+
+    With ``makes_arrays=False`` it counts no references to arrays, and can make none. Each count
+    waits for the memory of a counter, which all threads share: half of the time of some functions.
+    """
     if function is None:
         return lambda function: njit(function, **options)
+    if not options.pop("makes_arrays", True):
+        options["_nrt"] = False
     options["nogil"] = True  # numba compiles again what is called by functions of other options
     if "inline" in options:  # numba copies it into its callers before it compiles them
         return numba.njit(**options)(function)
