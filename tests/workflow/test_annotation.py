@@ -77,6 +77,11 @@ def test_the_plan_of_a_seeded_search(folder):
     )  # fmt: skip
 
 
+def test_code_is_compiled_on_request(folder):
+    plan = folder.counts("--configfile", "settings.yaml", "--", "results/warm_up.done")
+    assert plan == {"warm_up": 1, "total": 1}
+
+
 def test_splice_evidence_is_an_input_of_the_search(folder):
     for name in ("j.bed", "s.tsv"):
         (folder.path / name).touch()
