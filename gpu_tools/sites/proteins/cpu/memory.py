@@ -11,6 +11,7 @@ from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.sites.cpu.memory import SiteLists, most_pending, power_of_two
+from gpu_tools.sites.introns import Introns
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.proteins.rows import (
     PHASES,
@@ -239,8 +240,8 @@ class ProteinQuestion(NamedTuple):
     """A strand and a protein, and the score of their best chain.
 
     `pairs` are lifted scores by number of a codon and residue, `codon_costs` those of
-    `ProteinScoring.codon_gaps`, `weights` gap open, frameshift, gap extend, `introns` the rows of
-    `gpu_tools.sites.introns.ClassArrays`. `start` is H' of a chain that begins, its points left
+    `ProteinScoring.codon_gaps`, `weights` gap open, frameshift, gap extend, `introns` the
+    table's. `start` is H' of a chain that begins, its points left
     out, by column; `final` the first column in which a chain may end; `score` that of the best
     chain, `maxima` the rows of `ProteinState.before`, and `points` those of `target_introns`.
     """
@@ -251,7 +252,7 @@ class ProteinQuestion(NamedTuple):
     pairs: NDArray[np.int64]
     codon_costs: NDArray[np.int64]
     weights: NDArray[np.int64]
-    introns: NDArray[np.int64]
+    introns: Introns
     start: NDArray[np.int64]
     final: int
     score: int

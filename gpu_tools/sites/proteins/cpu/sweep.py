@@ -177,7 +177,7 @@ def _question_of(sweep: ProteinSweep) -> ProteinQuestion:
     weights = np.array([scoring.gap_open, scoring.frameshift, scoring.gap_extend])
     return ProteinQuestion(
         sweep.lists, sweep.columns, scoring.codons, pairs, scoring.codon_gaps, weights,
-        class_arrays(sweep.table).rows, begun(length, scoring), 0 if scoring.free else length,
+        class_arrays(sweep.table).introns, begun(length, scoring), 0 if scoring.free else length,
         sweep.score, sweep.sizes.maxima, intron_points(sweep.introns, length),
     )  # fmt: skip
 
