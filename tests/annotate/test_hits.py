@@ -216,3 +216,12 @@ def test_windows_of_chance_are_left_out_and_genes_stay(monkeypatch):
     ]
     windows = find_windows(build_index([record]), targets.sequences, SearchOptions(), 1)
     assert 1.5 * spent < sum(len(w) * 1000 for w in windows)
+
+
+def test_introns_of_a_target_are_part_of_what_hits_depend_on():
+    """And where there are none the setting is what it was."""
+    plain = proteins(a="MAWK" * 9)
+    placed = replace(plain, sequences=(replace(plain.sequences[0], introns=(10, 40)),))
+    assert placed.setting() == plain.setting() | {"introns": placed.setting()["introns"]}
+    other = replace(plain, sequences=(replace(plain.sequences[0], introns=(10, 43)),))
+    assert other.setting() != placed.setting()

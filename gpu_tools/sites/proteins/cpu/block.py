@@ -33,28 +33,35 @@ from gpu_tools.splicing.rows import clear, put, raise_to
 
 @njit(nogil=True)
 def _enter_splits(
-    waiting, waits, before, codes, codons, profile, points, boundary, row, bonus, symbols, none,
-    lanes,
+    waiting, waits, before, codes, codons, profile, points, placed, boundary, row, bonus, symbols,
+    none, lanes,
 ):  # fmt: skip
     """Let exons that begin with the rest of a split codon wait for its end.
 
-    `row` is that of the intron class in `before`.
+    `row` is that of the intron class in `before`, `placed` whether there are any points.
     """
     width, left = before.shape[1], len(codes) - boundary
     if left >= 1:
         slot, source = (boundary + 1) % RECENT, row + TWO + np.int64(codes[boundary])
-        raise_entered(waiting, slot, before, source, points, 2, bonus, lanes)
+        if placed:
+            raise_entered(waiting, slot, before, source, points, 2, bonus, lanes)
+        else:
+            raise_to(waiting, slot, before, source, width, lanes, bonus)
         waits[slot] = True
     if left >= 2:
-        # a row that nothing waits in is the place where the codons are paired
-        slot, spare = (boundary + 2) % RECENT, (boundary + 3) % RECENT
+        slot = (boundary + 2) % RECENT
+        # with points codons are paired in a row that nothing waits in
+        to, added = slot, bonus
+        if placed:
+            to, added = (boundary + 3) % RECENT, bonus - bonus
         for one in range(symbols):
             pairs = np.int64(codons[one, codes[boundary], codes[boundary + 1]]) * width
             raise_paired(
-                waiting, spare, before, row + ONE + one, profile, pairs, 0, none, lanes, width
+                waiting, to, before, row + ONE + one, profile, pairs, added, none, lanes, width
             )  # fmt: skip
-        raise_entered(waiting, slot, waiting, spare, points, 1, bonus, lanes)
-        clear(waiting, spare, none, lanes)
+        if placed:
+            raise_entered(waiting, slot, waiting, to, points, 1, bonus, lanes)
+            clear(waiting, to, none, lanes)
         waits[slot] = True
 
 
@@ -179,7 +186,7 @@ def sweep_block(lists, columns, codons, state, kept, ends, record, low, high):
     kinds, lengths, penalties = lists.kinds, lists.lengths, lists.penalties
     kept_donors, joined, of_joined, joined_penalties = lists.junctions
     profile, start, span, none = columns.profile, columns.start, columns.span, columns.none
-    points = columns.points
+    points, placed = columns.points, columns.points.any()
     costs, lanes = columns.costs, columns.lanes
     gap_open, shift, shift_on = columns.weights[0], columns.weights[1], columns.weights[2]
     rows, codon_gaps, waiting, waits = state.rows, state.codon_gaps, state.waiting, state.waits
@@ -286,10 +293,13 @@ def sweep_block(lists, columns, codons, state, kept, ends, record, low, high):
             for k in range(len(kinds)):
                 if kinds[k] == acceptor_kinds[acceptor]:
                     added = rows.dtype.type(acceptor_scores[acceptor])
-                    raise_entered(rows, now, before, k * SPLITS, points, 0, added, lanes)
+                    if placed:
+                        raise_entered(rows, now, before, k * SPLITS, points, 0, added, lanes)
+                    else:
+                        raise_to(rows, now, before, k * SPLITS, width, lanes, added)
                     _enter_splits(
-                        waiting, waits, before, codes, codons, profile, points, i, k * SPLITS,
-                        added, symbols, none, lanes,
+                        waiting, waits, before, codes, codons, profile, points, placed, i,
+                        k * SPLITS, added, symbols, none, lanes,
                     )  # fmt: skip
             while i == listed(joined, join):
                 added = rows.dtype.type(acceptor_scores[acceptor] - joined_penalties[join])
