@@ -428,8 +428,7 @@ def _counts(one: _Found) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     kept = np.zeros((len(KINDS), 2))
     for n, kind in enumerate(KINDS):
         of_kind = (lifted.locus.kinds & kind) > 0
-        at = lifted.found.edges[of_kind]
-        kept[n] = of_kind.sum(), (lifted.bits[kind][at] > -np.inf).sum()
+        kept[n] = of_kind.sum(), (lifted.there[of_kind] & kind > 0).sum()
     return counts, kept
 
 
