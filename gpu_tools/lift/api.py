@@ -60,6 +60,8 @@ _LONG_GAP = 50
 """Gaps that rates do not count: events of another kind."""
 _MUCH_BETTER = 0.05
 """By so much an alignment over more than a gene's length has to be better."""
+_LEAST_OF_COPY = 0.3
+"""Score of a further place to be aligned, as a fraction of the best one's."""
 NOT_FOUND = "no place of enough similarity"
 TOO_WEAK = "the best place is not similar enough"
 TAKEN = "its place is that of another gene"
@@ -367,7 +369,8 @@ class _Run:
                 taken.add(k, one.place)
         wanted = [
             (k, place) for k, one in enumerate(kept) if one is not None
-            for place in places[k] if not taken.is_taken(k, place)
+            for place in places[k]
+            if place.score >= _LEAST_OF_COPY * places[k][0].score and not taken.is_taken(k, place)
         ]  # fmt: skip
         tried = map_on_threads(self.threads, lambda k, place: (k, self._at(k, place)),
                                *zip(*wanted, strict=True)) if wanted else []  # fmt: skip
