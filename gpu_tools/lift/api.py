@@ -60,6 +60,8 @@ _LONG_GAP = 50
 """Gaps that rates do not count: events of another kind."""
 _MUCH_BETTER = 0.05
 """By so much an alignment over more than a gene's length has to be better."""
+_LEAST_OF_COPY = 0.3
+"""Score of a further place to be aligned, as a fraction of the best one's."""
 NOT_FOUND = "no place of enough similarity"
 TOO_WEAK = "the best place is not similar enough"
 TAKEN = "its place is that of another gene"
@@ -191,13 +193,13 @@ class _Run:
         found = self._by_neighbours(found)
         kept, reasons = self._without_conflicts(found, places)
         copies = self._copies(kept, places) if self.options.copies else {}
-        genes, unmapped = [], []
-        for k, gene in enumerate(self.genes):
-            if kept[k] is None:
-                unmapped.append(UnmappedGene(gene, reasons[k]))
-            else:
-                genes.append(self._outcome(k, kept[k], 0))
-            genes += [self._outcome(k, one, n) for n, one in enumerate(copies.get(k, ()), 1)]
+        numbers = range(len(self.genes))
+        unmapped = [UnmappedGene(self.genes[k], reasons[k]) for k in numbers if kept[k] is None]
+        placed = [
+            (k, one, n) for k in numbers
+            for n, one in enumerate((kept[k], *copies.get(k, ()))) if one is not None
+        ]  # fmt: skip
+        genes = map_on_threads(self.threads, lambda each: self._outcome(*each), placed)
         return Lift(genes, unmapped, self.scores)
 
     # ---- genes of the reference
@@ -265,7 +267,8 @@ class _Run:
         ends = reading.to_forward(int(aligned.edges[0]), int(aligned.edges[-1]))
         figures = exon_figures(own.locus, aligned, window, _union(own.locus.labels))
         good = (
-            figures.coverage >= self.options.min_coverage
+            figures.aligned > 0
+            and figures.coverage >= self.options.min_coverage
             and figures.identity >= self.options.min_identity
             and aligned.score >= _LEAST_BITS * UNIT
         )
@@ -366,7 +369,8 @@ class _Run:
                 taken.add(k, one.place)
         wanted = [
             (k, place) for k, one in enumerate(kept) if one is not None
-            for place in places[k] if not taken.is_taken(k, place)
+            for place in places[k]
+            if place.score >= _LEAST_OF_COPY * places[k][0].score and not taken.is_taken(k, place)
         ]  # fmt: skip
         tried = map_on_threads(self.threads, lambda k, place: (k, self._at(k, place)),
                                *zip(*wanted, strict=True)) if wanted else []  # fmt: skip
@@ -428,8 +432,7 @@ def _counts(one: _Found) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     kept = np.zeros((len(KINDS), 2))
     for n, kind in enumerate(KINDS):
         of_kind = (lifted.locus.kinds & kind) > 0
-        at = lifted.found.edges[of_kind]
-        kept[n] = of_kind.sum(), (lifted.bits[kind][at] > -np.inf).sum()
+        kept[n] = of_kind.sum(), (lifted.there[of_kind] & kind > 0).sum()
     return counts, kept
 
 
