@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.lift.cpu import EDGE, GAP, OUTSIDE, align_box, best_chain, exact_matches, words_of
+from gpu_tools.lift.cpu import EDGE, OUTSIDE, align_box, best_chain, exact_matches, words_of
 from gpu_tools.model.evidence import JUNCTION_BITS
 from gpu_tools.model.sequences import OTHER
 from gpu_tools.sites.model import GeneSites
@@ -219,7 +219,7 @@ class _Alignment:
             for kind in KINDS:
                 if kinds & kind:
                     row += each[kind]
-        self.columns = np.full(len(locus.codes), OUTSIDE, np.int64)
+        self.columns = np.full(len(locus.codes), OUTSIDE, np.int32)
         self.edges = np.full(len(locus.edges), OUTSIDE, np.int64)
         self.score = 0
 
@@ -303,8 +303,3 @@ class _Alignment:
         for edge in [low, high, *edges[(edges > low) & (edges < high)].tolist()]:
             near[max(edge - low - _KEPT_OF_INTRON, 0) : edge - low + _KEPT_OF_INTRON] = True
         return positions[near[:-1] | (self.locus.labels[low:high] != OUTSIDE_OF_EXONS)]
-
-
-def has_pairs(columns: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which nucleotides are aligned to one of the new genome."""
-    return columns > GAP

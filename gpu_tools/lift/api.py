@@ -191,13 +191,13 @@ class _Run:
         found = self._by_neighbours(found)
         kept, reasons = self._without_conflicts(found, places)
         copies = self._copies(kept, places) if self.options.copies else {}
-        genes, unmapped = [], []
-        for k, gene in enumerate(self.genes):
-            if kept[k] is None:
-                unmapped.append(UnmappedGene(gene, reasons[k]))
-            else:
-                genes.append(self._outcome(k, kept[k], 0))
-            genes += [self._outcome(k, one, n) for n, one in enumerate(copies.get(k, ()), 1)]
+        numbers = range(len(self.genes))
+        unmapped = [UnmappedGene(self.genes[k], reasons[k]) for k in numbers if kept[k] is None]
+        placed = [
+            (k, one, n) for k in numbers
+            for n, one in enumerate((kept[k], *copies.get(k, ()))) if one is not None
+        ]  # fmt: skip
+        genes = map_on_threads(self.threads, lambda each: self._outcome(*each), placed)
         return Lift(genes, unmapped, self.scores)
 
     # ---- genes of the reference
@@ -265,7 +265,8 @@ class _Run:
         ends = reading.to_forward(int(aligned.edges[0]), int(aligned.edges[-1]))
         figures = exon_figures(own.locus, aligned, window, _union(own.locus.labels))
         good = (
-            figures.coverage >= self.options.min_coverage
+            figures.aligned > 0
+            and figures.coverage >= self.options.min_coverage
             and figures.identity >= self.options.min_identity
             and aligned.score >= _LEAST_BITS * UNIT
         )
@@ -428,8 +429,7 @@ def _counts(one: _Found) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     kept = np.zeros((len(KINDS), 2))
     for n, kind in enumerate(KINDS):
         of_kind = (lifted.locus.kinds & kind) > 0
-        at = lifted.found.edges[of_kind]
-        kept[n] = of_kind.sum(), (lifted.bits[kind][at] > -np.inf).sum()
+        kept[n] = of_kind.sum(), (lifted.there[of_kind] & kind > 0).sum()
     return counts, kept
 
 

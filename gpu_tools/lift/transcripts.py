@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.formats.scales import load_matrix
-from gpu_tools.lift.alignment import ACCEPTOR, DONOR, GeneLocus, LocusAlignment
+from gpu_tools.lift.alignment import ACCEPTOR, DONOR, KINDS, GeneLocus, LocusAlignment
 from gpu_tools.local.api import global_align
 from gpu_tools.model.genes import LiftedTranscript, ReferenceTranscript, with_phases
 from gpu_tools.model.scoring import AffineScoring
@@ -138,10 +138,12 @@ class LiftedLocus:
     ):  # fmt: skip
         self.locus, self.found, self.window = locus, found, window
         self.reading, self.record_length = reading, record_length
-        self.bits = bits
+        # of each edge, as a sum; the bits of whole windows would take much memory
+        self.there = sum(kind * (bits[kind][found.edges] > -np.inf) for kind in KINDS)
         self.acids = amino_acids()
         self.column = dict(zip(locus.edges.tolist(), found.edges.tolist(), strict=True))
-        self.kinds = dict(zip(locus.edges.tolist(), locus.kinds.tolist(), strict=True))
+        lost = locus.kinds & ~self.there
+        self.lost = dict(zip(locus.edges.tolist(), lost.tolist(), strict=True))
 
     def outcome(self, chain: TranscriptChain) -> TranscriptOutcome | None:
         """Return a transcript on the new genome, None if none of its exons is there."""
@@ -202,8 +204,7 @@ class LiftedLocus:
             found.append(EXON_LOST)
         for (_, donor), (acceptor, _) in pairwise(chain.exons):
             for edge, kind in ((donor, DONOR), (acceptor, ACCEPTOR)):
-                lost = self.kinds[edge] & kind and self.bits[kind][self.column[edge]] == -np.inf
-                if lost and SITE_CHANGED not in found:
+                if self.lost[edge] & kind and SITE_CHANGED not in found:
                     found.append(SITE_CHANGED)
         ends = self.column[chain.exons[0][0]], self.column[chain.exons[-1][1]]
         low, high = self.reading.to_forward(*ends)
