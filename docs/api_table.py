@@ -26,7 +26,7 @@ FAMILIES = {
         "formats.junctions",
     ),
     "Estimates": ("estimate",),
-    "Genes of genomes": ("annotate",),
+    "Genes of genomes": ("annotate", "lift"),
     "Search of genomes": ("search", "model.locus"),
     "Local and global alignment": ("local",),
     "Pattern matching": ("matching",),

@@ -38,6 +38,11 @@ _PUBLIC = {
         "Histogram",
         "exon_histograms",
     ),
+    "gpu_tools.lift.api": (
+        "Lift",
+        "lift_genes",
+    ),
+    "gpu_tools.lift.options": ("LiftOptions",),
     "gpu_tools.model.significance": (
         "Gumbel",
         "NullModel",

@@ -59,7 +59,7 @@ def command(
     from gpu_tools.formats.exons.genes import read_genes
     from gpu_tools.formats.exons.lifted import write_lifted
     from gpu_tools.lift import tables
-    from gpu_tools.lift.api import lift
+    from gpu_tools.lift.api import lift_genes
 
     limits = LiftOptions(**limits)
     records, new = (loci.read_loci(path, ()) for path in (reference, genome))
@@ -71,7 +71,7 @@ def command(
         )  # fmt: skip
     sites = _site_model(site_model, read.genes, records, quiet)
     with progress("lifting", len(read.genes), quiet) as done:
-        found = lift(
+        found = lift_genes(
             read.genes, records, new, sites, limits, device=device, threads=threads, progress=done
         )
     lengths = {record.name: len(record) for record in new}

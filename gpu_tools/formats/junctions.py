@@ -16,8 +16,13 @@ import pysam
 from gpu_tools.errors import InputError, did_you_mean
 from gpu_tools.formats.exons import gff
 from gpu_tools.formats.exons.intervals import bed_blocks
-from gpu_tools.formats.files import quiet_htslib, read_lines, without_compression
-from gpu_tools.formats.tables import Location, bed_fields
+from gpu_tools.formats.files import (
+    open_output,
+    quiet_htslib,
+    read_lines,
+    without_compression,
+)
+from gpu_tools.formats.tables import Location, bed_fields, bed_line
 from gpu_tools.model.evidence import (
     ACCEPTOR,
     DONOR,
@@ -366,6 +371,8 @@ def _scores(path: str | os.PathLike, places: _Places) -> dict[tuple[str, str, st
             raise location.error(f"offset {position} lies before the sequence", "0 or more")
         half_bits = min(max(location.integer(score, "score"), -127), 127)
         place = places.moved(path, number, name, position)
+        if place:  # a record with any score is one whose other sites have none
+            found[place[0], strand, kind]
         if place and places.wants(place[0], position + place[1]):
             positions, scores = found[place[0], strand, kind]
             positions.append(position + place[1])
@@ -375,3 +382,29 @@ def _scores(path: str | os.PathLike, places: _Places) -> dict[tuple[str, str, st
         key: PlacedScores.highest(np.array(own[0], np.int64), np.array(own[1], np.int8))
         for key, own in found.items()
     }
+
+
+def write_evidence(
+    evidence: Iterable[SpliceEvidence],
+    junctions: str | os.PathLike | None,
+    splice_scores: str | os.PathLike | None,
+) -> None:
+    """Write evidence on different pieces as BED of 6 columns, and scores as `splice_evidence` reads.
+
+    Either file may be None.
+    """
+    evidence = list(evidence)
+    if junctions is not None:
+        with open_output(junctions) as stream:
+            for own in evidence:
+                for record, seen in own.junctions.items():
+                    columns = seen.starts, seen.ends, seen.counts, seen.reverse
+                    for start, end, count, reverse in zip(*columns, strict=True):
+                        strand = "-" if reverse else "+"
+                        stream.write(bed_line(record, start, end, ".", count, strand))
+    if splice_scores is not None:
+        with open_output(splice_scores) as stream:
+            for own in evidence:
+                for (record, strand, kind), placed in (own.scores or {}).items():
+                    for place, score in zip(placed.positions, placed.half_bits, strict=True):
+                        stream.write(f"{record}\t{place}\t{strand}\t{kind}\t{score}\n")

@@ -27,8 +27,9 @@ from gpu_tools.splicing.site_matrix import site_scores
 DONOR, ACCEPTOR, START, STOP = 1, 2, 4, 8
 """What an edge is, if the reference has the site or codon there; an edge may be several."""
 KINDS = DONOR, ACCEPTOR, START, STOP
-OUTSIDE_OF_EXONS, EXON, CODING = range(3)
-"""Labels of nucleotides."""
+OUTSIDE_OF_EXONS, EXON, CODING, BEGIN, END = range(5)
+"""Labels of nucleotides, and of edges: what is inserted at the begin or end of an exon or a coding
+sequence is no part of it, where the choice is free."""
 UNIT = 8
 """Points of a bit."""
 _TRIM, _LEAST_ANCHOR = 3, 8
@@ -36,7 +37,7 @@ _TRIM, _LEAST_ANCHOR = 3, 8
 many must be left."""
 _SHIFT = 6.0
 """Points of a chain of exact matches that a change of the distance costs."""
-_LARGE = 50_000_000
+_LARGE_BOX = 50_000_000
 """Cells of a box above which the middle of introns is left out."""
 _KEPT_OF_INTRON = 400
 """Nucleotides at either end of an intron that such a box keeps."""
@@ -73,14 +74,16 @@ class LiftScores:
 
     @cached_property
     def gaps(self) -> NDArray[np.int32]:
-        """Costs of gaps, shape (labels, 4)."""
+        """Costs of gaps by label, those of edges included, shape (5, 4)."""
         found = []
         for label, rate in enumerate(self.rates):
             extend = max(-_points(rate.extension), 1)
             opening = max(-_points(rate.gap / 2 * (1 - rate.extension)) - extend, 1)
             long = opening + (6 if label == OUTSIDE_OF_EXONS else 10) * UNIT
             found.append((opening, extend, long, 0))
-        return np.array(found, np.int32)
+        highest, lowest = np.max(found, axis=0), np.min(found, axis=0)
+        dearer = np.array([1, 0, 1, 0])
+        return np.array([*found, highest + dearer, lowest - dearer], np.int32)
 
     def points(self, kind: int, bits: NDArray[np.float64]) -> NDArray[np.int32]:
         """Return the points of boundaries by the bits of a site there, -inf where there is none.
@@ -110,23 +113,28 @@ class GeneLocus:
         one are the gene's ends.
     kinds : ndarray of int64, shape (e,)
         Which of `KINDS` each edge is, as a sum.
+    sides : ndarray of uint8, shape (e,)
+        `BEGIN`, `END`, or `OUTSIDE_OF_EXONS` for an edge that is both.
     """
 
     codes: NDArray[np.uint8] = field(repr=False)
     labels: NDArray[np.uint8] = field(repr=False)
     edges: NDArray[np.int64] = field(repr=False)
     kinds: NDArray[np.int64] = field(repr=False)
+    sides: NDArray[np.uint8] = field(repr=False)
 
     @classmethod
     def of(cls, codes, chains: List[tuple[List, List]], sites: GeneSites) -> GeneLocus:
         """Return the locus of transcripts, each given as its exons and its coding segments."""
         labels, kinds = np.full(len(codes), OUTSIDE_OF_EXONS, np.uint8), {}
+        begins, ends = set(), set()
         for exons, coding in chains:
             for segments, label in ((exons, EXON), (coding, CODING)):
                 for start, end in segments:
                     labels[start:end] = np.maximum(labels[start:end], label)
-                    kinds.setdefault(start, 0)
-                    kinds.setdefault(end, 0)
+                    begins.add(start)
+                    ends.add(end)
+            kinds |= {edge: kinds.get(edge, 0) for exon in exons + coding for edge in exon}
             for (_, donor), (acceptor, _) in pairwise(exons):
                 kinds[donor] |= DONOR
                 kinds[acceptor] |= ACCEPTOR
@@ -139,7 +147,12 @@ class GeneLocus:
             sum(kind for kind in KINDS if kinds[e] & kind and there[kind][e] > -np.inf)
             for e in edges.tolist()
         ]
-        return cls(codes, labels, edges, np.array(of_edges, np.int64))
+        sides = [
+            OUTSIDE_OF_EXONS if e in begins and e in ends else BEGIN if e in begins else END
+            for e in edges.tolist()
+        ]
+        kinds = np.array(of_edges, np.int64)
+        return cls(codes, labels, edges, kinds, np.array(sides, np.uint8))
 
 
 def boundary_bits(codes: NDArray[np.uint8], sites: GeneSites) -> dict[int, NDArray[np.float64]]:
@@ -247,7 +260,7 @@ class _Alignment:
         positions = self._rows_of(low, high, right - left)
         at = np.searchsorted(positions, edges[inside])
         symbols = np.insert(self.locus.codes[positions], at, EDGE)
-        labels = np.insert(self.locus.labels[positions], at, OUTSIDE_OF_EXONS)
+        labels = np.insert(self.locus.labels[positions], at, self.locus.sides[inside])
         classes = np.zeros(len(symbols), np.int64)
         is_edge = symbols == EDGE
         classes[is_edge] = self.classes[inside]
@@ -270,7 +283,7 @@ class _Alignment:
     def _rows_of(self, low: int, high: int, width: int) -> NDArray[np.int64]:
         """Return the nucleotides of a box; of a large one without the middle of introns."""
         positions = np.arange(low, high)
-        if (high - low) * width <= _LARGE:
+        if (high - low) * width <= _LARGE_BOX:
             return positions
         near = np.zeros(high - low + 1, np.bool_)
         edges = self.locus.edges

@@ -48,16 +48,16 @@ from gpu_tools.model.sequences import Sequence, reverse_complement
 from gpu_tools.search.api import build_index
 from gpu_tools.sites.model import GeneSites
 
-FLANK = 200
+GENE_FLANK = 200
 """Nucleotides beside a gene that are aligned with it, so that its ends are found."""
 _LEARNED_FROM = 300
 """Genes from which the rates of two genomes are learned."""
 _LONG_GAP = 50
 """Gaps that rates do not count: events of another kind."""
-_CLEARLY = 0.05
+_MUCH_BETTER = 0.05
 """By so much an alignment over more than a gene's length has to be better."""
 NOT_FOUND = "no place of enough similarity"
-WEAK = "the best place is not similar enough"
+TOO_WEAK = "the best place is not similar enough"
 TAKEN = "its place is that of another gene"
 
 
@@ -95,7 +95,7 @@ class Lift:
     scores: LiftScores = field(repr=False)
 
 
-def lift(
+def lift_genes(
     genes: Iterable[ReferenceGene],
     reference: Iterable[Sequence],
     genome: Iterable[Sequence],
@@ -208,7 +208,7 @@ class _Run:
                 f"gene {gene.id!r} ends at {end} of record {gene.record!r}, which has "
                 f"{len(record)} nucleotides", expected="the genome of the annotation",
             )  # fmt: skip
-        low, high = max(start - FLANK, 0), min(end + FLANK, len(record))
+        low, high = max(start - GENE_FLANK, 0), min(end + GENE_FLANK, len(record))
         codes, reading = record.codes[low:high], Reading(gene.strand, low, high)
         codes = codes if gene.strand == "+" else reverse_complement(codes)
         chains = [TranscriptChain.of(one, reading) for one in gene.transcripts]
@@ -233,12 +233,12 @@ class _Run:
         if not wide:
             return found
         other = self._within(k, place._replace(start=place.low, end=place.high))
-        more = (1 + _CLEARLY) * max(found.place.score, 0)
+        more = (1 + _MUCH_BETTER) * max(found.place.score, 0)
         return other if other.place.score > more else found
 
     def _slack(self, k: int) -> int:
         """Return the nucleotides by which a gene may be longer or lie elsewhere."""
-        return FLANK + len(self.own[k].locus.codes) // 4
+        return GENE_FLANK + len(self.own[k].locus.codes) // 4
 
     def _within(self, k: int, place: GenePlace) -> _Found:
         """Align a gene to the stretch around a place."""
@@ -312,7 +312,7 @@ class _Run:
     def _without_conflicts(self, found, places):
         """Leave out genes that are not good, and those whose place is another gene's."""
         kept: list[_Found | None] = [None] * len(found)
-        reasons = [NOT_FOUND if one is None else WEAK for one in found]
+        reasons = [NOT_FOUND if one is None else TOO_WEAK for one in found]
         ranked = sorted(
             (k for k, one in enumerate(found) if one is not None and one.is_good),
             key=lambda k: (-found[k].place.score, k),

@@ -147,9 +147,9 @@ def _traced(trace, rows, r, j):
 
 # ---- anchors: exact words of both sequences, and their best chain
 
-_MOST_PLACES = 8
+_MOST_REPEATS = 8
 """Words that a sequence has more often are no anchors."""
-_LOOKBACK = 400
+_MATCHES_BEFORE = 400
 """Anchors before one that it is tried to follow."""
 _BITS = 2
 
@@ -185,9 +185,9 @@ def exact_matches(one, two, order, words, length):
             continue
         low = np.searchsorted(words, mine[i])
         high = low
-        while high < len(words) and words[high] == mine[i] and high - low <= _MOST_PLACES:
+        while high < len(words) and words[high] == mine[i] and high - low <= _MOST_REPEATS:
             high += 1
-        if high - low > _MOST_PLACES:
+        if high - low > _MOST_REPEATS:
             continue
         for k in range(low, high):
             j = order[k]
@@ -218,7 +218,7 @@ def best_chain(matches, shift):
     top = -1
     for k in range(n):
         gain = 0.0
-        for i in range(k - 1, max(k - 1 - _LOOKBACK, -1), -1):
+        for i in range(k - 1, max(k - 1 - _MATCHES_BEFORE, -1), -1):
             one = matches[k, 0] - matches[i, 0] - matches[i, 2]
             two = matches[k, 1] - matches[i, 1] - matches[i, 2]
             both = max(-one, -two, 0)

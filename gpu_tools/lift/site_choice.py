@@ -9,7 +9,7 @@ from gpu_tools.model.sequences import Sequence
 from gpu_tools.sites.fit import LEAST_INTRONS, best_shipped, found_sites, strand_with_introns
 from gpu_tools.sites.model import GeneSites, load_sites
 
-_ENOUGH = 1000
+_MOST_LOOKED_AT = 1000
 """Genes whose introns tell the model."""
 
 
@@ -19,7 +19,7 @@ def model_of_annotation(
     """Return the shipped model that fits the introns of some genes best, and why."""
     records = {record.name: record.codes for record in reference}
     spliced = [gene for gene in genes if any(len(one.exons) > 1 for one in gene.transcripts)]
-    some = spliced[:: len(spliced) // _ENOUGH + 1]
+    some = spliced[:: len(spliced) // _MOST_LOOKED_AT + 1]
     found = found_sites(
         strand_with_introns(
             records[gene.record], gene.strand, [one.exons for one in gene.transcripts]

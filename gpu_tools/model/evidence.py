@@ -107,7 +107,7 @@ class StrandEvidence:
     counts : ndarray of int64
         How often each was seen.
     donor_scores, acceptor_scores : PlacedScores, optional
-        Splice scores, None if there are none at all.
+        Splice scores, None if the record has none at all.
     weights : EvidenceWeights
     """
 
@@ -170,8 +170,8 @@ class SpliceEvidence:
     junctions : mapping of str to RecordJunctions
         Introns that were seen, by record.
     scores : mapping of (str, str, str) to PlacedScores, optional
-        Splice scores by record, strand, and ``D`` for donors or ``A`` for acceptors. None: there
-        are no such scores; otherwise each site without one has `UNLISTED_HALF_BITS`.
+        Splice scores by record, strand, and ``D`` for donors or ``A`` for acceptors. On a record
+        with any score each site without one has `UNLISTED_HALF_BITS`.
     weights : EvidenceWeights
     source : str, optional
         A text that differs for other files, of which this may be a part.
@@ -193,11 +193,16 @@ class SpliceEvidence:
             counts = seen.counts[own]
             if reverse:
                 donors, acceptors = len(base) - acceptors, len(base) - donors
-        scores = (None, None) if self.scores is None else (
+        scores = (None, None) if locus.record not in self._scored else (
             self.scores.get((locus.record, strand, kind), NO_SCORES).read(locus, reverse)
             for kind in (DONOR, ACCEPTOR)
         )  # fmt: skip
         return StrandEvidence(donors, acceptors, counts, *scores, self.weights)
+
+    @cached_property
+    def _scored(self) -> set[str]:
+        """The records that have splice scores."""
+        return {record for record, *_ in self.scores or ()}
 
     @cached_property
     def digest(self) -> str:

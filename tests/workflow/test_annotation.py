@@ -90,6 +90,14 @@ def test_a_chosen_site_model_is_one_for_all_parts(folder):
     assert plan.count("annotation/site_model.json") > 2
 
 
+def test_splice_evidence_is_an_input_of_the_search(folder):
+    for name in ("j.bed", "s.tsv"):
+        (folder.path / name).touch()
+    evidence = "annotation={junctions: [j.bed], splice_scores: s.tsv, junction_weight: 2}"
+    plan = folder.run("--dry-run", "--configfile", "settings.yaml", "--config", evidence)
+    assert plan.count("genome.fa, a.fa, b.fa, j.bed, s.tsv") == 8 + 1
+
+
 WRONG = [
     ("search: quick", "annotation.search: 'quick' is wrong; expected one of seeded, exhaustive"),
     ("genome_parts: 3", "annotation.genome_parts: 3 with search seeded; expected 1"),

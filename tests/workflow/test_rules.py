@@ -17,12 +17,14 @@ from gpu_tools.model.scoring import GENE_SCORING
 from gpu_tools.sites.model import load_sites
 from tests.workflow.folders import (
     BASES,
+    HEADER,
     LOCI,
     MRNAS,
     ROOT,
     TARGETS,
     Folder,
     write_annotation,
+    write_sheet,
 )
 from tests.workflow.rules import read_rules
 
@@ -63,6 +65,34 @@ def test_mode_sites_needs_no_candidates_and_proteins_are_a_further_method(folder
     once += ("alignments_merge", "spliced_estimate")
     assert {name: counts[name] for name in once} == dict.fromkeys(once, 1)
     assert not {"exons_predict", "exons_cut", "spliced_align"} & counts.keys()
+
+
+def test_splice_evidence_of_the_sheet_is_cut_for_alignments_to_all_exons(folder):
+    header = (*HEADER, "junctions", "splice_scores")
+    rows = [(BASES[k], LOCI, target, MRNAS, "j.bed", "s.tsv" if k else "")
+            for k, target in enumerate(TARGETS)]  # fmt: skip
+    write_sheet(folder.path / "config" / "cases.tsv", rows, header)
+    for name in ("j.bed", "s.tsv"):
+        (folder.path / name).touch()
+    weight = "sites={junction_weight: 3}"
+    counts = folder.counts("--config", "proteins={source: translated}", weight)
+    assert counts["evidence_cut"] == counts["site_align"] == counts["protein_align"] == 1
+    plan = folder.run("--dry-run", "--config", weight, "mode=sites")
+    assert "input: j.bed, s.tsv, results/batches/" in plan
+    assert re.search(r"rule site_align:\s+input: \S+/junctions.bed, \S+/splice_scores.tsv", plan)
+
+
+def test_splice_evidence_is_cut_by_hand(by_hand, tmp_path):
+    """Of one base there are junctions, of the other one scores; other records are left out."""
+    (tmp_path / "b.fa").write_text(f">x locus=r:11-50 record_length=90\n{'A' * 40}\n>y\nACGT\n")
+    (tmp_path / "j.bed").write_text("r\t20\t40\t.\t7\t-\nr\t1\t20\nz\t1\t9\n")
+    (tmp_path / "s.tsv").write_text("y\t3\t+\tD\t9\nz\t3\t+\tD\t9\n")
+    words = ["--junctions", tmp_path / "j.bed", "--splice-scores", tmp_path / "s.tsv"]
+    words += ["--base", "x", 1, 0, "--base", "y", 0, 1, "--sequences", tmp_path / "b.fa"]
+    words += ["--junctions-output", tmp_path / "o.bed", "--scores-output", tmp_path / "o.tsv"]
+    assert by_hand("evidence_cut", *words)[0] == 0
+    assert (tmp_path / "o.bed").read_text() == "r\t20\t40\t.\t7\t-\n"
+    assert (tmp_path / "o.tsv").read_text() == "y\t3\t+\tD\t9\n"
 
 
 @pytest.mark.parametrize(("device", "gpus"), [("cpu", 0), ("auto", 1), ("cuda:0,1", 2)])

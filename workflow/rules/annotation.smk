@@ -30,6 +30,7 @@ rule annotation_sites:
     """Choose the shipped site model that fits the introns of a first pass best."""
     input:
         **annotation_inputs(),
+        **annotation_evidence(),
     output:
         output="<results>/annotation/site_model.json",
     log:
@@ -51,6 +52,7 @@ rule annotation_hits:
     """Find the hits of a share of the targets in a share of the genome, on a GPU or on the CPU."""
     input:
         **annotation_inputs(),
+        **annotation_evidence(),
         **annotation_index(),
         **annotation_sites(),
     output:
@@ -79,6 +81,7 @@ rule annotation_genes:
     """Make one gene set of the hits of all parts."""
     input:
         **annotation_inputs(),
+        **annotation_evidence(),
         **annotation_sites(),
         hits=annotation_hits(),
     output:

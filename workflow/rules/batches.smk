@@ -171,6 +171,50 @@ def exon_kind(wildcards):
     return "report" if config["exons"]["provider"] == "genscan-report" else "candidates"
 
 
+def evidence_files(batch, column):
+    """Return the files of a kind of splice evidence that the sheet names for a batch."""
+    paths = (getattr(base, column) for base in parts_of(batch).bases)
+    return list(dict.fromkeys(path for path in paths if path))
+
+
+def evidence_words(wildcards):
+    """Return name and numbers of the files of each base with splice evidence, 0 for none."""
+    files = {column: ["", *evidence_files(wildcards.batch, column)] for column in EVIDENCE}
+    numbers = (
+        (b.base, *(own.index(getattr(b, column)) for column, own in files.items()))
+        for b in batch_parts(wildcards).bases
+    )
+    return [words for words in numbers if any(words[1:])]
+
+
+def evidence(column):
+    """Return the function of the wildcards that names a batch's splice evidence of a kind."""
+    suffix = {"junctions": "bed", "splice_scores": "tsv"}[column]
+
+    def of_batch(wildcards):
+        named = evidence_files(wildcards.batch, column)
+        return batch_files(f"{column}.{suffix}", [wildcards.batch]) if named else []
+
+    return of_batch
+
+
+def evidence_inputs():
+    """Return the splice evidence of a batch as options of an alignment."""
+    return {column: evidence(column) for column in EVIDENCE}
+
+
+def evidence_weights():
+    """Return the weights of splice evidence, those of what a batch has."""
+    of = {"junction_weight": "junctions", "splice_weight": "splice_scores"}
+    of["splice_only"] = "splice_scores"
+
+    def weight_of(key, column):
+        value = config["sites"][key]
+        return lambda wildcards: value if evidence_files(wildcards.batch, column) else None
+
+    return {key: weight_of(key, column) for key, column in of.items()}
+
+
 def file_of(source):
     """Return the FASTA file of a source: itself, or what is fetched."""
     if not FETCHED.match(source):
@@ -279,6 +323,7 @@ def everything():
 
 
 # columns of the sheet by the wildcard source
+EVIDENCE = ("junctions", "splice_scores")
 EXON_COLUMNS = {"given": "exons", "annotation": "annotation"}
 BATCHES = case_batches()
 FIRST_BATCH = {base: name for name in reversed(BATCHES) for base, _ in BATCHES[name]}

@@ -168,7 +168,8 @@ def prefixes():
 
 def site_options():
     """Return the options of site mode: its own, and what both methods share."""
-    own = dict(config["sites"])
+    weights = ("junction_weight", "splice_weight", "splice_only")
+    own = {key: value for key, value in config["sites"].items() if key not in weights}
     shared = ("match", "mismatch", "gap", "ends")
     options = configured_model(own.pop("model")) | own
     return options | {name: config["scoring"][name] for name in shared}

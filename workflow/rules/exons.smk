@@ -37,3 +37,23 @@ rule exons_cut:
         base=exon_words,
     script:
         "../scripts/exons_cut.py"
+
+
+rule evidence_cut:
+    """Take the splice evidence of the sheet's files that lies in a batch's loci."""
+    input:
+        junctions=lambda wildcards: evidence_files(wildcards.batch, "junctions"),
+        splice_scores=lambda wildcards: evidence_files(wildcards.batch, "splice_scores"),
+        sequences="<results>/batches/{batch}/bases.fa.gz",
+    output:
+        junctions_output="<results>/batches/{batch}/junctions.bed",
+        scores_output="<results>/batches/{batch}/splice_scores.tsv",
+    log:
+        "<logs>/evidence_cut/{batch}.log",
+    conda:
+        "../envs/gpu_tools.yaml"
+    params:
+        version=VERSION,
+        base=evidence_words,
+    script:
+        "../scripts/evidence_cut.py"

@@ -28,6 +28,8 @@ class Base(NamedTuple):
     locus: str
     exons: str
     annotation: str
+    junctions: str
+    splice_scores: str
 
 
 class Target(NamedTuple):
@@ -223,7 +225,8 @@ def record_names(path):
 def bases_of(line, row):
     """Return the base sequences of a row."""
     check_pattern(line, row, "base", ("record", "locus"))
-    rest = row["locus"], row["exons"], row["annotation"]
+    columns = ("locus", "exons", "annotation", "junctions", "splice_scores")
+    rest = [row[column] for column in columns]
     return [Base(n, file, row["record"] or n, *rest) for n, file in named(line, row, "base")]
 
 

@@ -57,6 +57,7 @@ rule sites_choose:
 rule site_align:
     """Align a batch of cases exactly to all exons that sites allow."""
     input:
+        **evidence_inputs(),
         **chosen_sites(),
         base="<results>/batches/{batch}/bases.fa.gz",
         targets="<results>/batches/{batch}/targets.fa.gz",
@@ -81,6 +82,7 @@ rule site_align:
         runtime=minutes_of("targets"),
     params:
         **site_options(),
+        **evidence_weights(),
         version=VERSION,
         device=config["device"],
     script:
@@ -131,6 +133,7 @@ rule proteins_cut:
 rule protein_align:
     """Align the proteins of a batch's targets exactly to all exons that sites allow."""
     input:
+        **evidence_inputs(),
         **chosen_sites(),
         base="<results>/batches/{batch}/bases.fa.gz",
         proteins="<results>/batches/{batch}/proteins.fa",
@@ -155,6 +158,7 @@ rule protein_align:
         runtime=minutes_of("proteins"),
     params:
         **protein_options(),
+        **evidence_weights(),
         version=VERSION,
         device=config["device"],
     script:
