@@ -38,6 +38,9 @@ PROGRAMS = {
 }  # fmt: skip
 """The command of each program, and the option that makes it report copies."""
 
+SERIES = {"free": "", "kept": ", sites stay", "moved": ", genes moved and copied"}
+"""What is said of copies, behind their rate of substitutions."""
+
 
 def annotation_of(folder: Path, output: Path) -> None:
     """Write an annotation as GFF3 with genes, mRNAs, exons and CDS, which all programs read."""
@@ -119,8 +122,9 @@ def measure(folder: Path, tiny: bool = False) -> Iterator[tuple[str, object]]:
                 lifted.write_text("\n".join(lines) + "\n")
                 series, percent = copy.split("_")
                 yield f"{copy} {name}", {
-                    "data": folder.name, "method": name, "series": series,
-                    "percent": int(percent), **judge.judged(Path(made, f"{copy}.gff3"), lifted),
+                    "data": folder.name, "method": name,
+                    "differences": f"{percent} %{SERIES[series]}",
+                    **judge.judged(Path(made, f"{copy}.gff3"), lifted),
                     **{k: times[k] for k in ("seconds", "processor_seconds", "peak_megabytes")},
                 }  # fmt: skip
 

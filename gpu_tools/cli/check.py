@@ -14,7 +14,14 @@ import click
 from gpu_tools.cli.common import options
 from gpu_tools.errors import DeviceError
 from gpu_tools.formats.tables import write_table
-from gpu_tools.hardware.device import Gpu, cpu_threads, is_held, list_gpus, lock_folder
+from gpu_tools.hardware.device import (
+    Gpu,
+    cpu_threads,
+    driver_version,
+    is_held,
+    list_gpus,
+    lock_folder,
+)
 from gpu_tools.model.resources import how_to_install, installed_version
 
 COLUMNS = ("what", "state", "found", "to_do")
@@ -25,7 +32,10 @@ _EXTRAS = {
     "workflow": ("snakemake", "pygments"),
     "tracks": ("pyBigWig",),
 }
-_DRIVER = "install NVIDIA's driver, or run on the CPU"
+_NO_DRIVER = "install NVIDIA's driver, or run on the CPU"
+_OLD_DRIVER = "install a driver of version 525 or newer, or run on the CPU"
+_CUDA = 13, 12
+"""Versions of CUDA for which there is an extra."""
 
 
 class Finding(NamedTuple):
@@ -64,13 +74,23 @@ def _gpus() -> Iterator[Finding]:
     try:
         found = list_gpus()
     except DeviceError as error:
-        missing = _version("numba-cuda") is None
-        to_do = f"for a GPU: {how_to_install('cuda')}" if missing else _DRIVER
-        yield Finding("gpu", NOTE, f"{error}; commands run on the CPU", to_do)
+        yield Finding("gpu", NOTE, f"{error}; commands run on the CPU", _how_to_have_gpus())
         return
     yield Finding("numba-cuda", OK, _version("numba-cuda") or "unknown")
     yield Finding("driver", OK, f"CUDA {found[0].driver}")
     yield from map(_gpu, found)
+
+
+def _how_to_have_gpus() -> str:
+    """Return what to do where no GPU can be used: the extra that fits the driver, or a driver."""
+    known = driver_version()
+    if known is None:
+        missing = _version("numba-cuda") is None
+        return f"for a GPU: {how_to_install('cuda')}" if missing else _NO_DRIVER
+    fitting = next((number for number in _CUDA if number <= known[0]), None)
+    if fitting is None:
+        return _OLD_DRIVER
+    return f"for this driver of CUDA {known[0]}.{known[1]}: {how_to_install(f'cuda{fitting}')}"
 
 
 def _gpu(gpu: Gpu) -> Finding:

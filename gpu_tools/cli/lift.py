@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from gpu_tools.cli.annotate import as_gene_set
 from gpu_tools.cli.common import loci, options
 from gpu_tools.cli.common.grouped import GroupedCommand
 from gpu_tools.cli.common.options import GENOMIC, option, progress
@@ -34,10 +35,11 @@ _FRACTION = options.NumberRange(0, 1)
 )  # fmt: skip
 @option("--copies", "Also report further copies of genes, with the attribute copy.")
 @option(
-    "--min-copy-identity F", type=_FRACTION, of=LiftOptions,
-    help="With --copies: smallest identity of a further copy.",
+    "--min-copy-identity F", type=_FRACTION,
+    help="With --copies: smallest identity of a further copy.  "
+    f"[default: {LiftOptions.min_copy_identity}]",
 )  # fmt: skip
-@options.output_of("Annotation in GFF3, or GTF if it ends in .gtf,")
+@options.output_of("Annotation in GFF3, or GTF if it ends in .gtf,", callback=as_gene_set)
 @option("--table TSV", "Also write a table of the transcripts: where they lie, what changed.")
 @option("--unmapped TSV", "Also write a table of genes that were not carried over, and why.")
 @option("--protein-sequences FASTA", "Also write the proteins of all coding sequences.")
@@ -61,13 +63,16 @@ def command(
     from gpu_tools.lift import tables
     from gpu_tools.lift.api import lift_genes
 
-    limits = LiftOptions(**limits)
+    if limits["min_copy_identity"] is not None and not limits["copies"]:
+        raise click.UsageError("--min-copy-identity needs --copies")
+    limits = LiftOptions(**{name: value for name, value in limits.items() if value is not None})
     records, new = (loci.read_loci(path, ()) for path in (reference, genome))
     read = read_genes(annotation, {record.name: len(record) for record in records})
     if not read.genes:
+        first = read.odd[0]
         raise InputError(
-            "none of its genes lies on a record of the reference", path=annotation,
-            expected=f"names of {reference}",
+            f"no gene can be carried over; of the first one: {first.reason}", path=annotation,
+            line=first.line, expected=f"genes of {reference}",
         )  # fmt: skip
     sites = _site_model(site_model, read.genes, records, quiet)
     with progress("lifting", len(read.genes), quiet) as done:

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from gpu_tools.cli.common import options
+from gpu_tools.cli.common.completion import completed_files
 from gpu_tools.cli.common.options import GENOMIC, note, option
 from gpu_tools.errors import InputError, counted
 from gpu_tools.formats.files import open_binary
@@ -16,7 +17,7 @@ _NEEDED = ("altair", "vl_convert", "jinja2")
 
 
 @click.command("report")
-@click.argument("results")
+@click.argument("results", shell_complete=completed_files)
 @option("--output -o FILE", "Page to write, HTML.", default="report.html")
 @option("--title", "Title of the page.", default="Gene structures")
 @option(

@@ -31,7 +31,6 @@ from gpu_tools.cli.common.proteins import (
     check_protein_usage,
     protein_options,
     protein_scoring,
-    target_introns,
     write_proteins,
 )
 from gpu_tools.cli.common.run_record import write_summary
@@ -139,7 +138,6 @@ def _runs_on_cpu(requested: dict) -> str | None:
     f"excepted.  [default: {SITE_SCORING.end_cost}]",
 )  # fmt: skip
 @evidence_options
-@target_introns
 @option(
     "--confidence",
     "With --site-model: GFF3 and GTF tell the confidence of each intron and exon, the points that "
@@ -184,8 +182,7 @@ def command(
     reading = ("incomplete" if incomplete else "complete") if coding else "any"
     sites = {"strand": strand, "min_intron": min_intron, "max_intron": max_intron,
              "end_cost": end_cost, "confidence": confidence or None,
-             "min_confidence": min_confidence or None,
-             "target_introns": scores.pop("target_introns"), **taken(scores)}  # fmt: skip
+             "min_confidence": min_confidence or None, **taken(scores)}  # fmt: skip
     proteins = {name: scores.pop(name) for name in OPTIONS}
     check_protein_usage(context, alignments)
     _check_targets(proteins["proteins"], sites)
@@ -194,9 +191,7 @@ def command(
     if targets is not None and not _is_default(context, "matrix"):
         scores["matrix"] = _nucleotide_scores(context, proteins["matrix"], scores["mismatch"])
     targets_file = proteins["proteins"] if targets is None else targets
-    files = CaseFiles(
-        base, exons, targets_file, pairs, exons_format, regions, sites["target_introns"]
-    )
+    files = CaseFiles(base, exons, targets_file, pairs, exons_format, regions)
     if targets is None and _is_default(context, "ends"):
         scores["ends"] = "global"
     sites |= {"reading": reading, "threads": threads}
@@ -225,11 +220,7 @@ def command(
     verdicts = [*map(wanted.verdict, results)]
     accepts = [verdict == YES for verdict in verdicts]
     _tell_misfits(work, [*compress(results, accepts)])
-    drops = proteins["frameshifts"] == DROP
-    chosen = [
-        (all_alignments or accepted) and not (drops and faults_of(one))
-        for one, accepted in zip(results, accepts, strict=True)
-    ]
+    chosen = _chosen(results, accepts, all_alignments, proteins["frameshifts"] == DROP)
     moved = [result.moved(placed[result.base]) for result in results]
     written = [*compress(moved, chosen)]
     for path in alignments:
@@ -242,6 +233,14 @@ def command(
             "cases": len(moved), "accepted": dict(Counter(verdicts)), "site_model": site_model,
         })  # fmt: skip
     options.note(counted(len(moved), "case"), f"{sum(accepts):,} accepted")
+
+
+def _chosen(results: list, accepts: list[bool], every: bool, drops: bool) -> list[bool]:
+    """Return which results are written to files of alignments."""
+    return [
+        (every or accepted) and not (drops and faults_of(one))
+        for one, accepted in zip(results, accepts, strict=True)
+    ]
 
 
 def _nucleotide_scores(context: click.Context, matrix: str, mismatch: int):
@@ -346,8 +345,6 @@ class _Work(NamedTuple):
 
 
 def _check_targets(proteins: str | None, sites: dict) -> None:
-    if sites["target_introns"] and not proteins:
-        raise click.UsageError("--target-introns needs --proteins")
     for name in ("max_intron", "end_cost"):
         if proteins and sites[name] is not None:
             raise click.UsageError(f"--{name.replace('_', '-')} is for cDNAs, not for --proteins")
@@ -468,9 +465,9 @@ def _with_proteins(
     weighted = protein_sites(load_sites(site_model))
     model = _adjusted(weighted, sites["min_intron"], scores)
     scoring = protein_scoring(proteins, scores["ends"])
+    strands, own = sites["strand"] or "+-", proteins["target_introns"]
     read = partial(read_evidence, sites)
-    strands = sites["strand"] or "+-"
-    inputs = read_protein_cases(files, model, scoring, strands, sites["threads"], read)
+    inputs = read_protein_cases(files, model, scoring, strands, sites["threads"], read, own)
     own_weights = model.fingerprint != weighted.fingerprint
     nulls = partial(_null_models, scoring, "any", model, own_weights)
     warning = partial(many_shortest_introns, model)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bz2
 import codecs
-import fcntl
 import gzip
 import io
 import logging
@@ -25,6 +24,7 @@ from typing import BinaryIO, TextIO
 
 from gpu_tools.errors import InputError, OutputError
 from gpu_tools.hardware.own_files import free_disk
+from gpu_tools.hardware.system import lock
 
 STANDARD_STREAM = "-"
 _STANDARD_OUTPUT = (STANDARD_STREAM, "/dev/stdout")
@@ -471,7 +471,7 @@ def new_file(target: Path, suffix: str | None = None) -> tuple[int, Path]:
             prefix=prefix, suffix=target.suffix if suffix is None else suffix, dir=target.parent
         )
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(handle, wait=False)
             if os.path.samestat(os.fstat(handle), os.lstat(name)):
                 break
         except (BlockingIOError, FileNotFoundError):  # it was just taken for a leftover
@@ -497,7 +497,7 @@ def _remove_if_left(path: str, is_of_here: bool) -> None:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             state = os.fstat(handle)
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(handle, wait=False)
             old = time.time() - state.st_mtime > _DAY
             if state.st_uid == os.geteuid() and (is_of_here or old):
                 os.unlink(path)  # noqa: PTH108

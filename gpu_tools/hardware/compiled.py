@@ -22,7 +22,6 @@ So this package's functions lie in a folder of their own, see `cache_folder`:
 
 from __future__ import annotations
 
-import fcntl
 import gc
 import hashlib
 import json
@@ -49,7 +48,7 @@ from numba.core.caching import FunctionCache
 from numba.core.runtime import rtsys
 from numba.extending import register_jitable
 
-from gpu_tools.hardware import about_to_compile
+from gpu_tools.hardware import about_to_compile, system
 from gpu_tools.hardware.own_files import checksum_of, private_folder
 
 _log = logging.getLogger(__name__)
@@ -88,7 +87,7 @@ def _share(cache, folder: Path | None) -> None:
     save = cache.save_overload
 
     def stored(*arguments):
-        with suppress(OSError), _locked(folder, fcntl.LOCK_SH):
+        with suppress(OSError), _locked(folder, shared=True):
             return load(*arguments)
         return None  # what cannot be read is compiled
 
@@ -101,7 +100,7 @@ def _share(cache, folder: Path | None) -> None:
         return found
 
     def save_overload(*arguments):
-        with suppress(OSError), _locked(folder, fcntl.LOCK_EX):
+        with suppress(OSError), _locked(folder):
             save(*arguments)
             _list_files(folder)
 
@@ -162,7 +161,7 @@ def cache_folder() -> Path | None:
         folder = place / name
         if usable(folder):
             if shipped is not None and not (folder / _LIST).exists():
-                with _locked(folder, fcntl.LOCK_EX), suppress(OSError):
+                with _locked(folder), suppress(OSError):
                     shutil.copytree(shipped, folder, dirs_exist_ok=True)
             _repair(folder)
             _remove_old(place, name)
@@ -179,7 +178,7 @@ def usable(folder: Path) -> bool:
         folder.mkdir(parents=True, exist_ok=True)
         if shutil.disk_usage(folder).free < _LEAST_FREE:
             return False
-        with _locked(folder, fcntl.LOCK_SH):
+        with _locked(folder, shared=True):
             os.utime(folder / _LOCK)  # it is in use
             (folder / f"writable-{os.getpid()}-{threading.get_ident()}").touch()
             (folder / f"writable-{os.getpid()}-{threading.get_ident()}").unlink()
@@ -189,10 +188,10 @@ def usable(folder: Path) -> bool:
 
 
 @contextmanager
-def _locked(folder: Path, how: int) -> Iterator[None]:
+def _locked(folder: Path, shared: bool = False) -> Iterator[None]:
     """Hold the lock of what is stored; interrupts wait, since a library that loads loses them."""
     with (folder / _LOCK).open("a") as lock:
-        fcntl.flock(lock, how)
+        system.lock(lock, shared)
         with deferred_interrupts():
             yield
 
@@ -250,7 +249,7 @@ def _repair(folder: Path) -> None:
     """Remove files that are damaged or, since a process was killed, not listed."""
     if not damaged(folder):
         return
-    with _locked(folder, fcntl.LOCK_EX):
+    with _locked(folder):
         known, wrong = listed(folder), damaged(folder)
         (folder / WARMED).unlink(missing_ok=True)
         for name in wrong:
@@ -315,7 +314,7 @@ class _Turn:
         if folder is not None:
             with suppress(OSError):
                 lock = self._turn.enter_context((folder / _COMPILING).open("a"))
-                fcntl.flock(lock, fcntl.LOCK_EX)
+                system.lock(lock)
         if gc.isenabled():  # compiling makes little garbage in cycles, and many objects to search
             gc.disable()
             self._turn.callback(gc.enable)
@@ -377,9 +376,15 @@ _inner_functions: set[Callable] = set()
 
 
 def njit(function: Callable | None = None, **options) -> Callable:
-    """Have a function compiled; see the module."""
+    """Have a function compiled; see the module.
+
+    With ``makes_arrays=False`` it counts no references to arrays, and can make none. Each count
+    waits for the memory of a counter, which all threads share: half of the time of some functions.
+    """
     if function is None:
         return lambda function: njit(function, **options)
+    if not options.pop("makes_arrays", True):
+        options["_nrt"] = False
     options["nogil"] = True  # numba compiles again what is called by functions of other options
     if "inline" in options:  # numba copies it into its callers before it compiles them
         return numba.njit(**options)(function)

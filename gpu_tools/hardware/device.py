@@ -5,7 +5,7 @@ No other module asks whether there is a GPU.
 
 from __future__ import annotations
 
-import fcntl
+import ctypes
 import importlib
 import logging
 import os
@@ -21,9 +21,11 @@ from pathlib import Path
 from typing import Generic, TextIO, TypeVar
 
 from gpu_tools.errors import DeviceError
+from gpu_tools.hardware.system import lock, n_processors
 
 _log = logging.getLogger(__name__)
 _SPECIFICATION = re.compile(r"(auto|cpu|cuda|cuda:[0-9]{1,4}(,[0-9]{1,4})*)")
+_DRIVER = "libcuda.so.1"
 MOST_CPU_THREADS = 1024
 """More threads of a CPU than this are not started: each needs memory."""
 _AUTO: ContextVar[bool] = ContextVar("auto", default=False)
@@ -63,7 +65,7 @@ def is_specification(text: str) -> bool:
 
 def cpu_threads(threads: int | None = None) -> int:
     """Return `threads`, `MOST_CPU_THREADS` at most; by default one for each processor."""
-    return min(threads or len(os.sched_getaffinity(0)), MOST_CPU_THREADS)
+    return min(threads or n_processors(), MOST_CPU_THREADS)
 
 
 def simulated() -> bool:
@@ -87,6 +89,19 @@ def list_gpus() -> list[Gpu]:
         raise DeviceError(f"no usable CUDA device: {problem}")
     _, lowest = _needs_of_compiler()
     return [gpu for gpu in found if _numbers(gpu.compute_capability) >= lowest]
+
+
+def driver_version() -> tuple[int, int] | None:
+    """Return the version of CUDA that NVIDIA's driver is for, None without a driver.
+
+    Nothing of CUDA need be installed.
+    """
+    number = ctypes.c_int()
+    try:
+        failed = ctypes.CDLL(_DRIVER).cuDriverGetVersion(ctypes.byref(number))
+    except (OSError, AttributeError):
+        return None
+    return None if failed else (number.value // 1000, number.value % 1000 // 10)
 
 
 @cache
@@ -379,12 +394,12 @@ def reserved(specification: str) -> Iterator[str]:
 def is_held(gpu: Gpu) -> bool:
     """Return whether a process holds a GPU at this moment."""
     with ExitStack() as held:
-        return not _locked(held, gpu, fcntl.LOCK_NB)
+        return not _locked(held, gpu, wait=False)
 
 
 def _any_of(held: ExitStack, gpus: list[Gpu], may_have_none: bool) -> tuple[int, ...]:
     for gpu in gpus:
-        if _locked(held, gpu, fcntl.LOCK_NB):
+        if _locked(held, gpu, wait=False):
             return (gpu.ordinal,)
     if may_have_none:
         _log.warning("every GPU is in use by another job; this one runs on the CPU")
@@ -394,16 +409,16 @@ def _any_of(held: ExitStack, gpus: list[Gpu], may_have_none: bool) -> tuple[int,
 
 
 def _wait_for(held: ExitStack, gpu: Gpu) -> None:
-    if not _locked(held, gpu, fcntl.LOCK_NB):
+    if not _locked(held, gpu, wait=False):
         _log.warning("GPU %d is in use by another job; waiting for it", gpu.ordinal)
-        _locked(held, gpu, 0)
+        _locked(held, gpu, wait=True)
 
 
-def _locked(held: ExitStack, gpu: Gpu, how: int) -> bool:
+def _locked(held: ExitStack, gpu: Gpu, wait: bool) -> bool:
     # by the card's own identity: schedulers number the cards anew for each job
     stream = _open(lock_folder() / f"{gpu.uuid}.lock")
     try:
-        fcntl.flock(stream, fcntl.LOCK_EX | how)
+        lock(stream, wait=wait)
     except BlockingIOError:
         stream.close()
         return False

@@ -343,7 +343,7 @@ class _Run:
                 taken.add(k, one.place)
         wanted = [
             (k, place) for k, one in enumerate(kept) if one is not None
-            for place in places[k] if not taken.at(place)
+            for place in places[k] if not taken.is_taken(k, place)
         ]  # fmt: skip
         tried = map_on_threads(self.threads, lambda k, place: (k, self._at(k, place)),
                                *zip(*wanted, strict=True)) if wanted else []  # fmt: skip
@@ -351,7 +351,7 @@ class _Run:
         copies: dict[int, list[_Found]] = {}
         for k, one in tried:
             enough = one.identity >= self.options.min_copy_identity
-            if one.is_good and enough and not taken.at(one.place):
+            if one.is_good and enough and not taken.is_taken(k, one.place):
                 taken.add(k, one.place)
                 copies.setdefault(k, []).append(one)
         for several in copies.values():

@@ -47,7 +47,7 @@ class HitLimits(NamedTuple):
     most: int  # words with more positions on a strand are not looked up
 
 
-@njit(nogil=True)
+@njit(nogil=True, makes_arrays=False)
 def _extended(symbols, profile, q, p, move, direction, drop):
     """Return the number of symbols of the best extension from a pair on, and its score."""
     score, best, length, k = 0, 0, 0, 0
@@ -63,7 +63,7 @@ def _extended(symbols, profile, q, p, move, direction, drop):
     return length, best
 
 
-@njit(nogil=True)
+@njit(nogil=True, makes_arrays=False)
 def _both_ways(symbols, profile, q, p, move, drop):
     """Return the symbols before and from a pair on of its best extension, and the score."""
     right, score_right = _extended(symbols, profile, q, p, move, 1, drop)
@@ -71,7 +71,7 @@ def _both_ways(symbols, profile, q, p, move, drop):
     return left, right, score_right + score_left
 
 
-@njit(nogil=True)
+@njit(nogil=True, makes_arrays=False)
 def _score_nearby(symbols, profile, q, p, move, length):
     """Return the score of a word, with its neighbours on the sides where these increase it."""
     word = left = right = np.int32(0)
@@ -92,7 +92,7 @@ def _score_nearby(symbols, profile, q, p, move, length):
     return word + max(left, 0) + max(right, 0)
 
 
-@njit(nogil=True)
+@njit(nogil=True, makes_arrays=False)
 def _is_promising(symbols, profile, q, p, move, length, near):
     """Return whether a word and its neighbours reach a score, or lie at an end of a sequence."""
     first, last = p - move * _NEARBY, p + move * (length + _NEARBY - 1)

@@ -85,12 +85,16 @@ def many_shortest_introns(model: GeneSites, results: Iterable[SplicedAlignment])
 
 
 def has_weak_sites(case: SiteCase, result: SplicedAlignment) -> bool:
-    """Return whether the introns of a chain have sites as on the wrong strand."""
+    """Return whether the introns of a chain have sites as on the wrong strand.
+
+    Introns that were seen are no reason to doubt the strand.
+    """
     if result.n_chain < 2:
         return False
     table = case.tables[result.strand]
-    points = [table.donors.at(a) + table.acceptors.at(b) for a, b in case.introns_of(result)]
-    return sum(points) <= LEAST_POINTS * len(points)
+    own = [one for one in case.introns_of(result) if table.junctions.penalty_of(*one) is None]
+    points = [table.donors.at(a) + table.acceptors.at(b) for a, b in own]
+    return bool(own) and sum(points) <= LEAST_POINTS * len(points)
 
 
 def _intron_lengths(result: SplicedAlignment) -> list[int]:

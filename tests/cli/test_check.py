@@ -6,6 +6,7 @@ import pytest
 
 from gpu_tools.cli import check as check_module
 from gpu_tools.cli.main import main
+from gpu_tools.errors import DeviceError
 from gpu_tools.hardware import compiled, device
 from gpu_tools.hardware.device import Gpu
 
@@ -76,3 +77,39 @@ def test_a_folder_that_cannot_be_is_a_problem(capsys, tmp_path, monkeypatch, var
     assert code == 1
     assert found[what][0] == "problem"
     assert to_do in found[what][2]
+
+
+DRIVERS = {
+    "of CUDA 13": ((13, 0), "for this driver of CUDA 13.0: pip install '.[cuda13]'"),
+    "of a cluster": ((12, 4), "for this driver of CUDA 12.4: pip install '.[cuda12]'"),
+    "too old": ((11, 4), "install a driver of version 525 or newer"),
+    "none": (None, ""),
+}
+
+
+@pytest.mark.parametrize("name", DRIVERS)
+def test_the_extra_that_fits_the_driver_is_named(capsys, monkeypatch, name):
+    def none():
+        raise DeviceError("no usable CUDA device: as the driver says")
+
+    version, expected = DRIVERS[name]
+    monkeypatch.setattr(check_module, "list_gpus", none)
+    monkeypatch.setattr(check_module, "driver_version", lambda: version)
+    _, found = check(capsys)
+    state, what, to_do = found["gpu"]
+    assert (state, "as the driver says" in what) == ("note", True)
+    assert to_do.startswith(expected)
+    assert ("cuda1" in to_do) == ("pip" in expected)
+
+
+def test_the_driver_tells_its_version(monkeypatch):
+    class Driver:
+        def __init__(self, name):
+            assert name.startswith("libcuda.so")
+
+        def cuDriverGetVersion(self, number):  # noqa: N802
+            number._obj.value = 12040
+            return 0
+
+    monkeypatch.setattr(device.ctypes, "CDLL", Driver)
+    assert device.driver_version() == (12, 4)

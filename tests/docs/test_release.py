@@ -38,7 +38,7 @@ def test_recipe_asks_for_what_the_package_needs():
     python = Requirement(f"python{PROJECT['requires-python']}").specifier
     assert requirements(parts["run"]) == needed | {"python": python}
     extras = PROJECT["optional-dependencies"]
-    wanted = requirements(extras["report"] + extras["tracks"] + extras["cuda"])
+    wanted = requirements(extras["report"] + extras["tracks"] + extras["cuda13"])
     build = tomllib.loads(text_of(ROOT / "pyproject.toml"))["build-system"]["requires"]
     host = requirements(parts["host"])
     assert {name: host[name] for name in requirements(build)} == requirements(build)

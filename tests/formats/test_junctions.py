@@ -7,6 +7,7 @@ import pysam
 import pytest
 
 from gpu_tools import InputError, Sequence, splice_evidence
+from gpu_tools.formats import junctions
 
 LENGTH = 400
 
@@ -109,6 +110,38 @@ def test_scores_are_read_by_strand_and_kind(tmp_path):
     assert forward.donor_scores.at(np.array([99, 100])).tolist() == [-7, 12]
     assert reverse.donor_scores.at(np.array([100, 300])).tolist() == [-14, -7]
     assert forward.acceptor_scores.at(np.array([100])).tolist() == [-7]
+
+
+def random_score_lines(rng) -> list[str]:
+    """Return lines on two contigs, in order; some positions occur twice."""
+    lines = []
+    for name in ("chr1", "contig_2"):
+        for offset in sorted(rng.integers(0, LENGTH + 1, 40).tolist()):
+            words = name, offset, rng.choice(["+", "-"]), rng.choice(["D", "A"])
+            lines.append("\t".join(map(str, (*words, rng.integers(-140, 140)))))
+    return lines
+
+
+@pytest.mark.parametrize("block", [1, 100, 1 << 22])
+@pytest.mark.parametrize("more", ["", "# remark", " \t "])
+def test_scores_are_read_alike_by_lines_and_all_at_once(block, more, tmp_path, monkeypatch):
+    """Lines that are no data have those around them read one by one."""
+    monkeypatch.setattr(junctions, "_BLOCK", block)
+    lines, path = random_score_lines(np.random.default_rng(6)), tmp_path / "scores.tsv"
+    expected: dict = {}
+    for line in lines:
+        *key, score = line.split("\t")
+        expected[tuple(key)] = max(int(score), expected.get(tuple(key), -999))
+    path.write_text("\r\n".join([*lines[:30], *([more] if more else []), *lines[30:]]))
+    records = genome("chr1", "contig_2")
+    evidence = splice_evidence(records, splice_scores=path)
+    found = {
+        (name, str(place), strand, kind): score
+        for (name, strand, kind), placed in evidence.scores.items()
+        for place, score in zip(placed.positions.tolist(), placed.half_bits.tolist(), strict=True)
+    }
+    assert found == {key: min(max(score, -127), 127) for key, score in expected.items()}
+    assert evidence.on(records[0], "-").donor_scores is not None
 
 
 @pytest.mark.parametrize(

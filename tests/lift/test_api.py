@@ -1,5 +1,7 @@
 """Genes on copies of a genome: in other orders, on the other strand, changed, copied and lost."""
 
+from dataclasses import replace
+
 import pytest
 
 from gpu_tools.errors import InputError
@@ -195,3 +197,15 @@ def test_genes_beyond_the_reference_are_bad_input():
         lift_genes(GENES, [genomes.sequence(RECORD[:3000])], [genomes.sequence(RECORD)], SITES)
     with pytest.raises(InputError, match="lies on record"):
         lift_genes(GENES, [genomes.sequence(RECORD, "q")], [genomes.sequence(RECORD)], SITES)
+
+
+def test_genes_that_share_nucleotides_are_copied_together():
+    one = GENES[1]
+    inner = replace(one.transcripts[0], id="inner", exons=exons_of(1)[:2], coding=())
+    other = replace(one, id="inner", interval=inner.interval, transcripts=(inner,))
+    low, high = one.interval
+    letters = RECORD[:high] + RECORD[low - 50 : high + 50] + RECORD[high:]
+    found = lifted(letters, LiftOptions(copies=True), [one, other])
+    assert sorted((g.lifted.gene.id, g.lifted.copy) for g in found.genes) == [
+        ("g1", 0), ("g1", 1), ("inner", 0), ("inner", 1),
+    ]  # fmt: skip

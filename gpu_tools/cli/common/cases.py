@@ -29,8 +29,7 @@ class CaseFiles(NamedTuple):
     """The files that hold the parts of the cases.
 
     `pairs` is None if every target meets every base, `exons` if there are no candidates. `regions`
-    are those of `base` to take, all of it if there is none. `target_introns` has the genes of
-    proteins, in the genome that they come from.
+    are those of `base` to take, all of it if there is none.
     """
 
     base: str
@@ -39,7 +38,6 @@ class CaseFiles(NamedTuple):
     pairs: str | None
     exons_format: str
     regions: tuple[Region, ...] = ()
-    target_introns: str | None = None
 
 
 class CaseInputs(NamedTuple):
@@ -96,13 +94,17 @@ def read_protein_cases(
     strands: str,
     threads: int | None = None,
     read_evidence: EvidenceReader = no_evidence,
+    own_genes: str | None = None,
 ) -> CaseInputs:
-    """Read the cases of proteins in site mode; the files' targets are proteins."""
+    """Read the cases of proteins in site mode; the files' targets are proteins.
+
+    `own_genes` is the annotation of the proteins' genes in the genome that they come from.
+    """
     from gpu_tools.cli.common.proteins import read_proteins, with_own_introns
     from gpu_tools.sites.proteins.api import ProteinCase, protein_tables_of
 
     bases, targets, pairs = _sequences_and_pairs(files, read_proteins)
-    targets = with_own_introns(targets, files.target_introns)
+    targets = with_own_introns(targets, own_genes)
     evidence, used = read_evidence(bases.values()), dict.fromkeys(b for b, _ in pairs)
     tables = {
         b: protein_tables_of(bases[b], model, scoring, strands, threads, evidence) for b in used

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import logging
 import math
-import resource
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +12,7 @@ from contextlib import contextmanager
 
 import click
 
+from gpu_tools.cli.common.completion import completed
 from gpu_tools.cli.common.warming import compiling_told
 from gpu_tools.errors import DeviceError, printable
 from gpu_tools.formats.exons import intervals
@@ -26,6 +26,7 @@ from gpu_tools.hardware.device import (
     resolve,
     was_small,
 )
+from gpu_tools.hardware.system import peak_memory
 from gpu_tools.model.resources import installed_version
 
 # Options that name files, found by their names in any command.
@@ -96,9 +97,9 @@ def _device(options: dict) -> list[str]:
 
 
 def _cost(seconds: float) -> str:
-    """Return time, and the most memory that this process had."""
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e9
-    return f"{seconds:.1f} s, {memory:.2g} GB of memory"
+    """Return time, and the most memory that this process had, if that is known."""
+    peak = peak_memory()
+    return f"{seconds:.1f} s" + (f", {peak / 1e9:.2g} GB of memory" if peak else "")
 
 
 def _written(options: dict) -> list[str]:
@@ -200,6 +201,7 @@ def option(
     if metavar is None and not {"type", "default"} & set(more):
         more["is_flag"] = True
     shown = more.get("default") is not None
+    more = completed(names[0], metavar) | more
     return click.option(
         *names, cls=AliasedOption, aliases=aliases, metavar=metavar, help=help,
         show_default=shown, **more,
@@ -357,7 +359,7 @@ def added(*options: Callable) -> Callable:
 def output_of(what: str, **more) -> Callable:
     """Return the option --output of a command that writes `what`; `more` goes to click."""
     return click.option(
-        "--output", "-o", default="-", show_default=True, metavar="FILE",
+        "--output", "-o", default="-", show_default=True, metavar="FILE", **completed("--output", "FILE"),
         help=f"{what} to write; - is standard output.", **more,
     )  # fmt: skip
 

@@ -77,6 +77,12 @@ frameshifts = option(
     "parts read in one frame; drop: these structures are left out.",
 )  # fmt: skip
 
+target_introns = option(
+    "--target-introns FILE",
+    "With --proteins: GFF3 or GTF of the targets' own genes, in the genome that they come from. An "
+    "intron where the target's gene has one gains points.",
+)  # fmt: skip
+
 protein_options = added(
     option(
         "--proteins FASTA",
@@ -87,6 +93,7 @@ protein_options = added(
         "each of the target's, instead of --match and --mismatch."
     ),
     _costs,
+    target_introns,
     frameshifts,
     option(
         "--protein-sequences FASTA",
@@ -105,15 +112,11 @@ protein_options = added(
 """Adds the options of protein targets to a command; their names are `OPTIONS`."""
 
 
-target_introns = option(
-    "--target-introns FILE",
-    "With --proteins: GFF3 or GTF of the targets' own genes, in the genome that they come from. An "
-    "intron where the target's gene has one gains points.",
-)  # fmt: skip
-
-
 SCORES = ("matrix", "gap_open", "gap_extend", "frameshift", "stop", "genetic_code", "keep_ends")
-OPTIONS = ("proteins", *SCORES, "frameshifts", "protein_sequences", "cds_sequences", "show")
+OPTIONS = (
+    "proteins", *SCORES, "target_introns", "frameshifts", "protein_sequences", "cds_sequences",
+    "show",
+)  # fmt: skip
 
 
 def protein_scoring(options: dict, ends: str, **weights) -> ProteinScoring:
@@ -141,6 +144,8 @@ def check_protein_usage(context: click.Context, alignments: Iterable[str]) -> No
         name = wrong[0].replace("_", "-")
         does = "does not go with" if options["proteins"] else "needs"
         raise click.UsageError(f"--{name} {does} --proteins")
+    if options["target_introns"] and options["exons"]:
+        raise click.UsageError("--target-introns needs --site-model")
     if options["proteins"] and options["exons"] and options["ends"] == "free":
         raise click.UsageError("--proteins with --exons needs whole candidates, not --ends free")
     for path in alignments:

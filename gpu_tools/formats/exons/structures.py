@@ -25,14 +25,14 @@ _VERSION = re.compile(r"\.\d+$")
 _CODON = 3
 
 
-class Structure(NamedTuple):
+class CodingStructure(NamedTuple):
     """A coding sequence: its nucleotides from the first codon on, and those before each intron."""
 
     length: int
     introns: tuple[int, ...]
 
     @classmethod
-    def of(cls, coding: CodingSequence) -> Structure:
+    def of(cls, coding: CodingSequence) -> CodingStructure:
         """Return the structure of an annotated coding sequence."""
         lengths = [segment.end - segment.start for segment in coding.segments]
         *before, length = (end - coding.segments[0].phase for end in accumulate(lengths))
@@ -89,15 +89,15 @@ def with_introns(proteins: Iterable[ProteinSequence], path: str | os.PathLike) -
     return WithIntrons(made, without)
 
 
-def _structures(path: str | os.PathLike) -> dict[str, Structure]:
+def _structures(path: str | os.PathLike) -> dict[str, CodingStructure]:
     """Return the structures of coding sequences by each of their names."""
     lines = list(read_lines(path))
     names = _names(path, lines)
-    found: dict[str, set[Structure]] = defaultdict(set)
+    found: dict[str, set[CodingStructure]] = defaultdict(set)
     for several in coding_of(path, lines).values():
         for coding in several:
             for name in names[coding.name]:
-                found[name].add(Structure.of(coding))
+                found[name].add(CodingStructure.of(coding))
     return {name: own.pop() for name, own in found.items() if len(own) == 1}
 
 

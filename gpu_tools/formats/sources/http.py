@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import logging
 import os
@@ -23,6 +22,7 @@ import requests
 from gpu_tools.errors import FetchError, InputError, OutputError
 from gpu_tools.formats.files import check_disk, is_stream, new_file
 from gpu_tools.hardware.own_files import checksum_of, open_own, private_folder
+from gpu_tools.hardware.system import lock
 from gpu_tools.model.json_model import parse_json
 
 _log = logging.getLogger(__name__)
@@ -260,7 +260,7 @@ class Pace:
         """Return when the next request may begin."""
         try:
             with open(self.path, "ab") as file:
-                fcntl.flock(file, fcntl.LOCK_EX)  # the others queue here while this one sleeps
+                lock(file)  # the others queue here while this one sleeps
                 state = os.fstat(file.fileno())
                 passed = time.time() - state.st_mtime
                 if state.st_size and 0 <= passed < self.seconds:  # a new file is empty
@@ -406,7 +406,7 @@ def _open_shared(path: Path) -> PartialFile | None:
     except OSError:
         return None
     try:
-        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock(stream, wait=False)
         if os.path.samestat(os.fstat(stream.fileno()), os.lstat(path)):
             return PartialFile(path, stream)
     except OSError:

@@ -188,7 +188,10 @@ def _compiled(lists, codons, stops, symbols, every, placed):
     boundaries = np.zeros((len(lists.codes) + 1 + AHEAD, 4), np.int32)
     plain = np.empty((most_operations(lists.rising) + 1, 4), np.int64)
     operations = np.empty((_most_operations(lists), 4), np.int32)
-    n = _write(lists, codons, stops, symbols, every, placed, boundaries, operations, plain)
+    counts, waits = np.zeros(1 + len(lists.kinds), np.int64), np.zeros(WAITS, np.bool_)
+    n = _write(
+        lists, codons, stops, symbols, every, placed, boundaries, operations, plain, counts, waits
+    )  # fmt: skip
     return boundaries, operations[:n].copy()
 
 
@@ -218,7 +221,7 @@ def _twice(value):
     return np.int32(low | low << 16)
 
 
-@njit
+@njit(makes_arrays=False)
 def _take_exits(lists, codons, symbols, reach, counts, operations, n):
     """Raise the maxima before entries to the exits that an intron up to `reach` may follow.
 
@@ -249,7 +252,7 @@ def _take_exits(lists, codons, symbols, reach, counts, operations, n):
     return n
 
 
-@njit
+@njit(makes_arrays=False)
 def _wait(lists, codons, symbols, placed, boundary, k, bonus, waits, operations, n):
     """Let exons that begin with the rest of a split codon wait for its end."""
     codes, place = lists.codes, (boundary + 1) % WAITS
@@ -271,7 +274,7 @@ def _wait(lists, codons, symbols, placed, boundary, k, bonus, waits, operations,
     return n
 
 
-@njit
+@njit(makes_arrays=False)
 def _enter(lists, codons, symbols, placed, acceptor, waits, operations, n):
     """Write the operations of an entry; return how many there are, and its operand, -1 for none."""
     boundaries, scores, entry_kinds = lists.acceptors
@@ -298,7 +301,7 @@ def _enter(lists, codons, symbols, placed, acceptor, waits, operations, n):
     return n, operand, found
 
 
-@njit
+@njit(makes_arrays=False)
 def _cross_border(rising, boundary, splits, operations, n, plain):
     """Write the operations of a border."""
     # of one row a class or line; all its rows have the same
@@ -310,20 +313,21 @@ def _cross_border(rising, boundary, splits, operations, n, plain):
     return n
 
 
-@njit
+@njit(makes_arrays=False)
 def _at(boundaries, k):
     """Return a listed boundary, -1 if there is none."""
     return np.int64(boundaries[k]) if k < len(boundaries) else np.int64(-1)
 
 
-@njit(error_model="numpy")
-def _write(lists, codons, stops, symbols, every, placed, boundaries, operations, plain):
+@njit(error_model="numpy", makes_arrays=False)
+def _write(
+    lists, codons, stops, symbols, every, placed, boundaries, operations, plain, counts, waits
+):  # fmt: skip
     """Write boundaries and operations; return how many of the latter there are."""
     codes, rising, splits = lists.codes, lists.rising, 1 + 2 * symbols
     first_usual, firsts, first_scores = lists.first
     last_usual, lasts, last_scores = lists.last
     acceptors, donors = lists.acceptors[0], lists.donors[0]
-    counts, waits = np.zeros(1 + len(lists.kinds), np.int64), np.zeros(WAITS, np.bool_)
     first = last = acceptor = n = 0
     border = next_border(rising, 0)
     for i in range(len(boundaries)):
