@@ -33,21 +33,21 @@ def annotation_sources():
 def annotation_options():
     """Return the options on which hits depend, but for a site model that is chosen."""
     others = ("genome", "proteins", "cdnas", "target_parts", "genome_parts", "isoforms", "batch")
-    others += ("frameshifts", "conserved", "confidence", "min_confidence", "junctions")
-    others += ("splice_scores", *annotation_sites())
+    others += ("frameshifts", "conserved", "confidence", "min_confidence", *annotation_sites())
+    others += ("junctions", "splice_scores")
     return {key: value for key, value in config["annotation"].items() if key not in others}
-
-
-def annotation_evidence():
-    """Return the splice evidence as options of annotate."""
-    own = config["annotation"]
-    return {key: own[key] for key in ("junctions", "splice_scores") if own[key]}
 
 
 def annotation_sites():
     """Return the site model that is chosen, nothing if one is configured."""
     chosen = config["annotation"]["site_model"] == AUTO
     return {"site_model": "<results>/annotation/site_model.json"} if chosen else {}
+
+
+def annotation_evidence():
+    """Return the splice evidence as options of annotate."""
+    own = config["annotation"]
+    return {key: own[key] for key in ("junctions", "splice_scores") if own[key]}
 
 
 def annotation_index():

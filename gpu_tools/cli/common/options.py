@@ -359,8 +359,8 @@ def added(*options: Callable) -> Callable:
 def output_of(what: str, **more) -> Callable:
     """Return the option --output of a command that writes `what`; `more` goes to click."""
     return click.option(
-        "--output", "-o", default="-", show_default=True, metavar="FILE", **completed("--output", "FILE"),
-        help=f"{what} to write; - is standard output.", **more,
+        "--output", "-o", default="-", show_default=True, metavar="FILE",
+        **completed("--output", "FILE"), help=f"{what} to write; - is standard output.", **more,
     )  # fmt: skip
 
 

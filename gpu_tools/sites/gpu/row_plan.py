@@ -127,7 +127,7 @@ def lay_out(listed):
 _sites_of = njit(cache=True, nogil=True)(lay_out)
 
 
-@njit
+@njit(makes_arrays=False)
 def _put(flags, bit, scores, kinds, sites):
     """Put the scores and kinds of a list at its boundaries, and set its flag there."""
     usual, boundaries, of_sites, of_kinds = sites
@@ -271,7 +271,7 @@ def kept_slots(junctions, first, each):
     return slots, first + each * past
 
 
-@njit
+@njit(makes_arrays=False)
 def count(flags, bit):
     """Return how many boundaries have a flag."""
     found = 0
@@ -332,7 +332,7 @@ def _flagged(flags, bit, found):
     return boundaries[:found]
 
 
-@njit
+@njit(makes_arrays=False)
 def _part(exits, exit_kind, entries, entry_kind, boundaries, joins, kind, length, rising, of_class):
     """Tell which exits join the group of the one of their kind before, as far as a class decides.
 
@@ -355,7 +355,7 @@ def _part(exits, exit_kind, entries, entry_kind, boundaries, joins, kind, length
         is_read = False
 
 
-@njit
+@njit(makes_arrays=False)
 def _classes_of(kinds, kind):
     """Return how many intron classes have a kind."""
     count = 0
@@ -364,7 +364,7 @@ def _classes_of(kinds, kind):
     return count
 
 
-@njit
+@njit(makes_arrays=False)
 def _take(kind, length, to, row, k, groups, counts, free, operations, n):
     """Raise class `k`'s maximum to the groups whose exits lie far enough behind `row`.
 
@@ -387,7 +387,7 @@ def _take(kind, length, to, row, k, groups, counts, free, operations, n):
     return n
 
 
-@njit
+@njit(makes_arrays=False)
 def _leave(row, kind, bonus, classes, groups, counts, free, operations, n, current):
     """Put the current row into the slot of a new group of exits."""
     group, to = counts[0], free[free[0]]
@@ -397,7 +397,7 @@ def _leave(row, kind, bonus, classes, groups, counts, free, operations, n, curre
     return emit(operations, n, PUT, to, current, bonus)
 
 
-@njit
+@njit(makes_arrays=False)
 def _join(row, kind, bonus, groups, counts, operations, n, current):
     """Raise the slot of the last group of a kind to the current row."""
     group = counts[0] - 1
@@ -407,7 +407,7 @@ def _join(row, kind, bonus, groups, counts, operations, n, current):
     return emit(operations, n, RAISE, groups[group, 1], current, bonus)
 
 
-@njit
+@njit(makes_arrays=False)
 def _through_classes(
     kinds, lengths, penalties, boundary, kind, bonus, first, row, stored, groups, taken, free,
     operations, n,
@@ -424,7 +424,7 @@ def _through_classes(
     return n
 
 
-@njit
+@njit(makes_arrays=False)
 def _through_junctions(
     junctions, kept, through, join, boundary, stored, row, bonus, operations, n
 ):  # fmt: skip

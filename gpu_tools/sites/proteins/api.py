@@ -168,8 +168,6 @@ def protein_align(
         call = ProteinCall(cases, scoring, threads, finish, is_traced)
         return align_on_gpus(call, ordinals, on_cpu)
 
-    if any(len(table.junctions.donors) for case in cases for table in case.tables.values()):
-        return on_cpu(cases)
     return on_gpu_or_cpu(where, on_gpus, lambda: on_cpu(cases))
 
 
