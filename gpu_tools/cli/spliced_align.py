@@ -220,11 +220,7 @@ def command(
     verdicts = [*map(wanted.verdict, results)]
     accepts = [verdict == YES for verdict in verdicts]
     _tell_misfits(work, [*compress(results, accepts)])
-    drops = proteins["frameshifts"] == DROP
-    chosen = [
-        (all_alignments or accepted) and not (drops and faults_of(one))
-        for one, accepted in zip(results, accepts, strict=True)
-    ]
+    chosen = _chosen(results, accepts, all_alignments, proteins["frameshifts"] == DROP)
     moved = [result.moved(placed[result.base]) for result in results]
     written = [*compress(moved, chosen)]
     for path in alignments:
@@ -237,6 +233,14 @@ def command(
             "cases": len(moved), "accepted": dict(Counter(verdicts)), "site_model": site_model,
         })  # fmt: skip
     options.note(counted(len(moved), "case"), f"{sum(accepts):,} accepted")
+
+
+def _chosen(results: list, accepts: list[bool], every: bool, drops: bool) -> list[bool]:
+    """Return which results are written to files of alignments."""
+    return [
+        (every or accepted) and not (drops and faults_of(one))
+        for one, accepted in zip(results, accepts, strict=True)
+    ]
 
 
 def _nucleotide_scores(context: click.Context, matrix: str, mismatch: int):

@@ -106,7 +106,7 @@ def merge_methods(
     """
     paths = [path for tables in batches for path in tables.values()]
     headers = {path: next(_rows([path])) for path in paths}
-    header = max(headers.values(), key=len, default="")
+    header = max(headers.values(), key=lambda each: each.count("\t"))
     for path, own in headers.items():
         if own.count("\t") < 2:
             raise InputError("no table of cases", path=path, line=1, expected="three columns")

@@ -168,8 +168,17 @@ def test_confidence_of_introns_and_exons_is_told(files, capsys):
     assert int(exons[0][0]) >= int(introns[0])
     assert int(exons[2][0]) >= int(introns[1])
     assert 'intron_confidence "' + ",".join(introns) + '"' in (files / "x.gtf").read_text()
+    header, row = (line.split("\t") for line in (files / "o.tsv").read_text().splitlines())
+    assert (header[-2:], row[-2:]) == (["accepted", "confidence"], ["yes", min(introns, key=int)])
+    for least, verdict in ((int(row[-1]), "yes"), (int(row[-1]) + 1, "no")):
+        words = ("--min-confidence", str(least), "--alignments", "y.gff3", "--output", "o.tsv")
+        assert run("--site-model", "vertebrate", *words) == 0
+        assert (files / "o.tsv").read_text().splitlines()[1].split("\t")[-2:] == [verdict, row[-1]]
+        assert ("\tmRNA\t" in (files / "y.gff3").read_text()) == (verdict == "yes")
     capsys.readouterr()
     (files / "e.bed").write_text("s\t80\t141\n")
+    assert run("--exons", "e.bed", "--min-confidence", "3") == 2
+    assert "--min-confidence needs --site-model" in capsys.readouterr().err
     assert run("--exons", "e.bed", "--confidence") == 2
     assert "--confidence needs --site-model" in capsys.readouterr().err
 

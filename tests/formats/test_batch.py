@@ -259,6 +259,17 @@ def test_methods_stand_side_by_side(tmp_path):
     ]  # fmt: skip
 
 
+def test_a_method_may_lack_the_last_column_of_another(tmp_path):
+    known = cases_table(tmp_path / "k", ("one", "t", "b:5-9"))
+    x = saved(tmp_path, "base\ttarget\tscore\nb\tt\t1\n", "x")
+    y = saved(tmp_path, "base\ttarget\tscore\tconfidence\nb\tt\t2\t3\n", "y")
+    merge_methods([{"x": x, "y": y}], [known], tmp_path / "all")
+    assert (tmp_path / "all").read_text().splitlines() == [
+        "base\ttarget\tmethod\tlocus\tscore\tconfidence",
+        "one\tt\tx\tb:5-9\t1\t.", "one\tt\ty\tb:5-9\t2\t3",
+    ]  # fmt: skip
+
+
 X, KNOWN = "base\ttarget\tscore\nb\tt\t1\n", "base\ttarget\tlocus\none\tt\tb:1-9\n"
 
 

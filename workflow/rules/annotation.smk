@@ -30,6 +30,7 @@ rule annotation_sites:
     """Choose the shipped site model that fits the introns of a first pass best."""
     input:
         **annotation_inputs(),
+        **annotation_evidence(),
     output:
         output="<results>/annotation/site_model.json",
     log:

@@ -24,6 +24,7 @@ def command(genome, output, device, threads, quiet, **more):
 
     more["site_model"] = GENERIC
     targets, records = annotate.read_targets(more), GenomeRecords(read_fasta(genome))
+    targets = annotate.with_evidence(targets, more, records)
     sites, why = choose_sites(records, targets, annotate.limits_of(more), device, threads)
     name = tell_choice(sites, why, quiet)
     with open_output(output) as stream:
