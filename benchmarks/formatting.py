@@ -27,13 +27,13 @@ def number(value: float) -> str:
 
 
 CONVERSIONS = {
-    "t": seconds, "n": number, "p": lambda share: f"{100 * share:.2g} %",
+    "t": seconds, "m": ms, "n": number, "p": lambda share: f"{100 * share:.2g} %",
     "M": lambda nucleotides: f"{nucleotides / 1e6:.3g}",
 }  # fmt: skip
 
 
 class _Cells(string.Formatter):
-    """Format strings with conversions: times, numbers, shares and millions."""
+    """Format strings with conversions: s, ms, numbers, shares and millions."""
 
     def convert_field(self, value, conversion):
         return CONVERSIONS[conversion](value) if conversion else value

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks import case_sets, figures, record, rows, tables
+from benchmarks import case_sets, figures, formatting, record, rows, tables
 from benchmarks.case_sets import PUBLISHED, SMALL, Spread
 from benchmarks.estimate import bench_estimate, fitted
 from benchmarks.formatting import Row
@@ -49,10 +49,12 @@ OTHER_SYSTEMS = (
 )  # fmt: skip
 """What is published of spliced alignment on accelerators: Nolasco 2014, and the work it names."""
 OTHERS = {
-    "Local alignment": ("local-h200", "local-cpu"),
-    "Pattern matching": ("matching-approximate", "matching-exact"),
-    "Segments and submatrices": ("segments", "submatrices"),
-}
+    "Local alignment": ("local-lengths", "local-h200", "local-cpu"),
+    "Pattern matching": ("matching-approximate", "matching-exact-lengths", "matching-exact"),
+    "Segments and submatrices": (
+        "segments", "submatrices", "submatrices-branches", "submatrices-disjoint",
+    ),
+}  # fmt: skip
 """Tables of the other sources' problems, by the names that `benchmarks.tables` has."""
 PARTS = {
     "data": (
@@ -239,7 +241,7 @@ def model_section(kind: str, recorded: dict, source: str, tiny: bool) -> Iterato
         if fit := own.get("fitted", {}).get(name):
             drawn = _estimates(cells, own[name], fit["estimated"])
             yield figure(drawn, "The same, with figures fitted on the other half of the cases.")
-    if set(ESTIMATES) <= own.keys():
+    if {"sequential", "accelerator1"} <= own.keys():
         yield from speed_ups(chosen(fitted.PUBLISHED), own)
     modes = {
         mode: ([len(case.base) * len(case.target) for case in chosen(mode)], own[mode]["measured"])
@@ -259,10 +261,11 @@ def _estimates(cells: list[int], own: dict, estimated: list[float]) -> str:
 def speed_ups(cases: list[Case], own: dict) -> Iterator[str]:
     """Yield how much faster the accelerators are than the sequential programme, case by case."""
     steps = estimated_cells(cases)
-    for design in list(ESTIMATES)[1:]:
+    recorded = {name: own[name]["measured"] for name in ESTIMATES if name in own}
+    for design in list(recorded)[1:]:
         measured, estimated = (
             np.array(values["sequential"]) / np.array(values[design])
-            for values in ({name: own[name]["measured"] for name in ESTIMATES}, steps)
+            for values in (recorded, steps)
         )
         series = {"measured": (".", measured), "most by the equations": ("-", estimated)}
         caption = (
@@ -277,15 +280,14 @@ def published_section() -> Iterator[str]:
     own = tables.read("estimate-h200")["figures"]
     lines = [
         (name, *(f"{v:.3g}" for v in published),
-         *(f"{own[name][key]:.3g}" for key in ("mean_gcups", "best_gcups")))
-        for name, *published in RATES[1:] if name in own
+         *(f"{own[name][key]:.3g}" for key in ("mean_gcups", "best_gcups") if name in own))
+        for name, *published in RATES[1:]
     ]  # fmt: skip
     yield part("designs")
     yield table([RATES[0], *lines], "recorded: estimate-h200.json")
     times = [
-        (name, f"{value:,.0f} ms", f"{own[name]['largest']:,.0f} ms")
+        (name, f"{value:,.0f} ms", formatting.ms(own.get(name, {}).get("largest")))
         for name, value in LARGE_CASE.items()
-        if name in own
     ]
     yield "<h3>The largest case, IL1RAPL1</h3>\n"
     yield table([("design", "published, GTX 460", "recorded, of the same shape"), *times])

@@ -35,17 +35,13 @@ PROTEINS = {
 }
 
 LOCAL = {
-    "gpu_score_pass": "score pass alone, 500,000 x 500,000",
-    "gpu_score_pass_fourfold": "score pass alone, 2,000,000 x 2,000,000",
     "gpu_k_1": "call, 500,000 x 500,000, k = 1",
-    "gpu_k_10": "call, 500,000 x 500,000, k = 10",
-    "gpu_k_100": "call, 500,000 x 500,000, k = 100",
-    "gpu_small_k_10": "call, 10,000 x 10,000, k = 10",
+    "gpu_double_k_1": "call, 1,000,000 x 1,000,000, k = 1",
+    "gpu_fourfold_k_1": "call, 2,000,000 x 2,000,000, k = 1",
     "gpu_double_k_10": "call, 1,000,000 x 1,000,000, k = 10",
     "gpu_related_k_1": "call, related 1,000,000 x 1,000,000, k = 1",
+    "gpu_500_pairs": "call, 500 pairs of 2,000 x 2,000, k = 1",
     "gpu_4000_pairs": "call, 4,000 pairs of 2,000 x 2,000, k = 1",
-    "published_forward": "published forward pass, 10,000 x 10,000",
-    "several_gpus": "score pass with transfers, 2,000,000 x 2,000,000 on two GPUs",
     "several_gpus_call": "call, 2,000,000 x 2,000,000 on all GPUs, k = 1",
 }
 

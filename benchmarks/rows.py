@@ -77,25 +77,40 @@ def exons(figures: dict) -> Iterator[Row]:
         yield row["record"], f"{row['segments']}", f"{row['sensitivity']:.3f}", f"{row['density']}"
 
 
+_COSTS = {"unit": "unit costs", "weighted": "costs 2, 3, 4", "by symbol": "costs by symbol"}
+_GTX_960 = {
+    32: (4.90, 2.67), 64: (7.13, 5.44), 128: (16.51, 10.90), 256: (31.87, 21.99),
+    512: (68.44, 44.71), 1024: (159.93, 92.43),
+}  # fmt: skip
+"""The source's milliseconds of w-SCAN and w-Shuffle by m: Nunes 2018, table 4.1."""
+
+
 def matching_approximate(figures: dict) -> Iterator[Row]:
     """Yield a row a problem of approximate matching: the plan that a search chooses."""
     for name, own in figures.items():
-        if name.startswith(("unit", "weighted")):
+        kind = name.partition(" m=")[0]
+        if kind in _COSTS:
             size, length = own["chosen"]
             plan = own["plans"][f"size {size}, parts of {length}"]
-            costs = "unit costs" if name.startswith("unit") else "costs 2, 3, 4"
-            what = f"{costs}, m = {own['m']:,}, n = 2^{own['n'].bit_length() - 1}"
-            others = (ms(own.get("published", {}).get(d)) for d in ("O-ASM", "w-SCAN", "w-Shuffle"))
-            yield what, ms(plan["kernel_ms"]), f"{plan['tcups']:.1f}", *others
+            what = f"{_COSTS[kind]}, m = {own['m']:,}, n = 2^{own['n'].bit_length() - 1}"
+            others = [own.get("published", {}).get(d) for d in ("O-ASM", "w-SCAN", "w-Shuffle")]
+            source = _GTX_960[own["m"]] if kind == "unit" and others[0] else (None, None)
+            yield what, ms(plan["kernel_ms"]), f"{plan['tcups']:.1f}", *map(ms, (*others, *source))
 
 
-def matching_exact(figures: dict) -> Iterator[Row]:
-    """Yield a row a problem of exact matching."""
-    for name, own in figures.items():
-        if name.startswith("exact"):
-            what = f"{own['patterns']:,} patterns, {own['symbols']} symbols"
-            others = (ms(own.get("published", {}).get(d)) for d in ("rolling", "prefix sums"))
-            yield what, f"{own['matches']:,}", ms(own["kernel_ms"]), *others
+def matching_exact(part: str, what: str) -> Callable[[dict], Iterator[Row]]:
+    """Return a function that yields a row for each problem of exact matching of a part."""
+
+    def rows(figures: dict) -> Iterator[Row]:
+        for own in (own for name, own in figures.items() if name.startswith(part)):
+            others = own.get("published", {})
+            times = (
+                own["kernel_ms"],
+                *map(others.get, ("rolling, loop", "rolling", "prefix sums")),
+            )
+            yield what.format(**own), f"{own['matches']:,}", *map(ms, times)
+
+    return rows
 
 
 def matching_cpu(figures: dict) -> Iterator[Row]:
@@ -108,24 +123,36 @@ def matching_cpu(figures: dict) -> Iterator[Row]:
             yield name, ms(mine), others
 
 
-def segments(figures: dict) -> Iterator[Row]:
-    """Yield rows of the best and of all segments of 10^8 values on a GPU."""
-    for kind in ("even", "falling"):
-        own = figures.get(f"segments, {kind}") or figures["segments_gpu"][kind]
-        kernel, five = own["best_segment_kernel_ms"], own["five_numbers_kernel_ms"]
-        call, every = own.get("best_segment_ms"), own.get("all_segments_ms")
-        yield f"best segment, {kind}", ms(kernel), ms(call), ms(five), f"{five / kernel:.1f}"
-        if every:
-            yield f"all {own['all_segments']:,} segments, {kind}", "", ms(every), "", ""
+def by_size(part: str) -> Callable[[dict], Iterator[Row]]:
+    """Return a function that yields a row for each figure of segments or submatrices of a part."""
+
+    def rows(figures: dict) -> Iterator[Row]:
+        for own in (own for name, own in figures.items() if name.startswith(part)):
+            times = ("kernel", "published", "call", "call_all")
+            yield f"{own['size']:,}", *(_mean_of(own[time]) for time in times if time in own)
+
+    return rows
 
 
-def submatrices(figures: dict) -> Iterator[Row]:
-    """Yield a row for each size of a matrix on a GPU."""
-    sizes = dict(figures.get("submatrix_gpu", {}))
-    sizes |= {k.split()[1]: v for k, v in figures.items() if k.startswith("submatrix ")}
-    for size, own in sizes.items():
-        call, pairs = own.get("resident_ms", own.get("call_ms")), own["pair_a_thread_kernel_ms"]
-        yield f"{int(size):,} x {int(size):,}", ms(call), ms(pairs), f"{pairs / call:.1f}"
+def _mean_of(own: dict) -> str:
+    return f"{ms(own['mean_ms'])} ± {100 * own['sd_ms'] / own['mean_ms']:.1f} %"
+
+
+_GTX_590 = {10_000: 0.409, 50_000: 5.734, 100_000: 26.207, 250_000: 130.993, 500_000: 503.063}
+"""The source's seconds by length, k = 10: Hucaljuk 2012."""
+_OF_LENGTH = ("k = 10", "k = 25", "k = 100", "with N", "light", "published forward pass")
+
+
+def local_lengths(figures: dict) -> Iterator[Row]:
+    """Yield a row for each of the source's lengths."""
+    for length, source in _GTX_590.items():
+        found = [figures.get(f"{length}, {what}") for what in _OF_LENGTH]
+        if any(found):
+            yield (
+                f"{length:,}",
+                seconds(source),
+                *(seconds(f["seconds"]) if f else "" for f in found),
+            )
 
 
 def conserved(figures: dict) -> Iterator[Row]:

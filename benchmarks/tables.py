@@ -46,6 +46,10 @@ class Table(NamedTuple):
 IDENTITIES = "exon F1 | 100 % | 80 % | 60 % | 40 % | 30 %"
 BY_DIVERGENCE = "exon F1 | 0 % | 5 % | 15 % | 25 % | 35 % | 45 % | whole at 5 %"
 RATES = "time | GCUPS"
+RABIN_KARP = (
+    "matches | kernel | rolling, k hashes in a loop | rolling, hash table | prefix sums, hash table"
+)
+BY_SIZE = "search, on the GPU | published design, on the GPU | call, from host memory | on two GPUs"
 CREDIBILITY = "E-value at most | shuffled | 0.1 | 0.01 | 0.001 | diverged | 0.1 | 0.01 | 0.001"
 FIRST_CALLS = (
     "command | first call | of processors | second call",
@@ -293,23 +297,44 @@ TABLES = {
     ),
     # the other problems
     "matching-approximate": Table(
-        "matching-h200", "approximate | kernel | TCUPS | O-ASM | w-SCAN | w-Shuffle",
+        "matching-h200",
+        "approximate | kernel | TCUPS | O-ASM | w-SCAN | w-Shuffle | w-SCAN, source | "
+        "w-Shuffle, source",
         rows.matching_approximate,
     ),
     "matching-exact": Table(
-        "matching-h200", "exact, 2^27 symbols | matches | kernel | rolling | prefix sums",
-        rows.matching_exact,
+        "matching-h200", "exact, 2^27 symbols, m = 10 to 30 | " + RABIN_KARP,
+        rows.matching_exact("several", "{patterns:,} patterns, {symbols} symbols"),
+    ),
+    "matching-exact-lengths": Table(
+        "matching-h200", "k patterns of m symbols | " + RABIN_KARP,
+        rows.matching_exact("exact", "k = {patterns}, m = {shortest}"),
     ),
     "matching-cpu": Table("matching-cpu", "2^23 symbols | time | others", rows.matching_cpu),
-    "segments": Table(
-        "segments-h200", "10^8 int32 | kernel | call, from host memory | five numbers | ratio",
-        rows.segments,
+    "segments": Table("segments-h200", "values | " + BY_SIZE, rows.by_size("segment, even")),
+    "segments-all": Table(
+        "segments-h200", "all maximal segments, from host memory | segments | call",
+        rows_by("{name} | {all_segments:,} | {all_segments_ms!m}", "segment"),
     ),
     "submatrices": Table(
-        "segments-h200", "int32 on the GPU | call | one pair a thread | ratio",
-        rows.submatrices,
+        "segments-h200", "rows and columns | " + BY_SIZE, rows.by_size("submatrix")
+    ),
+    "submatrices-branches": Table(
+        "segments-h200",
+        "4,096 x 4,096 values | one pair a thread, maxima | the same, branches | search",
+        rows_by("{name} | {maxima_ms!m} | {branches_ms!m} | {search_ms!m}", "branches"),
+    ),
+    "submatrices-disjoint": Table(
+        "segments-h200", "submatrices that share no cell | found | GPU | CPU",
+        rows_by("{name} | {found} | {cuda_ms!m} | {cpu_ms!m}", "disjoint"),
     ),
     "local-h200": Table("local-h200", f"local alignment | {RATES}", rows.rates(LOCAL)),
+    "local-lengths": Table(
+        "local-h200",
+        "both lengths | source, GTX 590, k = 10 | k = 10 | k = 25 | k = 100 | with N, k = 10 | "
+        "light penalties, k = 10 | published forward pass",
+        rows.local_lengths,
+    ),
     "local-cpu": Table("local-cpu", f"one core | {RATES}", rows.rates(LOCAL_CPU)),
     "local-parasail": Table(
         "local-cpu", "G cells a second of one core | gpu-tools | parasail",

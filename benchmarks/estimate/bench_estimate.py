@@ -1,10 +1,11 @@
 """The time model against measured times, case by case, on the CPU or on one GPU.
 
-Run ``python -m benchmarks.estimate.bench_estimate [RECORD.json] [--part gpu|start] [--tiny]``. The
-device is calibrated, then cases of the case set are run alone and together. The published designs
-have their own equations; their scores are compared with the library's. Times of a CPU are the
-processor's. With a GPU all cases are run, and every fifth by the published designs, the sequential
-one among them. ``start`` times a first call on a GPU in new processes, and later calls there.
+Run ``python -m benchmarks.estimate.bench_estimate [RECORD.json] [--part NAME] [--tiny]``, NAME
+being ``gpu``, ``designs`` or ``start``. The device is calibrated, then cases of the case set are
+run alone and together. The published designs have their own equations; their scores are compared
+with the library's. Times of a CPU are the processor's. With a GPU all cases are run, and every
+fifth by the published designs, the sequential one among them, which ``designs`` measures alone.
+``start`` times a first call on a GPU in new processes, and later calls there.
 
 Rates are nominal cells a second; `mean` and `best` are over cases, as the source gives them,
 `total` is all cells by all time, and `largest` the milliseconds of the case like IL1RAPL1.
@@ -121,9 +122,14 @@ def measure(tiny: bool = False) -> Iterator[tuple[str, dict]]:
 
 def measure_gpu(tiny: bool = False) -> Iterator[tuple[str, dict]]:
     """Yield the figures of the first GPU."""
+    yield from measure_device("cuda:0", tiny)
+    yield from measure_designs(tiny)
+
+
+def measure_designs(tiny: bool = False) -> Iterator[tuple[str, dict]]:
+    """Yield the figures of the published designs alone."""
     from benchmarks.published import accelerator1, accelerator2
 
-    yield from measure_device("cuda:0", tiny)
     cases = chosen_cases("published", GPU, tiny)
     yield "sequential", _sequential(cases, time.perf_counter)
     for name, design in (("accelerator1", accelerator1), ("accelerator2", accelerator2)):
@@ -175,4 +181,5 @@ def measure_start(tiny: bool = False) -> Iterator[tuple[str, dict]]:
 
 
 if __name__ == "__main__":
-    record.main(measure, gpu=measure_gpu, start=measure_start)
+    others = {"gpu": measure_gpu, "designs": measure_designs, "start": measure_start}
+    record.main(measure, **others)

@@ -1,6 +1,6 @@
 """Maximum segments and submatrices: whole calls, beside numpy and the sources' designs.
 
-Run ``python -m benchmarks.segments.bench_segments [RECORD.json] [--part gpu] [--tiny]``.
+Run ``python -m benchmarks.segments.bench_segments [RECORD.json] [--part gpu|disjoint] [--tiny]``.
 Calls take values of the host's memory. Kernels, and the designs of the sources, work on values that
 are on the GPU already. Every result is compared with another way to find it.
 
@@ -96,6 +96,11 @@ def measure_gpu(tiny: bool = False) -> Iterator[tuple[str, dict]]:
         yield f"submatrix {size}", submatrix_of_size(random_values("even", size, size))
     for signs, ends in SIGNS.items():
         yield f"branches, {signs}", branches(values_between(*ends, *[3 if tiny else 4096] * 2))
+    yield from measure_disjoint(tiny)
+
+
+def measure_disjoint(tiny: bool = False) -> Iterator[tuple[str, dict]]:
+    """Measure disjoint submatrices alone."""
     for size, count in ((4, None),) if tiny else ((32, None), (256, 1), (256, 100), (1024, 30)):
         named = f"{count} of {size}" if count else f"all of {size}"
         yield f"disjoint, {named}", disjoint(random_values("even", size, size), count)
@@ -186,4 +191,4 @@ def disjoint(matrix, count: int | None) -> dict:
 
 
 if __name__ == "__main__":
-    record.main(measure, gpu=measure_gpu)
+    record.main(measure, gpu=measure_gpu, disjoint=measure_disjoint)

@@ -143,7 +143,8 @@ def annotation_of(
     if options.confidence or options.min_confidence:
         judged = with_confidences(structures, genome, targets, device, threads)
         structures = [of_confidence(several, options.min_confidence) for several in judged]
-    genes = gene_set.genes_of(clusters, names, genome.record_lengths, structures)
+    evidence = targets[0].evidence  # that of all
+    genes = gene_set.genes_of(clusters, names, genome.record_lengths, structures, evidence)
     results = gene_set.target_results(found, hits, genes, names, options.acceptance)
     return gene_set.GenomeAnnotation(
         tuple(gene for gene, _ in genes), tuple(results), genome.record_lengths, len(chimeras),

@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from gpu_tools.annotate.options import Alignment
 from gpu_tools.model.acceptance import NO, Acceptance
+from gpu_tools.model.evidence import SpliceEvidence
 from gpu_tools.model.loci import interval_of
 from gpu_tools.model.significance import Gumbel
 
@@ -284,6 +285,9 @@ class AnnotatedTranscript:
         The targets whose hits have the same introns.
     intron_support : tuple of int
         By intron, in transcript order: how many targets have it.
+    junction_counts : tuple of int, optional
+        By intron, in transcript order: how often it was seen, see `gpu_tools.SpliceEvidence`; None
+        without junctions.
     """
 
     name: str
@@ -291,6 +295,7 @@ class AnnotatedTranscript:
     kind: str
     targets: tuple[str, ...]
     intron_support: tuple[int, ...]
+    junction_counts: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -389,10 +394,11 @@ def genes_of(
     targets: TargetNames,
     record_lengths: dict[str, int],
     structures: Sequence[list[Structure]],
+    evidence: SpliceEvidence | None = None,
 ) -> list[tuple[AnnotatedGene, HitCluster]]:
     """Return the genes of clusters, named in the order of the genome, and their clusters.
 
-    A cluster without structures is no gene.
+    A cluster without structures is no gene. Transcripts tell what evidence shows their introns.
     """
     order = {record: k for k, record in enumerate(record_lengths)}
     pairs = [pair for pair in zip(clusters, structures, strict=True) if pair[1]]
@@ -402,7 +408,8 @@ def genes_of(
     for cluster, several in found:
         record = several[0].hit.alignment.base
         counts[record] += 1
-        genes.append((_gene(f"{record}:{counts[record]}", cluster, several, targets), cluster))
+        name = f"{record}:{counts[record]}"
+        genes.append((_gene(name, cluster, several, targets, evidence), cluster))
     return genes
 
 
@@ -417,13 +424,15 @@ def _position(structures: Sequence[Structure], order: dict[str, int]) -> tuple:
 
 
 def _gene(
-    name: str, cluster: HitCluster, structures: Sequence[Structure], targets: TargetNames
-) -> AnnotatedGene:
+    name: str, cluster: HitCluster, structures: Sequence[Structure], targets: TargetNames,
+    evidence: SpliceEvidence | None,
+) -> AnnotatedGene:  # fmt: skip
     best = structures[0].hit.alignment
     transcripts = tuple(
         AnnotatedTranscript(
             f"{name}.{k}", one.hit.alignment, targets.kinds[one.hit.target],
             tuple(targets.names[target] for target in one.supporters), one.intron_support,
+            junction_counts_of(one.hit, evidence),
         )
         for k, one in enumerate(structures, start=1)
     )  # fmt: skip
@@ -431,6 +440,15 @@ def _gene(
     return AnnotatedGene(
         name, best.base, best.strand, *_extent(structures), transcripts, tuple(supporters)
     )
+
+
+def junction_counts_of(hit: Hit, evidence: SpliceEvidence | None) -> tuple[int, ...] | None:
+    """Return how often each intron was seen, in transcript order, None without junctions."""
+    if evidence is None or not evidence.junctions:
+        return None
+    own = hit.alignment
+    introns = hit.introns if own.strand == "+" else hit.introns[::-1]
+    return evidence.counts_of(own.base, own.strand, introns)
 
 
 def target_results(

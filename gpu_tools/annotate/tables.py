@@ -37,9 +37,9 @@ def write_gff3(path, annotation: GenomeAnnotation) -> None:
     An ``mRNA`` has ``Target``, and as attributes identity, coverage and E-value of its alignment,
     ``target_reversed`` if that is of a cDNA's reverse complement, ``support``, the targets that
     support the structure, and ``intron_support``, the targets that have each intron, in transcript
-    order. What a gap or the record's end cuts off is told, and parts are written, as by
-    `gene_model.write_gene_models`; IDs are those of the gene set, so that they differ within a
-    genome.
+    order; with junctions also ``junction_counts``, how often each intron was seen. What a gap or
+    the record's end cuts off is told, and parts are written, as by `gene_model.write_gene_models`;
+    IDs are those of the gene set, so that they differ within a genome.
     """
     with open_output(path) as stream:
         stream.writelines(gff3_head(annotation.record_lengths))
@@ -67,12 +67,13 @@ def _gene_lines(gene: AnnotatedGene) -> Iterator[str]:
 def _transcript_line(transcript: AnnotatedTranscript, seqid: str, gene: str) -> str:
     own = transcript.alignment
     target = escape_attribute(own.target)
-    support = ",".join(map(str, transcript.intron_support))
+    support, counts = ",".join(map(str, transcript.intron_support)), transcript.junction_counts
     attributes = [
         f"ID=mRNA:{escape_seqid(transcript.name)}", f"Parent={gene}", f"Name={target}",
         gene_model.target_attribute(own, own.target_start, own.target_end),
         *gene_model.alignment_attributes(own), f"support={len(transcript.targets)}",
         *([f"intron_support={support}"] if support else []),
+        *([f"junction_counts={','.join(map(str, counts))}"] if counts else []),
         *gene_model.partial_attributes(interval_of(own), gene_model.cut_sides(own)),
     ]  # fmt: skip
     text = ";".join(attributes)
@@ -97,6 +98,8 @@ GENE_COLUMNS = (
     "gene", "record", "strand", "start", "end", "mrnas", "exons", "best_target", "score", "evalue",
     "identity", "coverage", "targets", "frameshifts", "inner_stops", "min_confidence",
 )  # fmt: skip
+SEEN = "seen_introns"
+"""Column of how many introns of the best structure are among the junctions."""
 TARGET_COLUMNS = (
     "target", "kind", "length", "found", "loci", "gene", "record", "strand", "start", "end",
     "score", "evalue", "identity", "coverage", "accepted",
@@ -104,8 +107,17 @@ TARGET_COLUMNS = (
 
 
 def write_gene_table(path, annotation: GenomeAnnotation) -> None:
-    """Write a row a gene, with the figures of its best structure."""
-    write_table(path, GENE_COLUMNS, map(_gene_row, annotation.genes))
+    """Write a row a gene, with the figures of its best structure.
+
+    With junctions the last column is how many of its introns were seen.
+    """
+    rows, columns = map(_gene_row, annotation.genes), GENE_COLUMNS
+    seen = [gene.transcripts[0].junction_counts for gene in annotation.genes]
+    if any(counts is not None for counts in seen):
+        columns = (*GENE_COLUMNS, SEEN)
+        numbers = (sum(n > 0 for n in counts) for counts in seen)
+        rows = ((*row, number) for row, number in zip(rows, numbers, strict=True))
+    write_table(path, columns, rows)
 
 
 def write_target_table(path, annotation: GenomeAnnotation) -> None:

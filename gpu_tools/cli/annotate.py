@@ -134,7 +134,7 @@ kept = options.added(
 """Adds the options of what a run keeps."""
 
 
-def _as_gene_set(context: click.Context, param: click.Parameter, value: str) -> str:
+def as_gene_set(context: click.Context, param: click.Parameter, value: str) -> str:
     """Refuse a name by which readers would take the gene set for another format."""
     if uncompressed_name(value).endswith(_OTHER_FORMATS):
         raise click.BadParameter(
@@ -144,7 +144,7 @@ def _as_gene_set(context: click.Context, param: click.Parameter, value: str) -> 
 
 
 files = options.added(
-    options.output_of("Gene set in GFF3, or GTF if it ends in .gtf,", callback=_as_gene_set),
+    options.output_of("Gene set in GFF3, or GTF if it ends in .gtf,", callback=as_gene_set),
     option("--table TSV", "Also write a table of the genes."),
     option("--targets-table TSV", "Also write a table of the targets."),
     option("--protein-sequences FASTA", "Also write the proteins of all mRNAs with a CDS."),

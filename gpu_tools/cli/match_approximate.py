@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
+from itertools import groupby
+from operator import itemgetter
 
 import click
 
@@ -30,6 +33,11 @@ def _cost(name: str, least: int, text: str):
     help="Report every end position within this distance. Either this or --best is needed.",
 )  # fmt: skip
 @option("--best", "Report the end positions of each pattern's best distance.")
+@option(
+    "--locally-best",
+    "Of matches of a pattern and strand that overlap report the one of the least distance, the "
+    "first of equal ones, then the best of those that do not overlap it.",
+)
 @_cost("insertion", 1, "Cost of a text symbol that the pattern lacks (D).")
 @_cost("deletion", 1, "Cost of a pattern symbol that the text lacks (I).")
 @_cost("substitution", 0, "Cost of a pattern symbol that does not match its text symbol (X).")
@@ -51,8 +59,8 @@ def _cost(name: str, least: int, text: str):
 @options.device
 @options.common
 def command(
-    patterns_path, texts, alphabet, ignore_case, both_strands, max_distance, best, output, bed,
-    coordinates, device, threads, quiet, **costs,
+    patterns_path, texts, alphabet, ignore_case, both_strands, max_distance, best,
+    locally_best, output, bed, coordinates, device, threads, quiet, **costs,
 ) -> None:  # fmt: skip
     """Find where patterns occur with errors, exactly.
 
@@ -74,7 +82,9 @@ def command(
             patterns, passing, max_distance=max_distance,
             costs=costs, device=device, threads=threads, progress=done,
         )  # fmt: skip
-        matching.write_and_note(output, COLUMNS, passing.moved(_rows(found)), bed, patterns)
+        matches = (match for part in found for match in part)
+        rows = _rows(_locally_best(matches) if locally_best else matches)
+        matching.write_and_note(output, COLUMNS, passing.moved(rows), bed, patterns)
 
 
 def _costs(
@@ -110,10 +120,25 @@ def _costs(
     return EditCosts(**weights | by_symbol)
 
 
-def _rows(found: Iterable[list[ApproximateMatch]]) -> Iterator[MatchRow]:
-    for part in found:
-        for match in part:
-            yield MatchRow(
-                match.pattern, match.text, match.start, match.end, match.strand, match.distance,
-                (match.distance, cigar_text(match.cigar)),
-            )  # fmt: skip
+def _locally_best(matches: Iterable[ApproximateMatch]) -> Iterator[ApproximateMatch]:
+    """Yield the matches that overlap no better one that is yielded, text by text."""
+    for _, of_text in groupby(matches, key=lambda match: match.text):
+        numbered = list(enumerate(of_text))
+        taken: dict = {}  # by pattern and strand: ends of disjoint intervals, rising, and starts
+        chosen = []
+        for number, match in sorted(numbered, key=lambda own: (own[1].distance, own[1].end)):
+            ends, starts = taken.setdefault((match.pattern, match.strand), ([], []))
+            place = bisect_right(ends, match.start)
+            if place == len(ends) or match.end <= starts[place]:
+                ends.insert(place, match.end)
+                starts.insert(place, match.start)
+                chosen.append((number, match))
+        yield from (match for _, match in sorted(chosen, key=itemgetter(0)))
+
+
+def _rows(matches: Iterable[ApproximateMatch]) -> Iterator[MatchRow]:
+    for match in matches:
+        yield MatchRow(
+            match.pattern, match.text, match.start, match.end, match.strand, match.distance,
+            (match.distance, cigar_text(match.cigar)),
+        )  # fmt: skip

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from gpu_tools.cli.common import options
+from gpu_tools.cli.common.completion import completed_files
 from gpu_tools.cli.common.options import GENOMIC, note, option
 from gpu_tools.errors import InputError, counted
 from gpu_tools.formats.files import open_binary
@@ -16,7 +17,7 @@ _NEEDED = ("altair", "vl_convert", "jinja2")
 
 
 @click.command("report")
-@click.argument("results")
+@click.argument("results", shell_complete=completed_files)
 @option("--output -o FILE", "Page to write, HTML.", default="report.html")
 @option("--title", "Title of the page.", default="Gene structures")
 @option(
@@ -29,6 +30,11 @@ _NEEDED = ("altair", "vl_convert", "jinja2")
     help="Candidate exons to draw, beside those of the workflow: GFF3, BED and others; repeatable.",
 )  # fmt: skip
 @option("--annotation FILE", "Annotation to draw, GFF3 or GTF; repeatable.", multiple=True)
+@option(
+    "--junctions FILE", multiple=True,
+    help="Introns that were seen, as for annotate: figures tell how often, and others are faint; "
+    "repeatable.",
+)  # fmt: skip
 @option(
     "--alignments FILE", multiple=True,
     help="Alignments to link to, and phases from GFF3, beside those of the workflow; repeatable.",
@@ -53,8 +59,8 @@ _NEEDED = ("altair", "vl_convert", "jinja2")
 )
 @options.common
 def command(
-    results, output, title, genome, candidates, annotation, alignments, track, igv, figures, loci,
-    conserved, quiet,
+    results, output, title, genome, candidates, annotation, junctions, alignments, track, igv,
+    figures, loci, conserved, quiet,
 ) -> None:  # fmt: skip
     """Make a page of results: figures of gene models, tables, links.
 
@@ -70,7 +76,8 @@ def command(
     from gpu_tools.report.gene_set import is_gene_set
 
     if is_gene_set(results):
-        _report_genes(results, output, title, figures, conserved, annotation, genome, loci)
+        drawn = annotation, genome, junctions
+        _report_genes(results, output, title, figures, conserved, drawn, loci)
         return
     if conserved:
         raise click.UsageError("--conserved needs the folder of a gene set")
@@ -83,7 +90,7 @@ def command(
     from gpu_tools.report.findings import Extra, read_findings
     from gpu_tools.report.page import Report, Surroundings, write_page
 
-    findings = read_findings(results, Extra(candidates, annotation, alignments, genome))
+    findings = read_findings(results, Extra(candidates, annotation, alignments, genome, junctions))
     report, others = Report(findings, loci), tuple(map(Path, (*track, *annotation, *alignments)))
     session = Path(igv) if igv else None
     around = Surroundings(Path(output), title, others, session, genome is not None)
@@ -96,7 +103,7 @@ def command(
     note(counted(len(report.drawn), "locus drawn", "loci drawn"))
 
 
-def _report_genes(folder, output, title, figures, conserved, annotation, genome, most) -> None:
+def _report_genes(folder, output, title, figures, conserved, drawn_too, most) -> None:
     from gpu_tools.report.files import write_figures
     from gpu_tools.report.gene_page import GenePage, write_gene_page
     from gpu_tools.report.gene_set import read_gene_set
@@ -105,7 +112,7 @@ def _report_genes(folder, output, title, figures, conserved, annotation, genome,
     findings = read_gene_set(folder, conserved)
     structures = findings.structures
     drawn = drawn_genes(structures, findings.targets, most)
-    sources = gene_findings(findings.folder, structures, drawn, annotation, genome)
+    sources = gene_findings(findings.folder, structures, drawn, *drawn_too)
     page = GenePage(findings, drawn, sources)
     write_gene_page(output, title, page)  # first: it reads the genome, which may fail
     if figures:

@@ -12,12 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 import pysam
+from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError, did_you_mean
 from gpu_tools.formats.exons import gff
 from gpu_tools.formats.exons.intervals import bed_blocks
 from gpu_tools.formats.files import (
     open_output,
+    open_text,
     quiet_htslib,
     read_lines,
     without_compression,
@@ -44,7 +46,7 @@ _FORWARD_ENDS, _REVERSE_ENDS = {"GTAG", "GCAG", "ATAC"}, {"CTAC", "CTGC", "GTAT"
 _INTRON = {"intron", "so:0000188"}
 _NOT_COUNTED = pysam.FUNMAP | pysam.FSECONDARY | pysam.FQCFAIL | pysam.FDUP
 _ON_REFERENCE = {pysam.CMATCH, pysam.CDEL, pysam.CREF_SKIP, pysam.CEQUAL, pysam.CDIFF}
-_CRAM_FIELDS = "required_fields=0x42e"
+_CRAM_FIELDS = "required_fields=0x82e"
 """Flag, reference, position, CIGAR and tags: these need no reference sequence."""
 _EXPECTED = (
     "introns in BED, GFF3, GTF, STAR's SJ.out.tab, SAM, BAM or CRAM, recognised by content and, of "
@@ -117,6 +119,19 @@ def splice_evidence(
     return SpliceEvidence(seen, scores, weights or EvidenceWeights(), places.digest.hexdigest())
 
 
+def read_junctions(paths: Iterable[str | os.PathLike]) -> dict[str, Counter]:
+    """Return how often introns (start, end, strand) of each record were seen, by some files.
+
+    Those of no known strand count for both.
+    """
+    found: dict[str, Counter] = defaultdict(Counter)
+    for path in paths:
+        for intron in _introns(path):
+            for strand in intron.strand or "+-":
+                found[intron.record][intron.start, intron.end, strand] += intron.count
+    return found
+
+
 class _Places:
     """The sequences of which evidence is wanted, and the records that evidence may name."""
 
@@ -183,9 +198,12 @@ class _Places:
                     yield record, start + shift, end + shift, strand == "-", intron.count
                 break
 
-    def wants(self, record: str, position: int) -> bool:
-        """Return whether a position of a record lies in a piece, or at its ends."""
-        return any(locus.start <= position <= locus.end for locus, _ in self.own[record])
+    def wants(self, record: str, positions: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which positions of a record lie in a piece, or at its ends."""
+        wanted = np.zeros(len(positions), bool)
+        for locus, _ in self.own[record]:
+            wanted |= (locus.start <= positions) & (positions <= locus.end)
+        return wanted
 
 
 def _strands_by_sites(sequence: Sequence, start: int, end: int) -> str:
@@ -351,13 +369,97 @@ def _strand_of_read(read: pysam.AlignedSegment) -> str | None:
 # Scores of splice sites.
 
 
+_BLOCK = 1 << 22
+"""Bytes of lines of scores that are read at a time: a genome has some per cent as many lines as
+nucleotides."""
+_TAB, _LINE_END, _MINUS, _ZERO, _COMMENT = b"\t\n-0#"
+_MOST_DIGITS = 12
+
+
+class _ScoreLines(NamedTuple):
+    """Lines of scores: numbers of the first lines of runs of one contig, and columns."""
+
+    names: dict[int, str]
+    offsets: NDArray[np.int64]
+    strands: NDArray[np.uint8]
+    kinds: NDArray[np.uint8]
+    scores: NDArray[np.int64]
+
+
 def _scores(path: str | os.PathLike, places: _Places) -> dict[tuple[str, str, str], PlacedScores]:
     """Read scores by record, strand and kind: contig, offset, strand, D or A, score a line."""
-    found: dict[tuple[str, str, str], tuple[list, list]] = defaultdict(lambda: ([], []))
-    for number, line in read_lines(path):
+    found: dict[tuple[str, str, str], list] = defaultdict(list)
+    number = 1
+    with open_text(path) as stream:
+        while block := stream.read(_BLOCK) + stream.readline():
+            places.digest.update(block)
+            block = block if block.endswith(b"\n") else block + b"\n"
+            lines = _columns(block) or _checked_columns(path, number, block)
+            _place(path, number, lines, places, found)
+            number += block.count(b"\n")
+    places.check_known(path)
+    return {
+        key: PlacedScores.highest(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+        for key, parts in found.items()
+    }
+
+
+def _columns(block: bytes) -> _ScoreLines | None:
+    """Split lines into columns all at once; None if some line is not as it should be."""
+    text = np.frombuffer(block, np.uint8)
+    ends, tabs = np.flatnonzero(text == _LINE_END), np.flatnonzero(text == _TAB)
+    starts = np.append(0, ends[:-1] + 1)
+    if len(tabs) != 4 * len(ends):
+        return None
+    tabs = tabs.reshape(-1, 4)
+    if (tabs[:, 0] <= starts).any() or (tabs[:, 3] >= ends).any() or _COMMENT in text[starts]:
+        return None
+    negative = text[tabs[:, 3] + 1] == _MINUS
+    offsets = _numbers(text, tabs[:, 0] + 1, tabs[:, 1])
+    scores = _numbers(text, tabs[:, 3] + 1 + negative, ends)
+    strands, kinds = text[tabs[:, 1] + 1], text[tabs[:, 2] + 1]
+    known = np.isin(strands, [*b"+-"]).all() and np.isin(kinds, [*b"DA"]).all()
+    if offsets is None or scores is None or not known or (np.diff(tabs[:, 1:]) != 2).any():
+        return None
+    names = _names(block, text, starts, tabs[:, 0])
+    return _ScoreLines(names, offsets, strands, kinds, np.where(negative, -scores, scores))
+
+
+def _numbers(text, starts, ends) -> NDArray[np.int64] | None:
+    """Return the numbers between places of a text; None if there is anything but digits."""
+    widths, total = ends - starts, np.zeros(len(starts), np.int64)
+    if widths.min(initial=1) < 1 or widths.max(initial=1) > _MOST_DIGITS:
+        return None
+    for k in range(widths.max(initial=0)):
+        own = k < widths
+        digits = text[starts[own] + k].astype(np.int64) - _ZERO
+        if ((digits < 0) | (digits > 9)).any():
+            return None
+        total[own] = 10 * total[own] + digits
+    return total
+
+
+def _names(block: bytes, text, starts, ends) -> dict[int, str]:
+    """Return names by the number of the first of some lines that have it."""
+    widths = ends - starts
+    new = np.append(True, widths[1:] != widths[:-1])
+    for k in range(widths.max(initial=0)):
+        both = np.flatnonzero(~new & (k < widths))
+        new[both] = text[starts[both] + k] != text[starts[both - 1] + k]
+    numbers = np.flatnonzero(new)
+    return {int(n): block[starts[n] : ends[n]].decode() for n in numbers}
+
+
+def _checked_columns(path, first: int, block: bytes) -> _ScoreLines:
+    """Split lines into columns one by one; a line that is wrong is an error."""
+    names, rows, last = {}, [], None
+    for number, text in enumerate(block.decode(errors="replace").split("\n")[:-1], start=first):
+        line = text.rstrip("\r")
         if not line.strip() or line.startswith("#"):
+            # keeps its place: scores of no contig
+            names[number - first], last = "", ""
+            rows.append((0, ord("+"), ord(DONOR), 0))
             continue
-        places.digest.update(line.encode())
         location, fields = Location(path, number), line.split("\t")
         if len(fields) != 5:
             raise location.error(
@@ -369,19 +471,32 @@ def _scores(path: str | os.PathLike, places: _Places) -> dict[tuple[str, str, st
         position = location.integer(offset, "offset")
         if position < 0:
             raise location.error(f"offset {position} lies before the sequence", "0 or more")
-        half_bits = min(max(location.integer(score, "score"), -127), 127)
-        place = places.moved(path, number, name, position)
-        if place:  # a record with any score is one whose other sites have none
-            found[place[0], strand, kind]
-        if place and places.wants(place[0], position + place[1]):
-            positions, scores = found[place[0], strand, kind]
-            positions.append(position + place[1])
-            scores.append(half_bits)
-    places.check_known(path)
-    return {
-        key: PlacedScores.highest(np.array(own[0], np.int64), np.array(own[1], np.int8))
-        for key, own in found.items()
-    }
+        if name != last:
+            names[number - first], last = name, name
+        rows.append((position, ord(strand), ord(kind), location.integer(score, "score")))
+    columns = np.array(rows, np.int64).reshape(-1, 4).T
+    return _ScoreLines(names, columns[0], *columns[1:3].astype(np.uint8), columns[3])
+
+
+def _place(path, first: int, lines: _ScoreLines, places: _Places, found: dict) -> None:
+    """Add the scores of lines that lie in the pieces of which they are wanted."""
+    bounds = [*lines.names, len(lines.offsets)]
+    for (start, name), past in zip(lines.names.items(), bounds[1:], strict=True):
+        if not name:
+            continue
+        own = slice(start, past)
+        last = start + int(lines.offsets[own].argmax())
+        place = places.moved(path, first + last, name, int(lines.offsets[last]))
+        if place is None:
+            continue
+        record, positions = place[0], lines.offsets[own] + place[1]
+        wanted, scores = places.wants(record, positions), lines.scores[own].clip(-127, 127)
+        for strand in "+-":
+            for kind in (DONOR, ACCEPTOR):
+                # also without any: other sites of a record with scores have none
+                alike = (lines.strands[own] == ord(strand)) & (lines.kinds[own] == ord(kind))
+                part = wanted & alike
+                found[record, strand, kind].append((positions[part], scores[part].astype(np.int8)))
 
 
 def write_evidence(
@@ -389,7 +504,7 @@ def write_evidence(
     junctions: str | os.PathLike | None,
     splice_scores: str | os.PathLike | None,
 ) -> None:
-    """Write evidence on different pieces as BED of 6 columns, and scores as `splice_evidence` reads.
+    """Write evidence on different pieces: BED of 6 columns, and scores as they are read.
 
     Either file may be None.
     """

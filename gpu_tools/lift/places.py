@@ -246,6 +246,13 @@ class PlacesTaken:
             n for n in self.at(place) if n != k and not _overlap(self._genes[k], self._genes[n])
         }
 
+    def is_taken(self, k: int, place: GenePlace) -> bool:
+        """Return whether a further copy of a gene cannot lie at a place: it or a rival does.
+
+        Genes that share nucleotides in the reference are copied together.
+        """
+        return k in self.at(place) or bool(self.rivals(k, place))
+
 
 def _overlap(a: GeneInOrder, b: GeneInOrder) -> bool:
     """Return whether genes of the reference share a fifth of the shorter one."""

@@ -6,7 +6,7 @@ what lies in the piece, in its own reading direction: a chain has the same score
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
@@ -198,6 +198,20 @@ class SpliceEvidence:
             for kind in (DONOR, ACCEPTOR)
         )  # fmt: skip
         return StrandEvidence(donors, acceptors, counts, *scores, self.weights)
+
+    def counts_of(
+        self, record: str, strand: str, introns: Iterable[tuple[int, int]]
+    ) -> tuple[int, ...]:
+        """Return how often introns of a record were seen, given on its forward strand."""
+        seen, reverse = self.junctions.get(record), strand == "-"
+        if seen is None:
+            return tuple(0 for _ in introns)
+        counts = []
+        for start, end in introns:
+            low, high = np.searchsorted(seen.starts, [start, start + 1])
+            same = (seen.ends[low:high] == end) & (seen.reverse[low:high] == reverse)
+            counts.append(int(seen.counts[low:high][same].sum()))
+        return tuple(counts)
 
     @cached_property
     def _scored(self) -> set[str]:

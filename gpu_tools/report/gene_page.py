@@ -37,6 +37,7 @@ _COLUMNS = {
     "frameshifts": Column("frameshifts", True),
     "inner_stops": Column("stop codons inside", True),
     "min_confidence": Column("least confidence of an intron", True),
+    "seen_introns": Column("introns that were seen", True),
 }  # fmt: skip
 """Columns of the tables, by the names that the files have; identities are two columns."""
 _FILES = ("*.gff3", "*.tsv", "*.fa", "*.json")

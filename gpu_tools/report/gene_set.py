@@ -27,10 +27,11 @@ _TARGET_CHECKS = {"length": count, "found": one_of("yes", "no"), "loci": count}
 _FIGURE_CHECKS = {
     "score": Location.integer, "evalue": Location.number, "identity": fraction,
     "coverage": fraction, "accepted": one_of("yes", "part", "no"), "frameshifts": count,
-    "inner_stops": count, "min_confidence": count,
+    "inner_stops": count, "min_confidence": count, "seen_introns": count,
 }  # fmt: skip
 _FIGURES = ("gene", "record", "strand", "start", "end", "score", "evalue", "identity", "coverage",
-            "accepted", "frameshifts", "inner_stops", "min_confidence")  # fmt: skip
+            "accepted", "frameshifts", "inner_stops", "min_confidence",
+            "seen_introns")  # fmt: skip
 BROKEN = "broken_mrnas", "pseudogenes", "dropped_hits"
 """Figures of the summary, which older ones lack."""
 COMPLETE = 0.9

@@ -12,7 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gpu_tools.errors import InputError
-from gpu_tools.hardware.device import GpuUntilItFails, cpu_threads, on_gpu_or_cpu, resolve
+from gpu_tools.hardware.device import (
+    GpuUntilItFails,
+    cpu_threads,
+    on_gpu_or_cpu,
+    resolve,
+    simulated,
+)
 from gpu_tools.hardware.own_files import check_memory
 from gpu_tools.model.results import Segment, Segments, Submatrix
 from gpu_tools.segments import cpu
@@ -25,6 +31,9 @@ DOT_SCORE_LIMIT = 2**15
 """Magnitudes of scores of a dot plot stay below it, so that a cell takes 16 bits."""
 _BYTES_PER_CELL = 3
 """Bytes per cell while a dot plot is made: the score, and whether the symbols are equal."""
+
+LEAST_OF_A_GPU = 0 if simulated() else 2**25
+"""Steps over pairs of lines, twice, from which on a part of a matrix is searched on a GPU."""
 
 
 def max_segment(
@@ -238,15 +247,27 @@ def max_submatrices(
     numbers = as_numbers(matrix, 2)
     units, n_threads = choose_units(numbers), cpu_threads(threads)
 
+    on_cpu = partial(_best_within, numbers, partial(cpu.best_rectangle, threads=n_threads), units)
+
     def on_gpus(ordinals: tuple[int, ...]) -> Search:
         from gpu_tools.segments import gpu
 
-        return partial(_best_within, numbers, partial(gpu.best_rectangle, ordinals=ordinals), units)
+        best = partial(gpu.best_rectangle, ordinals=ordinals)
+        return lambda region: (
+            on_cpu(region) if _is_small_part(region, numbers.shape)
+            else _best_within(numbers, best, units, region)
+        )  # fmt: skip
 
-    on_cpu = partial(_best_within, numbers, partial(cpu.best_rectangle, threads=n_threads), units)
     search = GpuUntilItFails(resolve(device), on_gpus, on_cpu)
     found = islice(disjoint_rectangles(numbers.shape, search), count)
     return [Submatrix(r0, r1, c0, c1, units.score(total)) for total, (r0, c0, r1, c1) in found]
+
+
+def _is_small_part(region: Rectangle, shape: tuple[int, ...]) -> bool:
+    """Return whether a part of a matrix takes a GPU longer to start than the CPU to search."""
+    r0, c0, r1, c1 = region
+    sides = r1 - r0, c1 - c0
+    return sides != shape and max(sides) * min(sides) ** 2 < LEAST_OF_A_GPU
 
 
 def _best_within(numbers, best: Callable, units: Units, region: Rectangle) -> tuple | None:

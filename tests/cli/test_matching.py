@@ -49,6 +49,32 @@ def test_best(files, tmp_path, capsys):
     assert capsys.readouterr().out.splitlines()[1:] == ["x\tu\t2\t7\t+\t0\t6="]
 
 
+def test_locally_best(files, tmp_path, capsys):
+    """Of all matches the best is taken, then the best that overlaps none taken, and so on."""
+    patterns, text = tmp_path / "some.fa", tmp_path / "long.fa"
+    patterns.write_text(">x\nACGTACG\n>y\nTTT\n")
+    rng = np.random.default_rng(4)
+    some = "".join(rng.choice(list("ACGT"), 150))
+    text.write_text(f">long\n{some}ACGTACGTACGTACG{some[:9]}TTTTTTT\n>short\nACGTCG\n")
+    inputs = [*files, "--patterns", str(patterns), "--text", str(text), "--both-strands"]
+
+    def rows(*options):
+        assert main(["match-approximate", *inputs, "--max-distance", "2", *options]) == 0
+        return [line.split("\t") for line in capsys.readouterr().out.splitlines()[1:]]
+
+    rest, taken, every = rows(), [], rows()
+    while rest:
+        best = min(rest, key=lambda row: (row[1], int(row[5]), int(row[3])))
+        taken.append(best)
+        rest = [
+            row for row in rest
+            if (row[0], row[1], row[4]) != (best[0], best[1], best[4])
+            or int(row[3]) < int(best[2]) or int(best[3]) < int(row[2])
+        ]  # fmt: skip
+    assert len(taken) < len(every)
+    assert rows("--locally-best") == [row for row in every if row in taken]
+
+
 def two(letter):
     return 2
 

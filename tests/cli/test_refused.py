@@ -31,6 +31,7 @@ FILES = {
 LIST = "spliced-align --base base.fa --exons exons.bed --targets dna.fa"
 SITES = "spliced-align --base base.fa --site-model vertebrate"
 GENES = "annotate --genome base.fa --site-model vertebrate -o x.gff3 --proteins p.fa"
+LIFT = "lift --reference base.fa --annotation c.gff3 --genome base.fa --site-model fly -o x.gff3"
 LOCAL = "local-align --query q.fa --subject base.fa"
 PROTEINS = "local-align --query p.fa --subject p.fa"
 EXACT = "match-exact --patterns patterns.fa --text base.fa"
@@ -60,6 +61,11 @@ BAD_INPUT = [
     (f"{GENES} --proteins base.fa", "amino acids; nucleotides go to --cdnas"),
     (f"{GENES} --proteins q.fa -o x.gtf", 'q.fa, record a"b: the name cannot stand in GTF',
      {"q.fa": f'>a"b\n{PROTEIN}\n'}),
+    (LIFT, "c.gff3, line 1: no gene can be carried over; of the first one: "),
+    (f"{LIFT} --table x.gff3", "named for two outputs"),
+    (f"{LIFT} --annotation exons.bed", "exons.bed, line 1: "),
+    (f"{LIFT} --genome p.fa", "p.fa, line 2, record p, position 4: illegal symbol"),
+    (f"{LIFT} --unmapped base.fa", "named as input and as output"),
     (f"{PROTEINS} --matrix matrix.txt",
      "p.fa, record p, position 1: the matrix matrix.txt has no scores for 'M'"),
     ("global-align --query dna.fa --subject p.fa --matrix matrix.txt",
@@ -326,6 +332,10 @@ WRONG_USAGE = [
     (f"{GENES} --end-cost 0", "--end-cost needs --cdnas"),
     (f"{GENES} --gap-open 3", "no E-values are known"),
     (f"{GENES} -o x.BED.gz", "the gene set is GFF3 or GTF; gffread --bed"),
+    (f"{LIFT} --min-copy-identity 2", "2.0 is not in the range 0<=x<=1"),
+    (f"{LIFT} --min-copy-identity 0.9", "--min-copy-identity needs --copies"),
+    (f"{LIFT} -o x.bed", "GFF3 or GTF"),
+    ("lift --reference base.fa --genome base.fa", "Missing option '--annotation'"),
     ("exons convert c.gff3", ""),
     ("exons convert c.gff3 --to gtf", ""),
     ("exons convert c.gff3 --to bed --from sam", ""),

@@ -172,3 +172,42 @@ def test_confidence_of_introns_and_exons_is_told(files, capsys):
     (files / "e.bed").write_text("s\t80\t141\n")
     assert run("--exons", "e.bed", "--confidence") == 2
     assert "--confidence needs --site-model" in capsys.readouterr().err
+
+
+def test_splice_evidence_changes_scores(files, capsys):
+    """Introns of the gene gain points; scores of sites change those of the model."""
+    (files / "j.bed").write_text("s\t141\t250\t.\t15\t+\ns\t329\t438\t.\t3\t+\n")
+    (files / "s.tsv").write_text("s\t141\t+\tD\t14\ns\t250\t+\tA\t14\n")
+    scores = []
+    for more in (
+        (), ("--junctions", "j.bed", "--junction-weight", "2"),
+        ("--junctions", "j.bed", "--junctions", "j.bed"),
+        ("--splice-scores", "s.tsv", "--splice-weight", "0"),
+        ("--splice-scores", "s.tsv", "--splice-weight", "0", "--splice-only"),
+    ):  # fmt: skip
+        assert run("--site-model", "vertebrate", "--coding", "--strand", "+", *more) == 0
+        columns, row = (line.split("\t") for line in capsys.readouterr().out.splitlines())
+        assert row[columns.index("chain")] == "81-141,251-329,439-514"
+        scores.append(int(row[columns.index("score")]))
+    # 16 and 4 times for 2 points, then 31 and 7 times for 0.85
+    assert scores[1:4] == [scores[0] + 2 * 4 + 2 * 2, scores[0] + 4 + 2, scores[0]]
+    assert scores[4] < scores[0]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("--junctions", "j.bed", "--exons", "x"), 2, "--junctions needs --site-model"),
+        (("--splice-scores", "x", "--exons", "x"), 2, "--splice-scores needs --site-model"),
+        (("--site-model", "worm", "--junction-weight", "0"), 2, "needs --junctions"),
+        (("--site-model", "worm", "--splice-weight", "0"), 2, "needs --splice-scores"),
+        (("--site-model", "worm", "--junctions", "-"), 2, "are files, not -"),
+        (("--site-model", "worm", "--splice-only"), 2, "--splice-only needs --splice-scores"),
+        (("--site-model", "worm", "--junctions", "j.bed"), 1,
+         "j.bed, line 1: evidence on an unknown sequence 'x'; expected names of the genome"),
+    ],
+)  # fmt: skip
+def test_wrong_use_of_splice_evidence(words, code, message, files, capsys):
+    (files / "j.bed").write_text("x\t1\t9\n")
+    assert run(*words) == code
+    assert message in capsys.readouterr().err

@@ -31,6 +31,7 @@ BY_HAND = (
     "match-approximate --patterns patterns.fa --text base.fa --max-distance 3 --both-strands",
     "max-segments --sequence base.fa --scale cpg --all",
     "max-submatrix --matrix matrix.tsv",
+    "lift --reference base.fa --annotation gene.gff3 --genome other.fa --site-model fly",
     "exons predict --base base.fa",
 )
 SEGMENTS = "max-segments --sequence base.fa --scale gc"

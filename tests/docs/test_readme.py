@@ -11,9 +11,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", README, re.M | re.S)
 
 
-def block(language):
-    (text,) = [text for name, text in BLOCKS if name == language]
-    return text
+def block(language, number=0):
+    return [text for name, text in BLOCKS if name == language][number]
 
 
 @pytest.fixture
@@ -22,7 +21,7 @@ def folder(tmp_path):
 
 
 def test_every_example_is_tested():
-    assert sorted(name for name, _ in BLOCKS) == ["python", "sh", "snakemake", "text"]
+    assert sorted(name for name, _ in BLOCKS) == ["python", "sh", "snakemake", "snakemake", "text"]
 
 
 def test_command_line(folder):
@@ -43,3 +42,13 @@ def test_module(folder):
     write_sheet(folder / "config" / "cases.tsv", demo_rows())
     plan = Folder(folder, folder / "Snakefile").counts()
     assert plan["gene_structures_results_report"] == plan["all"] == 1
+
+
+@pytest.mark.workflow
+def test_module_of_genes(folder):
+    (folder / "Snakefile").write_text(block("snakemake", 1))
+    for name in ("genome.fa", "newer.fa", "relatives.fa"):
+        (folder / name).write_text(">one\nACGT\n")
+    (folder / "genes.gff3").write_text("##gff-version 3\n")
+    plan = Folder(folder, folder / "Snakefile").counts()
+    assert plan["genes_annotation_genes"] == plan["genes_annotation_lift"] == plan["all"] == 1

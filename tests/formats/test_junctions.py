@@ -7,6 +7,7 @@ import pysam
 import pytest
 
 from gpu_tools import InputError, Sequence, splice_evidence
+from gpu_tools.formats import junctions
 
 LENGTH = 400
 
@@ -70,7 +71,11 @@ def test_formats_are_told_by_content(text, expected, tmp_path):
 def reads(path, mode: str) -> None:
     """Write reads with an intron: of known strands by both tags, of none, and one not counted."""
     header = pysam.AlignmentHeader.from_references(["chr1"], [LENGTH])
-    with pysam.AlignmentFile(str(path), mode, header=header) as stream:
+    reference = path.with_suffix(".fa")
+    reference.write_text(f">chr1\n{genome()[0].letters()}\n")
+    with pysam.AlignmentFile(
+        str(path), mode, header=header, reference_filename=str(reference)
+    ) as stream:
         for k, (flag, tags) in enumerate(
             [(0, [("XS", "-")]), (16, [("ts", "+")]), (0, [("ts", "+")]), (0, []), (256, [])]
         ):
@@ -79,12 +84,23 @@ def reads(path, mode: str) -> None:
             read.reference_start, read.cigarstring, read.query_sequence = 90, "5M5D100N4M", "A" * 9
             read.set_tags(tags)
             stream.write(read)
+    for file in path.parent.glob("*.fa*"):  # introns need no reference
+        file.unlink()
 
 
-@pytest.mark.parametrize(("suffix", "mode"), [(".bam", "wb"), (".sam", "w")])
+@pytest.mark.parametrize(("suffix", "mode"), [(".bam", "wb"), (".sam", "w"), (".cram", "wc")])
 def test_reads_are_counted_by_strand(suffix, mode, tmp_path):
     reads(path := tmp_path / f"reads{suffix}", mode)
     assert introns(path) == [("chr1", 100, 200, "+", 2), ("chr1", 100, 200, "-", 2)]
+
+
+def test_introns_are_read_without_a_genome(tmp_path):
+    """Those of no known strand count for both; counts of several files are added up."""
+    path = tmp_path / "x.bed"
+    path.write_text("a\t1\t9\t.\t5\t+\na\t1\t9\nb\t2\t9\t.\t1\t-\n")
+    assert junctions.read_junctions([path, path]) == {
+        "a": {(1, 9, "+"): 12, (1, 9, "-"): 2}, "b": {(2, 9, "-"): 2}
+    }  # fmt: skip
 
 
 def test_evidence_on_a_locus_is_that_of_its_record(tmp_path):
@@ -109,6 +125,38 @@ def test_scores_are_read_by_strand_and_kind(tmp_path):
     assert forward.donor_scores.at(np.array([99, 100])).tolist() == [-7, 12]
     assert reverse.donor_scores.at(np.array([100, 300])).tolist() == [-14, -7]
     assert forward.acceptor_scores.at(np.array([100])).tolist() == [-7]
+
+
+def random_score_lines(rng) -> list[str]:
+    """Return lines on two contigs, in order; some positions occur twice."""
+    lines = []
+    for name in ("chr1", "contig_2"):
+        for offset in sorted(rng.integers(0, LENGTH + 1, 40).tolist()):
+            words = name, offset, rng.choice(["+", "-"]), rng.choice(["D", "A"])
+            lines.append("\t".join(map(str, (*words, rng.integers(-140, 140)))))
+    return lines
+
+
+@pytest.mark.parametrize("block", [1, 100, 1 << 22])
+@pytest.mark.parametrize("more", ["", "# remark", " \t "])
+def test_scores_are_read_alike_by_lines_and_all_at_once(block, more, tmp_path, monkeypatch):
+    """Lines that are no data have those around them read one by one."""
+    monkeypatch.setattr(junctions, "_BLOCK", block)
+    lines, path = random_score_lines(np.random.default_rng(6)), tmp_path / "scores.tsv"
+    expected: dict = {}
+    for line in lines:
+        *key, score = line.split("\t")
+        expected[tuple(key)] = max(int(score), expected.get(tuple(key), -999))
+    path.write_text("\r\n".join([*lines[:30], *([more] if more else []), *lines[30:]]))
+    records = genome("chr1", "contig_2")
+    evidence = splice_evidence(records, splice_scores=path)
+    found = {
+        (name, str(place), strand, kind): score
+        for (name, strand, kind), placed in evidence.scores.items()
+        for place, score in zip(placed.positions.tolist(), placed.half_bits.tolist(), strict=True)
+    }
+    assert found == {key: min(max(score, -127), 127) for key, score in expected.items()}
+    assert evidence.on(records[0], "-").donor_scores is not None
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """A genome with genes, and copies of it that differ."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from gpu_tools.model.annotation import CodingSegment
@@ -24,7 +26,7 @@ def gene_text(rng, exons=3):
     whole = text(rng, 40) + coding(rng, 80) + text(rng, 60)
     cuts = [0, *sorted(rng.choice(np.arange(60, 260), exons - 1, replace=False)), len(whole)]
     out, intervals, parts = "", [], []
-    for k, (a, b) in enumerate(zip(cuts, cuts[1:], strict=False)):
+    for k, (a, b) in enumerate(pairwise(cuts)):
         start = len(out)
         out += whole[a:b]
         intervals.append((start, len(out)))

@@ -143,6 +143,20 @@ def test_disjoint_submatrices(seed):
     assert max_submatrices(matrix, count=2, device="cuda") == on_cpu[:2]
 
 
+def test_small_parts_of_a_matrix_are_searched_on_the_cpu(monkeypatch):
+    from gpu_tools.segments import api, gpu
+
+    matrix = np.random.default_rng(4).integers(-7, 5, (3, 4) if simulated() else (40, 50))
+    searched, best_rectangle = [], gpu.best_rectangle
+    monkeypatch.setattr(api, "LEAST_OF_A_GPU", 2**25)
+    monkeypatch.setattr(
+        gpu, "best_rectangle",
+        lambda own, *more, **named: searched.append(own) or best_rectangle(own, *more, **named),
+    )  # fmt: skip
+    assert max_submatrices(matrix, device="cuda") == max_submatrices(matrix, device="cpu")
+    assert len(searched) == 1
+
+
 def test_sums_beyond_float32_are_searched_in_integers():
     """A sum of 2^24 and more saturates; the search is then done again, in int32."""
     from numba import cuda

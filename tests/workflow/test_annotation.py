@@ -77,12 +77,30 @@ def test_the_plan_of_a_seeded_search(folder):
     )  # fmt: skip
 
 
+def test_code_is_compiled_on_request(folder):
+    plan = folder.counts("--configfile", "settings.yaml", "--", "results/warm_up.done")
+    assert plan == {"warm_up": 1, "total": 1}
+
+
 def test_splice_evidence_is_an_input_of_the_search(folder):
     for name in ("j.bed", "s.tsv"):
         (folder.path / name).touch()
     evidence = "annotation={junctions: [j.bed], splice_scores: s.tsv, junction_weight: 2}"
     plan = folder.run("--dry-run", "--configfile", "settings.yaml", "--config", evidence)
     assert plan.count("genome.fa, a.fa, b.fa, j.bed, s.tsv") == 8 + 1
+
+
+def test_a_chosen_site_model_is_one_for_all_parts(folder):
+    """A first pass finds too few introns here, so that the generic model is taken."""
+    settings = folder.path / "settings.yaml"
+    settings.write_text(SETTINGS + "  site_model: auto\n  target_parts: 1\n  confidence: true\n")
+    counts = folder.counts("--configfile", "settings.yaml")
+    assert counts == {
+        "annotation_index": 1, "annotation_sites": 1, "annotation_hits": 1, "annotation_genes": 1,
+        "annotation_report": 1, "all": 1, "total": 6,
+    }  # fmt: skip
+    plan = folder.run("--dry-run", "--configfile", "settings.yaml")
+    assert plan.count("annotation/site_model.json") > 2
 
 
 WRONG = [

@@ -25,12 +25,13 @@ MOST_ROWS = 1024
 _CELLS, _BORDERS = MOST_ROWS + 1, WARP + 1
 _ALL = 0xFFFFFFFF
 _RING = 128
+_ONE = uint32(1)
 _DELETION, _INSERTION, _SUBSTITUTION, _PIECE, _OVERLAP = range(5)
 
 
 @cuda.jit(device=True)
 def _cell(diagonal, up, left, equal, costs):
-    """Return a cell; every sum is cast, as numba would go on in 64 bits."""
+    """Return a cell; every sum is cast, here and below, as numba would go on in 64 bits."""
     deletion, insertion, substitution = costs
     pair = int32(diagonal + (int32(0) if equal else substitution))
     return min(min(pair, int32(up + deletion)), int32(left + insertion))
@@ -55,20 +56,21 @@ def o_asm(pattern, text, numbers, best):
     own, symbol = int32(int32(row + 1) * costs[0]), pattern[row]
     diagonal = int32(own - costs[0])
     least = own
-    now[row + uint32(1)] = own
+    now[row + _ONE] = own
     if row == 0:
         now[row] = 0
     cuda.syncthreads()
-    for step in range(int32(length + m - 1)):
-        column = uint32(step) - row
+    column, steps = uint32(uint32(0) - row), uint32(length + m - 1)
+    while steps > 0:
         up = now[row]
         cuda.syncthreads()
         if column < length:
-            own = _cell(diagonal, up, own, symbol == text[begin + column], costs)
+            own = _cell(diagonal, up, own, symbol == text[uint32(begin + column)], costs)
             diagonal = up
-            now[row + uint32(1)] = own
+            now[row + _ONE] = own
             least = min(least, own)
         cuda.syncthreads()
+        column, steps = uint32(column + _ONE), uint32(steps - _ONE)
     if row == m - 1:
         cuda.atomic.min(best, 0, least)
 
@@ -84,23 +86,24 @@ def w_scan(pattern, text, numbers, best):
     diagonal = int32(own - costs[0])
     least = own
     if lane == WARP - 1:
-        border[warp + uint32(1)] = own
+        border[warp + _ONE] = own
     if row == 0:
         border[row] = 0
     cuda.syncthreads()
-    for step in range(int32(length + m - 1)):
-        column = uint32(step) - row
+    column, steps = uint32(uint32(0) - row), uint32(length + m - 1)
+    while steps > 0:
         up = cuda.shfl_up_sync(_ALL, own, 1)
         if lane == 0:
             up = border[warp]
         cuda.syncthreads()
         if column < length:
-            own = _cell(diagonal, up, own, symbol == text[begin + column], costs)
+            own = _cell(diagonal, up, own, symbol == text[uint32(begin + column)], costs)
             diagonal = up
             least = min(least, own)
         if lane == WARP - 1:
-            border[warp + uint32(1)] = own
+            border[warp + _ONE] = own
         cuda.syncthreads()
+        column, steps = uint32(column + _ONE), uint32(steps - _ONE)
     if row == m - 1:
         cuda.atomic.min(best, 0, least)
 
@@ -121,21 +124,27 @@ def w_shuffle(pattern, text, numbers, best):
         # a warp is two phases behind the one before: 32 steps for its lanes, 32 for the values
         first = int32((int32(phase) - 2 * int32(warp)) * WARP)
         if first >= 0:
-            arriving = int32(0)
+            arriving, leaving = int32(0), int32(0)
             if warp > 0:
-                arriving = border[warp, (uint32(first) + lane) % uint32(_RING)]
-            for k in range(WARP):
-                column = uint32(first + int32(k)) - lane
+                place = uint32(uint32(first + WARP) + lane) % uint32(_RING)
+                arriving = border[warp, place]
+            column, k = uint32(uint32(first) - lane), uint32(0)
+            while k < WARP:
                 up = cuda.shfl_up_sync(_ALL, own, 1)
                 value = cuda.shfl_sync(_ALL, arriving, k)
                 if lane == 0:
                     up = value
                 if column < length:
-                    own = _cell(diagonal, up, own, symbol == text[begin + column], costs)
+                    own = _cell(diagonal, up, own, symbol == text[uint32(begin + column)], costs)
                     diagonal = up
                     least = min(least, own)
-                    if lane == WARP - 1:
-                        border[warp + uint32(1), column % uint32(_RING)] = own
+                value = cuda.shfl_sync(_ALL, own, WARP - 1)
+                if lane == k:
+                    leaving = value
+                column, k = uint32(column + _ONE), uint32(k + _ONE)
+            # the last lane is 31 columns behind the first
+            place = uint32(uint32(first + 1) + lane) % uint32(_RING)
+            border[warp + _ONE, place] = leaving
         cuda.syncthreads()
     if row == m - 1:
         cuda.atomic.min(best, 0, least)

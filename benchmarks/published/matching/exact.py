@@ -27,6 +27,8 @@ SHARE = 4 if simulated() else 16
 _STRIDE = SHARE + 1
 _STAGED = THREADS * _STRIDE
 _Q, _PERIOD, _D, _ONE = uint32(Q), uint32(Q - 1), uint32(D), uint32(1)
+_STEP = uint32(pow(D, -THREADS, Q))
+"""The power of D from a thread's symbol to its next one in the prefix sums."""
 
 
 @cuda.jit(device=True)
@@ -93,22 +95,25 @@ rolling, rolling_loop = _rolling(_look_up), _rolling(_compare)
 
 
 @cuda.jit(device=True)
-def _term(text, powers, i):
-    """Return a symbol's term, not yet modulo Q."""
-    exponent = uint32(uint32(len(text)) - _ONE - i) % _PERIOD
-    return uint32((uint32(text[i]) + _ONE) * powers[exponent])
+def _power(powers, exponent):
+    return powers[uint32(exponent) % _PERIOD]
 
 
 @cuda.jit
 def block_sums(text, powers, sums):
-    """Sum the terms of each block's symbols modulo Q."""
+    """Sum the terms of each block's symbols modulo Q.
+
+    A thread's first power of D comes from the table; the others are products.
+    """
     partial = cuda.shared.array(THREADS, uint32)
     thread, own = uint32(cuda.threadIdx.x), uint32(0)
     base = uint32(cuda.blockIdx.x * THREADS * SHARE)
+    power = _power(powers, len(text) - 1 + _PERIOD - (base + thread) % _PERIOD)
     for k in range(SHARE):
         i = uint32(base + uint32(k * THREADS) + thread)
         if i < len(text):
-            own = uint32(own + _term(text, powers, i))
+            own = uint32(own + uint32((uint32(text[i]) + _ONE) * power))
+        power = uint32(power * _STEP) % _Q
     partial[thread] = own % _Q
     reach = THREADS // 2
     while reach > 0:
@@ -127,18 +132,18 @@ def scan_sums(sums):
     share = (len(sums) + THREADS - 1) // THREADS
     begin = cuda.threadIdx.x * share
     end = min(begin + share, len(sums))
-    total = int64(0)
+    total = uint32(0)
     for k in range(begin, end):
-        total += sums[k]
-    partial[cuda.threadIdx.x] = total % Q
+        total = uint32(total + sums[k])
+    partial[cuda.threadIdx.x] = total % _Q
     cuda.syncthreads()
-    before = int64(0)
+    before = uint32(0)
     for k in range(cuda.threadIdx.x):
-        before += partial[k]
+        before = uint32(before + partial[k])
     for k in range(begin, end):
         value = sums[k]
-        sums[k] = before % Q
-        before += value
+        sums[k] = before % _Q
+        before = uint32(before + value)
 
 
 @cuda.jit
@@ -150,11 +155,14 @@ def prefix_sums(text, powers, sums, prefixes):
     stage = cuda.shared.array(_STAGED, uint32)
     partial = cuda.shared.array(THREADS, uint32)
     thread, base = uint32(cuda.threadIdx.x), uint32(cuda.blockIdx.x * THREADS * SHARE)
+    power = _power(powers, len(text) - 1 + _PERIOD - (base + thread) % _PERIOD)
     for k in range(SHARE):
         at = uint32(uint32(k * THREADS) + thread)
-        place = uint32(at + at // uint32(SHARE))
-        inside = uint32(base + at) < len(text)
-        stage[place] = _term(text, powers, uint32(base + at)) % _Q if inside else uint32(0)
+        term = uint32(0)
+        if uint32(base + at) < len(text):
+            term = uint32((uint32(text[uint32(base + at)]) + _ONE) * power) % _Q
+        stage[uint32(at + at // uint32(SHARE))] = term
+        power = uint32(power * _STEP) % _Q
     cuda.syncthreads()
     own = uint32(0)
     for k in range(SHARE):
@@ -181,20 +189,25 @@ def prefix_sums(text, powers, sums, prefixes):
 
 
 @cuda.jit
-def by_prefixes(text, powers, prefixes, lengths, patterns, hits, count):
-    """Look up every window of every length, its hash taken from two prefix sums."""
-    stride = cuda.gridDim.x * cuda.blockDim.x
-    n = len(text)
-    for place in range(cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x, n, stride):
-        for which in range(len(lengths)):
-            length = lengths[which]
-            m = length[0]
-            if place + m <= n:
-                # a power of D with a negative exponent is one with its complement to Q - 1
-                exponent = uint32(uint32(place) + uint32(length[4])) % _PERIOD
-                terms = uint32(prefixes[uint32(place + m)] + _Q - prefixes[uint32(place)])
-                hashed = uint32(uint32(terms % _Q) * powers[exponent]) % _Q
-                _look_up(text, uint32(place), length, hashed, patterns, hits, count)
+def by_prefixes(text, powers, prefixes, lengths, step, patterns, hits, count):
+    """Look up every window of every length, its hash taken from two prefix sums.
+
+    `step` is the power of D from a thread's window to its next one.
+    """
+    stride = uint32(cuda.gridDim.x * cuda.blockDim.x)
+    begin = uint32(cuda.blockIdx.x * cuda.blockDim.x + cuda.threadIdx.x)
+    for which in range(len(lengths)):
+        length = lengths[which]
+        m = uint32(length[0])
+        # a power of D with a negative exponent is one with its complement to Q - 1
+        power = _power(powers, begin % _PERIOD + uint32(length[4]))
+        place, end = begin, uint32(max(len(text) - int64(m) + 1, 0))
+        while place < end:
+            terms = uint32(prefixes[uint32(place + m)] + _Q - prefixes[place]) % _Q
+            hashed = uint32(terms * power) % _Q
+            _look_up(text, place, length, hashed, patterns, hits, count)
+            place = uint32(place + stride)
+            power = uint32(power * step) % _Q
 
 
 DESIGNS = {"rolling, loop": rolling_loop, "rolling": rolling, "prefix sums": None}
@@ -237,9 +250,10 @@ class Problem:
         block_sums[blocks, THREADS](self.text, self.powers, self.sums)
         scan_sums[1, THREADS](self.sums)
         prefix_sums[blocks, THREADS](self.text, self.powers, self.sums, self.prefixes)
-        by_prefixes[multiprocessors() * 8, THREADS](
-            self.text, self.powers, self.prefixes, self.lengths, self.patterns, self.hits,
-            self.count,
+        blocks = multiprocessors() * 8
+        by_prefixes[blocks, THREADS](
+            self.text, self.powers, self.prefixes, self.lengths,
+            np.uint32(pow(D, blocks * THREADS, Q)), self.patterns, self.hits, self.count,
         )  # fmt: skip
 
     def found(self, name: str) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from gpu_tools.cli.common.completion import file_names
+
 SCORING = "Search and scoring"
 _GROUPS = {
     "Inputs": (
@@ -74,6 +76,11 @@ class GroupedCommand(click.Command):
             values[name] = [*values.get(name, []), *taken] if option.multiple else taken[0]
             order.append(option)
         return rest
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list:
+        """Complete options, and names of files, which need no option."""
+        found = super().shell_complete(ctx, incomplete)
+        return found if incomplete.startswith("-") else [*found, *file_names(incomplete)]
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
         """Return the words of the line of usage."""

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 
 import click
 
+from gpu_tools.cli.common.completion import completed
 from gpu_tools.cli.common.warming import compiling_told
 from gpu_tools.errors import DeviceError, printable
 from gpu_tools.formats.exons import intervals
@@ -200,6 +201,7 @@ def option(
     if metavar is None and not {"type", "default"} & set(more):
         more["is_flag"] = True
     shown = more.get("default") is not None
+    more = completed(names[0], metavar) | more
     return click.option(
         *names, cls=AliasedOption, aliases=aliases, metavar=metavar, help=help,
         show_default=shown, **more,
@@ -358,7 +360,7 @@ def output_of(what: str, **more) -> Callable:
     """Return the option --output of a command that writes `what`; `more` goes to click."""
     return click.option(
         "--output", "-o", default="-", show_default=True, metavar="FILE",
-        help=f"{what} to write; - is standard output.", **more,
+        **completed("--output", "FILE"), help=f"{what} to write; - is standard output.", **more,
     )  # fmt: skip
 
 

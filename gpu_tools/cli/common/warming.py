@@ -177,7 +177,7 @@ _LOCAL = "--query query.fa --subject base.fa --k 3"
 _PROTEINS = "--query proteins.fa --subject proteins.fa --gap-open 11 --gap-extend 1"
 _ONLY_16_BITS = "--query proteins.fa --subject proteins.fa --gap-open 200 --gap-extend 200"
 _LONGER = "--patterns lengths.fa --text base.fa"
-_GENE_LINE = "base\t.\tgene\t301\t1449\t.\t+\t.\tID=gene"
+_REFERENCE = "--reference base.fa --annotation gene.gff3"
 _MATCHING = "--patterns patterns.fa --text base.fa"
 
 TINY_RUNS = (
@@ -206,7 +206,7 @@ TINY_RUNS = (
     _run("spliced-align", f"{_ON_EXONS} --gap-open 40000", f"proteins {WIDE}", devices=ON_CPU),
     _run("annotate", f"{_GENOME} --proteins proteins.fa", "site_model proteins", devices=ON_CPU),
     _run("annotate", f"{_GENOME} --cdnas targets.fa", "site_model", devices=ON_CPU),
-    _run("lift", f"--reference base.fa --annotation gene.gff3 {_GENOME}", devices=ON_CPU),
+    _run("lift", f"{_REFERENCE} --genome other.fa --site-model fly", devices=ON_CPU),
     _run("spliced-align", f"{_LISTED} --ends free", "free", devices=ON_CPU),
     _run("spliced-align", f"{_LISTED} --coding", "coding", devices=ON_CPU),
     _run("global-align", "--query query.fa --subject query.fa"),
@@ -255,8 +255,11 @@ def write_inputs(folder: Path) -> None:
     starts = [len(before) + 1 + k * (120 + len(intron)) for k in range(4)]
     rows = [f"base\t{start}\t{start + 119}\t{strand}" for start in starts for strand in "+-"]
     (folder / "exons.tsv").write_text("\n".join(["base\tstart\tend\tstrand", *rows, ""]))
-    lines = [f"base\t.\texon\t{start}\t{start + 119}\t.\t+\t.\tParent=gene" for start in starts]
-    (folder / "gene.gff3").write_text("\n".join(["##gff-version 3", _GENE_LINE, *lines, ""]))
+    genes = [f"base\t.\t{kind}\t{start}\t{start + 119}\t.\t+\t{phase}\tParent=t"
+             for start in starts for kind, phase in (("exon", "."), ("CDS", "0"))]  # fmt: skip
+    genes.insert(0, f"base\t.\tgene\t{starts[0]}\t{starts[-1] + 119}\t.\t+\t.\tID=t")
+    (folder / "gene.gff3").write_text("\n".join(["##gff-version 3", *genes, ""]))
+    _write_fasta(folder / "other.fa", other=base[:400] + "ACGTACG" + base[405:900] + base[903:])
     _write_numbers(folder, np.random.default_rng(3))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 import click
 
 from gpu_tools.cli.common import loci, options
+from gpu_tools.cli.common.completion import completed_files
 from gpu_tools.cli.common.options import GENOMIC, note, option
 from gpu_tools.errors import InputError, counted, did_you_mean
 from gpu_tools.formats.exons import intervals
@@ -15,7 +16,7 @@ from gpu_tools.model.locus import Loci
 
 
 @click.command("convert")
-@click.argument("exons", metavar="IN")
+@click.argument("exons", metavar="IN", shell_complete=completed_files)
 @option(
     "--to to_format", required=True, type=click.Choice(intervals.WRITTEN_FORMATS),
     help="Format to write.",

@@ -8,6 +8,7 @@ from dataclasses import replace
 import click
 
 from gpu_tools.cli.common import loci, options
+from gpu_tools.cli.common.completion import completed_files
 from gpu_tools.cli.common.options import GENOMIC, note, option
 from gpu_tools.cli.sequences.cut import LocusType
 from gpu_tools.errors import InputError, counted
@@ -25,7 +26,7 @@ KINDS = ("candidates", "report", "annotation")
 
 
 @click.command("cut")
-@click.argument("exons")
+@click.argument("exons", shell_complete=completed_files)
 @option(
     "--kind", type=click.Choice(KINDS), default="candidates",
     help="What EXONS holds: candidates in any format, a GENSCAN report, or an annotation, of "
