@@ -31,7 +31,7 @@ from gpu_tools.splicing.proteins.rows import (
 from gpu_tools.splicing.rows import clear, put, raise_to
 
 
-@njit(nogil=True)
+@njit(nogil=True, makes_arrays=False)
 def _enter_splits(
     waiting, waits, before, codes, codons, profile, points, placed, boundary, row, bonus, symbols,
     none, lanes,
@@ -92,7 +92,7 @@ def _enter_junction(
         waits[slot] = True
 
 
-@njit(nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy", makes_arrays=False)
 def _leave(exits, place, rows, boundary, score, best_exits, lanes):
     """Store the rows of an exit, one a phase, and raise the best exits to them."""
     width, added = rows.shape[1], simd.splat(rows.dtype.type(score))
@@ -104,7 +104,7 @@ def _leave(exits, place, rows, boundary, score, best_exits, lanes):
             simd.store(best_exits, k, simd.maximum(here, simd.load(best_exits, k)))
 
 
-@njit(nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy", makes_arrays=False)
 def _take_exits(
     before, exits, exit_rows, exit_kinds, counts, lists, codons, profile, reach, symbols, none,
     lanes,
@@ -147,7 +147,7 @@ def sweep_protein_blocks(lists, columns, codons, state, saved, kept, ends, recor
         )  # fmt: skip
 
 
-@njit(nogil=True)
+@njit(nogil=True, makes_arrays=False)
 def _save(saved, number, state, lanes):
     """Store a state, without exits that all classes took."""
     copy_rows(saved.rows, number, state.rows, lanes)
@@ -318,7 +318,7 @@ def sweep_block(lists, columns, codons, state, kept, ends, record, low, high):
             put(stored_gaps, PHASES + i - low, codon_gaps, frame, width, lanes, 0)
 
 
-@njit(nogil=True)
+@njit(nogil=True, makes_arrays=False)
 def _begin(rows, now, start, points, lanes):
     """Raise the row at element `now` to chains that begin there."""
     begins = simd.splat(points)
@@ -333,7 +333,7 @@ def _never_falls(start):
     return (start >= 0).all()
 
 
-@njit(nogil=True)
+@njit(nogil=True, makes_arrays=False)
 def _record(inside, whole, stored_gaps, k, rows, now, codon_gaps, frame, lanes):
     """Record a boundary without sites."""
     width = rows.shape[1]
