@@ -223,8 +223,11 @@ def command(
         results = _with_confidence(inputs.cases, results, chosen, work.scoring, device, threads)
     moved = [result.moved(placed[result.base]) for result in results]
     written = [*compress(moved, chosen)]
+    passing = [*compress(accepts, chosen)]
     for path in alignments:
-        write_alignments(path, written, placed.record_lengths, inputs.targets, alignments_format)
+        write_alignments(
+            path, written, placed.record_lengths, inputs.targets, alignments_format, passing
+        )
     found = [pair for pair in compress(zip(results, moved, strict=True), chosen) if pair[1].chain]
     write_proteins(proteins, found, inputs.bases, work.scoring)
     tables.write_table(output, COLUMNS, _rows(moved, verdicts))
