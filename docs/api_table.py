@@ -22,7 +22,12 @@ Intervals are 0-based and half-open. [The pages of the commands](guide/index.md)
 """
 FAMILIES = {
     "Spliced alignment": (
-        "spliced", "sites", "splicing", "model.exon_set", "model.significance", "model.evidence",
+        "spliced",
+        "sites",
+        "splicing",
+        "model.exon_set",
+        "model.significance",
+        "model.evidence",
         "formats.junctions",
     ),
     "Estimates": ("estimate",),

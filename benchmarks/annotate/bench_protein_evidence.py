@@ -156,17 +156,21 @@ def junction_rows(data: Wild, tiny: bool) -> Iterator[dict]:
 def followed(found: list[CodingModel], own: list[CodingModel], seen: Junctions) -> dict:
     """Return how many of the targets' introns that were seen are reported, and how many false.
 
+    Those that are spanned lie between the ends of a structure that is reported.
+
     Of the latter count genes: those of the targets in whose span a false one lies, and those of
     whose structures one has one.
     """
     reported, wanted = introns_of(found), introns_of(own)
     covered = wanted & set(seen.true)
+    spanned = {one for one in covered if any(_within(one, model) for model in found)}
     genes = [
         (gene, [one for one in seen.false if _within(one, gene)]) for gene in own
     ]  # fmt: skip
     genes = [(gene, false) for gene, false in genes if false]
     return {
         "covered": len(covered), "covered_found": len(covered & reported),
+        "covered_spanned": len(spanned),
         "not_covered": len(wanted - covered),
         "not_covered_found": len((wanted - covered) & reported),
         "genes_with_false": len(genes),

@@ -39,6 +39,11 @@ _FRACTION = options.NumberRange(0, 1)
     help="With --copies: smallest identity of a further copy.  "
     f"[default: {LiftOptions.min_copy_identity}]",
 )  # fmt: skip
+@option(
+    "--junctions FILE", multiple=True,
+    help="Introns that were seen in the new genome, say by RNA-seq: BED, GFF3, GTF, STAR's "
+    "SJ.out.tab, SAM, BAM or CRAM. Edges of exons prefer them. Repeatable.",
+)  # fmt: skip
 @options.output_of("Annotation in GFF3, or GTF if it ends in .gtf,", callback=as_gene_set)
 @option("--table TSV", "Also write a table of the transcripts: where they lie, what changed.")
 @option("--unmapped TSV", "Also write a table of genes that were not carried over, and why.")
@@ -47,8 +52,8 @@ _FRACTION = options.NumberRange(0, 1)
 @options.device
 @options.common
 def command(
-    reference, annotation, genome, site_model, output, table, unmapped, protein_sequences, summary,
-    device, threads, quiet, **limits,
+    reference, annotation, genome, site_model, junctions, output, table, unmapped,
+    protein_sequences, summary, device, threads, quiet, **limits,
 ) -> None:  # fmt: skip
     """Carry the genes of an annotated genome to another genome of the species or of a near one.
 
@@ -60,6 +65,7 @@ def command(
     """
     from gpu_tools.formats.exons.genes import read_genes
     from gpu_tools.formats.exons.lifted import write_lifted
+    from gpu_tools.formats.junctions import splice_evidence
     from gpu_tools.lift import tables
     from gpu_tools.lift.api import lift_genes
 
@@ -75,10 +81,12 @@ def command(
             line=first.line, expected=f"genes of {reference}",
         )  # fmt: skip
     sites = _site_model(site_model, read.genes, records, quiet)
+    evidence = splice_evidence(new, junctions) if junctions else None
     with progress("lifting", len(read.genes), quiet) as done:
         found = lift_genes(
-            read.genes, records, new, sites, limits, device=device, threads=threads, progress=done
-        )
+            read.genes, records, new, sites, limits, evidence=evidence, device=device,
+            threads=threads, progress=done,
+        )  # fmt: skip
     lengths = {record.name: len(record) for record in new}
     write_lifted(output, [gene.lifted for gene in found.genes], lengths)
     if table:

@@ -31,6 +31,11 @@ _NEEDED = ("altair", "vl_convert", "jinja2")
 )  # fmt: skip
 @option("--annotation FILE", "Annotation to draw, GFF3 or GTF; repeatable.", multiple=True)
 @option(
+    "--junctions FILE", multiple=True,
+    help="Introns that were seen, as for annotate: figures tell how often, and others are faint; "
+    "repeatable.",
+)  # fmt: skip
+@option(
     "--alignments FILE", multiple=True,
     help="Alignments to link to, and phases from GFF3, beside those of the workflow; repeatable.",
 )  # fmt: skip
@@ -54,8 +59,8 @@ _NEEDED = ("altair", "vl_convert", "jinja2")
 )
 @options.common
 def command(
-    results, output, title, genome, candidates, annotation, alignments, track, igv, figures, loci,
-    conserved, quiet,
+    results, output, title, genome, candidates, annotation, junctions, alignments, track, igv,
+    figures, loci, conserved, quiet,
 ) -> None:  # fmt: skip
     """Make a page of results: figures of gene models, tables, links.
 
@@ -71,7 +76,8 @@ def command(
     from gpu_tools.report.gene_set import is_gene_set
 
     if is_gene_set(results):
-        _report_genes(results, output, title, figures, conserved, annotation, genome, loci)
+        drawn = annotation, genome, junctions
+        _report_genes(results, output, title, figures, conserved, drawn, loci)
         return
     if conserved:
         raise click.UsageError("--conserved needs the folder of a gene set")
@@ -84,7 +90,7 @@ def command(
     from gpu_tools.report.findings import Extra, read_findings
     from gpu_tools.report.page import Report, Surroundings, write_page
 
-    findings = read_findings(results, Extra(candidates, annotation, alignments, genome))
+    findings = read_findings(results, Extra(candidates, annotation, alignments, genome, junctions))
     report, others = Report(findings, loci), tuple(map(Path, (*track, *annotation, *alignments)))
     session = Path(igv) if igv else None
     around = Surroundings(Path(output), title, others, session, genome is not None)
@@ -97,7 +103,7 @@ def command(
     note(counted(len(report.drawn), "locus drawn", "loci drawn"))
 
 
-def _report_genes(folder, output, title, figures, conserved, annotation, genome, most) -> None:
+def _report_genes(folder, output, title, figures, conserved, drawn_too, most) -> None:
     from gpu_tools.report.files import write_figures
     from gpu_tools.report.gene_page import GenePage, write_gene_page
     from gpu_tools.report.gene_set import read_gene_set
@@ -106,7 +112,7 @@ def _report_genes(folder, output, title, figures, conserved, annotation, genome,
     findings = read_gene_set(folder, conserved)
     structures = findings.structures
     drawn = drawn_genes(structures, findings.targets, most)
-    sources = gene_findings(findings.folder, structures, drawn, annotation, genome)
+    sources = gene_findings(findings.folder, structures, drawn, *drawn_too)
     page = GenePage(findings, drawn, sources)
     write_gene_page(output, title, page)  # first: it reads the genome, which may fail
     if figures:

@@ -141,8 +141,13 @@ def _runs_on_cpu(requested: dict) -> str | None:
 @option(
     "--confidence",
     "With --site-model: GFF3 and GTF tell the confidence of each intron and exon, the points that "
-    "the best chain at the place loses without it.",
+    "the best chain at the place loses without it. The table tells the least of a chain.",
 )
+@option(
+    "--min-confidence N", type=options.Count(), default=Acceptance.min_confidence,
+    help="With --site-model: accept only chains whose introns all have so much confidence, or "
+    "whose only exon has.",
+)  # fmt: skip
 @options.alignments_of(SUFFIXES)
 @loci.coordinates
 @credibility
@@ -158,8 +163,8 @@ def _runs_on_cpu(requested: dict) -> str | None:
 def command(
     context, base, regions, exons, targets, pairs, exons_format, site_model, strand, min_intron,
     max_intron, end_cost, coding, incomplete, max_evalue, min_identity, min_coverage, shuffles,
-    confidence, all_alignments, alignments, alignments_format, coordinates, output, summary,
-    device, threads, quiet, **scores,
+    confidence, min_confidence, all_alignments, alignments, alignments_format, coordinates, output,
+    summary, device, threads, quiet, **scores,
 ) -> None:  # fmt: skip
     """Find the chain of candidate exons that aligns best to each target, exactly.
 
@@ -175,24 +180,22 @@ def command(
     alignment alone.
     """
     reading = ("incomplete" if incomplete else "complete") if coding else "any"
-    if incomplete and not coding:
-        raise click.UsageError("--incomplete needs --coding")
     sites = {"strand": strand, "min_intron": min_intron, "max_intron": max_intron,
-             "end_cost": end_cost, "confidence": confidence or None, **taken(scores)}  # fmt: skip
+             "end_cost": end_cost, "confidence": confidence or None,
+             "min_confidence": min_confidence or None, **taken(scores)}  # fmt: skip
     proteins = {name: scores.pop(name) for name in OPTIONS}
     check_protein_usage(context, alignments)
     _check_targets(proteins["proteins"], sites)
     _check_usage(exons, site_model, sites, scores)
+    _check_coding(coding, incomplete, exons, scores)
     if targets is not None and not _is_default(context, "matrix"):
         scores["matrix"] = _nucleotide_scores(context, proteins["matrix"], scores["mismatch"])
-    if coding and exons and scores["ends"] == "free":
-        raise click.UsageError("--coding with --exons needs whole candidates, not --ends free")
     targets_file = proteins["proteins"] if targets is None else targets
     files = CaseFiles(base, exons, targets_file, pairs, exons_format, regions)
     if targets is None and _is_default(context, "ends"):
         scores["ends"] = "global"
     sites |= {"reading": reading, "threads": threads}
-    wanted = Acceptance(max_evalue, min_identity, min_coverage)
+    wanted = Acceptance(max_evalue, min_identity, min_coverage, min_confidence)
     make = partial(_work_on, files, sites=sites, scores=scores, proteins=proteins)
     if site_model == AUTO:
         site_model = _chosen_model(make, wanted, (base, targets_file, pairs), device, quiet)
@@ -211,6 +214,9 @@ def command(
     if targets is None and site_model is not None and not proteins["keep_ends"]:
         results = _supported(inputs.cases, results, wanted, work.scoring, align)
     results = _with_ends_and_frames(results, wanted, inputs, proteins["frameshifts"])
+    judge = confidence or min_confidence > 0
+    if judge:
+        results = _with_confidence(work, results, wanted, all_alignments, device, threads)
     verdicts = [*map(wanted.verdict, results)]
     accepts = [verdict == YES for verdict in verdicts]
     _tell_misfits(work, [*compress(results, accepts)])
@@ -219,8 +225,6 @@ def command(
         (all_alignments or accepted) and not (drops and faults_of(one))
         for one, accepted in zip(results, accepts, strict=True)
     ]
-    if confidence:
-        results = _with_confidence(inputs.cases, results, chosen, work.scoring, device, threads)
     moved = [result.moved(placed[result.base]) for result in results]
     written = [*compress(moved, chosen)]
     passing = [*compress(accepts, chosen)]
@@ -230,7 +234,7 @@ def command(
         )
     found = [pair for pair in compress(zip(results, moved, strict=True), chosen) if pair[1].chain]
     write_proteins(proteins, found, inputs.bases, work.scoring)
-    tables.write_table(output, COLUMNS, _rows(moved, verdicts))
+    _write_table(output, moved, verdicts, judge)
     if summary:
         write_summary(summary, {
             "cases": len(moved), "accepted": dict(Counter(verdicts)), "site_model": site_model,
@@ -285,13 +289,14 @@ def _aligned(run: Run, wanted: Acceptance, quiet: bool) -> list[SplicedAlignment
 
 
 def _with_confidence(
-    cases: list, results: list, chosen: list[bool], scoring, device: str, threads: int | None
-) -> list:  # fmt: skip
-    """Return results, those that are chosen with the confidence of introns and exons."""
+    work: _Work, results: list, wanted: Acceptance, every: bool, device: str, threads: int | None
+) -> list:
+    """Return results, accepted ones or all with the confidence of introns and exons."""
     from gpu_tools.sites.confidence import with_confidence
 
-    own = list(compress(cases, chosen)), list(compress(results, chosen))
-    judged = iter(with_confidence(*own, scoring, device=device, threads=threads))
+    chosen = [every or wanted.verdict(one) == YES for one in results]
+    own = list(compress(work.inputs.cases, chosen)), list(compress(results, chosen))
+    judged = iter(with_confidence(*own, work.scoring, device=device, threads=threads))
     return [next(judged) if is_chosen else one
             for one, is_chosen in zip(results, chosen, strict=True)]  # fmt: skip
 
@@ -354,6 +359,13 @@ def _check_usage(exons: str | None, site_model: str | None, sites: dict, scores:
     for name, value in sites.items():
         if value is not None and site_model is None:
             raise click.UsageError(f"--{name.replace('_', '-')} needs --site-model")
+
+
+def _check_coding(coding: bool, incomplete: bool, exons: str | None, scores: dict) -> None:
+    if incomplete and not coding:
+        raise click.UsageError("--incomplete needs --coding")
+    if coding and exons and scores["ends"] == "free":
+        raise click.UsageError("--coding with --exons needs whole candidates, not --ends free")
 
 
 def _chosen_model(make: Callable, wanted: Acceptance, paths, device: str, quiet: bool) -> str:
@@ -475,7 +487,14 @@ def _warn(text: str | None) -> None:
         _log.warning("%s", text)
 
 
-def _rows(results: list[SplicedAlignment], verdicts: list[str]) -> Iterator[tuple]:
+def _write_table(
+    output: str, results: list[SplicedAlignment], verdicts: list[str], is_judged: bool
+) -> None:
+    columns = (*COLUMNS, "confidence") if is_judged else COLUMNS
+    tables.write_table(output, columns, _rows(results, verdicts, is_judged))
+
+
+def _rows(results: list[SplicedAlignment], verdicts: list[str], is_judged: bool) -> Iterator[tuple]:
     for result, accepted in zip(results, verdicts, strict=True):
         chain = ",".join([f"{start + 1}-{end}" for start, end in result.chain])
         yield (
@@ -483,7 +502,7 @@ def _rows(results: list[SplicedAlignment], verdicts: list[str]) -> Iterator[tupl
             result.target_length, result.n_exons, result.n_chain, chain or None,
             _fraction(result.identity), result.cells, _fraction(result.coverage),
             None if result.evalue is None else f"{result.evalue:.1e}",
-            accepted,
+            accepted, *([result.min_confidence] if is_judged else []),
         )  # fmt: skip
 
 

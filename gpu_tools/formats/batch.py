@@ -17,7 +17,7 @@ from gpu_tools.formats.alignments.walk import extent
 from gpu_tools.formats.exons.gff import features
 from gpu_tools.formats.exons.intervals import read_exons
 from gpu_tools.formats.files import open_output, quiet_htslib, read_lines
-from gpu_tools.formats.tables import Location, read_table, write_table
+from gpu_tools.formats.tables import MISSING, Location, read_table, write_table
 from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.locus import Locus
 
@@ -100,11 +100,18 @@ def _rows(inputs: Sequence[PathLike]) -> Iterator[str]:
 def merge_methods(
     batches: Sequence[Mapping[str, PathLike]], cases: Sequence[PathLike], output: PathLike
 ) -> None:
-    """Write the rows of tables of the same cases side by side, by the names of the cases."""
+    """Write the rows of tables of the same cases side by side, by the names of the cases.
+
+    A method may lack the last columns of others, as candidates have no confidence.
+    """
     paths = [path for tables in batches for path in tables.values()]
-    header, *_ = _rows(paths)
-    if header.count("\t") < 2:
-        raise InputError("no table of cases", path=paths[0], line=1, expected="three columns")
+    headers = {path: next(_rows([path])) for path in paths}
+    header = max(headers.values(), key=len, default="")
+    for path, own in headers.items():
+        if own.count("\t") < 2:
+            raise InputError("no table of cases", path=path, line=1, expected="three columns")
+        if not f"{header}\t".startswith(f"{own}\t"):
+            raise InputError("wrong header", path=path, line=1, expected=header)
     base, target, rest = header.split("\t", 2)
     with open_output(output) as stream:
         stream.write(f"{base}\t{target}\tmethod\tlocus\t{rest}\n")
@@ -114,7 +121,8 @@ def merge_methods(
             for case, *same in zip(known, *rows.values(), strict=True):
                 for method, row in zip(rows, same, strict=True):
                     values = case.base, case.target, method, case.locus.name, row.split("\t", 2)[2]
-                    stream.write("\t".join(values) + "\n")
+                    lacking = f"\t{MISSING}" * (header.count("\t") - row.count("\t"))
+                    stream.write("\t".join(values) + lacking + "\n")
 
 
 def _rows_of(path: PathLike, cases: list[CaseRow]) -> list[str]:

@@ -46,7 +46,7 @@ _FORWARD_ENDS, _REVERSE_ENDS = {"GTAG", "GCAG", "ATAC"}, {"CTAC", "CTGC", "GTAT"
 _INTRON = {"intron", "so:0000188"}
 _NOT_COUNTED = pysam.FUNMAP | pysam.FSECONDARY | pysam.FQCFAIL | pysam.FDUP
 _ON_REFERENCE = {pysam.CMATCH, pysam.CDEL, pysam.CREF_SKIP, pysam.CEQUAL, pysam.CDIFF}
-_CRAM_FIELDS = "required_fields=0x42e"
+_CRAM_FIELDS = "required_fields=0x82e"
 """Flag, reference, position, CIGAR and tags: these need no reference sequence."""
 _EXPECTED = (
     "introns in BED, GFF3, GTF, STAR's SJ.out.tab, SAM, BAM or CRAM, recognised by content and, of "
@@ -117,6 +117,19 @@ def splice_evidence(
     }
     scores = None if splice_scores is None else _scores(splice_scores, places)
     return SpliceEvidence(seen, scores, weights or EvidenceWeights(), places.digest.hexdigest())
+
+
+def read_junctions(paths: Iterable[str | os.PathLike]) -> dict[str, Counter]:
+    """Return how often introns (start, end, strand) of each record were seen, by some files.
+
+    Those of no known strand count for both.
+    """
+    found: dict[str, Counter] = defaultdict(Counter)
+    for path in paths:
+        for intron in _introns(path):
+            for strand in intron.strand or "+-":
+                found[intron.record][intron.start, intron.end, strand] += intron.count
+    return found
 
 
 class _Places:
@@ -360,7 +373,7 @@ _BLOCK = 1 << 22
 """Bytes of lines of scores that are read at a time: a genome has some per cent as many lines as
 nucleotides."""
 _TAB, _LINE_END, _MINUS, _ZERO, _COMMENT = b"\t\n-0#"
-_DIGITS = 12
+_MOST_DIGITS = 12
 
 
 class _ScoreLines(NamedTuple):
@@ -415,7 +428,7 @@ def _columns(block: bytes) -> _ScoreLines | None:
 def _numbers(text, starts, ends) -> NDArray[np.int64] | None:
     """Return the numbers between places of a text; None if there is anything but digits."""
     widths, total = ends - starts, np.zeros(len(starts), np.int64)
-    if widths.min(initial=1) < 1 or widths.max(initial=1) > _DIGITS:
+    if widths.min(initial=1) < 1 or widths.max(initial=1) > _MOST_DIGITS:
         return None
     for k in range(widths.max(initial=0)):
         own = k < widths

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.lift.cpu import EDGE, GAP, OUTSIDE, align_box, best_chain, exact_matches, words_of
+from gpu_tools.model.evidence import JUNCTION_BITS
 from gpu_tools.model.sequences import OTHER
 from gpu_tools.sites.model import GeneSites
 from gpu_tools.splicing.codons import stop_words
@@ -174,6 +175,16 @@ def boundary_bits(codes: NDArray[np.uint8], sites: GeneSites) -> dict[int, NDArr
     return found
 
 
+def add_junctions(
+    bits: dict[int, NDArray[np.float64]], donors: NDArray[np.int64], acceptors: NDArray[np.int64],
+    counts: NDArray[np.int64],
+) -> None:  # fmt: skip
+    """Add bits of introns that were seen to those of their boundaries, which become sites."""
+    for kind, boundaries in ((DONOR, donors), (ACCEPTOR, acceptors)):
+        seen = JUNCTION_BITS * np.log2(1.0 + counts)
+        bits[kind][boundaries] = np.maximum(bits[kind][boundaries], 0) + seen
+
+
 @dataclass(frozen=True)
 class LocusAlignment:
     """Where the nucleotides and edges of a locus lie in a stretch of the new genome.
@@ -187,18 +198,20 @@ class LocusAlignment:
 
 
 def align_locus(
-    locus: GeneLocus, window: NDArray[np.uint8], sites: GeneSites, scores: LiftScores
+    locus: GeneLocus, window: NDArray[np.uint8], bits: dict[int, NDArray], scores: LiftScores
 ) -> LocusAlignment:
-    """Align a locus to a window of the new genome, both in reading direction."""
-    return _Alignment(locus, window, sites, scores).made()
+    """Align a locus to a window of the new genome, both in reading direction.
+
+    `bits` are those of the window's boundaries, see `boundary_bits`.
+    """
+    return _Alignment(locus, window, bits, scores).made()
 
 
 class _Alignment:
     """An alignment in the making."""
 
-    def __init__(self, locus, window, sites, scores):
+    def __init__(self, locus, window, bits, scores):
         self.locus, self.window, self.scores = locus, window, scores
-        bits = boundary_bits(window, sites)
         each = {kind: scores.points(kind, bits[kind]) for kind in KINDS}
         classes, self.classes = np.unique(locus.kinds, return_inverse=True)
         self.points = np.zeros((len(classes), len(window) + 1), np.int32)

@@ -22,7 +22,9 @@ from gpu_tools.lift.alignment import (
     GeneLocus,
     LiftScores,
     Rates,
+    add_junctions,
     align_locus,
+    boundary_bits,
 )
 from gpu_tools.lift.options import LiftOptions
 from gpu_tools.lift.places import (
@@ -43,7 +45,9 @@ from gpu_tools.lift.transcripts import (
     TranscriptOutcome,
     exon_figures,
 )
+from gpu_tools.model.evidence import SpliceEvidence
 from gpu_tools.model.genes import LiftedGene, ReferenceGene
+from gpu_tools.model.locus import Locus
 from gpu_tools.model.sequences import Sequence, reverse_complement
 from gpu_tools.search.api import build_index
 from gpu_tools.sites.model import GeneSites
@@ -102,6 +106,7 @@ def lift_genes(
     sites: GeneSites,
     options: LiftOptions | None = None,
     *,
+    evidence: SpliceEvidence | None = None,
     device: str = "auto",
     threads: int | None = None,
     progress: Callable[[int], None] | None = None,
@@ -118,6 +123,8 @@ def lift_genes(
         Splice sites of the species, see `gpu_tools.load_sites`.
     options : LiftOptions, optional
         Limits, and whether further copies are wanted.
+    evidence : SpliceEvidence, optional
+        Introns that were seen in the new genome; their splice sites gain bits.
     device : str
         Checked; the CPU does the work on every device.
     threads : int, optional
@@ -137,7 +144,7 @@ def lift_genes(
     """
     resolve(device)
     run = _Run(list(genes), list(reference), list(genome), sites, options or LiftOptions(),
-               cpu_threads(threads), progress or (lambda number: None))  # fmt: skip
+               cpu_threads(threads), progress or (lambda number: None), evidence)  # fmt: skip
     return run.lifted()
 
 
@@ -164,8 +171,9 @@ class _Found(NamedTuple):
 class _Run:
     """A lift in the making."""
 
-    def __init__(self, genes, reference, genome, sites, options, threads, progress):
+    def __init__(self, genes, reference, genome, sites, options, threads, progress, evidence):
         self.genes, self.sites, self.options = genes, sites, options
+        self.evidence = evidence
         self.threads, self.progress, self.genome = threads, progress, genome
         self.records = {record.name: record for record in reference}
         self.scores = LiftScores(kept=(0.0,) * len(KINDS))
@@ -251,7 +259,8 @@ class _Run:
         high = min(place.end + behind + slack, len(record))
         window = record.codes[low : max(high, low)]
         window = window if place.strand == "+" else reverse_complement(window)
-        aligned = align_locus(own.locus, window, self.sites, self.scores)
+        bits = self._bits(window, record, place.strand, low, high)
+        aligned = align_locus(own.locus, window, bits, self.scores)
         reading = Reading(place.strand, low, max(high, low))
         ends = reading.to_forward(int(aligned.edges[0]), int(aligned.edges[-1]))
         figures = exon_figures(own.locus, aligned, window, _union(own.locus.labels))
@@ -260,9 +269,23 @@ class _Run:
             and figures.identity >= self.options.min_identity
             and aligned.score >= _LEAST_BITS * UNIT
         )
-        lifted = LiftedLocus(own.locus, aligned, window, reading, len(record), self.sites)
+        lifted = LiftedLocus(own.locus, aligned, window, reading, len(record), bits)
         there = GenePlace(place.record, place.strand, *ends, float(aligned.score))
         return _Found(there, lifted, figures.coverage, figures.identity, good)
+
+    def _bits(self, window, record: Sequence, strand: str, low: int, high: int) -> dict:
+        """Return the bits of the boundaries of a window, with those of introns seen there."""
+        bits = boundary_bits(window, self.sites)
+        locus = Locus.of(record)
+        seen = self.evidence and self.evidence.junctions.get(locus.record)
+        if seen:
+            locus, reverse = locus.part(low, high), strand == "-"
+            own = seen.within(locus, reverse)
+            starts, ends = seen.starts[own] - locus.start, seen.ends[own] - locus.start
+            if reverse:
+                starts, ends = len(window) - ends, len(window) - starts
+            add_junctions(bits, starts, ends, seen.counts[own])
+        return bits
 
     def _aligned(self, numbers: List[int], places: List[GenePlace | None]) -> list[_Found | None]:
         def at(k: int, place: GenePlace | None) -> _Found | None:

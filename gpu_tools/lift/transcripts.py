@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.formats.scales import load_matrix
-from gpu_tools.lift.alignment import ACCEPTOR, DONOR, GeneLocus, LocusAlignment, boundary_bits
+from gpu_tools.lift.alignment import ACCEPTOR, DONOR, GeneLocus, LocusAlignment
 from gpu_tools.local.api import global_align
 from gpu_tools.model.genes import LiftedTranscript, ReferenceTranscript, with_phases
 from gpu_tools.model.scoring import AffineScoring
 from gpu_tools.model.sequences import ProteinSequence
 from gpu_tools.model.translation import amino_acids
-from gpu_tools.sites.model import GeneSites
 
 INTACT, FRAMESHIFT, STOP_INSIDE = "intact", "frameshift", "stop inside"
 START_LOST, STOP_LOST, SITE_CHANGED = "start lost", "stop lost", "splice site changed"
@@ -135,11 +134,11 @@ class LiftedLocus:
 
     def __init__(
         self, locus: GeneLocus, found: LocusAlignment, window: NDArray[np.uint8],
-        reading: Reading, record_length: int, sites: GeneSites,
+        reading: Reading, record_length: int, bits: dict[int, NDArray[np.float64]],
     ):  # fmt: skip
         self.locus, self.found, self.window = locus, found, window
         self.reading, self.record_length = reading, record_length
-        self.bits = boundary_bits(window, sites)
+        self.bits = bits
         self.acids = amino_acids()
         self.column = dict(zip(locus.edges.tolist(), found.edges.tolist(), strict=True))
         self.kinds = dict(zip(locus.edges.tolist(), locus.kinds.tolist(), strict=True))

@@ -33,18 +33,24 @@ class Acceptance:
         Largest E-value and smallest identity of a credible chain; an unknown E-value counts as 0.
     min_coverage : float
         Smallest coverage of an accepted one, see `SplicedAlignment.coverage_within`.
+    min_confidence : int
+        Least confidence of the introns of a credible chain, if that is known.
     """
 
     max_evalue: float = 0.001
     min_identity: float = 0.0
     min_coverage: float = 0.5
+    min_confidence: int = 0
 
     def is_credible(self, alignment: SplicedAlignment | ProteinAlignment) -> bool:
-        """Return whether there is a chain within the limits of E-value and identity."""
+        """Return whether there is a chain within all limits but that of coverage."""
         return (
             alignment.columns > 0
             and (alignment.evalue or 0.0) <= self.max_evalue
             and (not self.min_identity or alignment.identity >= self.min_identity)
+            and (
+                alignment.min_confidence is None or alignment.min_confidence >= self.min_confidence
+            )
         )
 
     def verdict(self, alignment: SplicedAlignment | ProteinAlignment) -> str:

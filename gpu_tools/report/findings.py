@@ -132,6 +132,7 @@ class Findings(NamedTuple):
     annotated exons are by record and in its coordinates, sequences by base. Exons that translate
     have a phase, by target, start and end. `accuracy` are rows of the workflow's table, `scores` is
     the table that was read, `summary` is of the run that wrote it, None without a file.
+    `junctions` say how often introns (start, end, strand) of a record were seen, None without any.
     """
 
     folder: Path
@@ -146,6 +147,7 @@ class Findings(NamedTuple):
     parallelism: Parallelism = Parallelism([], {})
     scores: Path | None = None
     summary: dict | None = None
+    junctions: Mapping[str, Counter] | None = None
 
     @property
     def accepted(self) -> list[ScoredRow]:
@@ -165,6 +167,7 @@ class Extra(NamedTuple):
     annotation: Sequence[PathLike] = ()
     alignments: Sequence[PathLike] = ()
     genome: PathLike | None = None
+    junctions: Sequence[PathLike] = ()
 
 
 NO_FILES = Extra()
@@ -205,7 +208,17 @@ def read_findings(results: PathLike, extra: Extra = NO_FILES) -> Findings:
         _read_accuracy(folder / "accuracy.tsv"),
         [job for rule in JOBS for batch in batches.items() if (job := _job(folder, rule, *batch))],
         _read_parallelism([folder, *batches]), scores, _read_summary(folder / SUMMARY),
+        junctions_in(extra.junctions),
     )  # fmt: skip
+
+
+def junctions_in(paths: Sequence[PathLike]) -> Mapping[str, Counter] | None:
+    """Return how often introns were seen, by files; None without a file."""
+    if not paths:
+        return None
+    from gpu_tools.formats.junctions import read_junctions
+
+    return read_junctions(paths)
 
 
 def _read_summary(path: Path) -> dict | None:

@@ -113,7 +113,9 @@ def model_figure(locus: DrawnLocus, findings: Findings) -> ModelFigure:
             {"x": s.left, "x2": s.right, "y": 0, "y2": height} for s in axis.stretches if s.to_scale
         ],
         "exons": [bar for lane in lanes for bar in _exons(lane, axis, findings)],
-        "introns": [line for lane in lanes for line in _introns(lane, axis, sites)],
+        "introns": [
+            line for lane in lanes for line in _introns(lane, axis, sites, _seen(locus, findings))
+        ],
         "signs": [sign for lane in lanes for sign in _signs(lane, axis)],
         "axis": [
             {"x": s.left, "x2": s.right, "y": height + 4, "to_scale": s.to_scale}
@@ -369,16 +371,27 @@ def _exons(lane: FigureLane, axis: ShortenedAxis, findings: Findings) -> Iterato
         }  # fmt: skip
 
 
-def _introns(lane: FigureLane, axis: ShortenedAxis, sites: dict) -> Iterator[dict]:
+def _seen(locus: DrawnLocus, findings: Findings) -> Mapping | None:
+    """Return how often introns of a locus' record were seen, None without junctions."""
+    return None if findings.junctions is None else findings.junctions.get(locus.record, {})
+
+
+def _introns(
+    lane: FigureLane, axis: ShortenedAxis, sites: dict, seen: Mapping | None
+) -> Iterator[dict]:
+    """Yield lines of introns; where junctions are known, those that were not seen are faint."""
     for start, end in lane.introns:
         site = sites.get(((start, end), lane.strand), "")
-        unusual = bool(site) and site not in CANONICAL
+        unusual, evidence, faint = bool(site) and site not in CANONICAL, "", lane.faint
+        if seen is not None:
+            count = seen.get((start, end, lane.strand), 0)
+            evidence, faint = f"; seen {count:,} times" if count else "; not seen", not count
         yield {
             "x": axis(start), "x2": axis(end), "y": lane.y,
             "colour": WRONG if unusual else colour_of(lane.method),
-            "faint": 0.35 if lane.faint else 0.8, "what": f"{lane.target}, intron",
+            "faint": 0.35 if faint else 0.8, "what": f"{lane.target}, intron",
             "position": shown(start, end), "length": f"{end - start:,} bp",
-            "sites": (site or ".") + (", unusual" if unusual else ""),
+            "sites": (site or ".") + (", unusual" if unusual else "") + evidence,
         }  # fmt: skip
 
 

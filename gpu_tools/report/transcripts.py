@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -27,6 +27,7 @@ from gpu_tools.report.findings import (
     Interval,
     SequenceFile,
     fraction,
+    junctions_in,
     rank,
 )
 
@@ -146,7 +147,7 @@ def _row(one: GeneTranscript, target: dict | None, lengths: Mapping[str, int]) -
 
 def gene_findings(
     folder: Path, structures: GeneStructures, drawn: Iterable[DrawnLocus],
-    annotation: Iterable[PathLike], genome: PathLike | None,
+    annotation: Iterable[PathLike], genome: PathLike | None, junctions: Sequence[PathLike] = (),
 ) -> Findings:  # fmt: skip
     """Return what figures of genes are made of: their rows, annotated exons, and the genome."""
     drawn = list(drawn)
@@ -159,4 +160,7 @@ def gene_findings(
         files = {gene.base: SequenceFile(Path(genome), gene.record, 0) for gene in drawn}
     joined = {record: ExonSet.concatenate(sets) for record, sets in annotated.items()}
     rows = [row for gene in drawn for row in gene.rows]
-    return Findings(folder, [], rows, {}, joined, files, structures.phases, [], [])
+    return Findings(
+        folder, [], rows, {}, joined, files, structures.phases, [], [],
+        junctions=junctions_in(junctions),
+    )  # fmt: skip

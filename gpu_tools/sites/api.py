@@ -73,7 +73,7 @@ class SiteCase:
     @property
     def is_limited(self) -> bool:
         """Whether there is a longest intron."""
-        return any(table.is_limited for table in self.tables.values())
+        return any(table.longest for table in self.tables.values())
 
     def admits(self, found: SplicedAlignment) -> bool:
         """Return whether a chain's introns cost with the longest intron what they cost without."""
@@ -109,8 +109,9 @@ def tables_of(
 ) -> dict[str, SiteTable]:
     """Score the sites of a base sequence by a model.
 
-    A locus, named ``NAME:START-END``, has the penalties of its record, and the sites, but for those
-    whose matrices reach beyond its ends: nucleotides there are unknown.
+    A locus has the penalties of its record, and the sites, but for those whose matrices reach
+    beyond its ends: nucleotides there are unknown. With a longest intron it must be named
+    ``NAME:START-END`` to admit the same introns as its record.
 
     Parameters
     ----------
@@ -184,10 +185,7 @@ def case_of(
 
 
 def read_strands(base: Sequence, strands: str) -> dict[str, tuple[NDArray[np.uint8], int]]:
-    """Return the nucleotides of strands in reading direction, and where multiples count from.
-
-    See `gpu_tools.sites.table.IntronClass` for the latter.
-    """
+    """Return the nucleotides of strands in reading direction, and the `origin` of a `SiteTable`."""
     locus = Locus.of(base)
     read = {"+": (base.codes, locus.start), "-": (reverse_complement(base.codes), -locus.end)}
     return {strand: read[strand] for strand in strands}

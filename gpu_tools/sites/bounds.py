@@ -135,7 +135,7 @@ def coding_chain(table: SiteTable, codes, gap: int) -> int:
         return int(found)
     first, acceptor, donor, last, _ = table.largest_scores()
     whole = np.zeros(1, dtype=np.int64)
-    costs = (intron.penalty_between(whole, table.length) for intron in table.introns)
+    costs = (table.penalty_between(k, whole, table.length) for k in range(len(table.introns)))
     penalty = max((abs(int(cost[0])) + 1 for cost in costs), default=0)
     penalty = max(penalty, int(table.junctions.penalties.max(initial=0)))
     introns = min(len(table.acceptors.boundaries), len(table.donors.boundaries))

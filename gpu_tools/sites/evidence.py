@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,30 +9,19 @@ from gpu_tools.model.evidence import StrandEvidence
 from gpu_tools.sites.table import (
     NO_KIND,
     BoundaryScores,
-    IntronClass,
+    SiteTable,
     TableJunctions,
     checked_scores,
 )
 
 
-class EvidentSites(NamedTuple):
-    """Sites and introns of a strand by a model and by evidence."""
-
-    acceptors: BoundaryScores
-    donors: BoundaryScores
-    junctions: TableJunctions
-
-
-def evident_sites(
-    acceptors: BoundaryScores, donors: BoundaryScores, introns: tuple[IntronClass, ...],
-    evidence: StrandEvidence, points_per_bit: float,
-) -> EvidentSites:  # fmt: skip
-    """Return the sites of a model as evidence on the strand changes them.
+def with_evidence(table: SiteTable, evidence: StrandEvidence, points_per_bit: float) -> SiteTable:
+    """Return the table of a model as evidence on the strand changes it.
 
     Splice scores change the points of sites. An intron that was seen has its penalty less what it
     gains. What is no site of the model is one of `NO_KIND` then, of 0 points.
     """
-    weights = evidence.weights
+    weights, acceptors, donors = evidence.weights, table.acceptors, table.donors
     if evidence.acceptor_scores is not None:
         acceptors, donors = (
             _rescored(sites, weights.points(sites.scores, placed.at(sites.boundaries),
@@ -42,14 +29,14 @@ def evident_sites(
             for sites, placed in ((acceptors, evidence.acceptor_scores),
                                   (donors, evidence.donor_scores))
         )  # fmt: skip
-    longest = max((intron.longest for intron in introns), default=0)
     lengths = evidence.acceptors - evidence.donors
-    kept = lengths <= longest if longest else np.full(len(lengths), True)
+    kept = lengths <= table.longest if table.longest else np.full(len(lengths), True)
     pairs = evidence.donors[kept], evidence.acceptors[kept]
     acceptors, donors = _with(acceptors, pairs[1]), _with(donors, pairs[0])
-    penalties = _penalties(*pairs, _kinds(donors, pairs[0]), _kinds(acceptors, pairs[1]), introns)
+    penalties = _penalties(*pairs, _kinds(donors, pairs[0]), _kinds(acceptors, pairs[1]), table)
     gains = weights.bonuses(evidence.counts[kept], points_per_bit)
-    return EvidentSites(acceptors, donors, TableJunctions.of(*pairs, penalties - gains))
+    junctions = TableJunctions.of(*pairs, penalties - gains)
+    return table.changed(acceptors=acceptors, donors=donors, junctions=junctions)
 
 
 def _rescored(sites: BoundaryScores, scores: NDArray) -> BoundaryScores:
@@ -76,19 +63,20 @@ def _kinds(sites: BoundaryScores, boundaries: NDArray[np.int64]) -> NDArray[np.u
     return sites.kinds[np.searchsorted(sites.boundaries, boundaries)]
 
 
-def _penalties(donors, acceptors, donor_kinds, acceptor_kinds, introns) -> NDArray[np.int64]:
+def _penalties(donors, acceptors, donor_kinds, acceptor_kinds, table) -> NDArray[np.int64]:
     """Return what introns cost by their lengths, whether their sites are of one kind or not.
 
     That is the penalty of the classes of their kind. An intron of none has the least penalty of all
     classes; one that is too short for these has that of the shortest intron.
     """
     unknown = np.int64(2**62)
-    own = any_kind = np.full(len(donors), unknown)
+    introns, own = table.introns, np.full(len(donors), unknown)
+    any_kind = own
     shortest = min((intron.min_length for intron in introns), default=0)
     usual = min((i.penalty for i in introns if i.min_length == shortest), default=0)
-    for intron in introns:
+    for k, intron in enumerate(introns):
         fits = acceptors - donors >= intron.min_length
-        costs = np.where(fits, intron.penalty_between(donors, acceptors), unknown)
+        costs = np.where(fits, table.penalty_between(k, donors, acceptors), unknown)
         alike = (donor_kinds == intron.kind) & (acceptor_kinds == intron.kind)
         any_kind = np.minimum(any_kind, costs)
         own = np.minimum(own, np.where(alike, costs, unknown))

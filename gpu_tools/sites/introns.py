@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.compiled import njit
-from gpu_tools.sites.table import IntronClass, SiteTable, once_a_table
+from gpu_tools.hardware.cpu.simd import first_from
+from gpu_tools.sites.marks import ranks_below
+from gpu_tools.sites.table import SiteTable, once_a_table
 
 # Operations on rows of cells, of which site mode on a GPU and rising penalties are made.
 
@@ -31,66 +33,100 @@ def emit(operations, n, kind, to, source, bonus):
 
 # Intron classes as the arrays that compiled loops read.
 
-KIND, LENGTH, PENALTY, ORIGIN, STEP, MOST_STEPS, N_LINES, LINES = range(8)
-"""Of a row of an intron class: its fields, see `IntronClass`; without a longest intron its step is
-0. Last are its lines, extra and every of each.
+KIND, LENGTH, PENALTY, N_LINES, LINES = range(5)
+"""Of a row of an intron class: its fields, see `IntronClass`. Last are its lines, extra and number
+of the level of each.
 """
 _LARGEST = np.int64(2**62)
 
 
+class Introns(NamedTuple):
+    """What is needed to know which introns there are and what they cost.
+
+    `rows` are numbers of each class. `boundaries` are the marks of any level, and `counts` says for
+    each of them and the end how many marks of each level lie before it. `step`, `most` and `origin`
+    are those of a longest intron, see `SiteTable`; `step` is 0 if there is none.
+    """
+
+    rows: NDArray[np.int64]
+    boundaries: NDArray[np.int64]
+    counts: NDArray[np.int32]
+    step: int
+    most: int
+    origin: int
+
+
 class ClassArrays(NamedTuple):
-    """Kinds, least lengths, penalties and lines of intron classes, and a row of numbers of each."""
+    """Kinds, least lengths, penalties and lines of intron classes, and all of it together."""
 
     kinds: NDArray[np.int64]
     lengths: NDArray[np.int64]
     penalties: NDArray[np.int64]
     rising: Rising
-    rows: NDArray[np.int64]
+    introns: Introns
 
 
 @once_a_table
 def class_arrays(table: SiteTable) -> ClassArrays:
     """Return the arrays of a table's intron classes, read only."""
-    rows = _rows_of(table.introns)
+    levels = sorted({every for intron in table.introns for _, every in intron.rising})
+    rows = _rows_of(table, levels)
+    boundaries, counts = _counted(table, levels)
+    known = (table.step, table.most_steps, table.origin) if table.longest else (0, 0, 0)
     columns = (rows[:, column].copy() for column in (KIND, LENGTH, PENALTY))
-    return ClassArrays(*columns, rising_of(table.introns), rows)
+    return ClassArrays(
+        *columns, _rising_of(table, levels, boundaries, counts),
+        Introns(rows, boundaries, counts, *known),
+    )  # fmt: skip
 
 
-def _rows_of(introns: tuple[IntronClass, ...]) -> NDArray[np.int64]:
+def _rows_of(table: SiteTable, levels: list[int]) -> NDArray[np.int64]:
     """Return the numbers of each intron class, a row a class."""
-    most = max((len(intron.rising) for intron in introns), default=0)
-    rows = np.zeros((len(introns), LINES + 2 * most), np.int64)
-    for row, each in zip(rows, introns, strict=True):
-        steps = (each.step, each.most_steps) if each.longest else (0, 0)
-        lines = [number for line in each.rising for number in line]
-        numbers = [*each[:3], each.origin, *steps, len(each.rising), *lines]
+    most = max((len(intron.rising) for intron in table.introns), default=0)
+    rows = np.zeros((len(table.introns), LINES + 2 * most), np.int64)
+    for row, each in zip(rows, table.introns, strict=True):
+        lines = [n for extra, every in each.rising for n in (extra, levels.index(every))]
+        numbers = [*each[:3], len(each.rising), *lines]
         row[: len(numbers)] = numbers
     return rows
 
 
+def _counted(table: SiteTable, levels: list[int]) -> tuple[NDArray, NDArray]:
+    """Return the marks of any level, and how many of each level lie before each and the end."""
+    is_mark = table.marks.ranks < (ranks_below(levels[0]) if levels else 0)
+    boundaries, ranks = table.marks.boundaries[is_mark], table.marks.ranks[is_mark]
+    counts = np.zeros((len(boundaries) + 1, len(levels)), np.int32)
+    for level, every in enumerate(levels):
+        np.cumsum(ranks < ranks_below(every), out=counts[1:, level])
+    return boundaries, counts
+
+
 @njit(nogil=True, error_model="numpy")
 def penalty_of(introns, k, end, start):
-    """Return the penalty of an intron of class `k`, which is long enough; `introns` are rows."""
-    first, last = end + introns[k, LENGTH] + introns[k, ORIGIN], start + introns[k, ORIGIN]
-    least = _LARGEST if introns[k, N_LINES] > 0 else 0
-    for line in range(introns[k, N_LINES]):
-        extra, every = introns[k, LINES + 2 * line], introns[k, LINES + 2 * line + 1]
+    """Return the penalty of an intron of class `k`, which is long enough."""
+    rows, counts = introns.rows, introns.counts
+    first = first_from(introns.boundaries, end + rows[k, LENGTH] + 1)
+    past = first_from(introns.boundaries, start + 1)
+    least = _LARGEST if rows[k, N_LINES] > 0 else 0
+    for line in range(rows[k, N_LINES]):
+        extra, level = rows[k, LINES + 2 * line], rows[k, LINES + 2 * line + 1]
         if extra >= least:  # so do all lines behind; and LLVM makes no vectors, which take long
             break
-        least = min(least, extra + last // every - first // every)
-    return introns[k, PENALTY] + least
+        least = min(least, extra + counts[past, level] - counts[first, level])
+    return rows[k, PENALTY] + least
 
 
 @njit(nogil=True, error_model="numpy")
 def joins(introns, kind, surplus, end, start):
     """Return whether an intron whose penalty is `surplus` joins two sites of a kind."""
-    for k in range(len(introns)):
-        first, step = end + introns[k, LENGTH], introns[k, STEP]
-        if introns[k, KIND] != kind or first > start:
+    rows, step = introns.rows, introns.step
+    for k in range(len(rows)):
+        first = end + rows[k, LENGTH]
+        if rows[k, KIND] != kind or first > start or surplus < rows[k, PENALTY]:
             continue
         if step > 0:
-            first, last = first + introns[k, ORIGIN], start + introns[k, ORIGIN]
-            if last // step - first // step > introns[k, MOST_STEPS]:
+            first, last = first + introns.origin, start + introns.origin
+            if last // step - first // step > introns.most:
                 continue
         if surplus == penalty_of(introns, k, end, start):
             return True
@@ -100,15 +136,17 @@ def joins(introns, kind, surplus, end, start):
 # Intron penalties that rise with the intron's length.
 #
 # The penalty of an intron class is the least of some straight lines: line f starts at `extra`
-# points and rises by one point at each multiple of `every` that the intron crosses. A class has
-# one row with the maximum over the exits before an entry, the *near* row, whose penalty rises
-# along the first line. Each further line has a *far* row. At a multiple of the first line's
-# distance, a *border*, these rows are brought up to date, so that an entry reads the near row
-# alone. So rising penalties cost some row operations at each border and nothing at a site.
+# points and rises by one point at each mark of its level that the intron crosses, see
+# `gpu_tools.sites.marks`. A class has one row with the maximum over the exits before an entry, the
+# *near* row, whose penalty rises along the first line. Each further line has a *far* row. At a mark
+# of the first line's level, a *border*, these rows are brought up to date, so that an entry reads
+# the near row alone. So rising penalties cost some row operations at each border and nothing at a
+# site.
 #
-# Distances are multiples of each other and `extra` rises from line to line. So a line that is left
-# for another one is never better than staying on it, and the near row may pass its maximum to the
-# far rows.
+# Marks of a level are marks of each smaller one, and `extra` and levels rise from line to line. So
+# a line that is left for another one is never better than staying on it, and the near row may pass
+# its maximum to the far rows. For the same reason several borders may be crossed at a time: a far
+# row is raised to the near one before them all.
 
 
 BORDER = 16
@@ -116,70 +154,67 @@ BORDER = 16
 
 
 class Rising(NamedTuple):
-    """The lines of all intron classes.
+    """The lines of all intron classes; `boundaries` and `counts` are those of `Introns`.
 
-    `near_every` is the distance of the borders of each class, 0 if its penalty does not rise.
-    `far_class`, `far_every` and `far_extra` are class, distance and first points of each line
-    beyond a class's first one. `origin` is added to a boundary before multiples are looked for.
+    `near_level` is the number of the first line's level of each class, -1 if its penalty does not
+    rise. `far_class`, `far_level` and `far_extra` are class, level and first points of each line
+    beyond a class's first one.
     """
 
-    origin: int
-    near_every: NDArray[np.int64]
+    boundaries: NDArray[np.int64]
+    counts: NDArray[np.int32]
+    near_level: NDArray[np.int64]
     far_class: NDArray[np.int64]
-    far_every: NDArray[np.int64]
+    far_level: NDArray[np.int64]
     far_extra: NDArray[np.int64]
 
 
-def rising_of(introns) -> Rising:
-    """Return the lines of some `IntronClass`, only the borders of those with a longest intron."""
-    near = [intron.step for intron in introns]
-    rising = [() if intron.longest else intron.rising[1:] for intron in introns]
-    far = [(k, e, x) for k, lines in enumerate(rising) for x, e in lines]
+def _rising_of(table: SiteTable, levels: list[int], boundaries, counts) -> Rising:
+    lines = [intron.rising for intron in table.introns]
+    near = [levels.index(own[0][1]) if own else -1 for own in lines]
+    far = [(k, levels.index(e), x) for k, own in enumerate(lines) for x, e in own[1:]]
     columns = np.array(far, dtype=np.int64).reshape(-1, 3).T
-    origin = introns[0].origin if introns else 0
-    return Rising(origin, np.array(near, dtype=np.int64), *(column.copy() for column in columns))
+    return Rising(boundaries, counts, np.array(near, np.int64), *(c.copy() for c in columns))
 
 
 @njit(error_model="numpy")
-def mark_borders(rising, flags):
+def flag_borders(rising, flags):
     """Flag the boundaries at which some penalty rises."""
-    for every in rising.near_every:
-        if every > 0:
-            for i in range(1 + -(1 + rising.origin) % every, len(flags), every):
-                flags[i] |= BORDER
+    for boundary in rising.boundaries:
+        flags[boundary] |= BORDER
 
 
 @njit
 def most_operations(rising):
     """Return how many operations a border has for each kind of split codon, at most."""
-    return len(rising.near_every) + 3 * len(rising.far_class)
+    return len(rising.near_level) + 3 * len(rising.far_class)
 
 
 @njit(error_model="numpy")
-def is_border(rising, k, boundary):
-    """Return whether the penalty of class `k` rises at a boundary."""
-    every = rising.near_every[k]
-    return every > 0 and (boundary + rising.origin) % every == 0
+def crossed(rising, level, first, past):
+    """Return how many of the marks from number `first` to before `past` are of a level."""
+    return rising.counts[past, level] - rising.counts[first, level] if level >= 0 else 0
+
+
+@njit(error_model="numpy")
+def is_border(rising, k, mark):
+    """Return whether the penalty of class `k` rises at the mark of a number."""
+    return crossed(rising, rising.near_level[k], mark, mark + 1) > 0
 
 
 @njit(error_model="numpy")
 def next_border(rising, boundary):
     """Return the first border from a boundary on, or 2^62."""
-    found, first = 2**62, max(boundary, 1)
-    for every in rising.near_every:
-        if every > 0:
-            found = min(found, first + -(first + rising.origin) % every)
-        if found == first:  # LLVM makes no vectors of a loop that may end here: they take long
-            break
-    return found
+    mark = first_from(rising.boundaries, boundary)
+    return rising.boundaries[mark] if mark < len(rising.boundaries) else 2**62
 
 
 @njit(error_model="numpy")
 def write_border(rising, boundary, splits, first, operations, n):
     """Write the operations of a border; return how many there are."""
-    classes = len(rising.near_every)
+    classes, mark = len(rising.near_level), first_from(rising.boundaries, boundary)
     for k in range(classes):
-        if not is_border(rising, k, boundary):
+        if not is_border(rising, k, mark):
             continue
         for split in range(splits):
             near = first + k * splits + split
@@ -187,7 +222,7 @@ def write_border(rising, boundary, splits, first, operations, n):
                 if rising.far_class[f] == k:
                     far = first + (classes + f) * splits + split
                     n = emit(operations, n, RAISE, far, near, -rising.far_extra[f])
-                    if (boundary + rising.origin) % rising.far_every[f] == 0:
+                    if crossed(rising, rising.far_level[f], mark, mark + 1):
                         n = emit(operations, n, LOWER, far, far, -1)
             n = emit(operations, n, LOWER, near, near, -1)
             for f in range(len(rising.far_class)):
@@ -199,87 +234,44 @@ def write_border(rising, boundary, splits, first, operations, n):
 
 # A longest intron: exits that lie too far back are dropped, a *step* of boundaries at a time.
 #
-# The exits that may precede an entry of a class lie in the current step and in at most `most` steps
-# before it, see `gpu_tools.sites.table.IntronClass.admits`. So the row that entries read is a
-# sliding maximum over steps. Steps form groups of `most`. A window of `most` steps is the end of
-# one group and the beginning of the next one. For the beginning there is one row, which grows with
-# each step. For the ends there are rows made once a group, from its last step back: row s is the
-# maximum over the steps from s on. So a step costs a few row operations, however many steps a
-# window has.
-#
-# Penalties rise within a window. Each line has these rows for itself, all lowered as far as the
-# line has risen; the row that entries read is the largest of all lines, each less its first points.
+# The exits that may precede an entry lie in the current step and in at most `most` steps before it,
+# see `gpu_tools.sites.table.SiteTable.is_short`. So the rows before entries, near and far, are
+# sliding maxima over steps. Steps form groups of `most`. A window of `most` steps is the end of one
+# group and the beginning of the next one. For the beginning there is one set of rows, which grows
+# with each step. For the ends there are sets made once a group, from its last step back: set s is
+# the maximum over the steps from s on. So a step costs a few row operations, however many steps a
+# window has. All sets are lowered by the marks that lie behind their exits.
 
 
 class Longest(NamedTuple):
-    """How far back exits may lie, and the lines of penalties; empty without a longest intron.
+    """How far back exits may lie, in steps; `step` is 0 if there is no longest intron.
 
-    `most` are the steps of each class's window, `first` the number of its first border, `stored`
-    the first of its rows among those stored, `steps` among those of steps. `lines` are where each
-    class's lines begin and the last one's end. `line_class`, `line_extra` and `line_steps` are
-    class, first points and steps a point of each line, 0 if it does not rise; `ends` is the first
-    of its rows of a group's ends. `n_ends` and `n_stored` say how many of these rows there are, for
-    each kind of split codon.
+    `origin` is added to a boundary before multiples of `step` are looked for. A window has `most`
+    steps. `first` is the number of the first end of a step, and there are `ends` of them.
     """
 
-    most: NDArray[np.int64]
-    first: NDArray[np.int64]
-    stored: NDArray[np.int64]
-    steps: NDArray[np.int64]
-    lines: NDArray[np.int64]
-    line_class: NDArray[np.int64]
-    line_extra: NDArray[np.int64]
-    line_steps: NDArray[np.int64]
-    ends: NDArray[np.int64]
-    n_ends: int
-    n_stored: int
+    step: int
+    origin: int
+    most: int
+    first: int
+    ends: int
 
 
-def longest_of(introns, length: int) -> Longest:
-    """Return the windows of some `IntronClass` on a base sequence of a length."""
-    limited = [intron for intron in introns if intron.longest]
-    return _windows(limited, length) if limited else NO_LONGEST
-
-
-def _windows(limited: list, length: int) -> Longest:
-    first, borders = _borders(limited, length)
+def longest_of(table: SiteTable) -> Longest:
+    """Return the windows of a table."""
+    if not table.longest:
+        return Longest(0, 0, 0, 0, 0)
+    step, origin = table.step, table.origin
+    first = -(-(1 + origin) // step)
+    ends = max((table.length + origin) // step - first + 1, 0)
     # more steps than the base has are not needed
-    most = [min(i.most_steps, count + 1) for i, count in zip(limited, borders, strict=True)]
-    useful = [useful_lines(intron) for intron in limited]
-    lines = [
-        (k, extra, every // limited[k].step) for k, own in enumerate(useful) for extra, every in own
-    ]
-    columns = np.array(lines, dtype=np.int64).reshape(-1, 3).T
-    stored, n_stored = _starts(borders)
-    ends, n_ends = _starts([most[k] for k, *_ in lines])
-    starts = np.cumsum([0, *map(len, useful)], dtype=np.int64)
-    return Longest(
-        np.array(most, dtype=np.int64), np.array(first, dtype=np.int64), stored, _starts(most)[0],
-        starts, *(column.copy() for column in columns), ends, n_ends, n_stored,
-    )  # fmt: skip
+    return Longest(step, origin, min(table.most_steps, ends + 1), first, ends)
 
 
-def useful_lines(intron) -> list[tuple[int, int]]:
-    """Return the lines that cost less than the ones before for some intron that is short enough."""
-    useful, span = [], (intron.most_steps + 1) * intron.step - 1
-    for extra, every in intron.rising or ((0, 0),):
-        if all(extra < first + -(-span // own) for first, own in useful):
-            useful.append((extra, every))
-    return useful
-
-
-def _borders(introns, length: int) -> tuple[list[int], list[int]]:
-    """Return the number of the first border of each class, and how many it has."""
-    first = [-(-(1 + i.origin) // i.step) for i in introns]
-    last = [(length + i.origin) // i.step for i in introns]
-    return first, [max(b - a + 1, 0) for a, b in zip(first, last, strict=True)]
-
-
-def _starts(counts: list[int]) -> tuple[NDArray[np.int64], int]:
-    """Return where parts of some sizes begin, and the sum of the sizes."""
-    ends = np.cumsum([0, *counts], dtype=np.int64)
-    return ends[:-1].copy(), int(ends[-1])
-
-
-NO_LONGEST = _windows([], 0)
-"""There is no longest intron."""
+@njit(error_model="numpy")
+def next_step(longest, boundary):
+    """Return the first end of a step from a boundary on, or 2^62."""
+    if longest.step == 0:
+        return 2**62
+    first = max(boundary, 1)
+    return first + -(first + longest.origin) % longest.step

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
@@ -22,10 +23,10 @@ from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.evidence import StrandEvidence
 from gpu_tools.model.json_model import HUNDREDTHS, ModelReader, load_json, shipped_in
 from gpu_tools.model.resources import resource_path
-from gpu_tools.sites.evidence import evident_sites
+from gpu_tools.sites.evidence import with_evidence
+from gpu_tools.sites.marks import NO_MARKS, Marks, marks_of
 from gpu_tools.sites.table import (
     CLOSED,
-    NO_JUNCTIONS,
     BoundaryScores,
     IntronClass,
     SiteTable,
@@ -46,8 +47,8 @@ MOST_KINDS = 8
 MOST_LINES, LARGEST_EXTRA, LEAST_EVERY = 4, 1000, 64
 _RISING = (
     f"at most {MOST_LINES} pairs of extra points and nucleotides a point, the first extra 0, "
-    f"extras rising to at most {LARGEST_EXTRA}, nucleotides rising, each a multiple of the one "
-    f"before, from {LEAST_EVERY} to {LONGEST_INTRON}"
+    f"extras rising to at most {LARGEST_EXTRA}, nucleotides rising from {LEAST_EVERY} to "
+    f"{LONGEST_INTRON}"
 )
 START_CODON = "ATG"
 PART = 1 << 18
@@ -173,7 +174,7 @@ class GeneSites:
 
         All introns are admitted that are shorter by a sixteenth of `length`, or by some 2,000
         nucleotides if that is less; which of the others are depends on where they lie, see
-        `gpu_tools.sites.table.IntronClass.admits`. Where the longest is not longer than the usual
+        `gpu_tools.sites.table.SiteTable.is_short`. Where the longest is not longer than the usual
         lengths by `BEYOND`, shorter ones are usual.
         """
         least = max(intron.penalties[0][0] for intron in self.introns) + BEYOND
@@ -197,21 +198,25 @@ class GeneSites:
         first = end_scores(codes, begin, (START_CODON,), self.start, 0)
         last = end_scores(codes, end, self.stops, self.stop, len(START_CODON))
         classes = tuple(
-            IntronClass(k, *least_and_penalty, intron.rising, origin, self.longest_intron)
+            IntronClass(k, *least_and_penalty, intron.rising)
             for k, intron in enumerate(self.introns)
             for least_and_penalty in intron.penalties
         )
-        acceptors = self._best_sites(codes, [i.acceptor for i in self.introns], threads)
-        donors = self._best_sites(codes, [i.donor for i in self.introns], threads)
-        junctions = NO_JUNCTIONS
-        if evidence is not None:
-            acceptors, donors, junctions = evident_sites(
-                acceptors, donors, classes, evidence, self.points_per_bit
-            )
-        return SiteTable(
-            first, acceptors, donors, last, classes,
-            stops=None if reading == "any" else stop_words(self.stops), junctions=junctions,
+        table = SiteTable(
+            first, self._best_sites(codes, [i.acceptor for i in self.introns], threads),
+            self._best_sites(codes, [i.donor for i in self.introns], threads), last, classes,
+            stops=None if reading == "any" else stop_words(self.stops),
+            marks=self._marks(codes, threads), longest=self.longest_intron, origin=origin,
         )  # fmt: skip
+        return table if evidence is None else with_evidence(table, evidence, self.points_per_bit)
+
+    def _marks(self, codes, threads: int) -> Marks:
+        """Return the marks of a strand at which some penalty rises."""
+        levels = [every for intron in self.introns for _, every in intron.rising]
+        if not levels:
+            return NO_MARKS
+        parts = _parts(len(codes) + 1)
+        return marks_of(codes, min(levels), parts, partial(map_on_threads, threads))
 
     def _best_sites(self, codes, sites: list[SiteModel], threads: int) -> BoundaryScores:
         """Return points and kind of each site, which is one of its best kind."""

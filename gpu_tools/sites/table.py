@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.errors import ScoringError
 from gpu_tools.model.scoring import LIMIT_INT32
+from gpu_tools.sites.marks import NO_MARKS, Marks
 from gpu_tools.splicing.codons import FRAMES
 
 CLOSED = -(2**62)
@@ -153,8 +154,8 @@ def checked_scores(scores: NDArray) -> NDArray[np.int32]:
 
 
 FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT = 1, 2, 4, 8
-SHORT_STEPS = 32
-"""A longest intron has at least about so many steps, see `IntronClass.step`."""
+SHORT_STEPS, LONGEST_STEP = 32, 1024
+"""A longest intron has at least about so many steps, none of them longer than that."""
 Found = TypeVar("Found")
 
 
@@ -170,73 +171,15 @@ class IntronClass(NamedTuple):
     penalty : int
         Subtracted for the intron; of all classes an intron belongs to, the least counts.
     rising : tuple of (int, int)
-        How the penalty grows with the length: lines (extra, every), see `penalty_between`. The
-        first line's extra is 0; `extra` rises from line to line, and each `every` is a multiple of
-        the one before. Without lines the penalty is constant.
-    origin : int
-        Added to a boundary before its multiples are counted, so that a locus and its record have
-        the same penalties; equal in all classes of a table.
-    longest : int
-        No intron is longer, see `admits`; 0 if introns may have any length.
+        How the penalty grows with the length: lines (extra, every), see
+        `SiteTable.penalty_between`. The first line's extra is 0; `extra` and `every` rise from line
+        to line. Without lines the penalty is constant.
     """
 
     kind: int
     min_length: int
     penalty: int
     rising: tuple[tuple[int, int], ...] = ()
-    origin: int = 0
-    longest: int = 0
-
-    @property
-    def step(self) -> int:
-        """Distance of the boundaries at which a sweep does something for the class, 0 if none.
-
-        Penalties rise at multiples of it, and exits that lie too far back are dropped there.
-        """
-        every = self.rising[0][1] if self.rising else self.longest // SHORT_STEPS
-        while self.longest and every % 2 == 0 and every > max(self.longest // SHORT_STEPS, 32):
-            every //= 2
-        return max(every, 1) if self.longest else every
-
-    @property
-    def most_steps(self) -> int:
-        """How many multiples of `step` an intron may cross if there is a longest one."""
-        return (self.longest - self.min_length + 1) // self.step - 1
-
-    @property
-    def surely_admitted(self) -> int:
-        """Wherever they lie, introns up to this length are not too long if there is a longest."""
-        return self.min_length + self.most_steps * self.step
-
-    def admits(self, exits: NDArray[np.int64] | int, entry: int) -> NDArray[np.bool_]:
-        """Return which introns from some exits to an entry are long and short enough.
-
-        Too long is an intron that crosses more than `most_steps` multiples of `step` behind its
-        shortest length, up to the entry. So none is longer than `longest`, all are admitted that
-        are shorter by two steps, and of those between it depends on where they lie.
-        """
-        first, last = exits + self.min_length + self.origin, entry + self.origin
-        if not self.longest:
-            return first <= last
-        return (first <= last) & (last // self.step - first // self.step <= self.most_steps)
-
-    def penalty_between(self, exits: NDArray[np.int64] | int, entry: int) -> NDArray[np.int64]:
-        """Return the penalties of introns from some exits to an entry, all of them long enough.
-
-        A line adds `extra` points, and one point for each multiple of `every` behind the shortest
-        intron, up to the entry. The least line counts.
-        """
-        first, last = exits + self.min_length + self.origin, entry + self.origin
-        lines = [extra + last // every - first // every for extra, every in self.rising]
-        return self.penalty + (reduce(np.minimum, lines) if lines else 0 * first)
-
-    @property
-    def largest_step(self) -> int:
-        """The largest magnitude that is added to a row at a time."""
-        rises = (
-            extra + (self.longest and self.longest // every + 2) for extra, every in self.rising
-        )
-        return abs(self.penalty) + max(rises, default=0)
 
 
 class TableJunctions(NamedTuple):
@@ -321,6 +264,13 @@ class SiteTable:
         intron, none in three exons, at least two in all.
     junctions : TableJunctions
         Introns that have a penalty of their own.
+    marks : Marks
+        Where penalties of introns may rise, see `gpu_tools.sites.marks`.
+    longest : int
+        No intron is longer, see `is_short`; 0 if introns may have any length.
+    origin : int
+        Added to a boundary before its multiples of `step` are counted, so that a locus and its
+        record admit the same introns.
 
     Attributes
     ----------
@@ -331,19 +281,20 @@ class SiteTable:
     ------
     ScoringError
         If a score or a penalty is 2^30 or more, the lines of a penalty are not as `IntronClass`
-        says, the classes' origins differ, or only some classes have a longest intron, or one that
-        is too short.
+        says, or the longest intron is too short.
     """
 
     def __init__(
         self, first_entry, inner_entry, inner_exit, last_exit,
         introns: tuple[IntronClass, ...], entry_kind=None, exit_kind=None, stops=None,
-        junctions: TableJunctions = NO_JUNCTIONS,
+        junctions: TableJunctions = NO_JUNCTIONS, marks: Marks = NO_MARKS, longest: int = 0,
+        origin: int = 0,
     ):  # fmt: skip
         self.first, self.last = _listed(first_entry), _listed(last_exit)
         self.acceptors = _listed_inner(inner_entry, entry_kind)
         self.donors = _listed_inner(inner_exit, exit_kind)
         self.introns, self.stops, self.junctions = tuple(introns), stops, junctions
+        self.marks, self.longest, self.origin = marks, longest, origin
         self._largest = self._largest_scores()
         largest = max(self._largest)
         if largest >= LIMIT_INT32:
@@ -352,31 +303,34 @@ class SiteTable:
             raise ScoringError(
                 "penalties that rise along wrong lines; expected those of IntronClass"
             )
-        if len({intron.origin for intron in self.introns}) > 1:
-            raise ScoringError("classes of introns with different origins; expected one")
-        if self.is_limited and not all(i.longest and i.most_steps >= 0 for i in self.introns):
+        if longest and self.most_steps < 0:
             raise ScoringError(
-                "a longest intron that some class has not, or that is too short; expected at least "
-                "the shortest one and a step"
+                "a longest intron that is too short; expected at least the shortest one and a step"
             )
 
     @property
-    def is_limited(self) -> bool:
-        """Whether there is a longest intron."""
-        return any(intron.longest for intron in self.introns)
+    def step(self) -> int:
+        """Distance of the boundaries at which exits that lie too far back are dropped."""
+        return min(max(self.longest // SHORT_STEPS, 1), LONGEST_STEP)
+
+    @property
+    def most_steps(self) -> int:
+        """How many multiples of `step` an intron may cross if there is a longest one."""
+        shortest = max((intron.min_length for intron in self.introns), default=0)
+        return (self.longest - shortest + 1) // self.step - 1
 
     @cached_property
     def surely_short(self) -> int:
         """Up to this length a longest intron changes nothing."""
-        return min((i.surely_admitted for i in self.introns if i.longest), default=self.length)
+        if not self.longest:
+            return self.length
+        shortest = min((intron.min_length for intron in self.introns), default=0)
+        return shortest + self.most_steps * self.step
 
     @cached_property
     def unlimited(self) -> SiteTable:
         """The table without a longest intron, itself if it has none."""
-        if not self.is_limited:
-            return self
-        introns = tuple(intron._replace(longest=0) for intron in self.introns)
-        return self.changed(introns=introns)
+        return self.changed(longest=0) if self.longest else self
 
     @cached_property
     def neutral(self) -> SiteTable:
@@ -388,15 +342,36 @@ class SiteTable:
 
     def changed(self, **parts) -> SiteTable:
         """Return the table with other parts, given by the names of its attributes."""
-        own = ("first", "acceptors", "donors", "last", "introns", "stops", "junctions")
-        first, acceptors, donors, last, introns, stops, junctions = (
-            parts.pop(name, getattr(self, name)) for name in own
-        )
-        if parts:
-            raise TypeError(f"a table has no {', '.join(parts)}")
-        return SiteTable(
-            first, acceptors, donors, last, introns, stops=stops, junctions=junctions
-        )  # fmt: skip
+        sites = [parts.pop(n, getattr(self, n)) for n in ("first", "acceptors", "donors", "last")]
+        others = ("introns", "stops", "junctions", "marks", "longest", "origin")
+        return SiteTable(*sites, **{name: getattr(self, name) for name in others} | parts)
+
+    def is_short(self, k: int, exits: NDArray[np.int64] | int, entry: int) -> NDArray[np.bool_]:
+        """Return which introns of class `k`, all of them long enough, are not too long.
+
+        Too long is an intron that crosses more than `most_steps` multiples of `step` behind its
+        shortest length, up to the entry. So none is longer than `longest`, all are admitted that
+        are shorter by two steps and what shortest lengths differ by, and of those between it
+        depends on where they lie.
+        """
+        first, last = exits + self.introns[k].min_length + self.origin, entry + self.origin
+        crossed = last // self.step - first // self.step
+        return (crossed <= self.most_steps) | (not self.longest)
+
+    def penalty_between(
+        self, k: int, exits: NDArray[np.int64] | int, entry: NDArray[np.int64] | int
+    ) -> NDArray[np.int64]:
+        """Return the penalties of introns of class `k`, all of them long enough.
+
+        A line adds `extra` points, and one point for each mark of level `every` behind the shortest
+        intron, up to the entry. The least line counts.
+        """
+        first, lines, intron = exits + self.introns[k].min_length, [], self.introns[k]
+        for extra, every in intron.rising:
+            marks = self.marks.of_level(every)
+            past = np.searchsorted(marks, entry, "right")
+            lines.append(extra + past - np.searchsorted(marks, first, "right"))
+        return intron.penalty + (reduce(np.minimum, lines) if lines else 0 * first)
 
     def admits(self, donor: int, acceptor: int) -> bool:
         """Return whether an intron costs what it costs without a longest intron.
@@ -406,10 +381,10 @@ class SiteTable:
         kind = self.donors.kinds_between(donor, donor + 1)[0]
         alike = kind == self.acceptors.kinds_between(acceptor, acceptor + 1)[0]
         costs = {False: [], True: []}
-        for intron in self.introns:
+        for k, intron in enumerate(self.introns):
             if alike and kind == intron.kind and donor + intron.min_length <= acceptor:
-                cost = int(intron.penalty_between(donor, acceptor))
-                costs[bool(intron.admits(donor, acceptor))].append(cost)
+                cost = int(self.penalty_between(k, donor, acceptor))
+                costs[bool(self.is_short(k, donor, acceptor))].append(cost)
         if (own := self.junctions.penalty_of(donor, acceptor)) is not None:
             costs[True].append(own)
         return bool(costs[True]) and min(costs[True]) <= min(costs[False], default=2**62)
@@ -422,11 +397,14 @@ class SiteTable:
 
     def part(self, start: int, end: int) -> SiteTable:
         """Return the table of the nucleotides in [start, end), with the penalties that it has."""
-        lists = [each.part(start, end + 1) for each in self.lists]
-        introns = tuple(each._replace(origin=each.origin + start) for each in self.introns)
+        first, acceptors, donors, last = (each.part(start, end + 1) for each in self.lists)
         seen = self.junctions
         inside = (seen.donors >= start) & (seen.acceptors <= end)
-        return SiteTable(*lists, introns, stops=self.stops, junctions=seen.taken(inside, start))
+        return self.changed(
+            first=first, acceptors=acceptors, donors=donors, last=last,
+            junctions=seen.taken(inside, start), marks=self.marks.part(start, end + 1),
+            origin=self.origin + start,
+        )  # fmt: skip
 
     def without(self, donor: int | None, acceptor: int | None) -> SiteTable:
         """Return the table without an inner exit, an inner entry or both."""
@@ -492,8 +470,22 @@ class SiteTable:
 
     def _largest_scores(self) -> list[int]:
         largest = [each.largest for each in self.lists]
-        steps = [intron.largest_step for intron in self.introns]
-        return [*largest, max([*steps, int(np.abs(self.junctions.penalties).max(initial=0))])]
+        penalties = [*map(self._largest_penalty, self.introns)]
+        own = int(np.abs(self.junctions.penalties).max(initial=0))
+        return [*largest, max([*penalties, own])]
+
+    def _largest_penalty(self, intron: IntronClass) -> int:
+        """Return the largest magnitude that a class adds to a row at a time."""
+        rises = (extra + self._most_marks(every) for extra, every in intron.rising)
+        return abs(intron.penalty) + max(rises, default=0)
+
+    def _most_marks(self, every: int) -> int:
+        """Return how many marks of a level are crossed at a time, at most."""
+        if not self.longest:
+            return 1
+        marks = self.marks.of_level(every)
+        before = np.searchsorted(marks, marks - self.longest)
+        return int((np.arange(1, len(marks) + 1) - before).max(initial=1))
 
     def has_chain(self) -> bool:
         """Return whether an exon can be entered as the first and left as the last."""
@@ -540,7 +532,7 @@ def are_lines(lines) -> bool:
     if not lines:
         return True
     pairs = pairwise(lines)
-    steps = (b[0] > a[0] and b[1] > a[1] and b[1] % a[1] == 0 for a, b in pairs)
+    steps = (b[0] > a[0] and b[1] > a[1] for a, b in pairs)
     return lines[0][0] == 0 and lines[0][1] > 0 and all(steps)
 
 

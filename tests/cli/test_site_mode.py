@@ -201,6 +201,7 @@ def test_splice_evidence_changes_scores(files, capsys):
         (("--splice-scores", "x", "--exons", "x"), 2, "--splice-scores needs --site-model"),
         (("--site-model", "worm", "--junction-weight", "0"), 2, "needs --junctions"),
         (("--site-model", "worm", "--splice-weight", "0"), 2, "needs --splice-scores"),
+        (("--site-model", "worm", "--junctions", "-"), 2, "are files, not -"),
         (("--site-model", "worm", "--splice-only"), 2, "--splice-only needs --splice-scores"),
         (("--site-model", "worm", "--junctions", "j.bed"), 1,
          "j.bed, line 1: evidence on an unknown sequence 'x'; expected names of the genome"),

@@ -71,7 +71,11 @@ def test_formats_are_told_by_content(text, expected, tmp_path):
 def reads(path, mode: str) -> None:
     """Write reads with an intron: of known strands by both tags, of none, and one not counted."""
     header = pysam.AlignmentHeader.from_references(["chr1"], [LENGTH])
-    with pysam.AlignmentFile(str(path), mode, header=header) as stream:
+    reference = path.with_suffix(".fa")
+    reference.write_text(f">chr1\n{genome()[0].letters()}\n")
+    with pysam.AlignmentFile(
+        str(path), mode, header=header, reference_filename=str(reference)
+    ) as stream:
         for k, (flag, tags) in enumerate(
             [(0, [("XS", "-")]), (16, [("ts", "+")]), (0, [("ts", "+")]), (0, []), (256, [])]
         ):
@@ -80,12 +84,23 @@ def reads(path, mode: str) -> None:
             read.reference_start, read.cigarstring, read.query_sequence = 90, "5M5D100N4M", "A" * 9
             read.set_tags(tags)
             stream.write(read)
+    for file in path.parent.glob("*.fa*"):  # introns need no reference
+        file.unlink()
 
 
-@pytest.mark.parametrize(("suffix", "mode"), [(".bam", "wb"), (".sam", "w")])
+@pytest.mark.parametrize(("suffix", "mode"), [(".bam", "wb"), (".sam", "w"), (".cram", "wc")])
 def test_reads_are_counted_by_strand(suffix, mode, tmp_path):
     reads(path := tmp_path / f"reads{suffix}", mode)
     assert introns(path) == [("chr1", 100, 200, "+", 2), ("chr1", 100, 200, "-", 2)]
+
+
+def test_introns_are_read_without_a_genome(tmp_path):
+    """Those of no known strand count for both; counts of several files are added up."""
+    path = tmp_path / "x.bed"
+    path.write_text("a\t1\t9\t.\t5\t+\na\t1\t9\nb\t2\t9\t.\t1\t-\n")
+    assert junctions.read_junctions([path, path]) == {
+        "a": {(1, 9, "+"): 12, (1, 9, "-"): 2}, "b": {(2, 9, "-"): 2}
+    }  # fmt: skip
 
 
 def test_evidence_on_a_locus_is_that_of_its_record(tmp_path):

@@ -17,6 +17,7 @@ from gpu_tools.lift.transcripts import (
     STOP_LOST,
     TRUNCATED,
 )
+from gpu_tools.model.evidence import RecordJunctions, SpliceEvidence
 from gpu_tools.sites.model import load_sites
 from tests.lift import genomes
 
@@ -97,6 +98,20 @@ def test_a_site_decides_where_the_alignment_leaves_a_choice():
     donor = exons_of(1)[0][1]
     start, end = outcome(changed(donor, "GT", "CCGT")).lifted.exons[0]
     assert (start, end) == (exons_of(1)[0][0], donor + 2)
+
+
+def test_an_intron_that_was_seen_decides():
+    donor, acceptor = exons_of(1)[0][1], exons_of(1)[1][0]
+    letters = RECORD[:donor] + "CCCC" + RECORD[donor + 2 :]  # GT became CCCC
+    new = [genomes.sequence(letters, "n")]
+    for at in (donor, donor + 1, donor + 2):
+        seen = RecordJunctions.summed([at], [acceptor + 2], [False], [1000])
+        found = lift_genes(
+            GENES, [genomes.sequence(RECORD)], new, SITES,
+            evidence=SpliceEvidence({"n": seen}), device="cpu", threads=1,
+        )  # fmt: skip
+        assert found.genes[1].lifted.transcripts[0].exons[0][1] == at
+        assert SITE_CHANGED not in found.genes[1].outcomes[0].statuses
 
 
 @pytest.mark.parametrize("more", ["A", "ACGTA"])

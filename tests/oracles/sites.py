@@ -11,9 +11,9 @@ def chains(sites, length):
     """All chains with the sum of their sites and introns, as {chain: best sum}.
 
     `sites` holds four dictionaries of scores by boundary, ``first_entry`` and so on, ``introns``
-    as (kind, least length, penalty, lines, origin, step, most steps) and the kinds of boundaries,
-    ``entry_kind`` and ``exit_kind``; perhaps ``junctions``, penalties of introns by their two
-    boundaries.
+    as (kind, least length, penalty, lines), the kinds of boundaries, ``entry_kind`` and
+    ``exit_kind``, ``marks`` as ranks by boundary, ``window``, None or (origin, step, most steps),
+    and perhaps ``junctions``, penalties of introns by their two boundaries.
     """
     found = {}
 
@@ -41,22 +41,37 @@ def chains(sites, length):
 def intron_penalty(sites, end, start):
     """Least penalty of an intron from a boundary to another one; None if no class admits it.
 
-    A line (extra, every) costs its extra, and a point for each multiple of `every` that lies
-    behind the shortest intron of the class, up to the entry. Where there is a longest intron, so
-    many of these may be multiples of the step as there are most steps; that is None elsewhere.
+    A line (extra, every) costs its extra, and a point for each mark of the level that lies behind
+    the shortest intron of the class, up to the entry. Where there is a longest intron, so many of
+    these boundaries may be multiples of the step as there are most steps; that is None elsewhere.
     An intron with a penalty of its own may have that instead.
     """
     costs = [c for pair, c in sites.get("junctions", {}).items() if pair == (end, start)]
-    for kind, least, penalty, lines, origin, step, most in sites["introns"]:
+    for kind, least, penalty, lines in sites["introns"]:
         alike = kind == sites["exit_kind"][end] == sites["entry_kind"][start]
         crossed = range(end + least + 1, start + 1)
-        too_long = most is not None and sum((i + origin) % step == 0 for i in crossed) > most
+        origin, step, most = sites["window"] or (0, 1, len(crossed))
+        too_long = sum((i + origin) % step == 0 for i in crossed) > most
         if alike and start - end >= least and not too_long:
-            rises = [
-                extra + sum((i + origin) % every == 0 for i in crossed) for extra, every in lines
-            ]
+            ranks = [sites["marks"][i] for i in crossed if i in sites["marks"]]
+            rises = [extra + sum(rank < 2**31 // every for rank in ranks) for extra, every in lines]
             costs.append(penalty + min(rises, default=0))
     return min(costs, default=None)
+
+
+def marks(base, every):
+    """Ranks of the marks of a level by boundary, as docs/design/site-mode.md has them."""
+    found = {}
+    for boundary in range(24, len(base) + 1):
+        word = base[boundary - 24 : boundary].upper().replace("U", "T")
+        if set(word) - set("ACGT") or any(word[p:] == word[:-p] for p in range(1, 13)):
+            continue
+        rank = sum("ACGT".index(letter) * 4 ** (23 - k) for k, letter in enumerate(word))
+        rank = rank * 0x9E3779B97F4A7C15 % 2**64
+        rank = (rank ^ rank >> 32) * 0xD6E8FEB86659FD93 % 2**64 >> 33
+        if rank < 2**31 // every:
+            found[boundary] = rank
+    return found
 
 
 def best_score(base, target, sites, scoring, is_wanted=lambda chain: True):

@@ -1,5 +1,7 @@
 """What is drawn of a locus, and the axis on which introns are shortened."""
 
+import re
+from collections import Counter
 from itertools import pairwise
 
 import numpy as np
@@ -34,6 +36,22 @@ def test_unusual_splice_sites_are_told(figures):
     assert sites["T1, intron", "1,101-2,000"] == "CC-AG, unusual"
     assert sites["T1, intron", "2,151-9,000"] == "GT-AG"
     assert {i["sites"] for i in figures[MINUS]["introns"] if "T" in i["what"]} == {"GT-AG"}
+
+
+def test_introns_that_were_seen_are_told_and_others_faint(findings, figures):
+    first = figures[PLUS]["introns"][0]
+    locus = next(one for one in drawn_loci(findings) if one.name == PLUS)
+    start, end = (int(n.replace(",", "")) for n in re.findall(r"[0-9,]+", first["position"]))
+    seen = {locus.record: Counter({(start - 1, end, "+"): 1200})}
+    drawn = model_figure(locus, findings._replace(junctions=seen)).datasets["introns"]
+    same = [one for one in drawn if one["position"] == first["position"]]
+    assert {(one["faint"], one["sites"].partition(";")[2]) for one in same} == {
+        (0.8, " seen 1,200 times")
+    }
+    others = [one for one in drawn if one["position"] != first["position"]]
+    assert {(one["faint"], one["sites"].partition(";")[2]) for one in others} == {
+        (0.35, " not seen")
+    }
 
 
 def test_candidates_have_their_scores(figures):

@@ -19,6 +19,7 @@ from gpu_tools import (
 )
 from gpu_tools.sites.api import SiteCase, site_align
 from gpu_tools.sites.cpu import sweep as cpu
+from gpu_tools.sites.marks import Marks
 from gpu_tools.sites.model import load_sites
 from gpu_tools.sites.table import CLOSED, IntronClass, SiteTable
 from gpu_tools.splicing.traceback import align_chain
@@ -53,12 +54,17 @@ def random_intron(rng, least: int = 0, longest: int = 5, penalty: int = 5) -> In
 
 def random_table(rng, length, share=0.3, introns=None) -> SiteTable:
     introns = introns or tuple(random_intron(rng, -2) for _ in range(rng.integers(1, 4)))
-    origin = int(rng.integers(-99, 100))
-    introns = tuple(intron._replace(origin=origin) for intron in introns)
     return SiteTable(
         *(random_scores(rng, length, share) for _ in range(4)), introns,
         *(rng.integers(0, 2, length + 1).astype(np.uint8) for _ in range(2)),
+        marks=random_marks(rng, length),
     )  # fmt: skip
+
+
+def random_marks(rng, length) -> Marks:
+    """Return a rank for most boundaries."""
+    boundaries = 1 + np.flatnonzero(rng.random(length) < 0.9)
+    return Marks(boundaries, rng.integers(0, 2**31, len(boundaries)).astype(np.int32))
 
 
 def changed(table: SiteTable, **parts) -> SiteTable:
@@ -81,15 +87,12 @@ def oracle_table(table: SiteTable) -> dict:
     }
     kinds = {name: getattr(table, name).tolist() for name in ("entry_kind", "exit_kind")}
     donors, acceptors, penalties = (each.tolist() for each in table.junctions)
-    junctions = dict(zip(zip(donors, acceptors, strict=True), penalties, strict=True))
-    introns = {"introns": [*map(oracle_intron, table.introns)], "junctions": junctions}
-    return open_sites | kinds | introns
-
-
-def oracle_intron(intron: IntronClass) -> tuple:
-    """Return a class in the oracle's terms."""
-    most = intron.most_steps if intron.longest else None
-    return (*intron[:5], intron.step, most)
+    return open_sites | kinds | {
+        "introns": table.introns,
+        "junctions": dict(zip(zip(donors, acceptors, strict=True), penalties, strict=True)),
+        "marks": dict(zip(*(each.tolist() for each in table.marks), strict=True)),
+        "window": (table.origin, table.step, table.most_steps) if table.longest else None,
+    }  # fmt: skip
 
 
 def random_target(rng, base, length):

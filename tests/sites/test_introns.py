@@ -11,12 +11,12 @@ from gpu_tools.sites.table import CLOSED, IntronClass, SiteTable
 from tests import cases
 from tests.sites.test_api import (
     align,
-    changed,
     check_by_enumeration,
     check_by_programme,
     coding_table,
     random_coding_text,
     random_lines,
+    random_marks,
     random_table,
     random_target,
     short_blocks,
@@ -27,13 +27,9 @@ _ = short_blocks
 
 def limited(table: SiteTable, longest: int) -> SiteTable:
     """Return a table whose introns may have `longest` nucleotides, or some more, at most."""
-    introns = []
-    for intron in table.introns:
-        own = intron._replace(longest=longest)
-        while own.most_steps < 0:
-            own = own._replace(longest=own.longest + 1)
-        introns.append(own)
-    return changed(table, introns=tuple(introns))
+    shortest = max((intron.min_length for intron in table.introns), default=0)
+    origin = int(np.random.default_rng(longest).integers(-99, 100))
+    return table.changed(longest=max(longest, shortest), origin=origin)
 
 
 def lengths_of(result) -> list[int]:
@@ -42,20 +38,19 @@ def lengths_of(result) -> list[int]:
     return [b[0] - a[1] for a, b in pairwise(chain)]
 
 
-@pytest.mark.parametrize("lines", [(), ((0, 7), (2, 21)), ((0, 1024), (4, 8192))])
 @pytest.mark.parametrize("longest", [2000, 70_001])
-def test_no_intron_is_longer_and_all_shorter_ones_are_admitted(lines, longest):
-    intron = IntronClass(0, 30, 1, lines, 12345, longest)
+def test_no_intron_is_longer_and_all_shorter_ones_are_admitted(longest):
+    empty = random_table(np.random.default_rng(1), 1, introns=(IntronClass(0, 30, 1),))
+    table = empty.changed(longest=longest, origin=12345)
     exits = np.arange(0, 100_000)
     lengths = 100_000 - exits
-    admitted = intron.admits(exits, 100_000)
+    admitted = table.is_short(0, exits, 100_000)
     assert lengths[admitted].max() <= longest
-    assert admitted[(lengths >= 30) & (lengths <= longest - 2 * intron.step)].all()
-    assert not admitted[lengths < 30].any()
-    entries = range(100_000, 100_000 + intron.step)
-    assert all(intron.admits(entry - intron.surely_admitted, entry) for entry in entries)
-    assert not all(intron.admits(entry - intron.surely_admitted - 1, entry) for entry in entries)
-    assert intron.step <= max(longest // 32, 32)
+    assert admitted[lengths <= longest - 2 * table.step].all()
+    entries = range(100_000, 100_000 + table.step)
+    assert all(table.is_short(0, entry - table.surely_short, entry) for entry in entries)
+    assert not all(table.is_short(0, entry - table.surely_short - 1, entry) for entry in entries)
+    assert table.step <= max(longest // 32, 32)
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -77,7 +72,7 @@ def test_longest_introns_by_programme(seed, short_blocks):
     table = random_table(rng, len(base), 0.4, introns)
     table = limited(table, int(rng.integers(8, 60)))
     result = check_by_programme(base, target, table, scoring)
-    assert max(lengths_of(result), default=0) <= max(i.longest for i in table.introns)
+    assert max(lengths_of(result), default=0) <= table.longest
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -117,7 +112,8 @@ def test_devices_agree_on_a_longest_intron(lines):
     scores = [np.full(15, CLOSED) for _ in range(4)]
     for of_kind, place in zip(scores, (0, 11, 3, 14), strict=True):
         of_kind[place] = 2
-    table, made = SiteTable(*scores, (IntronClass(0, 1, 1, lines),)), []
+    marks = random_marks(np.random.default_rng(1), 14)
+    table, made = SiteTable(*scores, (IntronClass(0, 1, 1, lines),), marks=marks), []
     base, target = (Sequence.from_text("s", text) for text in ("ACTGGGGGGGGACT", "ACTACT"))
     for longest in (4, 12):
         made.append(SiteCase(base, target, {"+": limited(table, longest)}))

@@ -90,6 +90,19 @@ def test_splice_evidence_is_an_input_of_the_search(folder):
     assert plan.count("genome.fa, a.fa, b.fa, j.bed, s.tsv") == 8 + 1
 
 
+def test_a_chosen_site_model_is_one_for_all_parts(folder):
+    """A first pass finds too few introns here, so that the generic model is taken."""
+    settings = folder.path / "settings.yaml"
+    settings.write_text(SETTINGS + "  site_model: auto\n  target_parts: 1\n  confidence: true\n")
+    counts = folder.counts("--configfile", "settings.yaml")
+    assert counts == {
+        "annotation_index": 1, "annotation_sites": 1, "annotation_hits": 1, "annotation_genes": 1,
+        "annotation_report": 1, "all": 1, "total": 6,
+    }  # fmt: skip
+    plan = folder.run("--dry-run", "--configfile", "settings.yaml")
+    assert plan.count("annotation/site_model.json") > 2
+
+
 WRONG = [
     ("search: quick", "annotation.search: 'quick' is wrong; expected one of seeded, exhaustive"),
     ("genome_parts: 3", "annotation.genome_parts: 3 with search seeded; expected 1"),

@@ -14,7 +14,18 @@ from gpu_tools.estimate.figures import shipped_figures
 from gpu_tools.estimate.model import site_features
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.scoring import GENE_SCORING
-from tests.workflow.folders import BASES, HEADER, LOCI, MRNAS, ROOT, TARGETS, Folder, write_sheet
+from gpu_tools.sites.model import load_sites
+from tests.workflow.folders import (
+    BASES,
+    HEADER,
+    LOCI,
+    MRNAS,
+    ROOT,
+    TARGETS,
+    Folder,
+    write_annotation,
+    write_sheet,
+)
 from tests.workflow.rules import read_rules
 
 
@@ -194,6 +205,28 @@ def test_proteins_are_cut_by_hand(by_hand, tmp_path):
     assert "p.fa: no record b; expected a protein of each target" in said
     assert by_hand(*words, tmp_path / "a.fa", "--proteins", tmp_path / "p.fa")[0] == 0
     assert output.read_text() == ">a\nMKV\n"
+
+
+def test_a_site_model_is_chosen_by_hand(by_hand, tmp_path):
+    """A first pass that finds too few introns takes the generic model."""
+    write_annotation(tmp_path, "")
+    output, words = tmp_path / "model.json", ["--site-model", "auto", "--device", "cpu"]
+    words += ["--genome", tmp_path / "genome.fa", "--proteins", tmp_path / "a.fa"]
+    code, _, said = by_hand("sites_choose", *words, "--output", output)
+    assert (code, "site model generic: " in said) == (0, True)
+    assert load_sites(output).fingerprint == load_sites("generic").fingerprint
+
+
+@pytest.mark.parametrize(("model", "options", "files"), [
+    ("fly", {"site_model": "fly"}, {}),
+    ("auto", {}, {"site_model": "<results>/site_model.json"}),
+])  # fmt: skip
+def test_a_chosen_model_is_a_file_of_all_batches(model, options, files):
+    rules = read_rules({"sites": {"model": model}}, ["configuration"])
+    assert rules["chosen_sites"]() == files
+    for found in (rules["site_options"](), rules["protein_options"]()):
+        assert {k: v for k, v in found.items() if k == "site_model"} == options
+        assert (found["confidence"], found["min_confidence"]) == (False, 0)
 
 
 def test_a_broken_line_of_segments_is_named(by_hand, tmp_path):

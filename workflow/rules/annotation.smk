@@ -26,12 +26,34 @@ rule annotation_index:
         "../scripts/annotation_index.py"
 
 
+rule annotation_sites:
+    """Choose the shipped site model that fits the introns of a first pass best."""
+    input:
+        **annotation_inputs(),
+    output:
+        output="<results>/annotation/site_model.json",
+    log:
+        "<logs>/annotation_sites.log",
+    conda:
+        "../envs/gpu_tools.yaml"
+    threads: 8
+    resources:
+        gpu=n_gpus(),
+    params:
+        **(annotation_options() | {"site_model": AUTO}),
+        version=VERSION,
+        device=config["device"],
+    script:
+        "../scripts/sites_choose.py"
+
+
 rule annotation_hits:
     """Find the hits of a share of the targets in a share of the genome, on a GPU or on the CPU."""
     input:
         **annotation_inputs(),
         **annotation_evidence(),
         **annotation_index(),
+        **annotation_sites(),
     output:
         output="<results>/annotation/hits/{share}-{tiles}.json",
     log:
@@ -59,6 +81,7 @@ rule annotation_genes:
     input:
         **annotation_inputs(),
         **annotation_evidence(),
+        **annotation_sites(),
         hits=annotation_hits(),
     output:
         output="<results>/annotation/genes.gff3",
@@ -77,6 +100,8 @@ rule annotation_genes:
         version=VERSION,
         parts=[(TARGET_PARTS, GENOME_PARTS)],
         no_isoforms=not config["annotation"]["isoforms"],
+        confidence=config["annotation"]["confidence"],
+        min_confidence=config["annotation"]["min_confidence"],
         frameshifts=config["annotation"]["frameshifts"],
         threads=lambda wildcards, threads: threads,
     script:

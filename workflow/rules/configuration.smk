@@ -21,6 +21,8 @@ FORMATS = ["gff3", "bed", "bam"]
 # SAM and BAM hold no proteins; the text shows the alignments
 PROTEIN_FORMATS = ["gff3", "bed", "txt"]
 TRANSLATED = "translated"
+# the site model that is chosen by a first pass
+AUTO = "auto"
 # keys of the configuration that go with a provider; those without take the sheet's files
 PROVIDER_KEYS = {
     "builtin": ("model", "min_score", "min_probability"),
@@ -138,7 +140,7 @@ def check_models():
     for key, load in wanted.items():
         section, name = key.split(".")
         value = config[section][name]
-        if load and value not in (None, "auto"):
+        if load and value not in (None, AUTO):
             try:
                 load(value)
             except errors.InputError as error:
@@ -169,7 +171,7 @@ def site_options():
     weights = ("junction_weight", "splice_weight", "splice_only")
     own = {key: value for key, value in config["sites"].items() if key not in weights}
     shared = ("match", "mismatch", "gap", "ends")
-    options = {"site_model": own.pop("model"), **own}
+    options = configured_model(own.pop("model")) | own
     return options | {name: config["scoring"][name] for name in shared}
 
 
@@ -177,7 +179,18 @@ def protein_options():
     """Return the options of proteins: their own, and the model of the sites."""
     own = {key: value for key, value in config["proteins"].items() if key != "source"}
     shared = {key: config["sites"][key] for key in ("model", "min_intron")}
-    return own | {"site_model": shared.pop("model")} | shared
+    return own | configured_model(shared.pop("model")) | shared
+
+
+def configured_model(name):
+    """Return a site model as an option, nothing if it is chosen."""
+    return {} if name == AUTO else {"site_model": name}
+
+
+def chosen_sites():
+    """Return the site model of the sheet's cases that is chosen, nothing if one is configured."""
+    chosen = config["sites"]["model"] == AUTO
+    return {"site_model": "<results>/site_model.json"} if chosen else {}
 
 
 def protein_files():

@@ -31,10 +31,17 @@ def annotation_sources():
 
 
 def annotation_options():
-    """Return the options on which hits depend."""
+    """Return the options on which hits depend, but for a site model that is chosen."""
     others = ("genome", "proteins", "cdnas", "target_parts", "genome_parts", "isoforms", "batch")
-    others += ("frameshifts", "conserved", "junctions", "splice_scores")
+    others += ("frameshifts", "conserved", "confidence", "min_confidence", *annotation_sites())
+    others += ("junctions", "splice_scores")
     return {key: value for key, value in config["annotation"].items() if key not in others}
+
+
+def annotation_sites():
+    """Return the site model that is chosen, nothing if one is configured."""
+    chosen = config["annotation"]["site_model"] == AUTO
+    return {"site_model": "<results>/annotation/site_model.json"} if chosen else {}
 
 
 def annotation_evidence():

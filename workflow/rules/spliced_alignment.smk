@@ -32,10 +32,33 @@ rule spliced_align:
         "../scripts/spliced_align.py"
 
 
+rule sites_choose:
+    """Choose the shipped site model that fits the introns of the first batch's targets best."""
+    input:
+        genome=lambda wildcards: f"<results>/batches/{next(iter(BATCHES))}/bases.fa.gz",
+        cdnas=lambda wildcards: f"<results>/batches/{next(iter(BATCHES))}/targets.fa.gz",
+    output:
+        output="<results>/site_model.json",
+    log:
+        "<logs>/sites_choose.log",
+    conda:
+        "../envs/gpu_tools.yaml"
+    threads: 8
+    resources:
+        gpu=n_gpus(),
+    params:
+        site_model=AUTO,
+        version=VERSION,
+        device=config["device"],
+    script:
+        "../scripts/sites_choose.py"
+
+
 rule site_align:
     """Align a batch of cases exactly to all exons that sites allow."""
     input:
         **evidence_inputs(),
+        **chosen_sites(),
         base="<results>/batches/{batch}/bases.fa.gz",
         targets="<results>/batches/{batch}/targets.fa.gz",
         pairs="<results>/batches/{batch}/pairs.tsv",
@@ -111,6 +134,7 @@ rule protein_align:
     """Align the proteins of a batch's targets exactly to all exons that sites allow."""
     input:
         **evidence_inputs(),
+        **chosen_sites(),
         base="<results>/batches/{batch}/bases.fa.gz",
         proteins="<results>/batches/{batch}/proteins.fa",
         pairs="<results>/batches/{batch}/pairs.tsv",

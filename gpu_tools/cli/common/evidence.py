@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gpu_tools.cli.common.options import NumberRange, added, option
+from gpu_tools.formats.files import STANDARD_STREAM
 
 if TYPE_CHECKING:
     from gpu_tools.model.evidence import SpliceEvidence
@@ -54,7 +55,9 @@ def taken(values: dict) -> dict:
 
 
 def check_usage(values: dict) -> None:
-    """Refuse weights of evidence that is not given."""
+    """Refuse weights of evidence that is not given, and standard input, which sequences may be."""
+    if STANDARD_STREAM in (*(values["junctions"] or ()), values["splice_scores"]):
+        raise click.UsageError("--junctions and --splice-scores are files, not -")
     if values["junction_weight"] is not None and not values["junctions"]:
         raise click.UsageError("--junction-weight needs --junctions")
     for name in ("splice_weight", "splice_only"):

@@ -20,37 +20,55 @@ from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.sites.cpu.memory import exits_row, part
-from gpu_tools.sites.introns import RAISE, is_border, most_operations, next_border, write_border
+from gpu_tools.sites.introns import crossed, next_border, next_step
 from gpu_tools.sites.table import CLOSED
 from gpu_tools.splicing.rows import begin, clear, column_of, final_span, lower, put, raise_to
 
-# Rising penalties on a CPU: the operations of a border, done on the rows before entries.
+# Rising penalties on a CPU, see `gpu_tools.sites.introns`: rows before entries, near and far.
 
 
-@njit(nogil=True)
+@njit(nogil=True, error_model="numpy")
+def cross_marks(rows, to, others, source, rising, marks, splits, floor, lanes):
+    """Set rows before entries to others, or to themselves, lowered by some marks.
+
+    `marks` are the number of the first one and of the one behind the last.
+    """
+    width, classes, (first, past) = rows.shape[1], len(rising.near_level), marks
+    for k in range(classes):
+        points = crossed(rising, rising.near_level[k], first, past)
+        for split in range(splits):
+            near = k * splits + split
+            for f in range(len(rising.far_class)):
+                if rising.far_class[f] == k:
+                    far = (classes + f) * splits + split
+                    less = crossed(rising, rising.far_level[f], first, past)
+                    lower(rows, to + far, others, source + far, width, lanes, -less, floor)
+                    less += rising.far_extra[f]
+                    raise_to(rows, to + far, others, source + near, width, lanes, -less)
+            lower(rows, to + near, others, source + near, width, lanes, -points, floor)
+            for f in range(len(rising.far_class)):
+                if rising.far_class[f] == k:
+                    far = (classes + f) * splits + split
+                    raise_to(rows, to + near, rows, to + far, width, lanes, 0)
+
+
+@njit(nogil=True, error_model="numpy")
 def cross_border(before, rising, boundary, splits, floor, lanes):
     """Bring the rows before entries up to date at a border, all earlier exits being taken."""
-    operations = np.empty((splits * most_operations(rising), 4), np.int64)
-    width = before.shape[1]
-    for k in range(write_border(rising, boundary, splits, 0, operations, 0)):
-        to, source, bonus = operations[k, 1], operations[k, 2], operations[k, 3]
-        if operations[k, 0] == RAISE:
-            raise_to(before, to, before, source, width, lanes, bonus)
-        else:
-            lower(before, to, before, source, width, lanes, bonus, floor)
+    mark = first_from(rising.boundaries, boundary)
+    cross_marks(before, 0, before, 0, rising, (mark, mark + 1), splits, floor, lanes)
 
 
-# A longest intron on a CPU: the rows of `gpu_tools.sites.introns`, and what a border does.
+# A longest intron on a CPU: the rows of `gpu_tools.sites.introns`, and what a step's end does.
 
 
 class WindowRows(NamedTuple):
-    """Rows of a strip, each for every kind of split codon.
+    """Rows of a strip: sets of rows as there are before entries, near and far.
 
-    `step` is the maximum over the exits of the current step, a row a class, and `steps` are those
-    of the steps of the current group. `group` is the maximum over the current group, a row a line;
-    `ends` are each line's maxima over the ends of the group before. `stored` are the rows that
-    entries read behind each border: written by a sweep, and read where `again` says that some of
-    its rows are computed again.
+    `step` is the maximum over the exits of the current step, and `steps` are those of the steps of
+    the current group. `group` is the maximum over the current group, and `ends` are the maxima over
+    the ends of the group before. `stored` are the rows that entries read behind each step: written
+    by a sweep, and read where `again` says that some of its rows are computed again.
     """
 
     step: NDArray
@@ -82,93 +100,99 @@ def raise_both(before, to, window, exits, source, lanes):
 
 
 @njit(nogil=True, error_model="numpy")
-def cross_step(before, window, longest, rising, boundary, splits, floor, lanes):
-    """Bring the rows before entries up to date at a border, all earlier exits being taken."""
-    width = before.shape[1]
-    for k in range(len(longest.most)):
-        if not is_border(rising, k, boundary):
-            continue
-        number = (boundary + rising.origin) // rising.near_every[k]
-        stored = splits * (longest.stored[k] + number - longest.first[k])
+def next_event(rising, longest, boundary):
+    """Return the first boundary from one on that is a border or ends a step, or 2^62."""
+    return min(next_border(rising, boundary), next_step(longest, boundary))
+
+
+@njit(nogil=True, error_model="numpy")
+def cross_event(before, window, longest, rising, boundary, splits, floor, lanes):
+    """Bring the rows before entries up to date, all earlier exits being taken.
+
+    The boundary is a border, the end of a step, or both.
+    """
+    if boundary == next_border(rising, boundary):
+        cross_border(before, rising, boundary, splits, floor, lanes)
+        if longest.step > 0 and not window.again:
+            cross_border(window.step, rising, boundary, splits, floor, lanes)
+            cross_border(window.group, rising, boundary, splits, floor, lanes)
+    if boundary == next_step(longest, boundary):
+        number, count = (boundary + longest.origin) // longest.step, len(before)
+        stored = (number - longest.first) * count
         if not window.again:
-            _end_step(window, longest, k, number, stored, splits, floor, lanes)
-        for split in range(splits):
-            put(before, k * splits + split, window.stored, stored + split, width, lanes, 0)
+            _end_step(window, longest, rising, number, stored, splits, floor, lanes)
+        _copy(before, 0, window.stored, stored, count, lanes)
 
 
 @njit(nogil=True, error_model="numpy")
-def _rises(before, number, steps):
-    """Return by how much a line rises behind a border, up to another one."""
-    return number // steps - before // steps if steps > 0 else 0
+def _copy(rows, to, others, source, count, lanes):
+    """Set some rows to other ones."""
+    for k in range(count):
+        put(rows, to + k, others, source + k, rows.shape[1], lanes, 0)
 
 
 @njit(nogil=True, error_model="numpy")
-def _end_step(window, longest, k, number, stored, splits, floor, lanes):
-    """Take the step that ends at a border into the rows of a class; write the stored ones."""
-    most, lines = longest.most[k], (longest.lines[k], longest.lines[k + 1])
-    if most == 0:
-        for split in range(splits):
-            clear(window.stored, stored + split, floor, lanes)
-        return
-    place = number % most
-    points = np.empty((lines[1], 3), window.step.dtype)
-    for line in range(lines[0], lines[1]):
-        steps, extra = longest.line_steps[line], longest.line_extra[line]
-        points[line, 0] = -_rises(number - 1, number, steps)
-        points[line, 1] = -extra
-        points[line, 2] = -extra - _rises(number - place - 1, number, steps)
-    for split in range(splits):
-        rows = k * splits + split, (longest.steps[k] + place) * splits + split, stored + split
-        ends = (place + 1) * splits + split if place + 1 < most else 0
-        _take_step(window, longest.ends, lines, rows, ends, points, splits, split, floor, lanes)
-    if place + 1 == most:
-        for line in range(lines[0], lines[1]):
-            _end_group(window, longest, line, number, splits, floor, lanes)
-
-
-@njit(nogil=True)
-def _take_step(window, first_ends, lines, rows, ends, points, splits, split, floor, lanes):
-    """Take the row of a step into those of its group, and make the stored row.
-
-    `rows` are those of the step, of its copy, and the stored one; `ends` is the row of the ends of
-    the group before, counted from each line's first one, 0 if the group is complete. `points` are
-    added to a line's group, and to what goes from group and ends into the stored row.
-    """
-    step, copy, to = rows
-    width, low = window.step.shape[1], simd.splat(floor)
-    for k in range(0, width, lanes):
-        value, best = simd.load(window.step, step * width + k), low
-        simd.store(window.steps, copy * width + k, value)
-        simd.store(window.step, step * width + k, low)
-        for line in range(lines[0], lines[1]):
-            at = (line * splits + split) * width + k
-            group = simd.maximum(value, simd.load(window.group, at))
-            group = simd.maximum(simd.add(group, simd.splat(points[line, 0])), low)
-            best = simd.maximum(best, simd.add(group, simd.splat(points[line, 1])))
-            if ends > 0:
-                end = simd.load(window.ends, (first_ends[line] * splits + ends) * width + k)
-                best = simd.maximum(best, simd.add(end, simd.splat(points[line, 2])))
-            simd.store(window.group, at, group if ends > 0 else low)
-        simd.store(window.stored, to * width + k, best)
+def _raise(rows, to, others, source, count, lanes):
+    """Raise some rows to other ones."""
+    for k in range(count):
+        raise_to(rows, to + k, others, source + k, rows.shape[1], lanes, 0)
 
 
 @njit(nogil=True, error_model="numpy")
-def _end_group(window, longest, line, number, splits, floor, lanes):
-    """Make each row of a line's ends the maximum over the group's steps from its own on.
-
-    They are lowered as far as the line has risen at the border.
-    """
-    k, line_steps = longest.line_class[line], longest.line_steps[line]
-    width, low, most = window.step.shape[1], simd.splat(floor), longest.most[k]
-    size, steps, ends = splits * width, window.steps, window.ends
-    for place in range(most - 1, -1, -1):
-        risen = simd.splat(ends.dtype.type(-_rises(number - most + place, number, line_steps)))
-        source, to = (longest.steps[k] + place) * size, (longest.ends[line] + place) * size
-        for j in range(0, size, lanes):
-            value = simd.maximum(simd.add(simd.load(steps, source + j), risen), low)
+def _end_step(window, longest, rising, number, stored, splits, floor, lanes):
+    """Take the step that ends into its group; write the stored rows, from row `stored` on."""
+    most, count, group = longest.most, len(window.step), window.group
+    place = number % most if most > 0 else 0
+    if most > 0:
+        _copy(window.steps, place * count, window.step, 0, count, lanes)
+        _raise(group, 0, window.step, 0, count, lanes)
+    marks = _first_mark(longest, rising, number)
+    if place + 1 < most:
+        behind = _first_mark(longest, rising, number - place - 1), marks
+        source = (place + 1) * count
+        cross_marks(
+            window.stored, stored, window.ends, source, rising, behind, splits, floor, lanes
+        )
+        _raise(window.stored, stored, group, 0, count, lanes)
+    else:
+        _copy(window.stored, stored, group, 0, count, lanes)
+        for place in range(most - 1, -1, -1):
+            behind, to = (
+                (_first_mark(longest, rising, number - most + 1 + place), marks),
+                place * count,
+            )
+            cross_marks(window.ends, to, window.steps, to, rising, behind, splits, floor, lanes)
             if place + 1 < most:
-                value = simd.maximum(value, simd.load(ends, to + size + j))
-            simd.store(ends, to + j, value)
+                _raise(window.ends, to, window.ends, to + count, count, lanes)
+        _clear(group, count, floor, lanes)
+    _clear(window.step, count, floor, lanes)
+
+
+@njit(nogil=True, error_model="numpy")
+def _first_mark(longest, rising, number):
+    """Return the number of the first mark behind the end of a step."""
+    return first_from(rising.boundaries, number * longest.step - longest.origin + 1)
+
+
+@njit(nogil=True, error_model="numpy")
+def _copy(rows, to, others, source, count, lanes):
+    """Set some rows to other ones."""
+    for k in range(count):
+        put(rows, to + k, others, source + k, rows.shape[1], lanes, 0)
+
+
+@njit(nogil=True, error_model="numpy")
+def _raise(rows, to, others, source, count, lanes):
+    """Raise some rows to other ones."""
+    for k in range(count):
+        raise_to(rows, to + k, others, source + k, rows.shape[1], lanes, 0)
+
+
+@njit(nogil=True, error_model="numpy")
+def _clear(rows, count, floor, lanes):
+    """Set some rows to the floor."""
+    for k in range(count):
+        clear(rows, k, floor, lanes)
 
 
 _GAP, _FLOOR, _LOWEST = range(3)
@@ -295,7 +319,7 @@ def sweep_block(lists, sizes, target, memory, weights, strip, rows, again):
     exit_rows = part(numbers, marks.exit_rows, marks.exit_kinds)
     exit_kinds = part(numbers, marks.exit_kinds, marks.saved_waits)
     best, block_exits = part(numbers, 0, marks.counts), cells[exits_row(sizes, rows[0], again)]
-    window, limited = window_in(cells, at, again), len(longest.most) > 0
+    window, limited = window_in(cells, at, again), longest.step > 0
     leaving, next_leaving = memory.borders[strip, 1], memory.borders[strip + 1, 1]
     arriving, next_arriving = memory.borders[strip, 0], memory.borders[strip + 1, 0]
     lanes, width, ring = simd.VECTOR_BYTES // cells.itemsize, len(row), len(arriving)
@@ -307,7 +331,7 @@ def sweep_block(lists, sizes, target, memory, weights, strip, rows, again):
     low, high = rows
     first, acceptor = first_from(firsts, low), first_from(acceptors, low)
     donor, last = first_from(donors, low), first_from(lasts, low)
-    border_row = next_border(rising, low)
+    border_row = next_event(rising, longest, low)
     half, tail, entry, here = width // 2, width - lanes, 0, low % ring
     places, entry_rows = sizes.places - 1, 1
     if again:
@@ -432,11 +456,8 @@ def sweep_block(lists, sizes, target, memory, weights, strip, rows, again):
                     counts[1 + k] += 1
             if reach == i:
                 break
-            if limited:
-                cross_step(before, window, longest, rising, i, 1, floor, lanes)
-            else:
-                cross_border(before, rising, i, 1, floor, lanes)
-            border_row, reach = next_border(rising, i + 1), i
+            cross_event(before, window, longest, rising, i, 1, floor, lanes)
+            border_row, reach = next_event(rising, longest, i + 1), i
         if todo == _LEAVE:
             to_row, exit_rows[slot], exit_kinds[slot] = slot, i, donor_kinds[donor]
             counts[0], donor = counts[0] + 1, donor + 1

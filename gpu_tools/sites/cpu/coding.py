@@ -20,7 +20,6 @@ from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.sites.cpu import block
 from gpu_tools.sites.cpu.memory import WAITING, exits_row, part
-from gpu_tools.sites.introns import next_border
 from gpu_tools.sites.table import CLOSED
 from gpu_tools.splicing.codons import FRAMES, SPLITS, completes, split_bases, split_class
 from gpu_tools.splicing.rows import clear, column_of, final_span, put, raise_to
@@ -206,7 +205,7 @@ def sweep_coding_block(lists, sizes, target, memory, weights, bounds, again):
     counts, best = part(numbers, marks.counts, marks.waits), part(numbers, marks.best, marks.counts)
     block_exits, gap, floor = cells[exits_row(sizes, bounds[0], again)], weights[0], weights[1]
     window, longest, lowest = block.window_in(cells, at, again), lists.longest, weights[2]
-    width, limited = rows.shape[1], len(longest.most) > 0
+    width, limited = rows.shape[1], longest.step > 0
     lanes = simd.VECTOR_BYTES // cells.itemsize
     span = final_span(0, width, lanes, len(target.symbols), target.free)
     gain, begin_edge = target.gain, 0 if target.free else target.gap * len(target.symbols)
@@ -220,7 +219,7 @@ def sweep_coding_block(lists, sizes, target, memory, weights, bounds, again):
     next_donor, next_acceptor = block.listed(donors, donor), block.listed(acceptors, acceptor)
     keep, join = first_from(kept_donors, low), first_from(junctions.acceptors, low)
     next_kept = block.listed(kept_donors, keep)
-    border_row, bottom = next_border(rising, low), simd.splat(floor)
+    border_row, bottom = block.next_event(rising, longest, low), simd.splat(floor)
     carry, carry2, carry3 = bottom, bottom, bottom
     most, most2, most3 = block.UNKNOWN, block.UNKNOWN, block.UNKNOWN
     leaves, joins, begun, bonus, place, entry = False, False, floor, floor, 0, 0
@@ -349,11 +348,8 @@ def sweep_coding_block(lists, sizes, target, memory, weights, bounds, again):
                     counts[1 + k] += 1
             if reach == i:
                 break
-            if limited:
-                block.cross_step(before, window, longest, rising, i, SPLITS, floor, lanes)
-            else:
-                block.cross_border(before, rising, i, SPLITS, floor, lanes)
-            border_row, reach = next_border(rising, i + 1), i
+            block.cross_event(before, window, longest, rising, i, SPLITS, floor, lanes)
+            border_row, reach = block.next_event(rising, longest, i + 1), i
         if leaves:
             exit_rows[place], exit_kinds[place] = i, donor_kinds[donor]
             counts[0], donor = counts[0] + 1, donor + 1

@@ -57,7 +57,7 @@ def lists_of(codes, table: SiteTable) -> SiteLists:
     inner = ((s.boundaries, s.scores, s.kinds) for s in (table.acceptors, table.donors))
     return SiteLists(
         np.ascontiguousarray(codes), table.first.arrays, *inner, table.last.arrays,
-        *class_arrays(table)[:4], longest_of(table.introns, table.length),
+        *class_arrays(table)[:4], longest_of(table),
         _NO_STOPS if table.stops is None else table.stops,
         JunctionArrays.of(table.junctions, table.length),
     )  # fmt: skip
@@ -263,12 +263,12 @@ def _row_starts(table: SiteTable, lists: SiteLists, counts, pending: int) -> Row
     tracks, (blocks, _, places, entries) = table.tracks, counts
     current, waiting, splits = (tracks + 1, WAITING, SPLITS) if tracks > 1 else (1, 0, 1)
     before, longest = splits * (len(lists.kinds) + len(lists.rising.far_class)), lists.longest
+    window = before if longest.step else 0
     rows = RowStarts(
         profile=N_SYMBOLS, start=1, drop=1, final=1, codons=N_CODONS if tracks > 1 else 0,
-        rows=current, waiting=waiting, before=before, step=splits * len(longest.most),
-        steps=splits * sum(longest.most.tolist()), group=splits * len(longest.line_class),
-        ends=splits * longest.n_ends, block_exits=1, entries=tracks * max(entries, 1),
-        exits=tracks * places, stored=splits * longest.n_stored, best_exits=blocks,
+        rows=current, waiting=waiting, before=before, step=window, steps=window * longest.most,
+        group=window, ends=window * longest.most, block_exits=1, entries=tracks * max(entries, 1),
+        exits=tracks * places, stored=window * longest.ends, best_exits=blocks,
         kept=tracks * len(lists.junctions.donors),
         saved=blocks * (current + waiting + before), saved_exits=tracks * pending, end=0,
     )  # fmt: skip

@@ -56,7 +56,7 @@ from gpu_tools.sites.cpu.memory import (
     strip_sizes,
     target_of,
 )
-from gpu_tools.sites.introns import class_arrays
+from gpu_tools.sites.introns import Introns, class_arrays
 from gpu_tools.sites.table import SiteTable, made_once
 from gpu_tools.splicing.bounds import narrowest
 from gpu_tools.splicing.codons import FRAMES
@@ -85,7 +85,7 @@ class SweptStrand(NamedTuple):
     table: SiteTable
     known: TableLimits
     lists: SiteLists
-    introns: NDArray[np.int64]
+    introns: Introns
     sizes: StripSizes
 
 
@@ -93,7 +93,7 @@ class SweepInputs(NamedTuple):
     """What compiled code takes; `weights` are gap score, floor and lowest value as cells are."""
 
     lists: SiteLists
-    introns: NDArray[np.int64]
+    introns: Introns
     sizes: StripSizes
     target: SiteTarget
     memory: SweepMemory
@@ -134,7 +134,7 @@ def strand_of(codes: NDArray[np.uint8], table: SiteTable, gap: int) -> SweptStra
     least = max(BLOCK_LENGTH * isqrt(length), length // MOST_BLOCKS)
     sizes = strip_sizes(table, lists, max(ROWS_PER_BLOCK, least))
     known = table_limits(table, gap, codes)
-    return SweptStrand(table, known, lists, class_arrays(table).rows, sizes)
+    return SweptStrand(table, known, lists, class_arrays(table).introns, sizes)
 
 
 # numba compiles both branches of an `if` that depends on the table: hence a function for each kind;

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.simd import first_from
-from gpu_tools.sites.introns import KIND, LENGTH, joins, penalty_of
+from gpu_tools.sites.introns import KIND, LENGTH, Introns, joins, penalty_of
 from gpu_tools.sites.table import CLOSED, JunctionArrays
 from gpu_tools.splicing.codons import FRAMES, completes, split_class
 from gpu_tools.splicing.recurrence import clipped_chain
@@ -33,7 +33,7 @@ _clipped_chain, _completes, _split_class = map(njit, (clipped_chain, completes, 
 
 
 class ChainLists(NamedTuple):
-    """What a traceback reads of a strand: parts of `SiteLists`, and rows of classes.
+    """What a traceback reads of a strand: parts of `SiteLists`, and its introns.
 
     See `gpu_tools.sites.introns` for the latter.
     """
@@ -42,7 +42,7 @@ class ChainLists(NamedTuple):
     first: tuple[int, NDArray, NDArray[np.int32]]
     acceptors: tuple[NDArray, NDArray[np.int32], NDArray[np.uint8]]
     donors: tuple[NDArray, NDArray[np.int32], NDArray[np.uint8]]
-    introns: NDArray[np.int64]
+    introns: Introns
     junctions: JunctionArrays
 
 
@@ -295,13 +295,10 @@ def _may_join(introns, kind, surplus, low, high, start):
     `surplus` is the most by which an exit's value exceeds the wanted one. The block has the
     boundaries `low` to ``high - 1``; its last exits have the least penalties.
     """
-    for k in range(len(introns)):
-        end = min(high - 1, start - introns[k, LENGTH])
-        if (
-            introns[k, KIND] == kind
-            and end >= low
-            and surplus >= penalty_of(introns, k, end, start)
-        ):
+    rows = introns.rows
+    for k in range(len(rows)):
+        end = min(high - 1, start - rows[k, LENGTH])
+        if rows[k, KIND] == kind and end >= low and surplus >= penalty_of(introns, k, end, start):
             return True
     return False
 

@@ -112,14 +112,17 @@ class TraceNumbers(NamedTuple):
     firsts: int
     classes: int
     stops: int
+    marks: int
     junctions: int
     # elements of the lists
     n_exits: int
     n_entries: int
     n_firsts: int
     n_classes: int
+    n_marks: int
     n_junctions: int
     class_size: int  # numbers of an intron class
+    mark_size: int  # numbers of a mark: its boundary, and how many of each level there are up to it
     usual_first: int  # score of a first entry that is not listed, `CLOSED` if there is none
     low: int
     first_exit: int
@@ -130,8 +133,8 @@ class TraceNumbers(NamedTuple):
 (
     AT_JOB, AT_END, AT_COLUMN, AT_VALUE, AT_TARGET, AT_GAINS, AT_EXONS, AT_MOST_EXONS, AT_PARTS,
     AT_BEST_SITES, AT_CODES, AT_LENGTH, AT_EXITS, AT_ENTRIES, AT_FIRSTS, AT_CLASSES, AT_STOPS,
-    AT_JUNCTIONS, AT_N_EXITS, AT_N_ENTRIES, AT_N_FIRSTS, AT_N_CLASSES, AT_N_JUNCTIONS,
-    AT_CLASS_SIZE, AT_USUAL_FIRST,
+    AT_MARKS, AT_JUNCTIONS, AT_N_EXITS, AT_N_ENTRIES, AT_N_FIRSTS, AT_N_CLASSES, AT_N_MARKS,
+    AT_N_JUNCTIONS, AT_CLASS_SIZE, AT_MARK_SIZE, AT_USUAL_FIRST,
     AT_LOW, AT_FIRST_EXIT, AT_EXIT_ROWS, AT_ENTRY_ROWS,
 ) = range(len(TraceNumbers._fields))  # fmt: skip
 """Where the elements of `TraceNumbers` are."""
@@ -151,7 +154,7 @@ class StrandLists(NamedTuple):
 
         The rest, which a job has, is 0; `more` is known, too.
         """
-        starts = ("exits", "entries", "firsts", "classes", "stops", "junctions")
+        starts = ("exits", "entries", "firsts", "classes", "stops", "marks", "junctions")
         moved = {name: self.about[name] + first for name in starts if self.about[name] >= 0}
         return _NOTHING._replace(**self.about, **more)._replace(**moved)
 
@@ -159,21 +162,21 @@ class StrandLists(NamedTuple):
 def strand_lists(table: SiteTable) -> StrandLists:
     """Lay out the lists of a table."""
     stops = [] if table.stops is None else table.stops.astype(np.int32).ravel()
-    seen = table.junctions
-    classes = class_arrays(table).rows.astype(np.int32)
+    introns, seen = class_arrays(table).introns, table.junctions
+    classes = introns.rows.astype(np.int32)
     parts = {
         "exits": _elements(table.donors, SITE), "entries": _elements(table.acceptors, SITE),
         "firsts": _elements(table.first, FIRST),
         "classes": classes,
         "stops": np.array(stops, dtype=np.int32),
+        "marks": np.column_stack([introns.boundaries, introns.counts[1:]]).astype(np.int32),
         "junctions": np.stack([seen.acceptors, seen.penalties, seen.donors], 1).astype(np.int32),
     }  # fmt: skip
     sizes = [part.size for part in parts.values()]
     about = dict(zip(parts, (np.cumsum(sizes) - sizes).tolist(), strict=True))
-    counted = ("exits", "entries", "firsts", "classes", "junctions")
-    about |= {f"n_{name}": len(parts[name]) for name in counted}
+    about |= {f"n_{name}": len(part) for name, part in parts.items() if name != "stops"}
     about |= {"usual_first": table.first.usual, "length": table.length}
-    about["class_size"] = classes.shape[1]
+    about |= {"class_size": classes.shape[1], "mark_size": parts["marks"].shape[1]}
     if table.stops is None:
         about["stops"] = NO_STOPS
     return StrandLists(np.concatenate([part.ravel() for part in parts.values()]), about)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.compiled import njit
+from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.sites.introns import (
     ADVANCE,
     BEGIN,
@@ -27,8 +28,8 @@ from gpu_tools.sites.introns import (
     Rising,
     class_arrays,
     emit,
+    flag_borders,
     is_border,
-    mark_borders,
     most_operations,
     write_border,
 )
@@ -115,7 +116,7 @@ def lay_out(listed):
     _put(flags, INNER_ENTRY, scores[1], kinds[1], listed.acceptors)
     _put(flags, INNER_EXIT, scores[2], kinds[2], listed.donors)
     _put(flags, LAST_EXIT, scores[3], kinds[3], listed.last)
-    mark_borders(rising, flags)
+    flag_borders(rising, flags)
     return Sites(
         listed.codes, flags, scores[0], scores[1], scores[2], scores[3], kinds[1], kinds[2],
         listed.intron_kinds, listed.intron_lengths, listed.intron_penalties, rising, listed.stops,
@@ -126,7 +127,7 @@ def lay_out(listed):
 _sites_of = njit(cache=True, nogil=True)(lay_out)
 
 
-@njit
+@njit(makes_arrays=False)
 def _put(flags, bit, scores, kinds, sites):
     """Put the scores and kinds of a list at its boundaries, and set its flag there."""
     usual, boundaries, of_sites, of_kinds = sites
@@ -270,7 +271,7 @@ def kept_slots(junctions, first, each):
     return slots, first + each * past
 
 
-@njit
+@njit(makes_arrays=False)
 def count(flags, bit):
     """Return how many boundaries have a flag."""
     found = 0
@@ -315,7 +316,7 @@ def write_plan(sites, before, row, ends):
     joins = np.ones(exits, np.bool_)
     for k in range(len(kinds)):
         _part(at_exits, sites.exit_kind, at_entries, sites.entry_kind, len(flags), joins, kinds[k],
-              sites.intron_lengths[k], sites.rising.near_every[k], sites.rising.origin)  # fmt: skip
+              sites.intron_lengths[k], sites.rising, k)  # fmt: skip
     counts = exits, entries, 1, parts
     n, n_hot = _write_operations(sites, slots, counts, ends, boundaries, operations, joins)
     return boundaries, operations[:n], slots[2:], counts, n_hot
@@ -331,18 +332,15 @@ def _flagged(flags, bit, found):
     return boundaries[:found]
 
 
-@njit
-def _part(
-    exits, exit_kind, entries, entry_kind, boundaries, joins, kind, length, every, origin
-):  # fmt: skip
+@njit(makes_arrays=False)
+def _part(exits, exit_kind, entries, entry_kind, boundaries, joins, kind, length, rising, of_class):
     """Tell which exits join the group of the one of their kind before, as far as a class decides.
 
     They do if the class's maximum is not read between the boundaries from which on the two may
     precede an entry. It is read at the class's entries and just before its borders.
     """
-    at, is_read, border = 0, True, boundaries
-    if every > 0:
-        border = (-origin - 1) % every
+    # local names: an array read out of a tuple inside the loop costs an atomic reference count
+    at, is_read, mark, marks = 0, True, 0, rising.boundaries
     for k in range(len(exits)):
         if exit_kind[exits[k]] != kind:
             continue
@@ -350,13 +348,14 @@ def _part(
         while at < len(entries) and entries[at] < until:
             is_read |= entry_kind[entries[at]] == kind
             at += 1
-        while border < until:
-            is_read, border = True, border + every
+        while mark < len(marks) and marks[mark] <= until:
+            is_read |= is_border(rising, of_class, mark)
+            mark += 1
         joins[k] &= not is_read
         is_read = False
 
 
-@njit
+@njit(makes_arrays=False)
 def _classes_of(kinds, kind):
     """Return how many intron classes have a kind."""
     count = 0
@@ -365,7 +364,7 @@ def _classes_of(kinds, kind):
     return count
 
 
-@njit
+@njit(makes_arrays=False)
 def _take(kind, length, to, row, k, groups, counts, free, operations, n):
     """Raise class `k`'s maximum to the groups whose exits lie far enough behind `row`.
 
@@ -388,7 +387,7 @@ def _take(kind, length, to, row, k, groups, counts, free, operations, n):
     return n
 
 
-@njit
+@njit(makes_arrays=False)
 def _leave(row, kind, bonus, classes, groups, counts, free, operations, n, current):
     """Put the current row into the slot of a new group of exits."""
     group, to = counts[0], free[free[0]]
@@ -398,7 +397,7 @@ def _leave(row, kind, bonus, classes, groups, counts, free, operations, n, curre
     return emit(operations, n, PUT, to, current, bonus)
 
 
-@njit
+@njit(makes_arrays=False)
 def _join(row, kind, bonus, groups, counts, operations, n, current):
     """Raise the slot of the last group of a kind to the current row."""
     group = counts[0] - 1
@@ -408,7 +407,7 @@ def _join(row, kind, bonus, groups, counts, operations, n, current):
     return emit(operations, n, RAISE, groups[group, 1], current, bonus)
 
 
-@njit
+@njit(makes_arrays=False)
 def _through_classes(
     kinds, lengths, penalties, boundary, kind, bonus, first, row, stored, groups, taken, free,
     operations, n,
@@ -425,7 +424,7 @@ def _through_classes(
     return n
 
 
-@njit
+@njit(makes_arrays=False)
 def _through_junctions(
     junctions, kept, through, join, boundary, stored, row, bonus, operations, n
 ):  # fmt: skip
@@ -476,7 +475,7 @@ def _write_operations(sites, slots, counts, ends, boundaries, operations, joins)
         if flag & BORDER:
             for k in range(classes):
                 # others have no border here: exits may yet join a group that they look at
-                if is_border(rising, k, i):
+                if is_border(rising, k, first_from(rising.boundaries, i)):
                     n = _take(kinds[k], lengths[k], first + k, i - 1, k, groups, taken, free,
                               operations, n)  # fmt: skip
             n = write_border(rising, i, 1, first, operations, n)

@@ -118,9 +118,10 @@ def _compiled(listed, cost):
     # a boundary or an operation adds a step at most
     words = np.empty((len(operations) + len(boundaries) + 2 * WARP, WORDS), np.int32)
     numbers = np.empty(len(boundaries), np.int32)
+    marks, of_slots = np.full(4, -1, np.int64), np.full((stored, 3), -1, np.int64)
     n = _write_steps(
-        boundaries, operations, sites.flags, sites.first_entry, sites.last_exit, stored, words,
-        numbers, cost,
+        boundaries, operations, sites.flags, sites.first_entry, sites.last_exit, words, numbers,
+        cost, marks, of_slots,
     )  # fmt: skip
     n_steps = -(-(n + WARP - 1) // WARP) * WARP
     for step in range(n, n_steps):
@@ -137,7 +138,7 @@ _WRITES, _PUTS, _READS = range(3)
 """Of each slot, the last steps that write, put and read it."""
 
 
-@njit
+@njit(makes_arrays=False)
 def _reached(words, marks, n):
     """Add steps up to `n`, and return it."""
     while marks[_NEWEST] < n:
@@ -147,19 +148,19 @@ def _reached(words, marks, n):
     return n
 
 
-@njit
+@njit(makes_arrays=False)
 def _sets_slot(words, n):
     """Return whether a step sets a slot."""
     return words[n, 0] >> TO_AT != NOWHERE
 
 
-@njit
+@njit(makes_arrays=False)
 def _copies(words, n):
     """Return whether a step copies a row."""
     return words[n, 2] >> COPY_AT != 0
 
 
-@njit
+@njit(makes_arrays=False)
 def _raise_row(words, marks, of_slots, source, bonus, copy):
     """Raise the row, at the current boundary, to a slot plus a bonus."""
     n = max(marks[_FIRST], marks[_READ], of_slots[source, _WRITES] + 1)
@@ -174,7 +175,7 @@ def _raise_row(words, marks, of_slots, source, bonus, copy):
     marks[_RAISED] = max(marks[_RAISED], n)
 
 
-@njit
+@njit(makes_arrays=False)
 def _set_slot(words, of_slots, n, source, old, to, from_row, bonus):
     """Have step `n` set a slot."""
     words[n, 0] = (words[n, 0] & 0x77) | from_row | source << SOURCE_AT | old << OLD_AT
@@ -186,7 +187,7 @@ def _set_slot(words, of_slots, n, source, old, to, from_row, bonus):
         of_slots[to, _PUTS] = max(of_slots[to, _PUTS], n)
 
 
-@njit
+@njit(makes_arrays=False)
 def _set_to_row(words, marks, of_slots, to, old, bonus, copy):
     """Set a slot to the current boundary's row, or raise it to that."""
     n = max(marks[_FIRST], marks[_RAISED] + 1, of_slots[to, _WRITES] + 1, of_slots[to, _READS])
@@ -198,7 +199,7 @@ def _set_to_row(words, marks, of_slots, to, old, bonus, copy):
         words[n, 2] |= copy << COPY_AT
 
 
-@njit
+@njit(makes_arrays=False)
 def _set_to_slot(words, marks, of_slots, source, old, to, bonus):
     """Set a slot to another one, or raise it, before the current boundary if a step can.
 
@@ -217,7 +218,7 @@ def _set_to_slot(words, marks, of_slots, source, old, to, bonus):
     _set_slot(words, of_slots, n, source, old, to, 0, bonus)
 
 
-@njit
+@njit(makes_arrays=False)
 def _operate(words, marks, of_slots, kind, to, source, bonus, copy):
     """Have a step do an operation."""
     old = to if kind == RAISE else LEAST
@@ -233,11 +234,12 @@ def _operate(words, marks, of_slots, kind, to, source, bonus, copy):
         _set_to_slot(words, marks, of_slots, source, old, to, bonus)
 
 
-@njit
-def _write_steps(boundaries, operations, flags, firsts, lasts, stored, words, numbers, cost):
+@njit(makes_arrays=False)
+def _write_steps(
+    boundaries, operations, flags, firsts, lasts, words, numbers, cost, marks, of_slots
+):  # fmt: skip
     """Write the steps of all boundaries, each boundary's number too; return how many steps."""
-    marks = np.full(4, -1, np.int64)
-    of_slots = np.full((stored, 3), -1, np.int64)
+    stored = len(of_slots)
     k, is_open = 0, False
     for i in range(len(boundaries)):
         more, symbol = boundaries[i] & SPECIAL, boundaries[i] & (SPECIAL - 1)
@@ -253,7 +255,8 @@ def _write_steps(boundaries, operations, flags, firsts, lasts, stored, words, nu
         numbers[i] = 2 * n + late
         copy = 0
         while more:
-            code, to, source, bonus = operations[k]
+            code, to = operations[k, 0], operations[k, 1]
+            source, bonus = operations[k, 2], operations[k, 3]
             kind, k = code & (LAST - 1), k + 1
             more = code & LAST == 0
             if kind == PUT and to >= stored:

@@ -369,17 +369,27 @@ split_bases = cuda.jit(device=True)(codons.split_bases)
 
 
 @cuda.jit(device=True)
-def _penalty(classes, at, donor, acceptor):
+def _marks_up_to(trace, sites, mark, level):
+    """Return how many marks of a level there are up to the one of a number."""
+    size = trace[job_table.AT_MARK_SIZE]
+    return sites[trace[job_table.AT_MARKS] + mark * size + 1 + level] if mark >= 0 else int32(0)
+
+
+@cuda.jit(device=True)
+def _penalty(trace, sites, at, donor, acceptor):
     """Return the penalty of an intron of a class, which it is long enough for."""
-    shortest = int64(donor + classes[at + introns.LENGTH])
-    origin = int64(classes[at + introns.ORIGIN])
-    least = int64(0)
-    for line in range(classes[at + introns.N_LINES]):
-        extra = classes[at + introns.LINES + 2 * line]
-        every = int64(classes[at + introns.LINES + 2 * line + 1])
-        own = extra + (acceptor + origin) // every - (shortest + origin) // every
+    marks, count = trace[job_table.AT_MARKS], trace[job_table.AT_N_MARKS]
+    size, shortest = trace[job_table.AT_MARK_SIZE], int32(donor + sites[at + introns.LENGTH])
+    first = last_up_to(sites, marks, count, size, shortest)
+    last = last_up_to(sites, marks, count, size, acceptor)
+    least = int32(0)
+    for line in range(sites[at + introns.N_LINES]):
+        extra = sites[at + introns.LINES + 2 * line]
+        level = sites[at + introns.LINES + 2 * line + 1]
+        crossed = _marks_up_to(trace, sites, last, level) - _marks_up_to(trace, sites, first, level)
+        own = int32(extra + crossed)
         least = own if line == 0 else min(least, own)
-    return int32(classes[at + introns.PENALTY] + least)
+    return int32(sites[at + introns.PENALTY] + least)
 
 
 @cuda.jit(device=True)
@@ -408,7 +418,7 @@ def _admits(trace, buffers, at, start, kind, surplus):
             and sites[at] + sites[of_class + introns.LENGTH] <= start
             and surplus >= sites[of_class + introns.PENALTY]
         ):  # fmt: skip
-            found |= surplus == _penalty(sites, of_class, sites[at], start)
+            found |= surplus == _penalty(trace, sites, of_class, sites[at], start)
     return found
 
 

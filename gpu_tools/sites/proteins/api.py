@@ -52,8 +52,8 @@ def protein_tables_of(
 ) -> dict[str, SiteTable]:
     """Score the sites of a base sequence for proteins.
 
-    A locus, named ``NAME:START-END``, has the penalties of its record, and the sites, but for those
-    whose matrices reach beyond its ends: nucleotides there are unknown.
+    A locus has the penalties of its record, and the sites, but for those whose matrices reach
+    beyond its ends: nucleotides there are unknown.
 
     Parameters
     ----------
@@ -78,9 +78,9 @@ def protein_tables_of(
     threads = cpu_threads(threads)
     return {
         strand: protein_table(
-            model, codes, origin, scoring, threads, evidence and evidence.on(base, strand)
+            model, codes, scoring, threads, evidence and evidence.on(base, strand)
         )
-        for strand, (codes, origin) in read_strands(base, strands).items()
+        for strand, (codes, _) in read_strands(base, strands).items()
     }
 
 
@@ -168,8 +168,6 @@ def protein_align(
         call = ProteinCall(cases, scoring, threads, finish, is_traced)
         return align_on_gpus(call, ordinals, on_cpu)
 
-    if any(len(table.junctions.donors) for case in cases for table in case.tables.values()):
-        return on_cpu(cases)
     return on_gpu_or_cpu(where, on_gpus, lambda: on_cpu(cases))
 
 
@@ -247,8 +245,8 @@ def protein_sites(model: GeneSites) -> GeneSites:
 
 
 def protein_table(
-    model: GeneSites, codes: NDArray[np.uint8], origin: int, scoring: ProteinScoring,
-    threads: int = 1, evidence: StrandEvidence | None = None,
+    model: GeneSites, codes: NDArray[np.uint8], scoring: ProteinScoring, threads: int = 1,
+    evidence: StrandEvidence | None = None,
 ) -> SiteTable:  # fmt: skip
     """Score the boundaries of a strand; `threads` of the CPU share the work.
 
@@ -256,7 +254,7 @@ def protein_table(
     """
     if model.longest_intron:
         raise ScoringError("a longest intron is not for proteins; expected a model without one")
-    table = model.table(codes, scoring.ends, "any", origin, threads, evidence)
+    table = model.table(codes, scoring.ends, threads=threads, evidence=evidence)
     end = max(0, model.end) if scoring.ends == "free" else model.end
     last = end_scores(codes, end, stop_codons(scoring.genetic_code), model.stop, 0)
     return table.changed(last=last)

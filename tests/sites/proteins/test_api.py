@@ -32,7 +32,7 @@ from gpu_tools.sites.table import CLOSED, BoundaryScores, IntronClass, SiteTable
 from tests import cases
 from tests.oracles import proteins as oracle
 from tests.oracles import spliced as dna
-from tests.sites.test_api import oracle_table, random_intron
+from tests.sites.test_api import oracle_table, random_intron, random_marks
 
 BLOSUM62 = load_matrix("BLOSUM62")
 RESIDUES = list("ARNDCQEGHILKMFPSTWYVX")
@@ -58,11 +58,9 @@ def random_inner(rng, length, share=0.3):
 
 def random_table(rng, length) -> SiteTable:
     introns = tuple(random_intron(rng, -2, 5, 12) for _ in range(rng.integers(1, 4)))
-    origin = int(rng.integers(-99, 100))
-    introns = tuple(intron._replace(origin=origin) for intron in introns)
     first, last = (random_ends(rng, length, int(rng.integers(-5, 2))) for _ in range(2))
     acceptors, donors = (random_inner(rng, length) for _ in range(2))
-    return SiteTable(first, acceptors, donors, last, introns)
+    return SiteTable(first, acceptors, donors, last, introns, marks=random_marks(rng, length))
 
 
 def random_scoring(rng) -> ProteinScoring:
@@ -211,9 +209,7 @@ def scaled(sites: BoundaryScores, factor: int) -> BoundaryScores:
 @pytest.mark.parametrize("seed", range(10))
 def test_wide_cells_give_the_same(seed):
     base, target, table, scoring = random_question(seed)
-    introns = tuple(
-        IntronClass(i.kind, i.min_length, 3000 * i.penalty, (), i.origin) for i in table.introns
-    )
+    introns = tuple(IntronClass(i.kind, i.min_length, 3000 * i.penalty) for i in table.introns)
     plain = [intron._replace(rising=()) for intron in table.introns]
     narrow = SiteTable(table.first, table.acceptors, table.donors, table.last, plain)
     wide = SiteTable(*(scaled(sites, 3000) for sites in narrow.lists), introns)
@@ -336,7 +332,7 @@ CODES = encode("CCATGGCTTGACCTAACC")
 
 def model_table(ends="global", code=1):
     scoring = ProteinScoring(BLOSUM62, ends=ends, genetic_code=code)
-    return api.protein_table(protein_sites(load_sites("vertebrate")), CODES, 0, scoring)
+    return api.protein_table(protein_sites(load_sites("vertebrate")), CODES, scoring)
 
 
 def listed(scores):
@@ -363,7 +359,7 @@ def test_free_ends_cost_nothing():
 def test_ends_have_the_points_of_the_page(ends, code):
     base = cases.random_text(np.random.default_rng(code), 900)
     scoring = ProteinScoring(BLOSUM62, ends=ends, genetic_code=code)
-    made = api.protein_table(protein_sites(load_sites("fly")), encode(base), 0, scoring)
+    made = api.protein_table(protein_sites(load_sites("fly")), encode(base), scoring)
     first, last = oracle.end_points(base.replace("U", "T"), ends, stop_codons(code))
     assert made.first_entry.tolist() == first
     assert made.last_exit.tolist() == last
@@ -372,9 +368,9 @@ def test_ends_have_the_points_of_the_page(ends, code):
 @pytest.mark.parametrize("name", shipped_sites())
 def test_penalties_rise_as_the_page_says(name):
     model = load_sites(name)
-    made = api.protein_table(protein_sites(model), CODES, 5, ProteinScoring(BLOSUM62))
+    made = api.protein_table(protein_sites(model), CODES, ProteinScoring(BLOSUM62))
     classes = [
-        (kind, least, 2 * cost, oracle.rising_lines(intron.rising), 5)
+        (kind, least, 2 * cost, oracle.rising_lines(intron.rising))
         for kind, intron in enumerate(model.introns) for least, cost in intron.penalties
     ]  # fmt: skip
-    assert [own[:5] for own in made.introns] == classes
+    assert [*made.introns] == classes

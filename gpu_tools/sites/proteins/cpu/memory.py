@@ -11,6 +11,7 @@ from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.sites.cpu.memory import SiteLists, most_pending, power_of_two
+from gpu_tools.sites.introns import Introns
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.proteins.rows import (
     PHASES,
@@ -239,11 +240,10 @@ class ProteinQuestion(NamedTuple):
     """A strand and a protein, and the score of their best chain.
 
     `pairs` are lifted scores by number of a codon and residue, `codon_costs` those of
-    `ProteinScoring.codon_gaps`, `weights` gap open, frameshift, gap extend, `introns` the rows of
-    `gpu_tools.sites.introns.ClassArrays`. `start` is H' of a chain that begins, its points left
+    `ProteinScoring.codon_gaps`, `weights` gap open, frameshift, gap extend, `introns` the
+    table's. `start` is H' of a chain that begins, its points left
     out, by column; `final` the first column in which a chain may end; `score` that of the best
-    chain, `maxima` the rows of `ProteinState.before`, `points` those of `target_introns`, and
-    `kept` the rows of exits at the donors of junctions.
+    chain, `maxima` the rows of `ProteinState.before`, and `points` those of `target_introns`.
     """
 
     lists: SiteLists
@@ -252,27 +252,26 @@ class ProteinQuestion(NamedTuple):
     pairs: NDArray[np.int64]
     codon_costs: NDArray[np.int64]
     weights: NDArray[np.int64]
-    introns: NDArray[np.int64]
+    introns: Introns
     start: NDArray[np.int64]
     final: int
     score: int
     maxima: int
     points: NDArray[np.int64]
-    kept: NDArray
 
 
 @njit(nogil=True)
-def prefix_kept(question, memory, width, low, high):
+def prefix_kept(junctions, stored, memory, width, low, high):
     """Return rows at donors of junctions, first columns; filled in as a block needs them.
 
     These are rows of donors before the boundary `low`, of junctions to boundaries up to `high`.
     """
-    donors, acceptors, numbers, _ = question.lists.junctions
+    donors, acceptors, numbers, _ = junctions
     kept = memory.kept[: PHASES * len(donors) * width].reshape((PHASES * len(donors), width))
     for k in range(first_from(acceptors, low), first_from(acceptors, high)):
         if donors[numbers[k]] < low:
             own = slice(PHASES * numbers[k], PHASES * (numbers[k] + 1))
-            gather_rows(kept[own], question.kept[own], memory.elements)
+            gather_rows(kept[own], stored.kept[own], memory.elements)
     return kept
 
 
@@ -280,13 +279,15 @@ class StoredBlocks(NamedTuple):
     """States before some blocks, and the largest ends and exits of each, laid out as columns are.
 
     `states` have an axis for the block in front. `first` is the number of the first of them, and
-    `length` are the boundaries of a block.
+    `length` are the boundaries of a block. `kept` are the rows of exits at the donors of junctions,
+    one a phase.
     """
 
     first: int
     length: int
     states: ProteinState
     ends: NDArray
+    kept: NDArray
 
 
 class TraceMemory(NamedTuple):
@@ -296,7 +297,8 @@ class TraceMemory(NamedTuple):
     columns lie in all of them, and `state` for a state. `rows` are those of a block and the three
     before, see `sweep_protein_blocks`, and `block` its number and the elements of its rows;
     `places` are the elements of columns in them. `states` and `ends` are for the blocks between two
-    checkpoints, `found` for the moves in a block, and `kept` for rows at donors of junctions.
+    checkpoints, `found` for the moves in a block, and `kept` for rows at donors of junctions,
+    `kept_again` for those of the states.
     """
 
     cells: NDArray
@@ -309,6 +311,7 @@ class TraceMemory(NamedTuple):
     ends: NDArray
     found: NDArray[np.int64]
     kept: NDArray
+    kept_again: NDArray
 
 
 def trace_memory(
@@ -325,7 +328,7 @@ def trace_memory(
         state_memory(sizes, columns, 1), cells(3 * (PHASES + block) * width), np.array([-1, 0]),
         np.empty(width, np.int64), state_memory(sizes, columns, blocks), cells(2 * blocks * width),
         np.empty((2 * (PHASES + block + width), 2), np.int64),
-        cells(PHASES * sizes.kept * width),
+        cells(PHASES * sizes.kept * width), cells(bool(blocks) * PHASES * sizes.kept * width),
     )  # fmt: skip
 
 
@@ -337,7 +340,7 @@ def no_blocks(columns: ProteinColumns, sizes: StateSizes, length: int) -> Stored
         for count in (RECENT, PHASES, RECENT, sizes.maxima, PHASES * sizes.places, 2)
     )
     states = ProteinState(rows, gaps, waiting, waits, before, exits, exit_rows, exit_kinds, counts)
-    return StoredBlocks(0, length, states, ends)
+    return StoredBlocks(0, length, states, ends, np.empty((0, columns.width), ends.dtype))
 
 
 # Checkpoints that a GPU wrote, and the state of a sweep that goes on from one.
@@ -357,6 +360,7 @@ class Checkpoints(NamedTuple):
     # the rows of `ProteinState.waiting` and of `ProteinState.before`, -1 if they are not stored
     waiting: NDArray[np.int64]
     before: NDArray[np.int64]
+    kept: NDArray[np.int64]  # the first row of each donor of junctions, without the site's points
     # the first row of exits, those of exit e at place e modulo the places of `ProteinState`,
     # without the points of the site
     exits: int
@@ -370,10 +374,11 @@ def has_checkpoint(checkpoints, part):
 
 
 @njit(nogil=True)
-def resume(state, checkpoints, part, lists, codons, columns):
+def resume(state, kept, checkpoints, part, lists, codons, columns):
     """Fill in the state before the first boundary of a part, which is not the first part.
 
-    `codons` are numbers of words of three nucleotides; the state is that before boundary 0.
+    `codons` are numbers of words of three nucleotides; the state is that before boundary 0. `kept`
+    are rows at donors of junctions, of which those are filled in that the part may need.
     """
     boundary, first = part * checkpoints.every, part - checkpoints.first
     for back in range(1, 1 + PHASES):
@@ -383,6 +388,7 @@ def resume(state, checkpoints, part, lists, codons, columns):
         cost = _codon_cost(lists.codes, codons, columns, boundary) if back == 1 else 0
         _read(state.codon_gaps, frame, checkpoints, first, row, cost, columns)
     _wait(state, lists.kinds, lists.acceptors, len(lists.codes), boundary)
+    _wait_for_junctions(state, lists.junctions, len(lists.codes), boundary)
     for k in np.flatnonzero(state.waits):
         _read(state.waiting, k, checkpoints, first, checkpoints.waiting[k], 0, columns)
     for k in range(len(checkpoints.before)):
@@ -393,6 +399,37 @@ def resume(state, checkpoints, part, lists, codons, columns):
         for row in range(PHASES * place, PHASES * (place + 1)):
             source = checkpoints.exits + row
             _read(state.exits, row, checkpoints, first, source, points, columns)
+
+    _read_kept(kept, checkpoints, first, lists, boundary, len(state.exit_rows), columns)
+
+
+@njit(nogil=True)
+def _read_kept(kept, checkpoints, first, lists, boundary, places, columns):
+    """Fill in the rows at donors of junctions that go on behind a boundary."""
+    (donors, acceptors, numbers, _), (boundaries, points, _) = lists.junctions, lists.donors
+    for k in range(first_from(acceptors, boundary), len(acceptors)):
+        number = numbers[k]
+        if donors[number] >= boundary:
+            continue
+        exit = first_from(boundaries, donors[number])
+        source = checkpoints.kept[number]
+        if donors[number] == boundary - 1:  # the kernel keeps rows at the next boundary
+            source = checkpoints.exits + PHASES * (exit & (places - 1))
+        for phase in range(PHASES):
+            row, bonus = PHASES * number + phase, np.int64(points[exit])
+            _read(kept, row, checkpoints, first, source + phase, bonus, columns)
+
+
+@njit(nogil=True)
+def _wait_for_junctions(state, junctions, length, boundary):
+    """Note which rows behind introns of their own penalties wait for a boundary."""
+    donors, acceptors, numbers, _ = junctions
+    first = first_from(acceptors, boundary - RECENT + 2)
+    for k in range(first, first_from(acceptors, boundary)):
+        for phase in range(1, PHASES):
+            end = np.int64(acceptors[k]) + PHASES - phase
+            if boundary <= end <= length and donors[numbers[k]] >= phase:
+                state.waits[end % RECENT] = True
 
 
 @njit(nogil=True)

@@ -58,7 +58,6 @@ class ProteinSweep:
     # what a traceback looks for first, see `sites.proteins.cpu.traceback`, and in which block
     begin: tuple[int, int] = (traceback.FIND_END, -1)
     stored: StoredBlocks = field(init=False)
-    kept: NDArray = field(init=False)  # rows of exits at the donors of junctions, one a phase
 
     def __post_init__(self):
         if self.lists is None:
@@ -66,8 +65,6 @@ class ProteinSweep:
         symbols = int(self.codes.max(initial=0)) + 1
         own = self.target, self.table, self.scoring, symbols, self.introns
         self.columns = columns_of(*own)
-        rows = PHASES * len(self.lists.junctions.donors)
-        self.kept = aligned_empty((rows, self.columns.width), self.columns.none.dtype)
 
     @property
     def block(self) -> int:
@@ -85,7 +82,8 @@ class ProteinSweep:
         lows = np.arange(0, rows, self.block)
         blocks = np.stack([lows, np.minimum(lows + self.block, rows)], axis=1)
         ends = np.full((len(blocks), 2, self.columns.width), self.columns.none)
-        self.stored = StoredBlocks(0, self.block, states_of(state, len(blocks)), ends)
+        kept = aligned_empty((PHASES * self.sizes.kept, self.columns.width), ends.dtype)
+        self.stored = StoredBlocks(0, self.block, states_of(state, len(blocks)), ends, kept)
         best = nothing(self.table, len(self.target), self.scoring)
         each = max(_CELLS_PER_CALL // (self.block * self.columns.width), 1)
         for first in range(0, len(blocks), each):
@@ -103,7 +101,7 @@ class ProteinSweep:
         saved = ProteinState(*(part[some] for part in self.stored.states))
         none = np.empty((0, self.columns.width), self.columns.none.dtype)
         sweep_protein_blocks(
-            self.lists, self.columns, self.scoring.codons, state, saved, self.kept,
+            self.lists, self.columns, self.scoring.codons, state, saved, self.stored.kept,
             self.stored.ends[some], (none,) * PHASES, blocks,
         )  # fmt: skip
 
@@ -179,9 +177,8 @@ def _question_of(sweep: ProteinSweep) -> ProteinQuestion:
     weights = np.array([scoring.gap_open, scoring.frameshift, scoring.gap_extend])
     return ProteinQuestion(
         sweep.lists, sweep.columns, scoring.codons, pairs, scoring.codon_gaps, weights,
-        class_arrays(sweep.table).rows, begun(length, scoring), 0 if scoring.free else length,
+        class_arrays(sweep.table).introns, begun(length, scoring), 0 if scoring.free else length,
         sweep.score, sweep.sizes.maxima, intron_points(sweep.introns, length),
-        sweep.kept,
     )  # fmt: skip
 
 

@@ -250,8 +250,10 @@ def _sweep_part(question, checkpoints, length, memory, part, column):
     columns = prefix_columns(question.columns, width, memory.cells, memory.elements)
     state = state_in(memory.state, maxima, width)
     begin(state, columns.none)
+    rows = PHASES * len(lists.junctions.donors)
+    kept = memory.kept_again[: rows * width].reshape((rows, width))
     if part > 0:
-        resume(state, checkpoints, part, lists, question.codons, columns)
+        resume(state, kept, checkpoints, part, lists, question.codons, columns)
     low, high = part * checkpoints.every, min((part + 1) * checkpoints.every, len(lists.codes) + 1)
     blocks = np.empty((-(-(high - low) // length), 2), np.int64)
     for k in range(len(blocks)):
@@ -263,11 +265,10 @@ def _sweep_part(question, checkpoints, length, memory, part, column):
         for place in range(width):
             ends[k, 0, place] = ends[k, 1, place] = columns.none
     none = memory.rows[:0].reshape((0, width))
-    kept = prefix_kept(question, memory, width, low, high)
     sweep_protein_blocks(
         lists, columns, question.codons, state, states, kept, ends, (none, none, none), blocks
     )
-    return StoredBlocks(low // length, length, states, ends)
+    return StoredBlocks(low // length, length, states, ends, kept)
 
 
 @njit(nogil=True)
@@ -305,7 +306,7 @@ def _compute_rows(question, stored, memory, low, high, path):
             inside[k, place] = whole[k, place] = state.rows[boundary % RECENT, place]
             gaps[k, place] = state.codon_gaps[boundary % PHASES, place]
     ends = memory.cells[len(memory.cells) - 2 * width :].reshape((2, width))
-    kept = prefix_kept(question, memory, width, low, high)
+    kept = prefix_kept(question.lists.junctions, stored, memory, width, low, high)
     sweep_block(question.lists, columns, question.codons, state, kept, ends, record, low, high)
 
 

@@ -16,11 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.compiled import njit
+from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.model.scoring import TGA_CODON, ProteinScoring
 from gpu_tools.model.sequences import encode_protein
 from gpu_tools.sites.cpu.memory import lists_of, most_pending, power_of_two
 from gpu_tools.sites.gpu.packed_strip import WIDE
+from gpu_tools.sites.gpu.row_plan import kept_slots
 from gpu_tools.sites.introns import RAISE, most_operations, next_border, write_border
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.proteins.rows import ONE, SPLITS, TWO
@@ -41,7 +43,7 @@ BEFORE = WAITING + WAITS
 entries, as in `ProteinState`, without rows for symbols that the strand lacks; and of what is
 entered where several classes may be.
 """
-PLAIN, TAKE, WAIT = range(3)
+PLAIN, TAKE, WAIT, JUNCTION = range(4)
 KIND_MASK, LAST, FRESH, FRESH_NEXT, PLACED, TO_AT = 3, 4, 8, 16, 32, 6
 """An operation's first word. `PLAIN` raises slots from `to` on to as many others, from a source on,
 plus a bonus; `FRESH` raises the lowest row instead of these slots. With `PLACED` what is entered
@@ -58,7 +60,13 @@ slot of the intron class; slot `to` is raised to rows that wait for the next bou
 behind it, modulo `WAITS`, to those that wait for the second one. The third word has the nucleotide
 behind the entry, and the codons by the nucleotide before the intron; `NO_SYMBOL` and `NO_CODONS`
 where the strand ends. `FRESH` and `FRESH_NEXT` are for these two slots.
+
+`JUNCTION` is of an intron that has a penalty of its own. With `KEEP` as the third word slots from
+`to` on become the rows of an exit, the source, one a phase. Otherwise slot `to` is raised to rows
+that wait for the end of a split codon, the source with a codon behind it, which the third word has,
+and above that the phase.
 """
+KEEP = -1
 NO_SYMBOL, SYMBOL_BITS, NO_CODONS = 7, 3, 1 << 30
 CODON_BITS = 5
 OPERAND_SLOT_BITS = 16
@@ -110,6 +118,7 @@ class ProteinStrand:
         self.lists = lists_of(codes, table)
         self.symbols = max(int(codes.max(initial=0)) + 1, 4)
         self.ring = power_of_two(most_pending(table) + 1)
+        self.kept, self._past_kept = kept_slots(self.lists.junctions, self._entered + 1, FRAMES)
 
     @cached_property
     def every(self) -> int:
@@ -143,19 +152,26 @@ class ProteinStrand:
     @cached_property
     def n_slots(self) -> int:
         """Slots of a strip."""
-        return BEFORE + self.n_maxima + 1
+        return self._past_kept
+
+    @property
+    def _entered(self) -> int:
+        """The slot of what is entered where several classes may be."""
+        return BEFORE + self.n_maxima
 
     @cached_property
-    def checkpoint_rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
-        """The rows of a checkpoint that wait, those before entries, and the first one of exits.
+    def checkpoint_rows(self) -> tuple[NDArray, NDArray, NDArray, int]:
+        """The rows of a checkpoint that wait, those before entries, kept ones, and where exits are.
 
-        Those before entries are -1 for symbols that the strand lacks.
+        Those before entries are -1 for symbols that the strand lacks. Of the rows kept of each
+        donor of junctions, and of exits, it is the first one.
         """
         own = [0, *range(ONE, ONE + self.symbols), *range(TWO, TWO + self.symbols)]
         groups = self.n_maxima // self.splits
         before = np.full((groups, SPLITS), -1)
         before[:, own] = 2 * FRAMES + BEFORE + np.arange(self.n_maxima).reshape(groups, -1)
-        return 2 * FRAMES + WAITING + np.arange(WAITS), before.ravel(), 2 * FRAMES + self.n_slots
+        waiting = 2 * FRAMES + WAITING + np.arange(WAITS)
+        return waiting, before.ravel(), 2 * FRAMES + self.kept, 2 * FRAMES + self.n_slots
 
     @cached_property
     def possible(self) -> bool:
@@ -178,19 +194,20 @@ class ProteinStrand:
         stops = np.isin(self.scoring.codons, (stop, TGA_CODON))
         codons = compact[self.scoring.codons]
         return ProteinPlan(
-            *_compiled(self.lists, codons, stops, self.symbols, self.every, self.placed)
+            *_compiled(self.lists, codons, stops, self.symbols, self.every, self.placed, self.kept)
         )
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _compiled(lists, codons, stops, symbols, every, placed):
+def _compiled(lists, codons, stops, symbols, every, placed, kept):
     """Return boundaries and operations."""
     boundaries = np.zeros((len(lists.codes) + 1 + AHEAD, 4), np.int32)
     plain = np.empty((most_operations(lists.rising) + 1, 4), np.int64)
     operations = np.empty((_most_operations(lists), 4), np.int32)
     counts, waits = np.zeros(1 + len(lists.kinds), np.int64), np.zeros(WAITS, np.bool_)
     n = _write(
-        lists, codons, stops, symbols, every, placed, boundaries, operations, plain, counts, waits
+        lists, codons, stops, symbols, every, placed, kept, boundaries, operations, plain, counts,
+        waits,
     )  # fmt: skip
     return boundaries, operations[:n].copy()
 
@@ -203,6 +220,7 @@ def _most_operations(lists):
     while border < rows:
         borders, border = borders + 1, next_border(rising, border + 1)
     most = (len(lists.donors[0]) + 3 * len(lists.acceptors[0])) * classes
+    most += len(lists.junctions.donors) + 4 * len(lists.junctions.acceptors)
     return most + borders * (most_operations(rising) + 1) + 1
 
 
@@ -275,20 +293,21 @@ def _wait(lists, codons, symbols, placed, boundary, k, bonus, waits, operations,
 
 
 @njit(makes_arrays=False)
-def _enter(lists, codons, symbols, placed, acceptor, waits, operations, n):
+def _enter(lists, codons, symbols, placed, kept, acceptor, waits, operations, n):
     """Write the operations of an entry; return how many there are, and its operand, -1 for none."""
     boundaries, scores, entry_kinds = lists.acceptors
     boundary, bonus = np.int64(boundaries[acceptor]), np.int64(scores[acceptor])
     found, operand = 0, np.int64(-1)
     maxima = len(lists.kinds) + len(lists.rising.far_class)
-    entered = BEFORE + maxima * (1 + 2 * symbols)
+    entered, joined = BEFORE + maxima * (1 + 2 * symbols), lists.junctions.acceptors
+    joins = first_from(joined, boundary), first_from(joined, boundary + 1)
     for k in range(len(lists.kinds)):
         if lists.kinds[k] != entry_kinds[acceptor]:
             continue
         n = _wait(lists, codons, symbols, placed, boundary, k, bonus, waits, operations, n)
         source = BEFORE + k * (1 + 2 * symbols)
-        if placed:
-            kind = PLAIN | PLACED | (FRESH if found == 0 else 0)
+        if placed or joins[0] < joins[1]:
+            kind = PLAIN | (PLACED if placed else 0) | (FRESH if found == 0 else 0)
             n, operand = _put(operations, n, kind, entered, source, bonus), entered
         elif found == 0:
             operand, first = source | (bonus & 0xFFFF) << OPERAND_SLOT_BITS, source
@@ -298,7 +317,42 @@ def _enter(lists, codons, symbols, placed, acceptor, waits, operations, n):
                 operand = entered
             n = _put(operations, n, PLAIN, entered, source, bonus)
         found += 1
+    for k in range(joins[0], joins[1]):
+        n = _through_junction(
+            lists, codons, placed, k, bonus, kept, entered, found == 0, waits, operations, n
+        )
+        operand, found = np.int64(entered), found + 1
     return n, operand, found
+
+
+@njit(makes_arrays=False)
+def _through_junction(
+    lists, codons, placed, k, bonus, kept, entered, first, waits, operations, n
+):  # fmt: skip
+    """Write the operations of an entry through an intron with a penalty of its own.
+
+    `first` is whether the slot `entered` has nothing that is entered there.
+    """
+    codes, junctions = lists.codes, lists.junctions
+    number, boundary = junctions.kept[k], np.int64(junctions.acceptors[k])
+    donor, left = np.int64(junctions.donors[number]), len(codes) - boundary
+    own = PLACED if placed else 0
+    bonus += np.int64(lists.donors[1][first_from(lists.donors[0], donor)]) - junctions.penalties[k]
+    kind = PLAIN | own | (FRESH if first else 0)
+    n = _put(operations, n, kind, entered, kept[number], bonus)
+    for phase in range(1, FRAMES):
+        if donor < phase or left < FRAMES - phase:
+            continue
+        if phase == 1:
+            codon = codons[codes[donor - 1], codes[boundary], codes[boundary + 1]]
+        else:
+            codon = codons[codes[donor - 2], codes[donor - 1], codes[boundary]]
+        place = (boundary + FRAMES - phase) % WAITS
+        kind = JUNCTION | own | (0 if waits[place] else FRESH)
+        n = _put(operations, n, kind, WAITING + place, kept[number] + phase, bonus)
+        operations[n - 1, 2] = codon | phase << CODON_BITS
+        waits[place] = True
+    return n
 
 
 @njit(makes_arrays=False)
@@ -321,14 +375,15 @@ def _at(boundaries, k):
 
 @njit(error_model="numpy", makes_arrays=False)
 def _write(
-    lists, codons, stops, symbols, every, placed, boundaries, operations, plain, counts, waits
+    lists, codons, stops, symbols, every, placed, kept, boundaries, operations, plain, counts,
+    waits,
 ):  # fmt: skip
     """Write boundaries and operations; return how many of the latter there are."""
     codes, rising, splits = lists.codes, lists.rising, 1 + 2 * symbols
     first_usual, firsts, first_scores = lists.first
     last_usual, lasts, last_scores = lists.last
     acceptors, donors = lists.acceptors[0], lists.donors[0]
-    first = last = acceptor = n = 0
+    first = last = acceptor = keep = n = 0
     border = next_border(rising, 0)
     for i in range(len(boundaries)):
         boundaries[i, 2] = _twice(first_usual)
@@ -339,6 +394,9 @@ def _write(
         if i >= FRAMES:
             word |= codons[codes[i - 3], codes[i - 2], codes[i - 1]]
             word |= STOP if stops[codes[i - 3], codes[i - 2], codes[i - 1]] else 0
+        if keep < len(kept) and lists.junctions.donors[keep] == i - 1:
+            n, keep = _put(operations, n, JUNCTION, kept[keep], counts[0] - 1, 0), keep + 1
+            operations[n - 1, 2] = KEEP
         if i == border:
             n = _take_exits(lists, codons, symbols, i - 1, counts, operations, n)
             n = _cross_border(rising, i, splits, operations, n, plain)
@@ -363,7 +421,7 @@ def _write(
             first += 1
         if enters:
             n, operand, found = _enter(
-                lists, codons, symbols, placed, acceptor, waits, operations, n
+                lists, codons, symbols, placed, kept, acceptor, waits, operations, n
             )
             acceptor += 1
             if found:

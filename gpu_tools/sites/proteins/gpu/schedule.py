@@ -82,11 +82,11 @@ class ResumedSweep(ProteinSweep):
         words = job.checkpoint_words_each
         first = max(last + 1 - max(_BYTES_AT_A_TIME // (4 * words), 1), 1)
         cells = self._fetch(first, last + 1) if first <= last else np.empty((0, words), np.int32)
-        waiting, before, exits = job.strand.checkpoint_rows
+        waiting, before, kept, exits = job.strand.checkpoint_rows
         return Checkpoints(
             cells.view(np.int16).ravel(), first, len(cells), (2 * words, job.row_cells),
             columns_in_rows(job.strips, job.checkpoint_stride, self.columns.width), job.bias,
-            waiting, before, exits, job.strand.every,
+            waiting, before, kept, exits, job.strand.every,
         )  # fmt: skip
 
 

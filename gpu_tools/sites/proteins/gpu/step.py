@@ -52,6 +52,8 @@ from gpu_tools.sites.proteins.gpu.plan import (
     FRESH_NEXT,
     HAS_OPERATIONS,
     JOIN,
+    JUNCTION,
+    KEEP,
     KIND_MASK,
     LAST,
     NO_CODONS,
@@ -438,9 +440,37 @@ def make_wait(size: int):
     return wait
 
 
+def make_junction(size: int):
+    """Return the device function of introns that have penalties of their own."""
+    load, profile_of, placed = load_row(size), make_profile_of(size), make_placed(size)
+    slot_place, exit_place = make_slot_place(size), make_exit_place(size)
+
+    @cuda.jit(device=True)
+    def junction(what, source, phase_and_codon, bonus, strip):
+        (lane, is_first, _), (shared, scratch), places = strip[0], strip[1], strip[2]
+        to, none = int32(what >> int32(TO_AT)), strip[3]
+        if phase_and_codon == KEEP:
+            for phase in range(FRAMES):
+                row = load(exit_place(source, int32(phase), places))
+                store_row(slot_place(int32(to + phase), places), row)
+        else:
+            row, place = load(slot_place(source, places)), slot_place(to, places)
+            edge = codon_rows.settled_carry(row[-1], none, is_first, scratch)
+            codon = int32(phase_and_codon & int32(CODON_MASK))
+            row = paired(row, edge, profile_of(shared, codon, lane))
+            row = placed(row, what, int32(phase_and_codon >> int32(CODON_BITS)), places)
+            low = filled(row, none)
+            if what & int32(FRESH) == 0:
+                low = load(place)
+            store_row(place, raised(low, row, bonus))
+
+    return junction
+
+
 def make_operate(size: int):
     """Return the device function that does the operations before a boundary."""
     put, take, wait = make_put(size), make_take(size), make_wait(size)
+    junction = make_junction(size)
 
     @cuda.jit(device=True)
     def operate(following, n, todo, strip):
@@ -453,6 +483,8 @@ def make_operate(size: int):
                 take(what, source, codons, bonus, strip)
             elif kind == WAIT:
                 wait(what, source, codons, bonus, strip)
+            elif kind == JUNCTION:
+                junction(what, source, codons, bonus, strip)
             else:
                 put(what, source, codons, bonus, strip)
             n, more = int32(n + 1), what & int32(LAST) == 0

@@ -28,6 +28,7 @@ from tests.sites.proteins.test_api import (
     random_scoring,
     random_table,
 )
+from tests.sites.test_junctions import with_junctions
 
 pytestmark = pytest.mark.cuda
 LONGEST_BASE, LONGEST_TARGET = (30, 9) if simulated() else (3000, 1300)
@@ -76,12 +77,14 @@ def random_case(rng, placed=False) -> ProteinCase:
     return ProteinCase(Sequence.from_text("b", base), protein, {"+": table})
 
 
-@pytest.mark.parametrize("placed", [False, True])
+@pytest.mark.parametrize("evidence", [False, True])
 @pytest.mark.parametrize("scoring_of", [random_scoring, edge_scoring])
 @pytest.mark.parametrize("seed", SEEDS)
-def test_random_cases(seed, scoring_of, placed):
+def test_random_cases(seed, scoring_of, evidence):
     rng = np.random.default_rng(seed)
-    case, scoring = random_case(rng, placed), scoring_of(rng)
+    case, scoring = random_case(rng, evidence), scoring_of(rng)
+    if evidence:
+        case.tables["+"] = with_junctions(rng, case.tables["+"], 12)
     found, left = on_gpu([case], scoring, block=BLOCK)
     assert not left or scoring_of is edge_scoring
     assert found == protein_align([case], scoring, device="cpu")
@@ -111,7 +114,7 @@ def test_a_protein_longer_than_a_strip():
     target = replace(target, introns=random_introns(rng, len(target)))
     case = ProteinCase(Sequence.from_text("b", base), target, {"+": random_table(rng, len(base))})
     introns = tuple(each._replace(min_length=2) for each in case.tables["+"].introns)
-    case.tables["+"].introns = introns
+    case.tables["+"] = with_junctions(rng, case.tables["+"].changed(introns=introns), 8)
     scoring = random_scoring(rng)
     found, left = on_gpu([case], scoring, block=BLOCK)
     assert not left
