@@ -220,18 +220,15 @@ def command(
     verdicts = [*map(wanted.verdict, results)]
     accepts = [verdict == YES for verdict in verdicts]
     _tell_misfits(work, [*compress(results, accepts)])
-    drops = proteins["frameshifts"] == DROP
     chosen = [
-        (all_alignments or accepted) and not (drops and faults_of(one))
+        (all_alignments or accepted) and not (proteins["frameshifts"] == DROP and faults_of(one))
         for one, accepted in zip(results, accepts, strict=True)
     ]
     moved = [result.moved(placed[result.base]) for result in results]
-    written = [*compress(moved, chosen)]
-    passing = [*compress(accepts, chosen)]
+    written, passing = ([*compress(each, chosen)] for each in (moved, accepts))
+    about = placed.record_lengths, inputs.targets, alignments_format, passing
     for path in alignments:
-        write_alignments(
-            path, written, placed.record_lengths, inputs.targets, alignments_format, passing
-        )
+        write_alignments(path, written, *about)
     found = [pair for pair in compress(zip(results, moved, strict=True), chosen) if pair[1].chain]
     write_proteins(proteins, found, inputs.bases, work.scoring)
     _write_table(output, moved, verdicts, judge)
