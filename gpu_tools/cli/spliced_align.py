@@ -222,9 +222,10 @@ def command(
     _tell_misfits(work, [*compress(results, accepts)])
     chosen = _chosen(results, accepts, all_alignments, proteins["frameshifts"] == DROP)
     moved = [result.moved(placed[result.base]) for result in results]
-    written = [*compress(moved, chosen)]
+    written, passing = ([*compress(each, chosen)] for each in (moved, accepts))
+    about = placed.record_lengths, inputs.targets, alignments_format, passing
     for path in alignments:
-        write_alignments(path, written, placed.record_lengths, inputs.targets, alignments_format)
+        write_alignments(path, written, *about)
     found = [pair for pair in compress(zip(results, moved, strict=True), chosen) if pair[1].chain]
     write_proteins(proteins, found, inputs.bases, work.scoring)
     _write_table(output, moved, verdicts, judge)

@@ -87,7 +87,7 @@ class UnmappedGene(NamedTuple):
 class Lift:
     """An annotation on a new genome.
 
-    Attributes
+    Parameters
     ----------
     genes : list of LiftedGeneOutcome
         In the order of the reference, copies behind their gene.

@@ -295,8 +295,6 @@ def site_align(
 
     if least and any(case.is_limited for case in cases):
         return on_cpu(cases)
-    if any(len(t.junctions.donors) for case in cases for t in case.tables.values()):
-        return on_cpu(cases)
     return on_gpu_or_cpu(where, on_gpus, partial(on_cpu, cases))
 
 

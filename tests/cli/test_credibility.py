@@ -60,6 +60,9 @@ def test_files_hold_accepted_chains_and_the_table_all(coding):
     assert [names_in(f"x.{suffix}") for suffix in FORMATS] == [{"true"}] * len(FORMATS)
     assert run(*SITES, *files, "--all-alignments") == rows
     assert [names_in(f"x.{suffix}") for suffix in FORMATS] == [{"true", "noise"}] * len(FORMATS)
+    for suffix in ("sam", "bam"):
+        with pysam.AlignmentFile(f"x.{suffix}") as records:
+            assert {r.query_name: r.is_qcfail for r in records} == {"true": False, "noise": True}
 
 
 def test_gff3_has_coverage_and_evalue(coding):

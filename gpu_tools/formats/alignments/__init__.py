@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress
 
 from gpu_tools.formats.alignments import gene_model, sam
 from gpu_tools.formats.files import suffix_of
@@ -45,12 +46,16 @@ def write_alignments(
     bases: Mapping[str, int],
     targets: Mapping[str, Nucleotides],
     format: str | None = None,
+    accepted: Sequence[bool] | None = None,
 ) -> None:
     """Write spliced alignments in the format that the suffix of `path` chooses.
 
     Alignments without a chain are left out. PAF, SAM and BAM also leave out, with a warning,
     those in which no base symbol is paired with a target symbol. The file appears only when
-    complete.
+    complete. SAM and BAM flag those that are not `accepted` as failing a check, 0x200.
     """
     write = _WRITERS[suffix_of(path, SUFFIXES, "alignment", format)]
-    write(path, [a for a in alignments if a.chain], bases, targets)
+    chosen = [bool(a.chain) for a in alignments]
+    verdicts = [] if accepted is None else [[*compress(accepted, chosen)]]
+    more = verdicts if write in (sam.write_sam, sam.write_bam) else []
+    write(path, [*compress(alignments, chosen)], bases, targets, *more)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 
 import pysam
 
@@ -23,10 +24,10 @@ _QUERY_NAME = re.compile(r"[!-?A-~]{1,254}")
 _REFERENCE_NAME = re.compile(r"[0-9A-Za-z!#$%&+./:;?@^_|~-][0-9A-Za-z!#$%&*+./:;=?@^_|~-]*")
 
 
-def write_sam(path, alignments, bases, targets) -> None:
+def write_sam(path, alignments, bases, targets, accepted=None) -> None:
     """Write SAM sorted by coordinate."""
     head = header(bases)
-    write_text(path, head, sorted_records(_records(alignments, targets, head)))
+    write_text(path, head, sorted_records(_records(alignments, targets, head, accepted)))
 
 
 def write_text(path, head: pysam.AlignmentHeader, records: Iterable[pysam.AlignedSegment]) -> None:
@@ -36,10 +37,10 @@ def write_text(path, head: pysam.AlignmentHeader, records: Iterable[pysam.Aligne
         stream.writelines(f"{record.to_string()}\n" for record in records)
 
 
-def write_bam(path, alignments, bases, targets) -> None:
+def write_bam(path, alignments, bases, targets, accepted=None) -> None:
     """Write BAM sorted by coordinate, and its index unless it is a stream."""
     head = header(bases)
-    write_indexed(path, head, _records(alignments, targets, head))
+    write_indexed(path, head, _records(alignments, targets, head, accepted))
 
 
 def write_indexed(path, head: pysam.AlignmentHeader, records) -> None:
@@ -70,11 +71,11 @@ def sorted_records(records, last_is_primary: bool = False) -> Iterator[pysam.Ali
     """Yield records sorted by coordinate, primary or secondary.
 
     Each query's record of the highest score is primary, of equal scores the first of `records`
-    or the last one; the others are secondary.
+    or the last one, an accepted one if there is one; the others are secondary.
     """
     records, primary = list(records), {}
     ranked = records[::-1] if last_is_primary else records
-    for record in sorted(ranked, key=lambda record: -record.get_tag("AS")):
+    for record in sorted(ranked, key=lambda r: (r.is_qcfail, -r.get_tag("AS"))):
         primary.setdefault(record.query_name, record)
     order = sorted(
         records, key=lambda r: (r.reference_id, r.reference_start, r.is_reverse, r.query_name)
@@ -115,11 +116,14 @@ def check_query_name(name: str) -> None:
                          expected="at most 254 printable characters without @")  # fmt: skip
 
 
-def _records(alignments, targets, head) -> Iterator[pysam.AlignedSegment]:
-    for alignment in alignments:
+def _records(alignments, targets, head, accepted=None) -> Iterator[pysam.AlignedSegment]:
+    """Yield records; of alignments that are not accepted they have the flag of a failed check."""
+    for alignment, passes in zip(alignments, accepted or repeat(True)):  # noqa: B905
         forward = walk.forward_alignment(alignment)
         if forward:
-            yield _record(alignment, forward, targets[alignment.target], head)
+            record = _record(alignment, forward, targets[alignment.target], head)
+            record.is_qcfail = not passes
+            yield record
 
 
 def _record(
