@@ -140,9 +140,10 @@ def leaves(group, words=()):
 
 
 @pytest.mark.parametrize("words", [*leaves(cli)], ids="-".join)
-def test_every_command_has_a_page_that_the_guide_lists(words):
+def test_every_command_has_a_page_that_the_guide_and_the_readme_list(words):
     name = f"{'-'.join(words)}.md"
     assert ROOT / "docs" / "guide" / name in GUIDE
+    assert f"](docs/guide/{name})" in text_of(ROOT / "README.md").split("```")[0]
     assert f"]({name})" in text_of(ROOT / "docs" / "guide" / "index.md")
 
 
