@@ -175,9 +175,6 @@ TABLES = {
     "compare-cdnas": Table(
         "accuracy", "exon F1 | 5 % | 15 % | 25 % | 35 % | 45 % | s a gene", comparison.cdnas
     ),
-    "compare-species": Table(
-        "accuracy-species", "exon F1 | mean | least | largest", comparison.species
-    ),
     "compare-genomes": Table(
         "accuracy-peers",
         "exon F1 | 0 % | 5 % | 15 % | 25 % | 35 % | 45 % | whole at 0 % | whole at 5 %",

@@ -13,11 +13,6 @@ OWN = {
     "gpu-tools site mode, coding, sample": "gpu-tools, `--ends global --coding`",
 }
 """Names of settings by the names in the record: those that have the same genes as the others."""
-OWN_SPECIES = {
-    "gpu-tools site mode, free target ends": "gpu-tools",
-    "gpu-tools site mode": "gpu-tools, `--ends global`",
-    "gpu-tools site mode, free target ends, coding": "gpu-tools, `--coding`",
-}
 DIVERGENCES = (5, 15, 25, 35, 45)
 DATA = {"human": "human", "fly2L": "fly", "at": "Arabidopsis"}
 
@@ -36,13 +31,6 @@ def cdnas(figures: dict) -> Iterator[Row]:
         by_divergence = {row["divergence"]: row for row in own}
         values = (f"{by_divergence[d]['exon_f1']:.3f}" for d in DIVERGENCES)
         yield name, *values, f"{median(row['seconds_a_gene'] for row in own):.3f}"
-
-
-def species(figures: dict) -> Iterator[Row]:
-    """Yield a row a method: the mean of exon F1 over pairs of species, the least, the largest."""
-    for name, own in _named(figures["species"], OWN_SPECIES).items():
-        values = [row["exon_f1"] for row in own]
-        yield name, *(f"{f(values):.3f}" for f in (mean, min, max))
 
 
 def genome_rows(figures: dict) -> list[dict]:

@@ -16,6 +16,7 @@ from gpu_tools.formats.exons.annotation import (
     read_coding,
     read_coding_segments,
 )
+from gpu_tools.formats.exons.genes import read_genes
 from gpu_tools.formats.exons.intervals import FORMATS, read_exons, read_intervals
 from gpu_tools.formats.exons.predictors import parse_augustus, parse_report
 from gpu_tools.formats.files import read_lines
@@ -56,6 +57,9 @@ spliced-align --base base.fa --proteins protein.fa --exons exons.tsv --show a.tx
 spliced-estimate --base base.fa --targets loci.fa --exons exons.tsv --histograms a.tsv
 annotate --genome base.fa --proteins protein.fa --site-model sites.json --table a.tsv
 annotate --genome base.fa --cdnas loci.fa --site-model sites.json --search exhaustive
+annotate --genome base.fa --cdnas loci.fa --site-model sites.json --junctions twelve.bed
+lift --reference base.fa --annotation genes.gff3 --genome base.fa --site-model sites.json
+lift --reference loci.fa --annotation both.gff3 --genome loci.fa --site-model sites.json --copies
 exons convert all.tsv --to bed
 exons convert predicted.genscan --to gff3
 exons convert twelve.bed --to tsv
@@ -193,6 +197,7 @@ READERS = {
         lambda path: parse_augustus(path, read_lines(path)), ("augustus.gff", "plain.gff")
     ),
     "annotated exons": Reader(read_annotated_exons, _ANNOTATION),
+    "genes": Reader(read_genes, _ANNOTATION),
     "segments": Reader(read_coding_segments, _ANNOTATION),
     "coding": Reader(read_coding, _ANNOTATION),
     "regions": Reader(read_intervals, ("regions.bed", *_in("exons"))),

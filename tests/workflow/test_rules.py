@@ -127,9 +127,9 @@ def test_limits_of_alignments_grow_with_inputs_pairs_and_attempts(tmp_path, limi
     assert minutes(batch, job, 1) == 20 + round(10 * seconds / 60)
     assert minutes(batch, job, 2) == 2 * minutes(batch, job, 1)
     assert limits["minutes_of"]("proteins")(batch, job, 1) > 20
-    assert limits["megabytes"](batch, job, 1) == 2000 + round(30 * 3.7 * 2**20 / 1e6)
+    assert limits["megabytes_of"]("base")(batch, job, 1) == 2000 + round(30 * 3.7 * 2**20 / 1e6)
     with pytest.raises(FileNotFoundError):  # Snakemake asks again when the input is there
-        limits["megabytes"](batch, Named(base=str(tmp_path / "none.fa.gz")), 1)
+        limits["megabytes_of"]("base")(batch, Named(base=str(tmp_path / "none.fa.gz")), 1)
 
 
 def test_root_snakefile_plans_the_demo():

@@ -46,7 +46,11 @@ def minutes_of(kind):
     return minutes
 
 
-def megabytes(wildcards, input, attempt):
-    """Return the memory that an alignment job may take."""
-    bytes_of_bases = MEMORY_MARGIN * NUCLEOTIDE_BYTES * symbols(input.base)
-    return attempt * (MEGABYTES + round(bytes_of_bases / 1e6))
+def megabytes_of(kind):
+    """Return the function of the memory that a job on the bases in an input may take."""
+
+    def megabytes(wildcards, input, attempt):
+        bytes_of_bases = MEMORY_MARGIN * NUCLEOTIDE_BYTES * symbols(input[kind])
+        return attempt * (MEGABYTES + round(bytes_of_bases / 1e6))
+
+    return megabytes

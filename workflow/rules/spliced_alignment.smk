@@ -22,7 +22,7 @@ rule spliced_align:
     resources:
         # counted against the profile's limit, so that jobs do not crowd on one device
         gpu=n_gpus(),
-        mem_mb=megabytes,
+        mem_mb=megabytes_of("base"),
         runtime=minutes_of("targets"),
     params:
         **config["scoring"],
@@ -46,6 +46,7 @@ rule sites_choose:
     threads: 8
     resources:
         gpu=n_gpus(),
+        mem_mb=megabytes_of("genome"),
     params:
         site_model=AUTO,
         version=VERSION,
@@ -78,7 +79,7 @@ rule site_align:
     threads: 8
     resources:
         gpu=n_gpus(),
-        mem_mb=megabytes,
+        mem_mb=megabytes_of("base"),
         runtime=minutes_of("targets"),
     params:
         **site_options(),
@@ -154,7 +155,7 @@ rule protein_align:
     threads: 8
     resources:
         gpu=n_gpus(),
-        mem_mb=megabytes,
+        mem_mb=megabytes_of("base"),
         runtime=minutes_of("proteins"),
     params:
         **protein_options(),
