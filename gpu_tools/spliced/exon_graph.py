@@ -241,15 +241,15 @@ def bound_cells(extent: Extent, columns, costs: Costs):
     """Return the lowest and the highest value of sweeps, see `bounds`.
 
     A cell is at least what an exon gives that follows the empty chain and leaves all its symbols
-    unaligned. It is at most the best start, plus the best pair in every column, plus the best
-    chain of bonuses, plus a positive gap score for every row of a chain (at most the base's
-    length). Intermediate values are one operation away from a cell: a pair, a gap, a bonus or
-    an intron penalty more.
+    unaligned. It is at most the best pair, or with free ends what lifting adds before the first
+    exon, in every column, plus the best chain of bonuses, plus a positive gap score for every row
+    of a chain (at most the base's length). Intermediate values are one operation away from a cell:
+    a pair, a gap, a bonus or an intron penalty more.
     """
     gap = costs.gap
     step = max(costs.most, extent.bonus)
-    start = max(-gap * columns, 0) if costs.free else 0
-    highest = start + columns * costs.pair + extent.chain + extent.length * max(gap, 0)
+    column = max(costs.pair, -gap) if costs.free else costs.pair
+    highest = columns * column + extent.chain + extent.length * max(gap, 0)
     return min(gap, 0) * extent.longest - extent.bonus - step, highest + step
 
 

@@ -80,6 +80,13 @@ def test_bounds_hold_at_the_edge_of_16_bits():
         poor = cases.Example("A" * 80, "C" * 80, [(0, 80)])
         score = align(poor, SplicedScoring(mismatch=-match, gap=-match)).score
         assert score == -80 * match
+        # free ends: what lies before the first exon is lifted, too, but has no pairs
+        late = cases.Example(text[:40], "T" * 40 + text[:40], [(0, 20), (20, 40)])
+        score = align(late, SplicedScoring(match=match, gap=-5, ends="free-target")).score
+        assert score == 40 * match
+        last = cases.Example("A", "C" * 79 + "A", [(0, 1)])
+        score = align(last, SplicedScoring(-1, -9, -match, ends="free-target")).score
+        assert score == -1
 
 
 def test_equal_intervals_count_once_with_the_best_score():

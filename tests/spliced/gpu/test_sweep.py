@@ -129,6 +129,7 @@ def test_which_kernel_takes_what():
     assert not packs("ACGT", match=124)  # less two gaps it is no signed byte
     assert not packs("ACGT", target_length=12_000)  # 3 a column leave 16 bits
     assert packs("A" * 6_600, target_length=6_600)
+    assert packs("ACGT", target_length=9_000, ends="free-target")
     assert not packs("A" * 6_600, 6_600, 6_600)  # and so do 2 a row beside them
     nothing_counts = {"match": 0, "mismatch": 0, "gap": 0}
     assert packs("ACGT", target_length=65_535, **nothing_counts)
