@@ -43,7 +43,7 @@ def test_the_tutorial_prints_what_it_shows(tmp_path):
             printed = run(["sh", "-e", "-c", text], folder)
     assert shown == 3
     numbers = json.loads((folder / "all" / "summary.json").read_text())
-    found, given = (numbers["targets"][0][key] for key in ("found", "given"))
+    found, given = (numbers["targets"]["protein"][key] for key in ("found", "given"))
     page = " ".join(PAGE.read_text(encoding="utf-8").split())
     assert f"{found} of the {given} proteins are found, in {numbers['genes']} genes" in page
     assert f"{numbers['broken_mrnas']} mRNAs have a frameshift" in page

@@ -162,6 +162,14 @@ def test_reference_lists_every_public_name():
     assert subprocess.run(command, cwd=ROOT).returncode == 0, "run docs/api_table.py"
 
 
+def test_the_interface_lists_every_rule():
+    files = sorted((ROOT / "workflow").rglob("*.smk")) + [ROOT / "workflow" / "Snakefile"]
+    rules = set(re.findall(r"^ *rule (\w+):", "".join(map(text_of, files)), re.M))
+    assert {"all", "lift"} <= rules
+    table = text_of(ROOT / "docs" / "interface.md")
+    assert rules <= set(re.findall(r"^\| `(\w+)` \|", table, re.M))
+
+
 @pytest.mark.workflow
 def test_the_sheet_of_the_page_can_be_planned(tmp_path):
     folder = prepare(tmp_path)
