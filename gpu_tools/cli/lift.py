@@ -49,7 +49,7 @@ _FRACTION = options.NumberRange(0, 1)
 @option("--unmapped TSV", "Also write a table of genes that were not carried over, and why.")
 @option("--protein-sequences FASTA", "Also write the proteins of all coding sequences.")
 @option("--summary JSON", "Also write figures of the result.")
-@options.device
+@options.device_unless(lambda options: "genes that are lifted")
 @options.common
 def command(
     reference, annotation, genome, site_model, junctions, output, table, unmapped,

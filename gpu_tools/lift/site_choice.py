@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from gpu_tools.model.genes import ReferenceGene
 from gpu_tools.model.sequences import Sequence
-from gpu_tools.sites.fit import LEAST_INTRONS, best_shipped, found_sites, strand_with_introns
-from gpu_tools.sites.model import GeneSites, load_sites
+from gpu_tools.sites.fit import chosen_model, found_sites, strand_with_introns
+from gpu_tools.sites.model import GeneSites
 
 _MOST_LOOKED_AT = 1000
 """Genes whose introns tell the model."""
@@ -26,11 +26,4 @@ def model_of_annotation(
         )
         for gene in some
     )
-    if found.number < LEAST_INTRONS:
-        return load_sites("generic"), (
-            f"the annotation has {found.number} introns from GT to AG, too few to choose by"
-        )
-    best, bits = best_shipped(found)
-    return best, (
-        f"it fits {found.number:,} introns of the annotation best, by {bits:.1f} bits an intron"
-    )
+    return chosen_model(found, "the annotation", "has")

@@ -176,13 +176,18 @@ def first_pass(lengths: list[int], is_protein: bool) -> list[int]:
     return sorted(sorted(range(len(lengths)), key=order)[:FIRST_PASS])
 
 
-def chosen_model(found: FoundSites) -> tuple[GeneSites, str]:
-    """Return the shipped model that fits introns best, and why; `GENERIC` for few introns."""
+def chosen_model(
+    found: FoundSites, source: str = "a first pass", verb: str = "found"
+) -> tuple[GeneSites, str]:
+    """Return the shipped model that fits a source's introns best, and why.
+
+    For few introns it is `GENERIC`.
+    """
     if found.number < LEAST_INTRONS:
         return load_sites(GENERIC), (
-            f"a first pass found {found.number} introns, which are too few to choose by"
+            f"{source} {verb} {found.number} introns, which are too few to choose by"
         )
     best, value = best_shipped(found)
     return best, (
-        f"it fits {found.number:,} introns of a first pass best, by {value:.1f} bits an intron"
+        f"it fits {found.number:,} introns of {source} best, by {value:.1f} bits an intron"
     )

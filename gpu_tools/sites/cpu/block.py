@@ -175,20 +175,6 @@ def _first_mark(longest, rising, number):
 
 
 @njit(nogil=True, error_model="numpy")
-def _copy(rows, to, others, source, count, lanes):
-    """Set some rows to other ones."""
-    for k in range(count):
-        put(rows, to + k, others, source + k, rows.shape[1], lanes, 0)
-
-
-@njit(nogil=True, error_model="numpy")
-def _raise(rows, to, others, source, count, lanes):
-    """Raise some rows to other ones."""
-    for k in range(count):
-        raise_to(rows, to + k, others, source + k, rows.shape[1], lanes, 0)
-
-
-@njit(nogil=True, error_model="numpy")
 def _clear(rows, count, floor, lanes):
     """Set some rows to the floor."""
     for k in range(count):

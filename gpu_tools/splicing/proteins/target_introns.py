@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 
 PHASES = 3
 SAME, BESIDE = 12, 4
-"""Points of an intron at the same place, and one residue beside it, in units of BLOSUM62."""
+"""Points of an intron at the same place, and one residue beside it, in units of BLOSUM62.
+
+Chosen on genes of Arabidopsis and the fly, judged on others of both and on the worm.
+"""
 
 
 def intron_points(introns: tuple[int, ...], residues: int) -> NDArray[np.int64]:
