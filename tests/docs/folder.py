@@ -11,10 +11,11 @@ def prepare(path):
     """Make a folder in which the paths of the examples lead to this checkout; return it."""
     (path / "resources").symlink_to(ROOT / "resources")
     (path / "gpu-tools").symlink_to(ROOT)
-    program = path / "bin" / "gpu-tools"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m gpu_tools "$@"\n')
-    program.chmod(0o755)
+    (path / "bin").mkdir()
+    for name, arguments in (("gpu-tools", " -m gpu_tools"), ("python", "")):
+        program = path / "bin" / name
+        program.write_text(f'#!/bin/sh\nexec "{sys.executable}"{arguments} "$@"\n')
+        program.chmod(0o755)
     return path
 
 
