@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +22,14 @@ from gpu_tools.model.translation import STOP_CODONS
 from gpu_tools.sites.cpu.sweep import align_on_cpu, trace
 from gpu_tools.sites.model import GeneSites
 from gpu_tools.sites.table import SiteTable
+from gpu_tools.splicing.best_chains import PairCase
 from gpu_tools.splicing.bounds import device_for
 from gpu_tools.splicing.codons import is_reading_frame, translation_of
 from gpu_tools.splicing.traceback import TracedChain
 
 
 @dataclass(frozen=True)
-class SiteCase:
+class SiteCase(PairCase):
     """A base sequence, its sites, and the target of a site-mode alignment.
 
     Parameters
@@ -39,6 +40,8 @@ class SiteCase:
         cDNA of a homologous gene, at least one symbol.
     tables : dict of str to SiteTable
         The sites of each strand to be tried, ``+`` or ``-``, in reading direction of the strand.
+    banned : dict of str to BannedPairs, optional
+        By strand, pairs of nucleotides that no chain aligns.
     """
 
     base: Sequence
@@ -57,6 +60,15 @@ class SiteCase:
         """Size of what is searched for the target: nucleotides of the strands tried."""
         return len(self.base) * len(self.tables)
 
+    @property
+    def strands(self) -> list[str]:
+        """The strands that are tried, ``+`` first."""
+        return [strand for strand in "+-" if strand in self.tables]
+
+    def on_strand(self, strand: str) -> Self:
+        """Return the case of one strand."""
+        return replace(self, tables={strand: self.tables[strand]})
+
     def check(self) -> None:
         """Raise `InputError` if the target is empty or a table does not fit the base sequence."""
         if not len(self.target):
@@ -69,6 +81,7 @@ class SiteCase:
                     f"sites of {table.length} bases", record=self.base.name,
                     expected=f"a table of {len(self.base)}",
                 )  # fmt: skip
+        self.check_banned()
 
     @property
     def is_limited(self) -> bool:

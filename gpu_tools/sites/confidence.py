@@ -178,7 +178,9 @@ def _locus_of(case: SiteCase, alignment: Alignment, flank: int | None) -> tuple[
     base = replace(case.base, codes=case.base.codes[start:end])
     first = start if strand == "+" else length - end
     table = case.tables[strand].part(first, first + len(base))
-    return replace(case, base=base, tables={strand: table}), first
+    banned = {s: pairs.part(first, first + len(base)) for s, pairs in case.banned.items()
+              if s == strand}  # fmt: skip
+    return replace(case, base=base, tables={strand: table}, banned=banned), first
 
 
 def _of_aligned_residues(case: SiteCase, alignment: ProteinAlignment) -> SiteCase:
