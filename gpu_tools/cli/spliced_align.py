@@ -190,7 +190,7 @@ def command(
              "min_confidence": min_confidence or None, **taken(scores)}  # fmt: skip
     proteins = {name: scores.pop(name) for name in OPTIONS}
     check_protein_usage(context, alignments)
-    if best > 1:  # the engines do not leave out banned pairs yet
+    if best > 1 and targets is not None:  # these engines do not leave out banned pairs yet
         raise click.UsageError("--best above 1 is not there yet")
     _check_targets(proteins["proteins"], sites)
     _check_usage(exons, site_model, sites, scores)

@@ -171,7 +171,7 @@ def _goes_on(number: int, chain: RankedChain, scoring: Any, goes_on: Callable) -
     case, alignment = chain
     return (
         bool(alignment.chain)
-        and alignment.coverage > 0
+        and len(case.pairs_of(alignment).rows) > 0
         and alignment.score > case.empty_score(scoring)
         and goes_on(number, alignment)
     )

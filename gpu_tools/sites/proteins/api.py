@@ -20,8 +20,11 @@ from gpu_tools.model.translation import stop_codons
 from gpu_tools.sites.api import SiteCase, read_strands
 from gpu_tools.sites.model import GeneSites, end_scores
 from gpu_tools.sites.proteins.cpu.sweep import BestSweep, ProteinSweep, trace
+from gpu_tools.sites.proteins.limits import nothing
 from gpu_tools.sites.table import SiteTable
+from gpu_tools.splicing.best_chains import NO_PAIRS, BannedPairs
 from gpu_tools.splicing.proteins import walk
+from gpu_tools.splicing.proteins.bans import pairs_of
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,15 @@ class ProteinCase(SiteCase):
 
     target: ProteinSequence
     symbols: ClassVar[str] = "amino acids"
+
+    def pairs_of(self, alignment: ProteinAlignment) -> BannedPairs:
+        """Return the pairs that a chain aligns: codons' first nucleotides, and residues."""
+        return pairs_of(alignment)
+
+    def empty_score(self, scoring: ProteinScoring) -> int:
+        """Return the least score of all residues left out, behind a chain without nucleotides."""
+        tables = self.tables.values()
+        return min(nothing(table, len(self.target), scoring) for table in tables)
 
 
 def protein_tables_of(
@@ -180,7 +192,9 @@ def _aligned(
     def swept(strand: str) -> ProteinSweep:
         codes, table = case.codes(strand), case.tables[strand]
         target, introns = case.target.codes, case.target.introns
-        return ProteinSweep(codes, target, table, scoring, introns=introns).run(tally.add)
+        banned = case.banned.get(strand, NO_PAIRS)
+        sweep = ProteinSweep(codes, target, table, scoring, introns=introns, banned=banned)
+        return sweep.run(tally.add)
 
     sweeps = walk.swept_strands([s for s in "+-" if s in case.tables], swept, threads)
     scored = [strand for strand, sweep in sweeps.items() if sweep.score is not None]

@@ -20,6 +20,8 @@ from gpu_tools.spliced.proteins.cpu import (
     may_begin,
     trace,
 )
+from gpu_tools.splicing.best_chains import NO_PAIRS, BannedPairs
+from gpu_tools.splicing.proteins.bans import pairs_of
 from gpu_tools.splicing.proteins.walk import (
     StrandAndProtein,
     align_largest_first,
@@ -51,6 +53,15 @@ class ListedProteinCase(Case):
         if not len(self.target):
             raise InputError("empty target", record=self.target.name, expected="amino acids")
         self.exons.check_within(len(self.base), self.base.name)
+        self.check_banned()
+
+    def pairs_of(self, alignment: ProteinAlignment) -> BannedPairs:
+        """Return the pairs that a chain aligns: codons' first nucleotides, and residues."""
+        return pairs_of(alignment)
+
+    def empty_score(self, scoring: ProteinScoring) -> int:
+        """Return the score of all residues left out."""
+        return -scoring.all_left_out(len(self.target))
 
 
 def protein_spliced_align(
@@ -157,7 +168,11 @@ def _aligned(
 
     def swept(strand: str) -> CandidateSweep:
         return CandidateSweep(
-            strands[strand], case.target.codes, scoring, lambda part: tally.add(int(part * cells))
+            strands[strand],
+            case.target.codes,
+            scoring,
+            lambda part: tally.add(int(part * cells)),
+            case.banned.get(strand, NO_PAIRS),
         )
 
     sweeps = swept_strands(list(strands), swept, threads)
