@@ -189,9 +189,8 @@ def _of_aligned_residues(case: SiteCase, alignment: ProteinAlignment) -> SiteCas
     before, behind = start > 0, end < alignment.target_length
     if not (before or behind):
         return case
-    target = case.target.part(start, end)
     tables = {name: replace_ends(own, before, behind) for name, own in case.tables.items()}
-    return replace(case, target=target, tables=tables)
+    return replace(case.of_residues(start, end), tables=tables)
 
 
 def _batches(chains: Iterable[_SitesOfChain]) -> Iterator[list[tuple[int, tuple]]]:

@@ -49,6 +49,11 @@ class BannedPairs(NamedTuple):
         own = slice(*np.searchsorted(self.rows, [start, end]))
         return BannedPairs(self.rows[own] - start, self.columns[own])
 
+    def of_symbols(self, start: int, end: int) -> BannedPairs:
+        """Return the pairs of the symbols `start` to ``end - 1``, which count from 0 then."""
+        own = (self.columns >= start) & (self.columns < end)
+        return BannedPairs(self.rows[own], self.columns[own] - start)
+
 
 NO_PAIRS = BannedPairs.of([], [])
 """No banned pairs."""

@@ -44,6 +44,11 @@ class ProteinCase(SiteCase):
     target: ProteinSequence
     symbols: ClassVar[str] = "amino acids"
 
+    def of_residues(self, start: int, end: int) -> ProteinCase:
+        """Return the case of the residues `start` to ``end - 1``."""
+        banned = {strand: pairs.of_symbols(start, end) for strand, pairs in self.banned.items()}
+        return replace(self, target=self.target.part(start, end), banned=banned)
+
     def pairs_of(self, alignment: ProteinAlignment) -> BannedPairs:
         """Return the pairs that a chain aligns: codons' first nucleotides, and residues."""
         return pairs_of(alignment)
