@@ -168,8 +168,8 @@ def _runs_on_cpu(requested: dict) -> str | None:
 def command(
     context, base, regions, exons, targets, pairs, exons_format, site_model, strand, min_intron,
     max_intron, end_cost, best, coding, incomplete, max_evalue, min_identity, min_coverage,
-    shuffles, confidence, min_confidence, all_alignments, alignments, alignments_format, coordinates, output,
-    summary, device, threads, quiet, **scores,
+    shuffles, confidence, min_confidence, all_alignments, alignments, alignments_format,
+    coordinates, output, summary, device, threads, quiet, **scores,
 ) -> None:  # fmt: skip
     """Find the chain of candidate exons that aligns best to each target, exactly.
 
@@ -190,8 +190,6 @@ def command(
              "min_confidence": min_confidence or None, **taken(scores)}  # fmt: skip
     proteins = {name: scores.pop(name) for name in OPTIONS}
     check_protein_usage(context, alignments)
-    if best > 1 and targets is not None:  # these engines do not leave out banned pairs yet
-        raise click.UsageError("--best above 1 is not there yet")
     _check_targets(proteins["proteins"], sites)
     _check_usage(exons, site_model, sites, scores)
     _check_coding(coding, incomplete, exons, scores)

@@ -56,7 +56,8 @@ class Case(PairCase):
 
     def on_strand(self, strand: str) -> Self:
         """Return the case of one strand."""
-        return replace(self, exons=self.exons.on_strand(strand))
+        banned = {s: pairs for s, pairs in self.banned.items() if s == strand}
+        return replace(self, exons=self.exons.on_strand(strand), banned=banned)
 
     def check(self) -> None:
         """Raise `InputError` if the target is empty or an exon does not lie within the base."""

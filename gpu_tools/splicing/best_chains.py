@@ -20,6 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import InputError
+from gpu_tools.hardware.compiled import njit
+from gpu_tools.hardware.cpu import simd
+from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.splicing.rows import empty_score
 
@@ -55,8 +58,82 @@ class BannedPairs(NamedTuple):
         return BannedPairs(self.rows[own], self.columns[own] - start)
 
 
-NO_PAIRS = BannedPairs.of([], [])
+NO_PAIRS = BannedPairs(np.empty(0, np.int64), np.empty(0, np.int64))
 """No banned pairs."""
+
+
+@njit(nogil=True)
+def banned_of_row(banned, row):
+    """Return the number of the first pair of a nucleotide, and of the first one behind it."""
+    rows = banned.rows
+    first = first_from(rows, row)
+    past = first
+    while past < len(rows) and rows[past] == row:
+        past += 1
+    return first, past
+
+
+@njit(nogil=True)
+def is_banned(banned, row, column):
+    """Return whether a pair is banned."""
+    first, past = banned_of_row(banned, row)
+    found = False
+    for k in range(first, past):
+        found |= banned.columns[k] == column
+    return found
+
+
+@njit(nogil=True, error_model="numpy")
+def next_banned(banned, row):
+    """Return the boundary behind the first nucleotide from one on with a banned pair, or -1."""
+    number = first_from(banned.rows, row)
+    return banned.rows[number] + 1 if number < len(banned.rows) else np.int64(-1)
+
+
+@njit(nogil=True, error_model="numpy")
+def ban_pairs(profile, symbol, first, banned, numbers, gap):
+    """Give banned pairs of a symbol of the base the score of two gaps.
+
+    The profile, of rows by symbol, is that of a strip that begins with column `first`, see
+    `gpu_tools.splicing.rows`; `numbers` are that of the first pair and the one behind the last.
+    """
+    for k in range(numbers[0], numbers[1]):
+        place = _place_of(banned.columns[k] + 1 - first, profile)
+        if place >= 0:
+            profile[symbol, place] = gap
+
+
+@njit(nogil=True, error_model="numpy")
+def allow_pairs(profile, symbol, first, target, numbers):
+    """Give banned pairs, see `ban_pairs`, the score of their symbols again.
+
+    `target` has its `symbols`, `lifted` scores and the `banned` pairs.
+    """
+    for k in range(numbers[0], numbers[1]):
+        column = target.banned.columns[k]
+        place = _place_of(column + 1 - first, profile)
+        if place >= 0:
+            profile[symbol, place] = target.lifted[symbol, target.symbols[column]]
+
+
+@njit(nogil=True, error_model="numpy")
+def _place_of(column, profile):
+    """Return the element of a strip's column, or -1 for a column outside of it."""
+    width, lanes = profile.shape[1], simd.VECTOR_BYTES // profile.itemsize
+    if column < 0 or column >= width:
+        return np.int64(-1)
+    return column % (width // lanes) * lanes + column // (width // lanes)
+
+
+@njit(nogil=True)
+def banned_within(banned, start, end, first, past):
+    """Return the pairs of some nucleotides and of target symbols, counted from the first ones."""
+    low, high, n = first_from(banned.rows, start), first_from(banned.rows, end), 0
+    rows, columns = np.empty(high - low, np.int64), np.empty(high - low, np.int64)
+    for k in range(low, high):
+        if first <= banned.columns[k] < past:
+            rows[n], columns[n], n = banned.rows[k] - start, banned.columns[k] - first, n + 1
+    return BannedPairs(rows[:n], columns[:n])
 
 
 def aligned_pairs(alignment: SplicedAlignment) -> BannedPairs:
@@ -169,6 +246,26 @@ def best_chains(
                 found[k] += [chain] * _goes_on(k, chain, scoring, goes_on)
         going = [k for k in going if len(found[k]) == rank]
     return found
+
+
+def with_further(
+    cases: Sequence[PairCase], firsts: Sequence[Any], most: int, align: Callable, scoring: Any,
+    least: Sequence[int] | None = None,
+) -> list:  # fmt: skip
+    """Return the first chains, or with `most` above 1 up to so many of each case by case and rank.
+
+    `least` has the least score of each case whose further chains are wanted.
+    """
+    if most < 1:
+        raise ValueError(f"best {most}; expected at least 1")
+    if most == 1:
+        return list(firsts)
+
+    def goes_on(k: int, alignment: Any) -> bool:
+        return least is None or alignment.score >= least[k]
+
+    chains = best_chains(cases, firsts, most, align, scoring, goes_on)
+    return [chain.alignment for own in chains for chain in own]
 
 
 def _goes_on(number: int, chain: RankedChain, scoring: Any, goes_on: Callable) -> bool:

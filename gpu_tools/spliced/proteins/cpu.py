@@ -198,7 +198,7 @@ def sweep_tracks(codes, tracks, part, columns, codons, penalty, exits, entries, 
 def _take(before, exits, end, boundary, codes, codons, columns, bonus):
     """Raise the maxima before entries to the exits of an end, without those to banned pairs."""
     width, lanes, first, bans = exits.shape[1], columns.lanes, end * EXITS, columns.bans
-    number = first_from(bans.places, boundary - 2)
+    number = first_from(bans.pairs.rows, boundary - 2)
     close_exits(bans, number, boundary, exits, first, columns.none, lanes)
     raise_to(before, 0, exits, first, width, lanes, bonus)
     row = ONE + np.int64(codes[boundary - 1])
@@ -246,7 +246,7 @@ def _sweep_track(codes, tracks, track, columns, codons, entries, rows, gaps, exi
     _begin(rows, gaps, start, entries, track, gap_open, none, lanes)
     nothing = simd.splat(none)
     exon, carry, bans = tracks.first_exons[track], nothing, columns.bans
-    ban = first_from(bans.places, start)
+    ban = first_from(bans.pairs.rows, start)
     if recorded:
         put(whole, PHASES, rows, start % RECENT, width, lanes, 0)
     for i in range(start + 1, last + 1):
@@ -519,7 +519,7 @@ class _Tracer:
         found = np.empty((2 * PHASES + 2 * (len(rows.whole) + len(sweep.target)), 2), np.int64)
         *numbers, inside, gap, count, move = walk(
             rows.inside, rows.whole, rows.codon_gaps, self.places, start, self.codes,
-            sweep.scoring.codons, self.pairs, sweep.columns.bans, sweep.scoring.codon_gaps,
+            sweep.scoring.codons, self.pairs, sweep.banned, sweep.scoring.codon_gaps,
             self.weights,
             (_NO_BEGINS, _NO_BEGINS, self.start), *exon.cell, found,
         )  # fmt: skip

@@ -17,17 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.compiled import njit
-from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.model.results import ProteinAlignment
 from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.splicing.best_chains import BannedPairs
 
 
 class Bans(NamedTuple):
-    """Banned pairs, by place, then residue, as a sweep reads them."""
+    """Banned pairs as a sweep reads them."""
 
-    places: NDArray[np.int64]
-    residues: NDArray[np.int64]
+    pairs: BannedPairs  # of codons' places and residues
     scores: NDArray  # of cells' type: what the profile has; its own scores while it has these
 
 
@@ -38,7 +36,7 @@ def bans_of(
     # at a strand's end no codon is whole, and what its score would be does not matter
     words = (codes[np.minimum(banned.rows + k, len(codes) - 1)] for k in range(3))
     costs = 2 * scoring.gap_open + scoring.codon_gaps[scoring.codons[tuple(words)]]
-    return Bans(*banned, -costs.astype(dtype))
+    return Bans(banned, -costs.astype(dtype))
 
 
 def pairs_of(alignment: ProteinAlignment) -> BannedPairs:
@@ -59,29 +57,18 @@ def pairs_of(alignment: ProteinAlignment) -> BannedPairs:
 
 
 @njit(nogil=True)
-def is_banned(bans, place, residue):
-    """Return whether a codon's place and a residue are a banned pair."""
-    number = first_from(bans.places, place)
-    while number < len(bans.places) and bans.places[number] == place:
-        if bans.residues[number] == residue:
-            return True
-        number += 1
-    return False
-
-
-@njit(nogil=True)
 def exchange(bans, number, place, profile, pairs, width, lanes):
     """Exchange scores of a place's banned pairs with those of its codon, from `pairs` on.
 
     `number` is that of the first pair from the place on; it returns the first one behind it.
     """
-    each = width // lanes
-    while number < len(bans.places) and bans.places[number] == place:
-        column = bans.residues[number] + 1
+    (rows, columns), scores, each = bans.pairs, bans.scores, width // lanes
+    while number < len(rows) and rows[number] == place:
+        column = columns[number] + 1
         if column < width:
             element = pairs + column % each * lanes + column // each
-            other = bans.scores[number]
-            bans.scores[number] = profile[element]
+            other = scores[number]
+            scores[number] = profile[element]
             profile[element] = other
         number += 1
     return number
@@ -94,10 +81,10 @@ def close_exits(bans, number, boundary, exits, first, none, lanes):
     `first` is the exit's row of phase 0, and `number` that of the first pair whose codon begins at
     most two nucleotides before the exit.
     """
-    width = exits.shape[1]
+    (rows, columns), width = bans.pairs, exits.shape[1]
     each = width // lanes
-    while number < len(bans.places) and bans.places[number] < boundary:
-        column, row = bans.residues[number], first + boundary - bans.places[number]
+    while number < len(rows) and rows[number] < boundary:
+        column, row = columns[number], first + boundary - rows[number]
         if column < width:
             exits[row, column % each * lanes + column // each] = none
         number += 1

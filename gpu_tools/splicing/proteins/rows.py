@@ -106,7 +106,7 @@ def lay_out(
         laid_out[:-1].ravel(), laid_out[-1], (0, width) if scoring.free else (last, last + lanes),
         dtype.type(limits.none), scoring.codon_gaps.astype(dtype),
         np.array([scoring.gap_open, shift, shift - scoring.gap_extend], dtype), lanes, symbols,
-        points, Bans(*NO_PAIRS, np.empty(0, dtype)),
+        points, Bans(NO_PAIRS, np.empty(0, dtype)),
     )  # fmt: skip
 
 

@@ -11,7 +11,6 @@ from gpu_tools.model.sequences import ProteinSequence, decode, reverse_complemen
 from gpu_tools.sites.model import load_sites
 from gpu_tools.sites.proteins import api
 from gpu_tools.sites.proteins.cpu import sweep as cpu
-from gpu_tools.splicing.best_chains import best_chains
 from tests import cases
 from tests.oracles import proteins as oracle
 from tests.sites.proteins.test_api import (
@@ -36,13 +35,11 @@ from tests.sites.test_junctions import with_junctions
 def ranked(case, scoring, most=5, align=api.protein_align, **options):
     """Return the best chains of a case."""
     options = {"device": "cpu", "threads": 1} | options
-
-    def aligned(made):
-        return align(made, scoring, **options)
-
-    (found,) = best_chains([case], aligned([case]), most, aligned, scoring)
-    assert [one.alignment.rank for one in found] == [*range(1, len(found) + 1)]
-    return [one.alignment for one in found]
+    found = align([case], scoring, best=most, **options)
+    assert [one.rank for one in found] == [*range(1, len(found) + 1)]
+    (first,) = align([case], scoring, best=1, **options)
+    assert found[0].changed(rank=None) == first
+    return found
 
 
 def of_strand(base, strand):

@@ -203,8 +203,8 @@ def sweep_block(lists, columns, codons, state, kept, ends, record, low, high):
     next_donor, next_acceptor = listed(donors, donor), listed(acceptors, acceptor)
     keep, join = first_from(kept_donors, low), first_from(joined, low)
     border_row, nothing, bans = next_border(rising, low), simd.splat(none), columns.bans
-    ban = first_from(bans.places, low - PHASES)
-    next_ban = listed(bans.places, ban)
+    ban = first_from(bans.pairs.rows, low - PHASES)
+    next_ban = listed(bans.pairs.rows, ban)
     begun, carry, settled = rows.dtype.type(first_usual), nothing, True
     taking, symbols = (codes, kinds, lengths, penalties), columns.symbols
     for i in range(low, high):
@@ -232,7 +232,7 @@ def sweep_block(lists, columns, codons, state, kept, ends, record, low, high):
         left, first_ban = nothing if free or special else simd.splat(begun), ban
         if i == next_ban + PHASES:
             ban = exchange(bans, ban, i - PHASES, profile, pairs, width, lanes)
-            next_ban = listed(bans.places, ban)
+            next_ban = listed(bans.pairs.rows, ban)
         if free and not special:
             left = next_codon_row(
                 True, rows, now * width, one * width, two * width, three * width, codon_gaps,
