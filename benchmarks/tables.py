@@ -276,6 +276,13 @@ TABLES = {
         )
         for name in ("worm", "fly2L", "at")
     },
+    "lift-kept": Table(
+        "lift-worm",
+        "worm, nucleotides substituted | exact mRNAs | exact coding sequences",
+        rows_by(
+            "{differences}: {method} | {mrnas_exact} of {mrnas} | {coding_exact} of {coding}", "kept"
+        ),
+    ),
     "lift-copies": Table(
         "lift-worm",
         "worm, 20 loci copied and 20 moved | mRNAs exact at both places",
