@@ -47,11 +47,11 @@ def genomes(figures: dict) -> Iterator[Row]:
             wanted = data, "whole piece", method
             own = [r for r in rows if (r["data"], r["base"], r["method"]) == wanted]
             own = {r["divergence"]: r for r in own}
-            if not {0, 5} <= own.keys():
+            if 5 not in own:
                 continue
-            values = (f"{own[d]['exon_f1']:.3f}" if d in own else "" for d in (0, *DIVERGENCES))
-            whole = (str(own[d]["whole"]) for d in (0, 5))
-            yield f"{title}, {own[0]['transcripts']} genes: {method}", *values, *whole
+            values = (f"{own[d]['exon_f1']:.3f}" if d in own else "" for d in DIVERGENCES)
+            genes = own[5]["transcripts"]
+            yield f"{title}, {genes} genes: {method}", *values, str(own[5]["whole"])
 
 
 def proteins(figures: dict) -> Iterator[Row]:
