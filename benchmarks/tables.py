@@ -175,11 +175,6 @@ TABLES = {
     "compare-cdnas": Table(
         "accuracy", "exon F1 | 5 % | 15 % | 25 % | 35 % | 45 % | s a gene", comparison.cdnas
     ),
-    "compare-genomes": Table(
-        "accuracy-peers",
-        "exon F1 | 5 % | 15 % | 25 % | 35 % | 45 % | whole at 5 %",
-        comparison.genomes,
-    ),
     "compare-proteins": Table(
         "accuracy-proteins",
         "mean exon F1 | vertebrates, 1 record | vertebrates, locus | fly | s a protein",
@@ -276,13 +271,6 @@ TABLES = {
         )
         for name in ("worm", "fly2L", "at")
     },
-    "lift-kept": Table(
-        "lift-worm",
-        "worm, nucleotides substituted | exact mRNAs | exact coding sequences",
-        rows_by(
-            "{differences}: {method} | {mrnas_exact} of {mrnas} | {coding_exact} of {coding}", "kept"
-        ),
-    ),
     "lift-copies": Table(
         "lift-worm",
         "worm, 20 loci copied and 20 moved | mRNAs exact at both places",

@@ -14,7 +14,6 @@ OWN = {
 }
 """Names of settings by the names in the record: those that have the same genes as the others."""
 DIVERGENCES = (5, 15, 25, 35, 45)
-DATA = {"human": "human", "fly2L": "fly", "at": "Arabidopsis"}
 
 
 def _named(rows: list[dict], own: dict[str, str]) -> dict[str, list[dict]]:
@@ -37,21 +36,6 @@ def genome_rows(figures: dict) -> list[dict]:
     """Return the rows of a record of `genome`: of one run, or of several that are one record."""
     parts = (own if isinstance(own, list) else [own] for own in figures.values())
     return [row for own in parts for row in own]
-
-
-def genomes(figures: dict) -> Iterator[Row]:
-    """Yield a row a genome and method on whole pieces: exon F1 by divergence, whole genes."""
-    rows = genome_rows(figures)
-    for data, title in DATA.items():
-        for method in ("gpu-tools", "minimap2", "spaln", "exonerate"):
-            wanted = data, "whole piece", method
-            own = [r for r in rows if (r["data"], r["base"], r["method"]) == wanted]
-            own = {r["divergence"]: r for r in own}
-            if 5 not in own:
-                continue
-            values = (f"{own[d]['exon_f1']:.3f}" if d in own else "" for d in DIVERGENCES)
-            genes = own[5]["transcripts"]
-            yield f"{title}, {genes} genes: {method}", *values, str(own[5]["whole"])
 
 
 def proteins(figures: dict) -> Iterator[Row]:
