@@ -13,10 +13,12 @@ OWN = {
     "gpu-tools site mode, coding, sample": "gpu-tools, `--ends global --coding`",
 }
 """Names of settings by the names in the record: those that have the same genes as the others."""
+OWN_PROTEINS = {"data": "at", "gaps": False, "base": "whole piece"}
+"""Proteins of which all programs have all identities."""
 DIVERGENCES = (5, 15, 25, 35, 45)
 
 
-def _named(rows: list[dict], own: dict[str, str]) -> dict[str, list[dict]]:
+def named(rows: list[dict], own: dict[str, str] = OWN) -> dict[str, list[dict]]:
     """Return the rows of each method by its name in the table, gpu-tools first."""
     others = {r["method"]: r["method"] for r in rows if not r["method"].startswith("gpu-tools")}
     names = own | others
@@ -26,7 +28,7 @@ def _named(rows: list[dict], own: dict[str, str]) -> dict[str, list[dict]]:
 def cdnas(figures: dict) -> Iterator[Row]:
     """Yield a row a method: exon F1 by divergence on the same genes, and seconds a gene."""
     rows = [row for row in figures["accuracy"] if row["mutations"] == "uniform"]
-    for name, own in _named(rows, OWN).items():
+    for name, own in named(rows).items():
         by_divergence = {row["divergence"]: row for row in own}
         values = (f"{by_divergence[d]['exon_f1']:.3f}" for d in DIVERGENCES)
         yield name, *values, f"{median(row['seconds_a_gene'] for row in own):.3f}"
@@ -36,6 +38,21 @@ def genome_rows(figures: dict) -> list[dict]:
     """Return the rows of a record of `genome`: of one run, or of several that are one record."""
     parts = (own if isinstance(own, list) else [own] for own in figures.values())
     return [row for own in parts for row in own]
+
+
+def of_identities(figures: dict) -> dict[str, list[dict]]:
+    """Return the rows of each method on own proteins of Arabidopsis, by falling identity."""
+    rows = [
+        r for name, r in figures.items() if "identity" in name and r.items() >= OWN_PROTEINS.items()
+    ]
+    rows.sort(key=lambda row: (row["method"] != "gpu-tools", row["method"], -row["identity"]))
+    return {row["method"]: [r for r in rows if r["method"] == row["method"]] for row in rows}
+
+
+def identities(figures: dict) -> Iterator[Row]:
+    """Yield a row a method: exon F1 of own proteins by identity."""
+    for method, rows in of_identities(figures).items():
+        yield method, *(f"{row['exon_f1']:.3f}" for row in rows)
 
 
 def proteins(figures: dict) -> Iterator[Row]:
