@@ -108,11 +108,17 @@ def _runs_on_cpu(requested: dict) -> str | None:
 @options.pairs
 @options.exons_format
 @option(
-    "--match N", type=click.IntRange(min=1), of=GENE_SCORING, help="Score of equal nucleotides."
+    "--match N",
+    type=options.IntegerRange(min=1),
+    of=GENE_SCORING,
+    help="Score of equal nucleotides.",
 )
 @option("--mismatch N", "Score of unequal nucleotides.", type=int, of=GENE_SCORING)
 @option(
-    "--gap N", type=click.IntRange(max=0), of=GENE_SCORING, help="Score added for each gap symbol."
+    "--gap N",
+    type=options.IntegerRange(max=0),
+    of=GENE_SCORING,
+    help="Score added for each gap symbol.",
 )
 @option(
     "--exon-weight W", type=float, callback=options.finite,
