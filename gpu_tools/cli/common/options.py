@@ -278,7 +278,13 @@ class NameType(click.ParamType):
 LARGEST_COUNT = 2**31 - 1
 
 
-class Count(click.IntRange):
+class IntegerRange(click.IntRange):
+    """An integer in a range; messages call it an integer."""
+
+    name = "integer"
+
+
+class Count(IntegerRange):
     """A count or length, from a least one to one so large that help does not name it."""
 
     def __init__(self, least: int = 0, largest: int = LARGEST_COUNT):
@@ -295,6 +301,8 @@ class Count(click.IntRange):
 
 class NumberRange(click.FloatRange):
     """A number in a range; what is not a number, NaN, is in none."""
+
+    name = "number"
 
     def convert(self, value, param, context):
         """Return the number."""
