@@ -30,7 +30,9 @@ _log = logging.getLogger(__name__)
     help="Report the N subjects of each query that align best, best first; E-values then count all "
     "symbols of the subjects.",
 )  # fmt: skip
-@option("--min-score X", "Smallest score of an alignment.", type=click.IntRange(min=1), default=1)
+@option(
+    "--min-score X", "Smallest score of an alignment.", type=options.IntegerRange(min=1), default=1
+)
 @option(
     "--both-strands",
     "Also align the reverse complement of each query; adds the column strand.",
