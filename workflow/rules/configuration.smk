@@ -180,6 +180,13 @@ def installed_version():
         return "unknown"
 
 
+def tell_source():
+    """Name the checkout that this file lies in to the scripts that set up conda environments."""
+    checkout = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[1]
+    if (checkout / "gpu_tools").is_dir():
+        os.environ.setdefault("GPU_TOOLS_SOURCE", str(checkout))
+
+
 def methods():
     """Return the configured methods."""
     proteins = ["proteins"] if config["proteins"]["source"] else []
@@ -274,5 +281,6 @@ check_provider()
 check_needs()
 if workflow.is_main_process:  # jobs read the rules, too
     check_models()
+    tell_source()
     os.environ["GPU_TOOLS_WORKFLOW"] = shlex.join(["snakemake", *sys.argv[1:]])
 VERSION = installed_version()
