@@ -132,6 +132,18 @@ def test_whole_codons_that_are_lost_are_no_frameshift():
     assert FRAMESHIFT not in one.statuses
 
 
+def test_frames_of_diverged_genes_are_kept_as_most_gaps_are_whole_codons():
+    record, genes = genomes.reference(seed=5, genes=12)
+    letters = genomes.with_other_codons(genomes.substituted(record, 0.15), genes)
+    new = [genomes.sequence(letters, "n")]
+    reference = [genomes.sequence(record)]
+    found = lift_genes(genes, reference, new, SITES, device="cpu", threads=1)
+    assert found.scores.keeps_frames
+    assert len(found.genes) == len(genes)
+    assert not [g for g in found.genes if FRAMESHIFT in g.outcomes[0].statuses]
+    assert not lifted(genomes.substituted(RECORD, 0.1)).scores.codon_gaps > 0.5
+
+
 def test_start_and_stop_codons_that_are_lost_are_told():
     coding = GENES[1].transcripts[0].coding
     assert outcome(changed(coding[0].start, "ATG", "ACG")).statuses == (START_LOST,)
