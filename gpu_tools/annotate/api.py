@@ -137,7 +137,7 @@ def annotation_of(
     every = [(some.kind, sequence) for some in targets for sequence in some.sequences]
     names = gene_set.TargetNames(
         tuple(one.name for _, one in every), tuple(kind for kind, _ in every),
-        tuple(len(one) for _, one in every),
+        tuple(len(one) for _, one in every), tuple(one.description for _, one in every),
     )  # fmt: skip
     structures = map_on_threads(threads, choose, clusters)
     if options.confidence or options.min_confidence:

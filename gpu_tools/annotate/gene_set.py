@@ -344,6 +344,8 @@ class TargetResult:
         is left out, and where no structure has enough confidence.
     accepted : {"yes", "part", "no"}
         Whether the best hit is accepted, or covers too little of the target.
+    description : str
+        What its FASTA header says behind the name.
     """
 
     name: str
@@ -353,6 +355,7 @@ class TargetResult:
     best: Alignment | None
     gene: str | None
     accepted: str
+    description: str = ""
 
 
 @dataclass(frozen=True)
@@ -382,11 +385,12 @@ class GenomeAnnotation:
 
 @dataclass(frozen=True)
 class TargetNames:
-    """Names, kinds and lengths of all targets by number."""
+    """Names, kinds, lengths and descriptions of all targets by number."""
 
     names: tuple[str, ...]
     kinds: tuple[str, ...]
     lengths: tuple[int, ...]
+    descriptions: tuple[str, ...]
 
 
 def genes_of(
@@ -473,7 +477,7 @@ def target_results(
         TargetResult(
             name, kind, length, len(by_target[k]), best.get(k),
             gene_of.get(by_target[k][0]) if by_target[k] else None,
-            acceptance.verdict(best[k]) if k in best else NO,
+            acceptance.verdict(best[k]) if k in best else NO, targets.descriptions[k],
         )
         for k, (name, kind, length) in enumerate(
             zip(targets.names, targets.kinds, targets.lengths, strict=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from statistics import median
 
@@ -25,6 +25,7 @@ from gpu_tools.formats.sequences.fasta import write_fasta
 from gpu_tools.formats.tables import write_table
 from gpu_tools.model.acceptance import PART
 from gpu_tools.model.loci import interval_of
+from gpu_tools.model.locus import described
 from gpu_tools.model.results import ProteinAlignment, faults_of
 from gpu_tools.model.sequences import ProteinSequence, decode, reverse_complement
 from gpu_tools.model.sequences import Sequence as Nucleotides
@@ -97,52 +98,51 @@ def write_gtf(path, annotation: GenomeAnnotation) -> None:
 GENE_COLUMNS = (
     "gene", "record", "strand", "start", "end", "mrnas", "exons", "best_target", "score", "evalue",
     "identity", "coverage", "targets", "frameshifts", "inner_stops", "min_confidence",
+    "seen_introns", "description",
 )  # fmt: skip
-SEEN = "seen_introns"
-"""Column of how many introns of the best structure are among the junctions."""
 TARGET_COLUMNS = (
     "target", "kind", "length", "found", "loci", "gene", "record", "strand", "start", "end",
-    "score", "evalue", "identity", "coverage", "accepted",
+    "score", "evalue", "identity", "coverage", "accepted", "description",
 )  # fmt: skip
+OPTIONAL = ("seen_introns", "description")
+"""Columns that are left out without junctions, and without descriptions of targets."""
 
 
 def write_gene_table(path, annotation: GenomeAnnotation) -> None:
-    """Write a row a gene, with the figures of its best structure.
+    """Write a row a gene, with the figures and the target's description of its best structure.
 
-    With junctions the last column is how many of its introns were seen.
+    With junctions a column is how many of its introns were seen.
     """
-    rows, columns = map(_gene_row, annotation.genes), GENE_COLUMNS
-    seen = [gene.transcripts[0].junction_counts for gene in annotation.genes]
-    if any(counts is not None for counts in seen):
-        columns = (*GENE_COLUMNS, SEEN)
-        numbers = (sum(n > 0 for n in counts) for counts in seen)
-        rows = ((*row, number) for row, number in zip(rows, numbers, strict=True))
-    write_table(path, columns, rows)
+    texts = {target.name: target.description for target in annotation.targets}
+    rows = (_gene_row(gene, texts) for gene in annotation.genes)
+    write_table(path, GENE_COLUMNS, rows, OPTIONAL)
 
 
 def write_target_table(path, annotation: GenomeAnnotation) -> None:
     """Write a row a target, with the figures of its best hit or, if there is none, best chain."""
-    write_table(path, TARGET_COLUMNS, map(_target_row, annotation.targets))
+    write_table(path, TARGET_COLUMNS, map(_target_row, annotation.targets), OPTIONAL)
 
 
-def _gene_row(gene: AnnotatedGene) -> tuple:
-    own = gene.transcripts[0].alignment
+def _gene_row(gene: AnnotatedGene, descriptions: Mapping[str, str]) -> tuple:
+    own, counts = gene.transcripts[0].alignment, gene.transcripts[0].junction_counts
     shifts, stops = _faults(own)
     return (
         gene.name, gene.record, gene.strand, gene.start + 1, gene.end, len(gene.transcripts),
         own.n_chain, own.target, own.score, *_figures(own), len(gene.targets), shifts, stops,
-        own.min_confidence,
+        own.min_confidence, None if counts is None else sum(n > 0 for n in counts),
+        described(descriptions.get(own.target, "")),
     )  # fmt: skip
 
 
 def _target_row(target: TargetResult) -> tuple:
     own, found = target.best, "yes" if target.loci else "no"
     head = target.name, target.kind, target.length, found, target.loci, target.gene
+    last = target.accepted, described(target.description)
     if own is None:
-        return *head, *[None] * (len(TARGET_COLUMNS) - len(head) - 1), target.accepted
+        return *head, *[None] * (len(TARGET_COLUMNS) - len(head) - len(last)), *last
     start, end = interval_of(own) if own.chain else (None, None)
     first = None if start is None else start + 1
-    return *head, own.base, own.strand, first, end, own.score, *_figures(own), target.accepted
+    return *head, own.base, own.strand, first, end, own.score, *_figures(own), *last
 
 
 def _figures(alignment: Alignment) -> tuple:

@@ -30,15 +30,17 @@ _log = logging.getLogger(__name__)
     help="Report the N subjects of each query that align best, best first; E-values then count all "
     "symbols of the subjects.",
 )  # fmt: skip
-@option("--min-score X", "Smallest score of an alignment.", type=click.IntRange(min=1), default=1)
+@option(
+    "--min-score X", "Smallest score of an alignment.", type=options.IntegerRange(min=1), default=1
+)
 @option(
     "--both-strands",
     "Also align the reverse complement of each query; adds the column strand.",
 )
 @option(
     "--statistics",
-    "Add the columns bits and evalue. Penalties of gaps that are not given are those of a scoring "
-    "whose parameters are known.",
+    "Add the columns bits and evalue. The default penalties of gaps are then those of a scoring "
+    "with known parameters.",
 )
 @option(
     "--dot-plot FILE", callback=options.one_of_suffixes(IMAGES),

@@ -6,7 +6,7 @@ import click
 
 from gpu_tools import max_submatrices
 from gpu_tools.cli.common import loci, options
-from gpu_tools.cli.common.options import note, option
+from gpu_tools.cli.common.options import IntegerRange, note, option
 from gpu_tools.errors import InputError, counted
 from gpu_tools.formats.numbers import read_matrix
 from gpu_tools.formats.sequences.fasta import read_one
@@ -22,7 +22,7 @@ COLUMNS = ("row_start", "row_end", "column_start", "column_end", "score")
 AXES = ("row", "column")
 ALPHABETS = {"dna": (encode, OTHER), "protein": (encode_protein, None)}
 """How symbols are encoded, and which code matches nothing."""
-_SCORE = click.IntRange(-LARGEST, LARGEST, min_open=True, max_open=True)
+_SCORE = IntegerRange(-LARGEST, LARGEST, min_open=True, max_open=True)
 
 
 @click.command("max-submatrix")
@@ -35,8 +35,8 @@ _SCORE = click.IntRange(-LARGEST, LARGEST, min_open=True, max_open=True)
 @option("--mismatch N", "With --dot-plot: score of unequal symbols.", type=_SCORE, default=-1)
 @option(
     "--count K", type=options.Count(1),
-    help="The K best rectangles, each the best of those that share no cell with any before.  "
-    "[default: the best one]",
+    help="The K best rectangles that share no cell, each the best that is left.  [default: the "
+    "best one]",
 )  # fmt: skip
 @option("--all every", "All such rectangles, until no positive value is left.")
 @option("--alphabet", "Of the two sequences.", type=click.Choice(tuple(ALPHABETS)), default="dna")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import compress
@@ -42,6 +42,7 @@ from gpu_tools.formats.files import STANDARD_STREAM
 from gpu_tools.formats.scales import load_nucleotide_scores
 from gpu_tools.hardware.device import cpu_threads
 from gpu_tools.model.acceptance import YES, Acceptance, with_cut_ends
+from gpu_tools.model.locus import described
 from gpu_tools.model.results import DROP, SplicedAlignment, faults_of, with_frameshifts
 from gpu_tools.model.scoring import (
     CANDIDATE_WEIGHTS,
@@ -54,6 +55,7 @@ from gpu_tools.model.scoring import (
 from gpu_tools.model.significance import NullModel, with_evalues
 
 if TYPE_CHECKING:
+    from gpu_tools.model.sequences import Sequence
     from gpu_tools.sites.model import GeneSites
 
 _log = logging.getLogger(__name__)
@@ -101,18 +103,24 @@ def _runs_on_cpu(requested: dict) -> str | None:
 )  # fmt: skip
 @option(
     "--max-intron N", type=options.Count(),
-    help="With --site-model and cDNAs: no intron is longer.  [default: none is too long]",
+    help="With --site-model and cDNAs: length of the longest intron.  [default: no limit]",
 )  # fmt: skip
 @options.targets
 @protein_options
 @options.pairs
 @options.exons_format
 @option(
-    "--match N", type=click.IntRange(min=1), of=GENE_SCORING, help="Score of equal nucleotides."
+    "--match N",
+    type=options.IntegerRange(min=1),
+    of=GENE_SCORING,
+    help="Score of equal nucleotides.",
 )
 @option("--mismatch N", "Score of unequal nucleotides.", type=int, of=GENE_SCORING)
 @option(
-    "--gap N", type=click.IntRange(max=0), of=GENE_SCORING, help="Score added for each gap symbol."
+    "--gap N",
+    type=options.IntegerRange(max=0),
+    of=GENE_SCORING,
+    help="Score added for each gap symbol.",
 )
 @option(
     "--exon-weight W", type=float, callback=options.finite,
@@ -140,13 +148,13 @@ def _runs_on_cpu(requested: dict) -> str | None:
 @evidence_options
 @option(
     "--confidence",
-    "With --site-model: GFF3 and GTF tell the confidence of each intron and exon, the points that "
-    "the best chain at the place loses without it. The table tells the least of a chain.",
+    "With --site-model: add the confidence of each intron and exon to GFF3 and GTF, and the least "
+    "of a chain to the table: the points that the best chain there loses without it.",
 )
 @option(
     "--min-confidence N", type=options.Count(), default=Acceptance.min_confidence,
-    help="With --site-model: accept only chains whose introns all have so much confidence, or "
-    "whose only exon has.",
+    help="With --site-model: least confidence of all introns of an accepted chain, or of its only "
+    "exon.",
 )  # fmt: skip
 @options.alignments_of(SUFFIXES)
 @loci.coordinates
@@ -228,7 +236,7 @@ def command(
         write_alignments(path, written, *about)
     found = [pair for pair in compress(zip(results, moved, strict=True), chosen) if pair[1].chain]
     write_proteins(proteins, found, inputs.bases, work.scoring)
-    _write_table(output, moved, verdicts, judge)
+    _write_table(output, moved, verdicts, judge, inputs.targets)
     if summary:
         write_summary(summary, {
             "cases": len(moved), "accepted": dict(Counter(verdicts)), "site_model": site_model,
@@ -490,13 +498,18 @@ def _warn(text: str | None) -> None:
 
 
 def _write_table(
-    output: str, results: list[SplicedAlignment], verdicts: list[str], is_judged: bool
-) -> None:
-    columns = (*COLUMNS, "confidence") if is_judged else COLUMNS
-    tables.write_table(output, columns, _rows(results, verdicts, is_judged))
+    output: str, results: list[SplicedAlignment], verdicts: list[str], is_judged: bool,
+    targets: Mapping[str, Sequence],
+) -> None:  # fmt: skip
+    columns = (*COLUMNS, *(["confidence"] if is_judged else []), "description")
+    rows = _rows(results, verdicts, is_judged, targets)
+    tables.write_table(output, columns, rows, optional=("description",))
 
 
-def _rows(results: list[SplicedAlignment], verdicts: list[str], is_judged: bool) -> Iterator[tuple]:
+def _rows(
+    results: list[SplicedAlignment], verdicts: list[str], is_judged: bool,
+    targets: Mapping[str, Sequence],
+) -> Iterator[tuple]:  # fmt: skip
     for result, accepted in zip(results, verdicts, strict=True):
         chain = ",".join([f"{start + 1}-{end}" for start, end in result.chain])
         yield (
@@ -505,6 +518,7 @@ def _rows(results: list[SplicedAlignment], verdicts: list[str], is_judged: bool)
             _fraction(result.identity), result.cells, _fraction(result.coverage),
             None if result.evalue is None else f"{result.evalue:.1e}",
             accepted, *([result.min_confidence] if is_judged else []),
+            described(targets[result.target].description),
         )  # fmt: skip
 
 

@@ -22,6 +22,8 @@ from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.locus import Locus
 
 PathLike = str | os.PathLike
+OPTIONAL = ("confidence", "description")
+"""Last columns of a table of scores, which it may lack."""
 
 
 class CaseRow(NamedTuple):
@@ -102,27 +104,30 @@ def merge_methods(
 ) -> None:
     """Write the rows of tables of the same cases side by side, by the names of the cases.
 
-    A method may lack the last columns of others, as candidates have no confidence.
+    A table may lack columns at the end: candidates have no confidence, some targets no description.
     """
     paths = [path for tables in batches for path in tables.values()]
-    headers = {path: next(_rows([path])) for path in paths}
-    header = max(headers.values(), key=lambda each: each.count("\t"))
+    headers = {path: next(_rows([path])).split("\t") for path in paths}
+    known = {name for own in headers.values() for name in own if name in OPTIONAL}
+    first = next(iter(headers.values()), [])
+    header = [name for name in first if name not in OPTIONAL]
+    header += [name for name in OPTIONAL if name in known]
     for path, own in headers.items():
-        if own.count("\t") < 2:
+        if len(own) < 3:
             raise InputError("no table of cases", path=path, line=1, expected="three columns")
-        if not f"{header}\t".startswith(f"{own}\t"):
-            raise InputError("wrong header", path=path, line=1, expected=header)
-    base, target, rest = header.split("\t", 2)
+        if own != [name for name in header if name in own or name not in OPTIONAL]:
+            raise InputError("wrong header", path=path, line=1, expected="\t".join(header))
     with open_output(output) as stream:
-        stream.write(f"{base}\t{target}\tmethod\tlocus\t{rest}\n")
+        stream.write("\t".join([*header[:2], "method", "locus", *header[2:]]) + "\n")
         for tables, path in zip(batches, cases, strict=True):
-            known = read_case_rows(path)
-            rows = {method: _rows_of(table, known) for method, table in tables.items()}
-            for case, *same in zip(known, *rows.values(), strict=True):
+            of_cases = read_case_rows(path)
+            rows = {method: _rows_of(table, of_cases) for method, table in tables.items()}
+            for case, *same in zip(of_cases, *rows.values(), strict=True):
                 for method, row in zip(rows, same, strict=True):
-                    values = case.base, case.target, method, case.locus.name, row.split("\t", 2)[2]
-                    lacking = f"\t{MISSING}" * (header.count("\t") - row.count("\t"))
-                    stream.write("\t".join(values) + lacking + "\n")
+                    found = dict(zip(headers[tables[method]], row.split("\t"), strict=True))
+                    rest = (found.get(name, MISSING) for name in header[2:])
+                    values = case.base, case.target, method, case.locus.name, *rest
+                    stream.write("\t".join(values) + "\n")
 
 
 def _rows_of(path: PathLike, cases: list[CaseRow]) -> list[str]:

@@ -6,8 +6,9 @@ import csv
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 from gpu_tools.errors import InputError, OutputError
 from gpu_tools.formats.files import open_output, read_lines
@@ -135,9 +136,20 @@ MISSING = "."
 
 
 def write_table(
-    path: str | os.PathLike, columns: Sequence[str], rows: Iterable[Sequence[object]]
-) -> None:
-    """Write a table; the file appears only when complete."""
+    path: str | os.PathLike, columns: Sequence[str], rows: Iterable[Sequence[object]],
+    optional: Container[str] = (),
+) -> None:  # fmt: skip
+    """Write a table; the file appears only when complete.
+
+    An `optional` column in which no row has a value is left out.
+    """
+    if optional:
+        rows = list(rows)
+        kept = [
+            name not in optional or any(row[k] is not None for row in rows)
+            for k, name in enumerate(columns)
+        ]
+        columns, rows = [*compress(columns, kept)], [[*compress(row, kept)] for row in rows]
     with open_output(path) as stream:
         table = csv.writer(
             stream, delimiter="\t", lineterminator="\n", quoting=csv.QUOTE_NONE, quotechar=None

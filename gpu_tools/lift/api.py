@@ -56,7 +56,7 @@ GENE_FLANK = 200
 """Nucleotides beside a gene that are aligned with it, so that its ends are found."""
 _LEARNED_FROM = 300
 """Genes from which the rates of two genomes are learned."""
-_ROUNDS = 2
+_TIMES_LEARNED = 2
 """Rounds in which rates are learned, where gaps keep frames: what splits gaps is less then."""
 _LONG_GAP = 50
 """Gaps that rates do not count: events of another kind."""
@@ -190,7 +190,7 @@ class _Run:
         places = find_places(index, queries, self.threads, lambda n: None)
         order = [own.order for own in self.own]
         chosen = chosen_places(order, places)
-        for _ in range(_ROUNDS):
+        for _ in range(_TIMES_LEARNED):
             self.scores = self._learned(chosen)
             if not self.scores.keeps_frames:
                 break

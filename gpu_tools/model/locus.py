@@ -174,6 +174,12 @@ class RecordRegion(NamedTuple):
         return self if self.record in names else None
 
 
+def described(description: str) -> str | None:
+    """Return a FASTA description for a table: without what a locus states, None if that is all."""
+    text = _RECORD_LENGTH.sub(" ", _ORIGIN.sub(" ", description))
+    return " ".join(text.split()) or None
+
+
 def may_be_locus(name: str, description: str) -> bool:
     """Return whether a FASTA header has the form of a locus's, whatever the sequence's length."""
     return any(True for _ in _stated(name, description))

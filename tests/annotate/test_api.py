@@ -312,6 +312,20 @@ def test_a_third_of_a_gene_is_a_gene_where_an_edge_cuts_it_off(targets, turned, 
     assert len(annotate([genome(text)], targets, min_coverage=0.3).genes) == 1
 
 
+def _check_descriptions(found, folder):
+    """Check the last column of both tables: it is there if a target has a description."""
+    first, second = found.targets
+    text = "a\tkinase locus=c:1-9 (A) record_length=9"
+    named = replace(found, targets=(replace(first, description=text), second))
+    for each, texts in ((found, []), (named, ["a kinase (A)", "."])):
+        tables.write_target_table(folder / "t.tsv", each)
+        tables.write_gene_table(folder / "g.tsv", each)
+        for name, wanted in (("t.tsv", texts), ("g.tsv", texts[:1])):
+            header, *rows = (line.split("\t") for line in (folder / name).read_text().splitlines())
+            assert (header[-1] == "description") == bool(wanted)
+            assert [row[-1] for row in rows if wanted] == wanted
+
+
 def test_a_part_of_a_gene_supports_no_other(tmp_path):
     other = A[:60] + random_protein(np.random.default_rng(77), 200)
     found = annotate([TWO], proteins(a=A, part=other))
@@ -320,6 +334,7 @@ def test_a_part_of_a_gene_supports_no_other(tmp_path):
     tables.write_target_table(tmp_path / "targets.tsv", found)
     rows = [row for _, row in read_table(tmp_path / "targets.tsv", ("target", "accepted", "found"))]
     assert [(row["accepted"], row["found"]) for row in rows] == [("yes", "yes"), ("part", "no")]
+    _check_descriptions(found, tmp_path)
     own = tables.summary_of(found, GenomeRecords([TWO]))
     assert own["targets"] == {"protein": {"given": 2, "found": 1, "part": 1}}
     assert own["cut_off_genes"] == 0

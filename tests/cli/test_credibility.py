@@ -51,6 +51,22 @@ def names_in(path):
     return {name for name in ("true", "noise") if name in text}
 
 
+def test_the_table_has_the_descriptions_of_targets_if_there_are_any(coding):
+    run(*SITES)
+    with open("o.tsv") as stream:
+        without = [line.rstrip() for line in stream]
+    with open("t.fa") as stream:
+        text = stream.read().replace(">true", ">true interleukin\t10 (Il10)")
+    with open("t.fa", "w") as stream:
+        stream.write(text)
+    run(*SITES)
+    last = ["description", "interleukin 10 (Il10)", "."]
+    with open("o.tsv") as stream:
+        assert [line.rstrip() for line in stream] == [
+            f"{line}\t{text}" for line, text in zip(without, last, strict=True)
+        ]
+
+
 def test_files_hold_accepted_chains_and_the_table_all(coding):
     files = [word for suffix in FORMATS for word in ("--alignments", f"x.{suffix}")]
     rows = run(*SITES, *files)

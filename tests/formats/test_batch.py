@@ -259,14 +259,19 @@ def test_methods_stand_side_by_side(tmp_path):
     ]  # fmt: skip
 
 
-def test_a_method_may_lack_the_last_column_of_another(tmp_path):
+def test_tables_may_lack_the_last_columns_of_others(tmp_path):
+    """Candidates have no confidence; a batch of targets without descriptions lacks the column."""
     known = cases_table(tmp_path / "k", ("one", "t", "b:5-9"))
-    x = saved(tmp_path, "base\ttarget\tscore\nb\tt\t1\n", "x")
-    y = saved(tmp_path, "base\ttarget\tscore\tconfidence\nb\tt\t2\t3\n", "y")
-    merge_methods([{"x": x, "y": y}], [known], tmp_path / "all")
+    text = "base\ttarget\tscore{}\nb\tt\t{}\n"
+    x = saved(tmp_path, text.format("", "1"), "x")
+    y = saved(tmp_path, text.format("\tconfidence", "2\t3"), "y")
+    v = saved(tmp_path, text.format("\tdescription", "4\ta (A)"), "v")
+    w = saved(tmp_path, text.format("\tconfidence\tdescription", "5\t6\tb"), "w")
+    merge_methods([{"x": x, "y": y}, {"x": v, "y": w}], [known, known], tmp_path / "all")
     assert (tmp_path / "all").read_text().splitlines() == [
-        "base\ttarget\tmethod\tlocus\tscore\tconfidence",
-        "one\tt\tx\tb:5-9\t1\t.", "one\tt\ty\tb:5-9\t2\t3",
+        "base\ttarget\tmethod\tlocus\tscore\tconfidence\tdescription",
+        "one\tt\tx\tb:5-9\t1\t.\t.", "one\tt\ty\tb:5-9\t2\t3\t.",
+        "one\tt\tx\tb:5-9\t4\t.\ta (A)", "one\tt\ty\tb:5-9\t5\t6\tb",
     ]  # fmt: skip
 
 

@@ -1,6 +1,10 @@
 """Configuration: read and checked."""
 
+import json
+import os
 import re
+import shlex
+import sys
 from difflib import get_close_matches
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -193,6 +197,40 @@ def chosen_sites():
     return {"site_model": "<results>/site_model.json"} if chosen else {}
 
 
+def shown_site_model():
+    """Return the site model that the report names, nothing if none is or it is chosen."""
+    used = methods() != ["candidates"]
+    return configured_model(config["sites"]["model"]) if used else {}
+
+
+def limits_of_methods():
+    """Return what is accepted by each method, as JSON."""
+    sections = {"candidates": "scoring"}
+    return json.dumps({
+        method: {
+            key: config[sections.get(method, method)].get(key)
+            for key in ("max_evalue", "min_identity", "min_coverage", "min_confidence")
+        }
+        for method in methods()
+    })  # fmt: skip
+
+
+def configured():
+    """Return the keys of the configuration that are not as by default, in a line."""
+    default = {}
+    check(default, "../schemas/config.schema.yaml", config_place)
+    return ", ".join(differences(config, default))
+
+
+def differences(values, default, prefix=""):
+    """Yield the keys of a section that are not as by default, with their values."""
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from differences(value, default.get(key) or {}, f"{prefix}{key}.")
+        elif value != default.get(key):
+            yield f"{prefix}{key}: {value if isinstance(value, str) else json.dumps(value)}"
+
+
 def protein_files():
     """Return the FASTA file of the targets' proteins, none if the targets are translated."""
     source = config["proteins"]["source"]
@@ -213,4 +251,5 @@ check(config, "../schemas/config.schema.yaml", config_place)
 check_provider()
 if workflow.is_main_process:  # jobs read the rules, too
     check_models()
+    os.environ["GPU_TOOLS_WORKFLOW"] = shlex.join(["snakemake", *sys.argv[1:]])
 VERSION = installed_version()
