@@ -181,6 +181,7 @@ class _Run:
         self.threads, self.progress, self.genome = threads, progress, genome
         self.records = {record.name: record for record in reference}
         self.scores = LiftScores(kept=(0.0,) * len(KINDS))
+        self.shortest_intron = min((one.penalties[0][0] for one in sites.introns), default=1)
         self.own = map_on_threads(threads, self._prepared, genes)
 
     def lifted(self) -> Lift:
@@ -270,14 +271,17 @@ class _Run:
         aligned = align_locus(own.locus, window, bits, self.scores)
         reading = Reading(place.strand, low, max(high, low))
         ends = reading.to_forward(int(aligned.edges[0]), int(aligned.edges[-1]))
-        figures = exon_figures(own.locus, aligned, window, _union(own.locus.labels))
+        lifted = LiftedLocus(
+            own.locus, aligned, window, reading, len(record), bits, self.shortest_intron
+        )
+        union = _union(own.locus.labels)
+        figures = exon_figures(own.locus, aligned, window, union, lifted.gained)
         good = (
             figures.aligned > 0
             and figures.coverage >= self.options.min_coverage
             and figures.identity >= self.options.min_identity
             and aligned.score >= _LEAST_BITS * UNIT
         )
-        lifted = LiftedLocus(own.locus, aligned, window, reading, len(record), bits)
         there = GenePlace(place.record, place.strand, *ends, float(aligned.score))
         return _Found(there, lifted, figures.coverage, figures.identity, good)
 
