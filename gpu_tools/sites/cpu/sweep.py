@@ -23,13 +23,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.compiled import njit
+from gpu_tools.hardware.cpu.strips import count_block, wait_for
 from gpu_tools.hardware.threads import (
     CELLS_PER_REPORT,
     CaseProgress,
     blocks_of,
-    count_block,
     map_on_threads,
-    wait_for,
 )
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.sites.bounds import (

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
-from gpu_tools.hardware.threads import blocks_of, run_strips
+from gpu_tools.hardware.cpu.strips import run_strips
+from gpu_tools.hardware.threads import blocks_of
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import OTHER
 from gpu_tools.spliced.exon_graph import ExonGraph, Tracks, bounds

@@ -13,10 +13,11 @@ from numba import cuda
 from numba.cuda.cudadrv.driver import device_memset
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.cpu.strips import shares
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.dispatch import Buffers, map_gpus
 from gpu_tools.hardware.gpu.intrinsics.words import WARP, can_pack
-from gpu_tools.hardware.threads import map_on_threads, shares, within_limit
+from gpu_tools.hardware.threads import map_on_threads, within_limit
 from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.sites.gpu.job import twice
 from gpu_tools.sites.gpu.launch import joined_once, on_device, starts_of
