@@ -30,7 +30,7 @@ from gpu_tools.model.sequences import decode, decode_protein, encode_protein
 from gpu_tools.model.translation import longest_frame, translate
 
 SEED = 2042
-IDENTITIES = 100, 60, 40
+IDENTITIES = 60, 100
 MODELS = {"dictyostelium": "Dictyost"}
 """spaln's parameters by our site model, which the folder is named by."""
 Intron = tuple[str, int, int]
@@ -99,8 +99,9 @@ def measure(folder: Path, tiny: bool = False) -> Iterator[tuple[str, object]]:
 def _methods(name: str, tiny: bool) -> Iterator[tuple[str, str]]:
     """Yield programs and site models."""
     own = name if name in MODELS else "vertebrate"
-    yield from (("gpu-tools", model) for model in ((own,) if tiny else (own, "generic")))
-    yield from ((method, own) for method in ("spaln", "miniprot"))
+    yield from ((method, own) for method in ("gpu-tools", "miniprot", "spaln"))
+    if not tiny:
+        yield "gpu-tools", "generic"
 
 
 if __name__ == "__main__":
