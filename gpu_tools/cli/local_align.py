@@ -39,8 +39,8 @@ _log = logging.getLogger(__name__)
 )
 @option(
     "--statistics",
-    "Add the columns bits and evalue. Penalties of gaps that are not given are those of a scoring "
-    "whose parameters are known.",
+    "Add the columns bits and evalue. The default penalties of gaps are then those of a scoring "
+    "with known parameters.",
 )
 @option(
     "--dot-plot FILE", callback=options.one_of_suffixes(IMAGES),

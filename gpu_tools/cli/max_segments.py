@@ -67,7 +67,7 @@ def _decimal(context: click.Context, parameter: click.Parameter, text: str) -> D
 @option("--values FILE", "Numbers: .npy, a text of one number a line, or tracks: bedGraph, bigWig.")
 @option(
     "--subtract X", default="0", callback=_decimal,
-    help="Subtract X from each score or number: what must be reached on average to count.",
+    help="Subtract X from each score or number: a segment needs a mean above X.",
 )  # fmt: skip
 @option(
     "--all every",

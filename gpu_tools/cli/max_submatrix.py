@@ -35,8 +35,8 @@ _SCORE = IntegerRange(-LARGEST, LARGEST, min_open=True, max_open=True)
 @option("--mismatch N", "With --dot-plot: score of unequal symbols.", type=_SCORE, default=-1)
 @option(
     "--count K", type=options.Count(1),
-    help="The K best rectangles, each the best of those that share no cell with any before.  "
-    "[default: the best one]",
+    help="The K best rectangles that share no cell, each the best that is left.  [default: the "
+    "best one]",
 )  # fmt: skip
 @option("--all every", "All such rectangles, until no positive value is left.")
 @option("--alphabet", "Of the two sequences.", type=click.Choice(tuple(ALPHABETS)), default="dna")

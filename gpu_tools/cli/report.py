@@ -19,7 +19,7 @@ _NEEDED = ("altair", "vl_convert", "jinja2")
 @click.command("report")
 @click.argument("results", shell_complete=completed_files)
 @option("--output -o FILE", "Page to write, HTML.", default="report.html")
-@option("--title", "Title of the page.", default="Gene structures")
+@option("--title TEXT", "Title of the page.  [default: what RESULTS are]")
 @option(
     "--genome FASTA",
     "Genomic sequences: for splice sites in the figures, and for the session of IGV.",
@@ -50,7 +50,7 @@ _NEEDED = ("altair", "vl_convert", "jinja2")
 @option("--figures FOLDER", "Also write all figures as SVG, PNG and Vega-Lite.")
 @option(
     "--loci N", type=options.IntegerRange(min=0), default=100,
-    help="Loci that have a figure, those of the lowest E-values.",
+    help="Number of loci with a figure, those of the lowest E-values.",
 )  # fmt: skip
 @option(
     "--conserved FILE",
@@ -77,14 +77,14 @@ def command(
 
     if is_gene_set(results):
         drawn = annotation, genome, junctions
-        _report_genes(results, output, title, figures, conserved, drawn, loci)
+        _report_genes(results, output, title or "Gene set", figures, conserved, drawn, loci)
         return
     if conserved:
         raise click.UsageError("--conserved needs the folder of a gene set")
     from gpu_tools.report.lifted import is_lift
 
     if is_lift(results):
-        _report_lift(results, output, title, figures)
+        _report_lift(results, output, title or "Lifted annotation", figures)
         return
     from gpu_tools.report.files import session_tracks, write_session
     from gpu_tools.report.findings import Extra, read_findings
@@ -93,6 +93,7 @@ def command(
     findings = read_findings(results, Extra(candidates, annotation, alignments, genome, junctions))
     report, others = Report(findings, loci), tuple(map(Path, (*track, *annotation, *alignments)))
     session = Path(igv) if igv else None
+    title = title or "Gene structures"
     around = Surroundings(Path(output), title, others, session, genome is not None)
     write_page(report, around)  # first: it reads the genome, which may fail
     if igv:

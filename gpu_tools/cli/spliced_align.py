@@ -103,7 +103,7 @@ def _runs_on_cpu(requested: dict) -> str | None:
 )  # fmt: skip
 @option(
     "--max-intron N", type=options.Count(),
-    help="With --site-model and cDNAs: no intron is longer.  [default: none is too long]",
+    help="With --site-model and cDNAs: length of the longest intron.  [default: no limit]",
 )  # fmt: skip
 @options.targets
 @protein_options
@@ -148,13 +148,13 @@ def _runs_on_cpu(requested: dict) -> str | None:
 @evidence_options
 @option(
     "--confidence",
-    "With --site-model: GFF3 and GTF tell the confidence of each intron and exon, the points that "
-    "the best chain at the place loses without it. The table tells the least of a chain.",
+    "With --site-model: add the confidence of each intron and exon to GFF3 and GTF, and the least "
+    "of a chain to the table: the points that the best chain there loses without it.",
 )
 @option(
     "--min-confidence N", type=options.Count(), default=Acceptance.min_confidence,
-    help="With --site-model: accept only chains whose introns all have so much confidence, or "
-    "whose only exon has.",
+    help="With --site-model: least confidence of all introns of an accepted chain, or of its only "
+    "exon.",
 )  # fmt: skip
 @options.alignments_of(SUFFIXES)
 @loci.coordinates

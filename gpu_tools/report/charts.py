@@ -20,6 +20,7 @@ from gpu_tools.report.findings import (
     Findings,
     Job,
     Parallelism,
+    description_of,
     is_accepted,
     method_of,
     rank,
@@ -30,7 +31,7 @@ MOST_MODELS = 30
 MOST_POINTS = 4000
 MOST_CELLS = 150
 """Largest number of targets, and of loci, in the heat map."""
-_WIDTH, _GAP = 700.0, 11.0
+_WIDTH, _GAP = 520.0, 8.0
 _LEAST_EVALUE, _LEAST_SECONDS = 1e-300, 1e-6
 _LABELS = {"exon_length": "length of candidates (nt)", "group_size": "candidates of a group"}
 _LOG = {"type": "log", "nice": False, "padding": 12}
@@ -87,6 +88,12 @@ def _of_methods(methods: Iterable[str]) -> alt.Color:
     return alt.Color("method:N", title="method", scale=scale)
 
 
+def _tips(*fields: str) -> list[alt.Tooltip]:
+    """Return what is told of a case, in words."""
+    words = {"base": "locus", "name": "target", "identity": "identity (%)", "evalue": "E-value"}
+    return [alt.Tooltip(field, type="nominal", title=words.get(field, field)) for field in fields]
+
+
 def _identity(row: ScoredRow) -> float | None:
     identity = ratio_of(row, "identity")
     return None if identity is None else 100 * identity
@@ -102,21 +109,22 @@ def _overview(loci: list[DrawnLocus]) -> alt.LayerChart | None:
     scale = min(map(_scale, loci))
     exons = [exon for k, locus in enumerate(loci) for exon in _thumbnail(k, locus, scale)]
     drawn, named = source(exons), source([_caption(k, locus) for k, locus in enumerate(loci)])
-    y = alt.Y("row:O", axis=None, scale=alt.Scale(paddingInner=0.42))
+    y = alt.Y("row:O", axis=None, scale=alt.Scale(paddingInner=0.6))
     first, x = (alt.X(f"{field}:Q", scale=None, axis=None) for field in ("first", "x"))
     ends = drawn.transform_aggregate(first="min(x)", last="max(x2)", groupby=["row"])
     bars = drawn.mark_bar(cornerRadius=1.5, cursor="pointer")
     colour = _IDENTITY.legend(gradientLength=200)
     locus = named.mark_text(align="right", x=-12, limit=200, cursor="pointer")
-    target = named.mark_text(align="left", x=_WIDTH + 14, limit=130, cursor="pointer")
-    facts = named.mark_text(align="left", x=_WIDTH + 150, color=models.GREY)
+    beside = {"align": "left", "x": _WIDTH + 14, "limit": 330}
+    target = named.mark_text(**beside, dy=-7, cursor="pointer")
+    facts = named.mark_text(**beside, dy=7, color=models.GREY)
     return alt.layer(
         ends.mark_rule(color=models.GREY).encode(first, y, x2="last:Q"),
         bars.encode(x, y, x2="x2:Q", color=colour, tooltip=["exon:N", "bp:Q", "identity:Q"]),
         locus.encode(y, text="locus:N"),
-        target.encode(y, text="target:N"),
+        target.encode(y, text="target:N", tooltip="target:N"),
         facts.encode(y, text="facts:N"),
-    ).properties(width=_WIDTH, height=alt.Step(24))
+    ).properties(width=_WIDTH, height=alt.Step(32))
 
 
 def _scale(locus: DrawnLocus) -> float:
@@ -142,9 +150,14 @@ def _caption(k: int, locus: DrawnLocus) -> dict:
     by = "" if (method := method_of(locus.best)) == ALONE else f", {method}"
     return {
         "row": k, "locus": f"{locus.name} ({models.SIGNS[chain.strand]})",
-        "link": f"locus/{locus.name}", "target": chain.target,
+        "link": f"locus/{locus.name}", "target": _named(locus.best),
         "facts": f"{counted(chain.n_chain, 'exon')}, E = {evalue}{by}",
     }  # fmt: skip
+
+
+def _named(row: ScoredRow) -> str:
+    """Return a target's name and description."""
+    return f"{row.alignment.target} {description_of(row) or ''}".rstrip()
 
 
 def _heat_map(findings: Findings, links: dict[str, str]) -> alt.LayerChart | None:
@@ -159,7 +172,7 @@ def _heat_map(findings: Findings, links: dict[str, str]) -> alt.LayerChart | Non
         return None
     x = alt.X("base:N", sort=bases, title="locus", axis=alt.Axis(labelAngle=-45, labelLimit=150))
     y = alt.Y("target:N", sort=targets, title="target", axis=alt.Axis(labelLimit=200))
-    tips = ["base:N", "target:N", "score:Q", "identity:Q", "evalue:N"]
+    tips = _tips("base", "name", "score", "identity", "evalue")
     cases = source([_case(row, links) for row in rows])
     dots = cases.transform_filter("!datum.accepted").mark_circle(size=8, color=models.RULE)
     squares = cases.transform_filter("datum.accepted").mark_rect(cursor="pointer", stroke="white")
@@ -184,7 +197,7 @@ def _names(rows: list[ScoredRow]) -> tuple[list[str], list[str]]:
 def _case(row: ScoredRow, links: dict[str, str]) -> dict:
     base, identity = row.fields["base"], _identity(row)
     return {
-        "base": base, "target": row.alignment.target, "method": method_of(row),
+        "base": base, "target": row.alignment.target, "name": _named(row), "method": method_of(row),
         "accepted": is_accepted(row), "score": row.alignment.score,
         "identity": None if identity is None else round(identity, 1),
         "evalue": row.fields["evalue"], "link": links.get(base, ""),
@@ -205,7 +218,7 @@ def _score_points(findings: Findings) -> alt.HConcatChart | None:
     points = source([_point(row) for row in rows]).mark_circle(size=48).encode(
         x, color=_of_methods(map(method_of, rows)),
         opacity=alt.Opacity("accepted:O", title="accepted", scale=shades),
-        tooltip=["base:N", "target:N", "method:N", "score:Q", "identity:Q", "evalue:N"],
+        tooltip=_tips("base", "name", "method", "score", "identity", "evalue"),
     )  # fmt: skip
     identity = alt.Y("identity:Q", title="identity (%)", scale=alt.Scale(zero=False))
     power = alt.Y("power:Q", title="-log10 of the E-value")
@@ -263,8 +276,8 @@ def _job_times(jobs: list[Job]) -> alt.LayerChart | None:
     seconds = [value[name] for value in values for name in ("estimated", "measured")]
     ends = [{"estimated": s, "measured": s} for s in (min(seconds), max(seconds))]
     equal = source(ends).mark_line(color=models.GREY, strokeDash=[4, 4])
-    x = alt.X("estimated:Q", title="estimated (s)", scale=alt.Scale(**_LOG))
-    y = alt.Y("measured:Q", title="measured (s)", scale=alt.Scale(**_LOG))
+    x = alt.X("estimated:Q", title="estimated (s, logarithmic axis)", scale=alt.Scale(**_LOG))
+    y = alt.Y("measured:Q", title="measured (s, logarithmic axis)", scale=alt.Scale(**_LOG))
     points = source(values).mark_circle(size=64, opacity=0.8).encode(
         x, y, color=_of_methods(value["method"] for value in values),
         tooltip=["batch:N", "device:N", "cases:Q", "estimated:Q", "measured:Q"],
@@ -298,7 +311,7 @@ def _case_times(cases: list[CaseParallelism]) -> alt.LayerChart | None:
             scale=alt.Scale(nice=False, zero=False),
             axis=whole_axis(),
         ),
-        alt.Y("seconds:Q", title="time (s)", scale=alt.Scale(**_LOG)),
+        alt.Y("seconds:Q", title="time (s, logarithmic axis)", scale=alt.Scale(**_LOG)),
         alt.Color("what:N", title=None, sort=["measured", "estimated"]),
         tooltip=["locus:N", "target:N", "what:N", "seconds:Q"],
     )
@@ -318,8 +331,9 @@ def _cells(cases: list[CaseParallelism]) -> alt.Chart | None:
     if not values:
         return None
     return source(values).mark_circle(size=36, opacity=0.6).encode(
-        alt.X("cells:Q", title="cells", scale=alt.Scale(**_LOG), axis=alt.Axis(format="~s")),
-        alt.Y("ms:Q", title="estimated on one thread (ms)", scale=alt.Scale(**_LOG)),
+        alt.X("cells:Q", title="cells (logarithmic axis)", scale=alt.Scale(**_LOG),
+              axis=alt.Axis(format="~s")),
+        alt.Y("ms:Q", title="estimated on one thread (ms, logarithmic)", scale=alt.Scale(**_LOG)),
         _of_methods(value["method"] for value in values),
         tooltip=["locus:N", "target:N", "method:N", "cells:Q", "ms:Q"],
     ).properties(width=400, height=260)  # fmt: skip

@@ -19,6 +19,7 @@ from gpu_tools.formats.files import open_output, replaced_when_complete
 PathLike = str | os.PathLike
 _MEANINGS = {
     "scores.tsv": "all cases, a row each and method",
+    "summary.json": "command, configuration, limits, SHA-256 of inputs",
     "best.tsv": "the best target of each locus",
     "best_targets.tsv": "loci of accepted chains, with their best targets",
     "best_loci.tsv": "accepted chains of each target, ranked",

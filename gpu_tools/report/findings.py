@@ -183,6 +183,12 @@ def is_accepted(row: ScoredRow) -> bool:
     return row.fields["accepted"] == "yes" and bool(row.alignment.chain)
 
 
+def description_of(row: ScoredRow) -> str | None:
+    """Return what a target's FASTA header says behind the name, None without that."""
+    text = row.fields.get("description", MISSING)
+    return None if text == MISSING else text
+
+
 def ratio_of(row: ScoredRow, column: str) -> float | None:
     """Return the identity or coverage of a row, None for a missing one."""
     text = row.fields.get(column, MISSING)
@@ -208,7 +214,7 @@ def read_findings(results: PathLike, extra: Extra = NO_FILES) -> Findings:
         _read_accuracy(folder / "accuracy.tsv"),
         [job for rule in JOBS for batch in batches.items() if (job := _job(folder, rule, *batch))],
         _read_parallelism([folder, *batches]), scores, _read_summary(folder / SUMMARY),
-        junctions_in(extra.junctions),
+        _joined_junctions([batch / "junctions.bed" for batch in batches], extra.junctions),
     )  # fmt: skip
 
 
@@ -219,6 +225,15 @@ def junctions_in(paths: Sequence[PathLike]) -> Mapping[str, Counter] | None:
     from gpu_tools.formats.junctions import read_junctions
 
     return read_junctions(paths)
+
+
+def _joined_junctions(cut: Sequence[Path], others: Sequence[PathLike]):
+    """Return the introns of batches, which may share a locus, and of other files."""
+    found = dict(junctions_in(others) or {})
+    parts = [junctions_in([path]) for path in cut if path.exists()]
+    for record, counts in (item for part in parts for item in part.items()):
+        found[record] = found.get(record, Counter()) | counts
+    return found if parts or others else None
 
 
 def _read_summary(path: Path) -> dict | None:

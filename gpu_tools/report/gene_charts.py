@@ -38,7 +38,8 @@ def charts_of(
 
 def _genes(findings: GeneSetFindings, link: Callable[[str], str]) -> alt.LayerChart | None:
     """Draw a line for what was searched of each record, and a tick a gene beside it by strand."""
-    parts = sorted(findings.searched, key=lambda part: part.start - part.end)[:MOST_RECORDS]
+    longest = sorted(findings.searched, key=lambda part: part.start - part.end)[:MOST_RECORDS]
+    parts = [part for part in findings.searched if part in longest]
     most = max((part.end - part.start for part in parts), default=0)
     unit, name = (1e6, "Mb") if most >= 1e6 else (1e3, "kb")
     ticks = _ticks(findings, parts, unit, link)

@@ -26,6 +26,7 @@ from gpu_tools.report.run_facts import run_facts
 
 _COLUMNS = {
     "gene": Column("gene"), "target": Column("target"), "kind": Column("kind"),
+    "description": Column("description"),
     "length": Column("length", True), "found": Column("found"), "loci": Column("loci", True),
     "record": Column("record"), "strand": Column("strand"), "start": Column("start", True),
     "end": Column("end", True), "mrnas": Column("mRNAs", True), "exons": Column("exons", True),
@@ -74,6 +75,7 @@ def _content(path: Path, title: str, page: GenePage) -> dict:
         "title": title, "cards": gene_cards(findings), "source": findings.folder,
         "run": run_facts(findings.folder / MODELS, findings.summary),
         "splice_sites": page.sources.sequences, "n_drawn": len(page.drawn),
+        "junctions": page.sources.junctions is not None,
         "n_genes": len(findings.structures.transcripts),
         "files": [(file.name, address(file, path)) for file in files],
     }  # fmt: skip
@@ -135,14 +137,18 @@ def targets_table(findings: GeneSetFindings, linked: Collection[str]) -> Table:
 
 
 def _with_identities(row: dict, kind: str | None) -> dict:
-    """Return a row with its identity in the column of what is compared."""
+    """Return a row with identity in the column of what is compared, description by the name."""
     found = {}
     for name, text in row.items():
+        if name == "description":
+            continue
         if name == "identity":
             own = "residues" if kind == "protein" else "nucleotides"
             found |= {"nucleotides": None, "residues": None} | {own: text}
         else:
             found[name] = text
+        if name in ("target", "best_target"):
+            found["description"] = row.get("description")
     return found
 
 

@@ -30,8 +30,8 @@ _FIGURE_CHECKS = {
     "inner_stops": count, "min_confidence": count, "seen_introns": count,
 }  # fmt: skip
 _FIGURES = ("gene", "record", "strand", "start", "end", "score", "evalue", "identity", "coverage",
-            "accepted", "frameshifts", "inner_stops", "min_confidence",
-            "seen_introns")  # fmt: skip
+            "accepted", "frameshifts", "inner_stops", "min_confidence", "seen_introns",
+            "description")  # fmt: skip
 BROKEN = "broken_mrnas", "pseudogenes", "dropped_hits"
 """Figures of the summary, which older ones lack."""
 COMPLETE = 0.9

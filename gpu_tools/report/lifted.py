@@ -286,22 +286,26 @@ def _bars(counts: Counter[str], what: str, title: str) -> alt.LayerChart | None:
 
 
 _GENE_COLUMNS = (
-    Column("gene"), Column("copy", True), Column("record"), Column("start", True),
-    Column("end", True), Column("strand"), Column("record in the reference"),
-    Column("start there", True), Column("end there", True), Column("strand there"),
-    Column("transcripts", True), Column("coverage", True, 1, "%"),
-    Column("identity of nucleotides", True, 1, "%"),
-    Column("least identity of amino acids", True, 1, "%"), Column("what happened to it"),
+    Column("gene"), Column("copy", True, optional=True), Column("record"), Column("start", True),
+    Column("end", True), Column("strand"), Column("transcripts", True),
+    Column("coverage", True, 1, "%"), Column("identity of nucleotides", True, 1, "%"),
+    Column("least identity of amino acids", True, 1, "%", optional=True),
+    Column("what happened to it"), Column("record in the reference"), Column("start there", True),
+    Column("end there", True), Column("strand there"),
 )  # fmt: skip
 _LOST_COLUMNS = (
-    Column("gene"), Column("transcript"), Column("record"), Column("start", True),
-    Column("end", True), Column("strand"), Column("reason"),
+    Column("gene"), Column("transcript", optional=True), Column("record", optional=True),
+    Column("start", True, optional=True), Column("end", True, optional=True),
+    Column("strand", optional=True), Column("reason"),
 )  # fmt: skip
 
 
 def gene_table(findings: LiftFindings) -> Table:
     """Return a row a gene and copy."""
-    rows = [list(gene) for gene in findings.genes[:MOST_ROWS]]
+    rows = [
+        [gene.gene, gene.copy or None, *gene[2:6], *gene[10:], *gene[6:10]]
+        for gene in findings.genes[:MOST_ROWS]
+    ]
     return Table(_GENE_COLUMNS, rows, [""] * len(rows), len(findings.genes))
 
 

@@ -45,7 +45,8 @@ CONFIG = {
     "font": FONT,
     "view": {"stroke": None},
     "axis": {
-        "labelColor": INK, "titleColor": GREY, "titleFontWeight": "normal", "gridColor": FAINT,
+        "labelSeparation": 4, "labelColor": INK,
+        "titleColor": GREY, "titleFontWeight": "normal", "gridColor": FAINT,
         "domainColor": RULE, "tickColor": RULE, "labelFontSize": 11, "titleFontSize": 11,
     },
     "legend": {
@@ -57,7 +58,7 @@ CONFIG = {
 }  # fmt: skip
 """Vega-Lite's configuration of every figure."""
 
-AXIS_WIDTH = 860.0
+AXIS_WIDTH = 760.0
 """Pixels of an axis."""
 _SIDE = 22.0
 """Pixels at either end of the axis, for what lies beside the exons."""
@@ -70,6 +71,10 @@ JOINED = 12
 HEADER, LANE, HALF = 20, 20, 6
 """Pixels: a group's header, a lane, half of an exon's height."""
 MOST_CANDIDATES = 300
+MOST_JUNCTIONS = 60
+"""Introns that were seen and are drawn, those that were seen most often."""
+_JUNCTION = 13
+"""Pixels of a row of junctions."""
 _CANDIDATES_HEIGHT = 84
 _CHEVRON = 9.0
 """Pixels that an intron needs for the sign of its strand."""
@@ -103,7 +108,8 @@ def model_figure(locus: DrawnLocus, findings: Findings) -> ModelFigure:
     groups += [(method, _chains(locus, method)) for method in methods]
     headers, lanes, height = _stacked([(name, lanes) for name, lanes in groups if lanes])
     axis = ShortenedAxis([exon for lane in lanes for exon in lane.exons], locus.shown)
-    sites = _sites(locus, lanes, findings)
+    sites, seen = _sites(locus, lanes, findings), _seen(locus, findings)
+    junctions, height = _junctions(seen, locus, lanes, axis, headers, height)
     titles = _COLUMNS.items()
     heads = [{"x": x, "y": HEADER / 2, "text": text, "kind": "head"} for text, x in titles]
     datasets = {
@@ -113,9 +119,8 @@ def model_figure(locus: DrawnLocus, findings: Findings) -> ModelFigure:
             {"x": s.left, "x2": s.right, "y": 0, "y2": height} for s in axis.stretches if s.to_scale
         ],
         "exons": [bar for lane in lanes for bar in _exons(lane, axis, findings)],
-        "introns": [
-            line for lane in lanes for line in _introns(lane, axis, sites, _seen(locus, findings))
-        ],
+        "introns": [line for lane in lanes for line in _introns(lane, axis, sites, seen)],
+        "junctions": junctions,
         "signs": [sign for lane in lanes for sign in _signs(lane, axis)],
         "axis": [
             {"x": s.left, "x2": s.right, "y": height + 4, "to_scale": s.to_scale}
@@ -133,7 +138,7 @@ def model_figure(locus: DrawnLocus, findings: Findings) -> ModelFigure:
 
 def template(candidates: bool) -> dict:
     """Return the specification of a locus's figure without its data."""
-    marks = [*_axis_marks(), *_intron_marks(), *_exon_marks(), *_text_marks()]
+    marks = [*_axis_marks(), *_intron_marks(), *_junction_marks(), *_exon_marks(), *_text_marks()]
     models = alt.layer(*marks).properties(width=AXIS_WIDTH, height=100)
     parts = [models, _candidate_panel()] if candidates else [models]
     return alt.vconcat(*parts, spacing=14).configure(**CONFIG).to_dict()
@@ -383,16 +388,57 @@ def _introns(
     for start, end in lane.introns:
         site = sites.get(((start, end), lane.strand), "")
         unusual, evidence, faint = bool(site) and site not in CANONICAL, "", lane.faint
+        count = 0 if seen is None else seen.get((start, end, lane.strand), 0)
         if seen is not None:
-            count = seen.get((start, end, lane.strand), 0)
             evidence, faint = f"; seen {count:,} times" if count else "; not seen", not count
+        x, x2 = axis(start), axis(end)
         yield {
-            "x": axis(start), "x2": axis(end), "y": lane.y,
+            "x": x, "x2": x2, "y": lane.y, "size": 2.6 if count else 1.3,
             "colour": WRONG if unusual else colour_of(lane.method),
             "faint": 0.35 if faint else 0.8, "what": f"{lane.target}, intron",
             "position": shown(start, end), "length": f"{end - start:,} bp",
             "sites": (site or ".") + (", unusual" if unusual else "") + evidence,
         }  # fmt: skip
+
+
+def _junctions(
+    seen: Mapping | None, locus: DrawnLocus, lanes: list[FigureLane], axis: ShortenedAxis,
+    headers: list[dict], height: int,
+) -> tuple[list[dict], int]:  # fmt: skip
+    """Return bars of introns that were seen, below the lanes, and the height with them.
+
+    They get a header among `headers`; those in no chain are grey.
+    """
+    first, last = locus.shown
+    near = {key: n for key, n in (seen or {}).items() if n and key[0] >= first and key[1] <= last}
+    strands: dict[Interval, list[str]] = {}
+    for start, end, strand in sorted(near, key=lambda key: (-near[key], key)):
+        strands.setdefault((start, end), []).append(strand)
+    if not strands:
+        return [], height
+    chosen = sorted([*strands][:MOST_JUNCTIONS])
+    known = {(*intron, lane.strand) for lane in lanes for intron in lane.introns}
+    text = "introns that were seen" + (
+        f", {len(chosen)} of {len(strands)}" if len(chosen) < len(strands) else ""
+    )
+    headers.append({"y": height + HEADER / 2, "text": text, "colour": INK})
+    ends: list[float] = []  # of what each row holds so far
+    found = []
+    for start, end in chosen:
+        own = [(start, end, strand) for strand in strands[start, end]]
+        count, is_known = max(near[key] for key in own), any(key in known for key in own)
+        x, x2 = axis(start), max(axis(end), axis(start) + 2)
+        row = next((k for k, at in enumerate(ends) if at < x), len(ends))
+        ends[row : row + 1] = [x2 + 8 + 6 * len(f"{count:,}")]
+        y = height + HEADER + _JUNCTION * (row + 0.5)
+        found.append({
+            "x": x, "x2": x2, "y": y, "y2": y + 4, "count": f"{count:,}",
+            "colour": INK if is_known else GREY, "faint": 0.9 if is_known else 0.5,
+            "what": f"intron, seen {count:,} times" + ("" if is_known else ", in no chain"),
+            "position": f"{shown(start, end)} ({'/'.join(sorted(strands[start, end]))})",
+            "length": f"{end - start:,} bp",
+        })  # fmt: skip
+    return found, height + HEADER + _JUNCTION * len(ends) + 4
 
 
 def _signs(lane: FigureLane, axis: ShortenedAxis) -> Iterator[dict]:
@@ -478,14 +524,24 @@ def _axis_marks() -> list[alt.Chart]:
 
 
 def _intron_marks() -> list[alt.Chart]:
-    lines = _chart("introns").mark_rule(size=1.3)
+    lines = _chart("introns").mark_rule()
+    size = alt.Size("size:Q", scale=None, legend=None)
     points = _chart("signs").mark_point(size=36, strokeWidth=1.3, filled=False)
     shapes = alt.Scale(domain=list(_CHEVRONS), range=list(_CHEVRONS.values()))
     shape = alt.Shape("strand:N", legend=None, scale=shapes)
     return [
-        lines.encode(_x("x"), _y("y"), x2="x2:Q", tooltip=_tips("sites"), **_COLOUR),
+        lines.encode(_x("x"), _y("y"), size, x2="x2:Q", tooltip=_tips("sites"), **_COLOUR),
         points.encode(_x("x"), _y("y"), shape=shape, **_COLOUR),
     ]
+
+
+def _junction_marks() -> list[alt.Chart]:
+    """Return brackets of introns that were seen, and how often."""
+    seen = _chart("junctions")
+    sides = [seen.mark_rule().encode(_x(x), _y("y"), y2="y2:Q", **_COLOUR) for x in ("x", "x2")]
+    lines = seen.mark_rule(size=1.6).encode(_x("x"), _y("y"), x2="x2:Q", tooltip=_tips(), **_COLOUR)
+    counts = seen.mark_text(align="left", dx=4, dy=1, fontSize=9)
+    return [*sides, lines, counts.encode(_x("x2"), _y("y"), text="count:N", **_COLOUR)]
 
 
 def _exon_marks() -> list[alt.Chart]:

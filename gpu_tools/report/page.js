@@ -88,8 +88,17 @@
     return typeof a === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true });
   }
 
+  function classes(column) {
+    return (column.numeric ? "number" : "") + (column.title.length > 18 ? " wide" : "");
+  }
+
   class DataTable {
     constructor(place, table, file, size = 25) {
+      const { columns, rows } = table;
+      const kept = columns.map((_, k) => k)
+        .filter((k) => !columns[k].optional || rows.some((row) => row[k] !== null));
+      const of = (row) => kept.map((k) => row[k]);
+      table = { ...table, columns: of(columns), rows: rows.map(of) };
       Object.assign(this, { place, table, file, size, page: 0, sorted: -1, rising: true });
       this.filters = table.columns.map(() => "");
       this.order = table.rows.map((_, k) => k);
@@ -100,7 +109,7 @@
     build() {
       const { columns } = this.table;
       this.heads = columns.map((column, k) =>
-        element("th", { className: column.numeric ? "number" : "", scope: "col" },
+        element("th", { className: classes(column), scope: "col" },
           element("button", { type: "button", textContent: column.title, onclick: () => this.sort(k) })));
       const inputs = columns.map((column, k) =>
         element("th", {}, element("input", {

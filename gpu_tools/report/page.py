@@ -24,11 +24,13 @@ from gpu_tools.model.resources import installed_version
 from gpu_tools.report import charts, models
 from gpu_tools.report.files import address, linked_files, pictures
 from gpu_tools.report.findings import (
+    ALONE,
     SECONDS,
     CaseParallelism,
     DrawnLocus,
     Findings,
     Parallelism,
+    description_of,
     drawn_loci,
     is_accepted,
     method_of,
@@ -44,13 +46,15 @@ Value = str | float | int | None
 class Column(NamedTuple):
     """A column: its title, whether it holds numbers, and how many decimals of them are shown.
 
-    `unit` is ``%`` for fractions; `decimals` None is for numbers as they are, such as E-values.
+    `unit` is ``%`` for fractions; `decimals` None is for numbers as they are, such as E-values. An
+    `optional` column is left out where no row has a value.
     """
 
     title: str
     numeric: bool = False
     decimals: int | None = 0
     unit: str = ""
+    optional: bool = False
 
 
 class Table(NamedTuple):
@@ -73,11 +77,13 @@ class Table(NamedTuple):
         }  # fmt: skip
 
 
+_IDENTITIES = ("identity", "identity of nucleotides", "identity of amino acids")
+"""Of a method that is not known, of cDNAs, of proteins."""
 _OF_CHAIN = (
-    Column("target"), Column("method"), Column("strand"), Column("start", True),
-    Column("end", True), Column("exons", True), Column("score", True),
-    Column("identity", True, 1, "%"), Column("coverage", True, 1, "%"),
-    Column("E-value", True, None),
+    Column("target"), Column("description", optional=True), Column("method"), Column("strand"),
+    Column("start", True), Column("end", True), Column("exons", True), Column("score", True),
+    *(Column(title, True, 1, "%", optional=True) for title in _IDENTITIES),
+    Column("coverage", True, 1, "%"), Column("E-value", True, None),
 )  # fmt: skip
 CASE_COLUMNS = (Column("locus"), *_OF_CHAIN, Column("accepted"), Column("chain"))
 """Columns of the table of all cases, and of a locus's chains."""
@@ -86,10 +92,13 @@ CASE_COLUMNS = (Column("locus"), *_OF_CHAIN, Column("accepted"), Column("chain")
 def _of_chain(row: ScoredRow) -> list[Value]:
     found = row.alignment
     start, end = interval_of(found) if found.chain else (None, None)
+    method = method_of(row)
+    own = 0 if method == ALONE else 2 if method == "proteins" else 1
+    identities = [ratio_of(row, "identity") if k == own else None for k in range(len(_IDENTITIES))]
     return [
-        found.target, method_of(row), found.strand, None if start is None else start + 1, end,
-        len(found.chain) or None, found.score, ratio_of(row, "identity"),
-        ratio_of(row, "coverage"), found.evalue,
+        found.target, description_of(row), method, found.strand,
+        None if start is None else start + 1, end, len(found.chain) or None, found.score,
+        *identities, ratio_of(row, "coverage"), found.evalue,
     ]  # fmt: skip
 
 
@@ -101,8 +110,12 @@ def loci_table(loci: list[DrawnLocus], drawn: Collection[str]) -> Table:
         if locus.accepted
         for rows in _by(locus.rows, method_of).values()
     ]
-    columns = (Column("locus"), *_OF_CHAIN, Column("targets", True), Column("record"))
-    rows = [[locus.name, *_of_chain(row), n, locus.record] for locus, row, n in found]
+    more = Column("targets", True), Column("record", optional=True)
+    columns = (Column("locus"), *_OF_CHAIN, *more)
+    rows = [
+        [locus.name, *_of_chain(row), n, None if locus.record == locus.base else locus.record]
+        for locus, row, n in found
+    ]
     links = [f"locus/{locus.name}" if locus.name in drawn else "" for locus, *_ in found]
     return Table(columns, rows, links, len(rows))
 
@@ -117,17 +130,18 @@ def _by(rows: Iterable[ScoredRow], key: Callable) -> dict[str, list[ScoredRow]]:
 def targets_table(findings: Findings, link: Callable[[ScoredRow], str]) -> Table:
     """Return a row a target: at how many loci it was accepted, and its best chain."""
     columns = (
-        Column("target"), Column("length", True), Column("tried on", True),
-        Column("accepted", True), Column("best locus"), *_OF_CHAIN[1:],
+        *_OF_CHAIN[:2], Column("length", True), Column("tried on", True),
+        Column("accepted", True), Column("best locus"), *_OF_CHAIN[2:],
     )  # fmt: skip
     rows, links = [], []
-    for target, found in _by(findings.rows, lambda row: row.alignment.target).items():
+    for found in _by(findings.rows, lambda row: row.alignment.target).values():
         chains = [row for row in found if row.alignment.chain]
         best = min(chains or found, key=lambda row: (not is_accepted(row), *rank(row)))
         bases = {row.fields["base"] for row in found}
         accepted = {row.fields["base"] for row in found if is_accepted(row)}
-        rows.append([target, best.alignment.target_length, len(bases), len(accepted),
-                     best.fields["base"], *_of_chain(best)[1:]])  # fmt: skip
+        own = _of_chain(best)
+        rows.append([*own[:2], best.alignment.target_length, len(bases), len(accepted),
+                     best.fields["base"], *own[2:]])  # fmt: skip
         links.append(link(best))
     return Table(columns, rows[:MOST_ROWS], links[:MOST_ROWS], len(rows))
 
@@ -367,6 +381,7 @@ def _content(report: Report, around: Surroundings) -> dict:
         "most_cells": charts.MOST_CELLS,
         "omitted_models": max(0, len(report.loci) - charts.MOST_MODELS),
         "candidates": most, "candidates_note": note, "splice_sites": findings.sequences,
+        "junctions": findings.junctions is not None,
         "cells": _cells(findings), "times": times(findings),
         "run": run_facts(findings.scores, findings.summary),
         "files": linked_files(findings.folder, around.files, around.path),
@@ -380,7 +395,7 @@ def loci_data(loci: Iterable[DrawnLocus], findings: Findings) -> dict:
     return {
         "loci": {locus.name: _locus(locus, findings) for locus in loci},
         "templates": {name: models.template(panel) for name, panel in _TEMPLATES.items()},
-        "chain_columns": [column._asdict() for column in CASE_COLUMNS],
+        "chain_columns": [column._asdict() for column in CASE_COLUMNS[1:]],
     }
 
 
@@ -442,7 +457,8 @@ def _locus(locus: DrawnLocus, findings: Findings) -> dict:
     """Return what the page's script needs to show a locus."""
     figure = models.model_figure(locus, findings)
     name = "candidates" if figure.datasets["candidates"] else "models"
-    chains = cases_table(findings._replace(rows=locus.rows), lambda row: "").rows
+    cases = cases_table(findings._replace(rows=locus.rows), lambda row: "").rows
+    chains = [case[1:] for case in cases]  # the page's head has the locus
     return {
         "template": name, "height": figure.height, "datasets": figure.datasets,
         "facts": _facts(locus), "chains": chains,
@@ -459,7 +475,9 @@ def _facts(locus: DrawnLocus) -> str:
     methods = len({method_of(row) for row in locus.rows})
     by = f" by {methods} methods" if methods > 1 else ""
     more = f"; {locus.omitted} of lower scores are not drawn" if locus.omitted else ""
-    return f"{place}, {counted(targets, 'accepted target')}{by}{more}."
+    description = description_of(locus.best)
+    best = f" Best target: {locus.best.alignment.target}, {description}." if description else ""
+    return f"{place}, {counted(targets, 'accepted target')}{by}{more}.{best}"
 
 
 def locus_figures(report: Report) -> dict[str, dict]:

@@ -134,6 +134,7 @@ def _row(one: GeneTranscript, target: dict | None, lengths: Mapping[str, int]) -
     evalue = one.figures["evalue"]
     fields = one.figures | {
         "base": one.gene, "accepted": "yes",
+        "description": (target or {}).get("description") or MISSING,
         "method": METHOD_OF_KIND.get(target["kind"] if target else "", "chain"),
         "chain": ",".join(f"{start + 1}-{end}" for start, end in chain),
     }  # fmt: skip

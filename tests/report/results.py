@@ -7,10 +7,12 @@ import numpy as np
 COLUMNS = (
     "base", "target", "method", "locus", "strand", "score", "base_length", "target_length",
     "n_exons", "n_chain", "chain", "identity", "cells", "coverage", "evalue", "accepted",
+    "description",
 )  # fmt: skip
 RECORD = "chr<b>&1"
 PLUS, MINUS = "plus#1", "</script>minus"
 TARGETS = ("T1", "T<i>2", "T3")
+DESCRIPTIONS = {"T1": "interleukin 10 (Il10)"}
 # exons, 0-based half-open in the record
 GENES = {
     PLUS: ("+", [(1000, 1100), (2000, 2150), (9000, 9200)]),
@@ -36,7 +38,7 @@ def row(base, target, method, score, exons, evalue, accepted):
     strand = GENES[base][0] if exons else "."
     numbers = (LENGTH, 500, 40, len(exons))
     rest = (chain(exons, strand), "0.9012") if exons else (".", ".")
-    last = (1000000, "0.9500", evalue, accepted)
+    last = (1000000, "0.9500", evalue, accepted, DESCRIPTIONS.get(target, "."))
     return [base, target, method, locus(base), strand, score, *numbers, *rest, *last]
 
 

@@ -12,6 +12,7 @@ from gpu_tools.errors import InputError
 from gpu_tools.report.charts import charts_of
 from gpu_tools.report.findings import Bar, Extra, SequenceFile, read_findings, splice_sites
 from gpu_tools.report.page import parallelism_table, times
+from gpu_tools.report.run_facts import MOST_INPUTS, run_facts, run_of
 from tests.report.results import GENES, MINUS, PLUS, RECORD, TARGETS, sequence, write_table
 
 TIMES = {"job_times", "case_times", "cells", "histograms"}
@@ -163,7 +164,38 @@ def test_the_first_screen_has_the_run_of_a_summary(tmp_path):
     assert "<code>gpu-tools spliced-align " in page.read_text()
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"run": 1}', '{"run": {"command": 5}}'])
+def test_the_first_screen_has_configuration_and_limits_of_the_workflow(tmp_path):
+    (tmp_path / "scores.tsv").write_text("")
+    usual = {"max_evalue": 0.001, "min_coverage": 0.5, "min_confidence": None}
+    limits = {"candidates": usual, "sites": usual | {"min_confidence": 7}, "proteins": usual}
+    inputs = [{"file": f"{k}.fa", "bytes": 9, "sha256": "ab"} for k in range(MOST_INPUTS + 2)]
+    run = {"configuration": "mode: sites", "limits": limits, "inputs": inputs}
+    facts = run_facts(tmp_path / "scores.tsv", {"run": run_of(run), "site_model": "worm"})
+    texts = {fact.name: fact.text for fact in facts if fact.name != "input"}
+    assert texts.pop("results of").endswith(" UTC")
+    assert texts == {
+        "configuration": "mode: sites", "site model": "worm",
+        "accepted (candidates, proteins)": "E-value at most 0.001, coverage at least 0.5",
+        "accepted (sites)": "E-value at most 0.001, coverage at least 0.5, confidence at least 7",
+        "": "and 2 more",
+    }  # fmt: skip
+    assert sum(fact.name == "input" for fact in facts) == MOST_INPUTS
+
+
+def test_introns_of_batches_on_one_locus_count_once(results, tmp_path):
+    folder = shutil.copytree(results, tmp_path / "results")
+    (batch,) = folder.glob("batches/*")
+    (batch / "junctions.bed").write_text(f"{RECORD}\t1100\t2000\t.\t12\t+\n")
+    shutil.copytree(batch, batch.with_name("ba9876543210"))
+    (tmp_path / "more.bed").write_text("other\t5\t90\t.\t3\t+\n")
+    found = read_findings(folder, Extra(junctions=[tmp_path / "more.bed"])).junctions
+    assert found == {RECORD: {(1100, 2000, "+"): 12}, "other": {(5, 90, "+"): 3}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{}", '{"run": 1}', '{"run": {"command": 5}}', '{"run": {"limits": {"sites": 1}}}'],
+)
 def test_a_damaged_summary_is_an_error(results, tmp_path, text):
     shutil.copy(results / "scores.tsv", tmp_path)
     (tmp_path / "summary.json").write_text(text)

@@ -47,11 +47,12 @@ def test_a_row_a_gene(folder):
     found = read_lift(folder)
     rows = gene_table(found).rows
     assert [row[:6] for row in rows] == [
-        ["a", 0, "chr1", 101, 700, "+"], ["a", 1, "chr1", 101, 600, "+"],
-        ["b", 0, "chr2", 1, 90, "-"],
+        ["a", None, "chr1", 101, 700, "+"], ["a", 1, "chr1", 101, 600, "+"],
+        ["b", None, "chr2", 1, 90, "-"],
     ]  # fmt: skip
-    assert rows[0][10:] == [2, 0.95, 0.97, 0.5, "frameshift, stop inside"]
-    assert rows[2][13:] == [None, "intact"]
+    assert rows[0][6:11] == [2, 0.95, 0.97, 0.5, "frameshift, stop inside"]
+    assert rows[2][9:11] == [None, "intact"]
+    assert rows[0][11] == "one"
     assert found.lost == {"c", "d"}
     assert unmapped_table(found).rows[2][:6] == ["d", None, None, None, None, None]
 

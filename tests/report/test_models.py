@@ -9,7 +9,13 @@ import pytest
 
 from gpu_tools.formats.exons.gff import merged
 from gpu_tools.report.findings import drawn_loci
-from gpu_tools.report.models import AXIS_WIDTH, ShortenedAxis, length, model_figure
+from gpu_tools.report.models import (
+    AXIS_WIDTH,
+    MOST_JUNCTIONS,
+    ShortenedAxis,
+    length,
+    model_figure,
+)
 from tests.report.results import GENES, MINUS, PLUS
 
 
@@ -52,6 +58,43 @@ def test_introns_that_were_seen_are_told_and_others_faint(findings, figures):
     assert {(one["faint"], one["sites"].partition(";")[2]) for one in others} == {
         (0.35, " not seen")
     }
+    assert min(one["size"] for one in same) > max(one["size"] for one in others)
+
+
+def test_all_introns_that_were_seen_are_below_the_chains(findings):
+    locus = next(one for one in drawn_loci(findings) if one.name == PLUS)
+    (_, first), (second, _), (third, _) = GENES[PLUS][1]
+    counts = {(first, second, "+"): 1200, (first, third, "+"): 3, (first, third, "-"): 3,
+              (50, 90, "+"): 9, (first, second, "-"): 0}  # fmt: skip
+    without, found = (
+        model_figure(locus, findings._replace(junctions=seen))
+        for seen in (None, {locus.record: Counter(counts)})
+    )
+    assert without.datasets["junctions"] == []
+    drawn = {one["position"]: one for one in found.datasets["junctions"]}
+    own, other = (
+        drawn[f"{first + 1:,}-{end:,} ({strands})"]
+        for end, strands in ((second, "+"), (third, "+/-"))
+    )
+    assert len(drawn) == 2
+    assert (own["count"], other["count"]) == ("1,200", "3")
+    assert "in no chain" in other["what"]
+    assert "in no chain" not in own["what"]
+    assert own["y"] != other["y"]  # they overlap
+    lowest = max(exon["y2"] for exon in found.datasets["exons"])
+    assert lowest < min(own["y"], other["y"])
+    assert max(own["y2"], other["y2"]) < found.datasets["axis"][0]["y"]
+    assert found.height > without.height
+
+
+def test_of_many_introns_that_were_seen_the_most_frequent_are_drawn(findings):
+    locus = next(one for one in drawn_loci(findings) if one.name == PLUS)
+    counts = {(1000 + k, 9100, "+"): k + 1 for k in range(MOST_JUNCTIONS + 5)}
+    seen = {locus.record: Counter(counts)}
+    found = model_figure(locus, findings._replace(junctions=seen)).datasets
+    assert len(found["junctions"]) == MOST_JUNCTIONS
+    assert min(int(one["count"]) for one in found["junctions"]) == 6
+    assert any(f"{MOST_JUNCTIONS} of {MOST_JUNCTIONS + 5}" in h["text"] for h in found["headers"])
 
 
 def test_candidates_have_their_scores(figures):

@@ -56,6 +56,7 @@ def test_legends_are_whole_in_windows_of_any_width(opened, chromium, part, width
     legends = f"""[...document.querySelectorAll('#{part} .role-legend')].map(
         (legend) => legend.getBoundingClientRect().right)"""
     assert all(right <= width for right in page.run(legends))
+    assert page.run("document.documentElement.scrollWidth") <= width  # wide charts shrink or scroll
 
 
 def test_tables_sort_both_ways_with_missing_values_last(opened):
@@ -75,8 +76,8 @@ def test_tables_sort_both_ways_with_missing_values_last(opened):
 
 @pytest.mark.parametrize(
     ("column", "text", "rows"),
-    [("target", "t<i>", 4), ("score", ">= 300", 4), ("score", "60", 1), ("identity", "> 90", 8),
-     ("accepted", "!yes", 7), ("E-value", "< 1e-3", 5)],
+    [("target", "t<i>", 4), ("score", ">= 300", 4), ("score", "60", 1), ("description", "il10", 4),
+     ("identity of nucleotides", "> 90", 8), ("accepted", "!yes", 7), ("E-value", "< 1e-3", 5)],
 )  # fmt: skip
 def test_tables_filter(opened, column, text, rows):
     page = opened("cases")
@@ -96,7 +97,11 @@ def test_a_link_of_a_table_opens_the_figure_of_its_locus(opened, name):
     page.run(f"[...document.querySelectorAll('#loci a')].find(a => a.text === {name!r}).click()")
     page.wait("document.getElementById('locus-chart').dataset.drawn === 'yes'")
     assert page.run("document.getElementById('locus-name').textContent") == name
-    assert RECORD in page.run("document.getElementById('locus-facts').textContent")
+    facts = page.run("document.getElementById('locus-facts').textContent")
+    assert RECORD in facts
+    assert ("Best target: T1, interleukin 10 (Il10)." in facts) == (name == PLUS)
+    heads = page.run("document.querySelector('#locus-table thead').textContent")
+    assert ("description" in heads) == (name == PLUS)  # no column without a value
     labels = page.run("document.querySelector('#locus-chart svg').textContent")
     assert "annotation" in labels
     assert "candidates' score" in labels

@@ -114,6 +114,7 @@ rule annotation_report:
     input:
         "<results>/annotation/genes.gff3",
         needs=annotation_tables(),
+        junctions=config["annotation"]["junctions"] or [],
         conserved=config["annotation"]["conserved"] or [],
     output:
         output=report(
@@ -127,7 +128,6 @@ rule annotation_report:
         "../envs/gpu_tools.yaml"
     params:
         version=VERSION,
-        title="Gene set",
     script:
         "../scripts/results_report.py"
 

@@ -296,6 +296,22 @@ def drawn_exons():
     return found + batch_files("annotation.gff3", first_batches(ANNOTATED))
 
 
+def drawn_junctions():
+    """Return the introns that were seen in all batches, which the report draws."""
+    named = [name for name in BATCHES if evidence_files(name, "junctions")]
+    return batch_files("junctions.bed", named)
+
+
+def sheet_files():
+    """Return the sheet, and the files that it names."""
+    items = [*CASES.bases.values(), *CASES.targets.values()]
+    columns = ("exons", "annotation", *EVIDENCE)
+    paths = [file_of(item[1]) for item in items]
+    paths += [getattr(base, column) for base in CASES.bases.values() for column in columns]
+    sheet = [config["cases"]] if os.path.exists(config["cases"]) else []
+    return list(dict.fromkeys([*sheet, *protein_files(), *filter(None, paths)]))
+
+
 def only_genome():
     """Return the FASTA file of all bases, none if there are several."""
     files = {file_of(base.base_fasta) for base in CASES.bases.values()}

@@ -1,6 +1,10 @@
 """Configuration: read and checked."""
 
+import json
+import os
 import re
+import shlex
+import sys
 from difflib import get_close_matches
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -30,6 +34,17 @@ PROVIDER_KEYS = {
     "augustus": ("program", "min_probability", "species", "samples"),
     "genscan-report": (),
     "file": (),
+}
+# keys that mean something only beside another one of their section, which has a value
+NEEDS = {
+    "sites.incomplete": "coding",
+    "annotation.coding": "cdnas",
+    "annotation.stranded": "cdnas",
+    "annotation.end_cost": "cdnas",
+    "annotation.junction_weight": "junctions",
+    "annotation.splice_weight": "splice_scores",
+    "annotation.splice_only": "splice_scores",
+    "lift.min_copy_identity": "copies",
 }
 # what rules/segments.smk looks for
 SEGMENTS = ("cpg_islands", "gc_rich_regions", "hydrophobic_segments")
@@ -120,6 +135,16 @@ def check_provider():
         )
 
 
+def check_needs():
+    """A key that goes with another one must not be given alone."""
+    for key, needed in NEEDS.items():
+        section, name = key.split(".")
+        own = config[section]
+        # a weight or cost of 0 is given, too
+        if not (own[name] is None or own[name] is False or own[needed]):
+            raise InputError(f"configuration, {key}: no value of {needed}, with which it goes")
+
+
 def check_models():
     """Models and matrices must be there, under their names or as files."""
     try:
@@ -177,7 +202,8 @@ def site_options():
 
 def protein_options():
     """Return the options of proteins: their own, and the model of the sites."""
-    own = {key: value for key, value in config["proteins"].items() if key != "source"}
+    files = ("source", "target_introns")
+    own = {key: value for key, value in config["proteins"].items() if key not in files}
     shared = {key: config["sites"][key] for key in ("model", "min_intron")}
     return own | configured_model(shared.pop("model")) | shared
 
@@ -191,6 +217,40 @@ def chosen_sites():
     """Return the site model of the sheet's cases that is chosen, nothing if one is configured."""
     chosen = config["sites"]["model"] == AUTO
     return {"site_model": "<results>/site_model.json"} if chosen else {}
+
+
+def shown_site_model():
+    """Return the site model that the report names, nothing if none is or it is chosen."""
+    used = methods() != ["candidates"]
+    return configured_model(config["sites"]["model"]) if used else {}
+
+
+def limits_of_methods():
+    """Return what is accepted by each method, as JSON."""
+    sections = {"candidates": "scoring"}
+    return json.dumps({
+        method: {
+            key: config[sections.get(method, method)].get(key)
+            for key in ("max_evalue", "min_identity", "min_coverage", "min_confidence")
+        }
+        for method in methods()
+    })  # fmt: skip
+
+
+def configured():
+    """Return the keys of the configuration that are not as by default, in a line."""
+    default = {}
+    check(default, "../schemas/config.schema.yaml", config_place)
+    return ", ".join(differences(config, default))
+
+
+def differences(values, default, prefix=""):
+    """Yield the keys of a section that are not as by default, with their values."""
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from differences(value, default.get(key) or {}, f"{prefix}{key}.")
+        elif value != default.get(key):
+            yield f"{prefix}{key}: {value if isinstance(value, str) else json.dumps(value)}"
 
 
 def protein_files():
@@ -211,6 +271,8 @@ def segment_limits(name):
 
 check(config, "../schemas/config.schema.yaml", config_place)
 check_provider()
+check_needs()
 if workflow.is_main_process:  # jobs read the rules, too
     check_models()
+    os.environ["GPU_TOOLS_WORKFLOW"] = shlex.join(["snakemake", *sys.argv[1:]])
 VERSION = installed_version()

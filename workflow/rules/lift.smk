@@ -49,6 +49,5 @@ rule lift_report:
         "../envs/gpu_tools.yaml"
     params:
         version=VERSION,
-        title="Lifted annotation",
     script:
         "../scripts/results_report.py"

@@ -93,11 +93,36 @@ rule results_loci:
         "../scripts/results_loci.py"
 
 
+rule results_summary:
+    """Tell what the results were made of: configuration, limits, digests of files."""
+    input:
+        "<results>/scores.tsv",
+        **chosen_sites(),
+        inputs=ancient(sheet_files()),
+    output:
+        output="<results>/summary.json",
+    log:
+        "<logs>/results_summary.log",
+    conda:
+        "../envs/gpu_tools.yaml"
+    params:
+        **shown_site_model(),
+        version=VERSION,
+        configuration=configured(),
+        limits=limits_of_methods(),
+    script:
+        "../scripts/results_summary.py"
+
+
 rule results_report:
     """Make the page of all results, the figures as files, and a session for IGV."""
     input:
         "<results>/scores.tsv",
-        needs=tables() + drawn_exons() + estimates(),
+        needs=["<results>/summary.json"]
+        + tables()
+        + drawn_exons()
+        + drawn_junctions()
+        + estimates(),
         genome=only_genome(),
         track=list(dict.fromkeys(CASES.bases[base].annotation for base in ANNOTATED)),
     output:

@@ -21,8 +21,8 @@ def translated(target):
     codes = longest_protein(target.codes)
     if not len(codes):
         logging.warning("target %s has no ATG: %s stands for its protein", target.name, NOTHING)
-        return ProteinSequence.from_text(target.name, NOTHING)
-    return ProteinSequence(target.name, codes)
+        return ProteinSequence.from_text(target.name, NOTHING, target.description)
+    return ProteinSequence(target.name, codes, target.description)
 
 
 def chosen(targets, path):

@@ -14,15 +14,16 @@ from gpu_tools.model.resources import COMMAND_LINE, installed_version
 
 _INPUTS = (
     "reference", "annotation", "genome", "base", "proteins", "cdnas", "targets", "exons", "pairs",
+    "junctions", "splice_scores", "target_introns", "inputs",
 )  # fmt: skip
 """Parameters that name files to read."""
 _LIMITS = ("max_evalue", "min_identity", "min_coverage")
 
 
-def write_summary(path: str, figures: dict) -> None:
-    """Write figures of results, and what the running command was, as JSON."""
+def write_summary(path: str, figures: dict, **run: object) -> None:
+    """Write figures of results, and what the running command was or `run` says, as JSON."""
     with open_output(path) as stream:
-        stream.write(json.dumps(figures | {"run": run_record()}, indent=2) + "\n")
+        stream.write(json.dumps(figures | {"run": run_record() | run}, indent=2) + "\n")
 
 
 def run_record() -> dict:
