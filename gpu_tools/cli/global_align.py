@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from gpu_tools import global_align
+import gpu_tools
 from gpu_tools.cli.common import options, pairwise
 from gpu_tools.cli.common.loci import errors_of_records
 from gpu_tools.cli.common.options import note, progress
@@ -31,7 +31,9 @@ def command(
     pairs, placed, names = pairwise.read_pairs(query, subject, scoring, coordinates)
     cells = sum(len(q) * len(s) for q, s in pairs)
     with progress("aligning", cells, quiet) as done, errors_of_records(names):
-        found = global_align(pairs, scoring, device=device, threads=threads, progress=done)
+        found = gpu_tools.global_align(
+            pairs, scoring, device=device, threads=threads, progress=done
+        )
     for path in alignments:
         write_alignments(path, found, pairs, placed, alignments_format)
     tables.write_table(output, pairwise.COLUMNS, pairwise.rows(found, placed))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from gpu_tools import max_submatrices
+import gpu_tools
 from gpu_tools.cli.common import loci, options
 from gpu_tools.cli.common.options import IntegerRange, note, option
 from gpu_tools.errors import InputError, counted
@@ -71,7 +71,7 @@ def command(
         placed = [Locus.whole(axis, 0) for axis in AXES]
     try:
         most = None if every else count or 1
-        found = max_submatrices(values, count=most, device=device, threads=threads)
+        found = gpu_tools.max_submatrices(values, count=most, device=device, threads=threads)
     except InputError as error:
         raise error.located(path=matrix) from None
     columns, rows = COLUMNS, [_row(one, placed) for one in found]

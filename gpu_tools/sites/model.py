@@ -35,7 +35,7 @@ from gpu_tools.sites.table import (
     boundary_type,
     checked_scores,
 )
-from gpu_tools.splicing.codons import stop_words
+from gpu_tools.splicing.reading import stop_words
 from gpu_tools.splicing.site_matrix import SiteMatrices, SiteModel, read_site, sites_between
 
 SITE_FORMAT = "gpu-tools site model"

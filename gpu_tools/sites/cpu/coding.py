@@ -22,7 +22,8 @@ from gpu_tools.sites.cpu import block
 from gpu_tools.sites.cpu.memory import WAITING, exits_row, part
 from gpu_tools.sites.table import CLOSED
 from gpu_tools.splicing.best_chains import allow_pairs, ban_pairs, banned_of_row, next_banned
-from gpu_tools.splicing.codons import FRAMES, SPLITS, completes, split_bases, split_class
+from gpu_tools.splicing.codons import SPLITS, completes, split_bases, split_class
+from gpu_tools.splicing.reading import FRAMES
 from gpu_tools.splicing.rows import clear, column_of, final_span, put, raise_to
 
 _ALONE = FRAMES

@@ -25,15 +25,8 @@ from gpu_tools.splicing.best_chains import (
     banned_of_row,
 )
 from gpu_tools.splicing.bounds import CELL_FLOOR, CELL_LIMIT, check_cells
-from gpu_tools.splicing.codons import (
-    FRAMES,
-    SPLITS,
-    completes,
-    split_bases,
-    split_class,
-    stop_words,
-    translation_of,
-)
+from gpu_tools.splicing.codons import SPLITS, completes, split_bases, split_class
+from gpu_tools.splicing.reading import FRAMES, stop_words, translation_of
 from gpu_tools.splicing.recurrence import Sweep, empty_row
 from gpu_tools.splicing.traceback import (
     Entries,
