@@ -30,7 +30,7 @@ from gpu_tools.lift.cpu import (
 from gpu_tools.model.evidence import JUNCTION_BITS
 from gpu_tools.model.sequences import OTHER
 from gpu_tools.sites.model import GeneSites
-from gpu_tools.splicing.codons import stop_words
+from gpu_tools.splicing.reading import stop_words
 from gpu_tools.splicing.site_matrix import site_scores
 
 DONOR, ACCEPTOR, START, STOP = 1, 2, 4, 8
