@@ -14,13 +14,11 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from benchmarks.accuracy import comparison
 from gpu_tools import Histogram
 
 OURS = "gpu-tools"
 """How the names of site mode's rows begin."""
-SAMPLE = ", sample"
-PROTEINS = {"data": "at", "gaps": False, "base": "whole piece"}
-"""Proteins of the figure of accuracy: of these all programs have all identities."""
 LINES = (("all", "o-", "all coding segments"), ("internal", "s--", "internal ones"))
 
 
@@ -55,11 +53,12 @@ def accuracy(cdnas: list[dict], proteins: dict, mutations: str = "uniform") -> s
     """
     fewest = min(row["genes"] for row in cdnas)
     of_cdnas = [
-        (row["method"].removesuffix(SAMPLE), row["divergence"], row["exon_f1"])
-        for row in cdnas
-        if row["mutations"] == mutations and row["genes"] == fewest
+        (name.replace("`", ""), row["divergence"], row["exon_f1"])
+        for name, own in comparison.named(cdnas).items()
+        for row in own
+        if row["mutations"] == mutations
     ]
-    own = [row for row in proteins.values() if row.items() >= PROTEINS.items()]
+    own = [row for rows in comparison.of_identities(proteins).values() for row in rows]
     of_proteins = [(row["method"], row["identity"], row["exon_f1"]) for row in own]
     drawn = Figure(figsize=(11, 8.5), layout="constrained")
     upper, lower = drawn.subplots(2)
@@ -132,11 +131,7 @@ if __name__ == "__main__":
             "accuracy",
             accuracy(
                 tables.read("accuracy")["figures"]["accuracy"],
-                {
-                    k: v
-                    for k, v in tables.read("accuracy-proteins")["figures"].items()
-                    if "identity" in k
-                },
+                tables.read("accuracy-proteins")["figures"],
             ),
         ),
         ("exons", candidates(tables.read("exons-cpu")["figures"]["exons"]["curve"])),

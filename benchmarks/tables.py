@@ -175,11 +175,7 @@ TABLES = {
     "compare-cdnas": Table(
         "accuracy", "exon F1 | 5 % | 15 % | 25 % | 35 % | 45 % | s a gene", comparison.cdnas
     ),
-    "compare-genomes": Table(
-        "accuracy-peers",
-        "exon F1 | 0 % | 5 % | 15 % | 25 % | 35 % | 45 % | whole at 0 % | whole at 5 %",
-        comparison.genomes,
-    ),
+    "compare-identities": Table("accuracy-proteins", IDENTITIES, comparison.identities),
     "compare-proteins": Table(
         "accuracy-proteins",
         "mean exon F1 | vertebrates, 1 record | vertebrates, locus | fly | s a protein",

@@ -13,11 +13,12 @@ OWN = {
     "gpu-tools site mode, coding, sample": "gpu-tools, `--ends global --coding`",
 }
 """Names of settings by the names in the record: those that have the same genes as the others."""
+OWN_PROTEINS = {"data": "at", "gaps": False, "base": "whole piece"}
+"""Proteins of which all programs have all identities."""
 DIVERGENCES = (5, 15, 25, 35, 45)
-DATA = {"human": "human", "fly2L": "fly", "at": "Arabidopsis"}
 
 
-def _named(rows: list[dict], own: dict[str, str]) -> dict[str, list[dict]]:
+def named(rows: list[dict], own: dict[str, str] = OWN) -> dict[str, list[dict]]:
     """Return the rows of each method by its name in the table, gpu-tools first."""
     others = {r["method"]: r["method"] for r in rows if not r["method"].startswith("gpu-tools")}
     names = own | others
@@ -27,7 +28,7 @@ def _named(rows: list[dict], own: dict[str, str]) -> dict[str, list[dict]]:
 def cdnas(figures: dict) -> Iterator[Row]:
     """Yield a row a method: exon F1 by divergence on the same genes, and seconds a gene."""
     rows = [row for row in figures["accuracy"] if row["mutations"] == "uniform"]
-    for name, own in _named(rows, OWN).items():
+    for name, own in named(rows).items():
         by_divergence = {row["divergence"]: row for row in own}
         values = (f"{by_divergence[d]['exon_f1']:.3f}" for d in DIVERGENCES)
         yield name, *values, f"{median(row['seconds_a_gene'] for row in own):.3f}"
@@ -39,19 +40,19 @@ def genome_rows(figures: dict) -> list[dict]:
     return [row for own in parts for row in own]
 
 
-def genomes(figures: dict) -> Iterator[Row]:
-    """Yield a row a genome and method on whole pieces: exon F1 by divergence, whole genes."""
-    rows = genome_rows(figures)
-    for data, title in DATA.items():
-        for method in ("gpu-tools", "minimap2", "spaln", "exonerate"):
-            wanted = data, "whole piece", method
-            own = [r for r in rows if (r["data"], r["base"], r["method"]) == wanted]
-            own = {r["divergence"]: r for r in own}
-            if not {0, 5} <= own.keys():
-                continue
-            values = (f"{own[d]['exon_f1']:.3f}" if d in own else "" for d in (0, *DIVERGENCES))
-            whole = (str(own[d]["whole"]) for d in (0, 5))
-            yield f"{title}, {own[0]['transcripts']} genes: {method}", *values, *whole
+def of_identities(figures: dict) -> dict[str, list[dict]]:
+    """Return the rows of each method on own proteins of Arabidopsis, by falling identity."""
+    rows = [
+        r for name, r in figures.items() if "identity" in name and r.items() >= OWN_PROTEINS.items()
+    ]
+    rows.sort(key=lambda row: (row["method"] != "gpu-tools", row["method"], -row["identity"]))
+    return {row["method"]: [r for r in rows if r["method"] == row["method"]] for row in rows}
+
+
+def identities(figures: dict) -> Iterator[Row]:
+    """Yield a row a method: exon F1 of own proteins by identity."""
+    for method, rows in of_identities(figures).items():
+        yield method, *(f"{row['exon_f1']:.3f}" for row in rows)
 
 
 def proteins(figures: dict) -> Iterator[Row]:

@@ -1,4 +1,4 @@
-"""Loose ends of a protein's alignment: what exons outside of the aligned part could win."""
+"""Loose ends of an alignment: what exons outside of the aligned part could win."""
 
 from __future__ import annotations
 
@@ -7,12 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.model.results import ProteinAlignment
-from gpu_tools.model.scoring import ProteinScoring
+from gpu_tools.annotate.options import Alignment
 from gpu_tools.search.windows import CONTEXT, USUAL, longest_intron
-from gpu_tools.splicing.proteins.scored import column_scores, sure_stretch
-
-_CODON = 3
+from gpu_tools.splicing.proteins.scored import sure_stretch
 
 
 class LooseEnd(NamedTuple):
@@ -29,23 +26,29 @@ class LooseEnd(NamedTuple):
 
 
 def loose_ends(
-    alignment: ProteinAlignment, scoring: ProteinScoring, codons: tuple[int, int]
+    alignment: Alignment, scores: NDArray, own: NDArray, codons: tuple[int, int], step: int
 ) -> tuple[LooseEnd, LooseEnd]:
-    """Return both ends of a protein's alignment, in reading direction."""
-    scores, own = column_scores(alignment, scoring)
+    """Return both ends of an alignment, in reading direction.
+
+    `scores` are those of its columns, and `own` those of each column's symbol with itself, in
+    points of the search. `codons` are the points of a start and a stop codon, where they are
+    missing, and `step` the nucleotides of a symbol.
+    """
     expected = own * min(max(scores.sum() / max(own.sum(), 1), 0), 1)
-    mean = expected.sum() / max(len(alignment.residues.replace("-", "")), 1)
-    before, behind = alignment.target_start, alignment.target_length - alignment.target_end
+    start, end = alignment.target_start, alignment.target_end
+    mean = expected.sum() / max(end - start, 1)
+    behind = alignment.target_length - end
     return (
-        _loose(scores, expected, before, mean, 0 if alignment.start_codon else codons[0]),
-        _loose(scores[::-1], expected[::-1], behind, mean,
-               0 if alignment.stop_codon else codons[1]),
-    )  # fmt: skip
+        _loose(scores, expected, start, mean, codons[0], step),
+        _loose(scores[::-1], expected[::-1], behind, mean, codons[1], step),
+    )
 
 
-def _loose(scores: NDArray, expected: NDArray, left_out: int, mean: float, codon: int) -> LooseEnd:
-    """Return the end of columns that lacks most points; `left_out` residues lie outside of them."""
+def _loose(
+    scores: NDArray, expected: NDArray, left_out: int, mean: float, codon: int, step: int
+) -> LooseEnd:
+    """Return the end of columns that lacks most points; `left_out` symbols lie outside of them."""
     _, columns = sure_stretch(scores)
     lacks = np.append(0, np.cumsum(expected - scores))[: columns + 1]
     most = int(lacks.argmax())
-    return LooseEnd(float(lacks[most]) + mean * left_out + codon, _CODON * (most + left_out))
+    return LooseEnd(float(lacks[most]) + mean * left_out + codon, step * (most + left_out))

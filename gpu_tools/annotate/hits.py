@@ -74,9 +74,9 @@ class HitSearch:
                 yield target, alignment
 
     def may_score(self, windows: Iterable[SearchWindow], wanted: Sequence[float]) -> list[int]:
-        """Return the targets that score in a window as much as is wanted of each, in order."""
+        """Return the targets that score in a near part as much as is wanted of each, in order."""
         left = [
-            one for one in windows
+            one.near for one in windows
             if self._may_be_hit(one, wanted[one.target] / self.targets.perfect_score(one.target))
         ]  # fmt: skip
         found = set()
@@ -90,7 +90,7 @@ class HitSearch:
 
     def _best_first(self, windows: Iterable[SearchWindow]) -> Iterator[Iterable[SearchWindow]]:
         """Yield the best window of each cDNA, then the others; all windows without words."""
-        if self.targets.finds_loose_ends or self.options.search != "seeded":
+        if self.targets.has_cores or self.options.search != "seeded":
             yield windows
             return
         windows = list(windows)
@@ -135,7 +135,7 @@ class HitSearch:
 
     def _with_cores(self, windows: Iterable[SearchWindow]) -> Iterable[SearchWindow]:
         """Return windows without the chains of words that chance has made, by their cores."""
-        if not (self.targets.finds_loose_ends and self.options.search == "seeded"):
+        if not (self.targets.has_cores and self.options.search == "seeded"):
             return windows
         windows, lengths = list(windows), [len(one) for one in self.targets.sequences]
         cores = {
@@ -166,8 +166,7 @@ class HitSearch:
         """Yield groups of windows with their near parts, and the cases of these."""
         size = _LARGE_CHUNK if self.options.waits_for_windows(self.device) else _CHUNK
         for chunk in _chunks(windows, size):
-            begin = Trial.near if self.targets.finds_loose_ends else Trial.whole
-            trials = [begin(one, self.genome.loci[one.record].start) for one in chunk]
+            trials = [Trial.near(one, self.genome.loci[one.record].start) for one in chunk]
             yield trials, self._cases([trial.part for trial in trials])
 
     def _tried(self, trials: list[Trial], cases: list) -> list[Trial]:

@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpu_tools.annotate.ends import LooseEnd, loose_ends
 from gpu_tools.annotate.options import Alignment
@@ -33,7 +34,8 @@ from gpu_tools.sites.proteins.api import (
 from gpu_tools.sites.proteins.ends import unsupported_ends, with_supported_ends
 from gpu_tools.sites.suitability import null_model_or_stand_in, null_models_or_stand_ins
 from gpu_tools.sites.table import SiteTable
-from gpu_tools.splicing.proteins.scored import aligned_codes
+from gpu_tools.splicing.proteins.scored import aligned_codes, column_scores
+from gpu_tools.splicing.reading import FRAMES
 from gpu_tools.splicing.rows import kept_symbols
 
 if TYPE_CHECKING:
@@ -58,6 +60,8 @@ def is_biased(alignment: ProteinAlignment, scoring: ProteinScoring) -> bool:
 
 
 PROTEIN, CDNA = "protein", "cDNA"
+SEARCH_POINTS = 2
+"""Points of the search for a match of a cDNA, half bits as those of proteins."""
 
 
 def _of_evidence(evidence: SpliceEvidence | None) -> dict:
@@ -82,7 +86,7 @@ class ProteinTargets:
     sources: tuple[int, ...] = ()
     evidence: SpliceEvidence | None = None
     kind: ClassVar[str] = PROTEIN
-    finds_loose_ends: ClassVar[bool] = True
+    has_cores: ClassVar[bool] = True
     shuffles_codons: ClassVar[bool] = False
     clearly: ClassVar[int] = 15
     """Points by which an isoform explains its target better than other structures."""
@@ -126,9 +130,12 @@ class ProteinTargets:
 
     def loose_ends(self, alignment: Alignment) -> tuple[LooseEnd, LooseEnd]:
         """Return what the ends of an alignment could win elsewhere."""
-        sites = self.sites
-        codons = sites.start - sites.begin, sites.stop - sites.end
-        return loose_ends(alignment, self.scoring, codons)
+        sites, scores = self.sites, column_scores(alignment, self.scoring)
+        codons = (
+            0 if alignment.start_codon else sites.start - sites.begin,
+            0 if alignment.stop_codon else sites.stop - sites.end,
+        )
+        return loose_ends(alignment, *scores, codons, FRAMES)
 
     def has_unsupported_end(self, alignment: Alignment) -> bool:
         """Return whether no similarity supports the residues at an end."""
@@ -177,7 +184,7 @@ class CdnaTargets:
     sources: tuple[int, ...] = ()
     evidence: SpliceEvidence | None = None
     kind: ClassVar[str] = CDNA
-    finds_loose_ends: ClassVar[bool] = False
+    has_cores: ClassVar[bool] = False
     genetic_code: ClassVar[int] = STANDARD
     clearly: ClassVar[int] = 20
     """Points by which an isoform explains its target better than other structures."""
@@ -220,6 +227,11 @@ class CdnaTargets:
         """Align cDNAs; a result whose score is below its case's least has no chain."""
         return site_align(cases, self.scoring, device=device, threads=threads, min_scores=least)
 
+    def loose_ends(self, alignment: Alignment) -> tuple[LooseEnd, LooseEnd]:
+        """Return what the ends of an alignment could win elsewhere."""
+        scores = nucleotide_scores(alignment, self.scoring)
+        return loose_ends(alignment, *scores, (0, 0), 1)
+
     def has_unsupported_end(self, alignment: Alignment) -> bool:
         """Return False: the ends of cDNAs stay unaligned where that scores more."""
         return False
@@ -253,6 +265,21 @@ class CdnaTargets:
         """The scores of nucleotides against nucleotides."""
         scoring = self.scoring
         return AffineScoring(scoring.match, scoring.mismatch, -scoring.gap, -scoring.gap)
+
+
+def nucleotide_scores(
+    alignment: Alignment, scoring: SplicedScoring
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the score of each column of a cDNA's alignment, and of its symbol with itself.
+
+    They are in points of the search, of which a match has as many as in `gpu_tools.search`.
+    """
+    match = scoring.match
+    of = {"=": (match, match), "X": (scoring.mismatch, match), "I": (scoring.gap, match),
+          "D": (scoring.gap, 0)}  # fmt: skip
+    runs = [(*of[letter], n) for letter, n in alignment.cigar if letter in of]
+    scores, own, counts = np.array(runs, np.int64).reshape(-1, 3).T
+    return tuple(SEARCH_POINTS * np.repeat(each, counts) // match for each in (scores, own))
 
 
 TargetSet = ProteinTargets | CdnaTargets

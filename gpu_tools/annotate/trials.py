@@ -107,11 +107,6 @@ class Trial:
         near = window.near
         return cls(window, near if len(window) > NARROW * len(near) else window, offset)
 
-    @classmethod
-    def whole(cls, window: SearchWindow, offset: int = 0) -> Trial:
-        """Return the trial of all of a window."""
-        return cls(window, window, offset)
-
     @property
     def interval(self) -> tuple[int, int]:
         """Where the chain lies in the window's sequence."""

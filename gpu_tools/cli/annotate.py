@@ -53,14 +53,14 @@ search = options.added(
     option("--cdnas FASTA", "cDNAs of related genes. Repeatable.", multiple=True, aliases=CDNA),
     option(
         "--stranded",
-        "With --cdnas: all of them are in reading direction. Without this both directions of each "
-        "are tried, and one that fits clearly better reversed is taken so.",
+        "With --cdnas: all of them are in reading direction. Otherwise both directions are tried, "
+        "and a cDNA that fits clearly better as its reverse complement is reversed.",
     ),
     option("--site-model NAME|FILE", HELP, required=True),
     option(
         "--intron-penalty N", type=int,
-        help="Points that an intron of the usual lengths costs, of the scores of proteins or of "
-        "cDNAs, whichever are given.  [default: the model's]",
+        help="Points that an intron of usual length costs, in units of the scores of the given "
+        "targets, proteins or cDNAs.  [default: the model's]",
     ),
     option(
         "--search", type=click.Choice(SEARCHES), of=AnnotationOptions,
@@ -105,13 +105,13 @@ structures = options.added(
     frameshifts,
     option(
         "--confidence",
-        "Tell the confidence of each intron and exon: the points that the best chain at the place "
-        "loses without it. Takes some sweeps of each gene.",
+        "Add the confidence of each intron and exon: the points that the best chain there loses "
+        "without it. Takes some more time for each gene.",
     ),
     option(
         "--min-confidence N", type=options.Count(), of=AnnotationOptions,
-        help="Report only structures whose introns all have so much confidence; those without "
-        "introns, whose score is so high.",
+        help="Least confidence of all introns of a reported structure; least score of one without "
+        "introns.",
     ),
 )  # fmt: skip
 """Adds the options of what genes are made of hits to a command."""
@@ -119,11 +119,11 @@ structures = options.added(
 kept = options.added(
     option(
         "--index FOLDER",
-        "Keep the index of the seeded search there; it is made if it is missing.",
+        "Keep the index of the seeded search there, for further runs.",
     ),
     option(
         "--work FOLDER",
-        "Keep the results of each batch of targets there; the same command goes on with them.",
+        "Keep the results of each batch of targets there; the same command continues from them.",
     ),
     option(
         "--batch N", type=options.Count(1),
@@ -332,9 +332,10 @@ def command(genome, regions, index, work, device, threads, quiet, **more) -> Non
     """Find the genes of a genome by the proteins or cDNAs of related genes.
 
     Each target is aligned, exactly, to the parts of the genome that resemble it, on both strands.
-    Credible alignments that share coding nucleotides make a gene. Its structure is that of the best
-    one. Structures that explain their own targets better are isoforms if these are the gene's own,
-    or targets of two files agree on them. E-values count the whole genome as searched.
+    Credible alignments that share coding nucleotides make a gene, with the structure of the best
+    one. Another structure is an isoform if it explains its own target better, and the target is the
+    gene's own or targets of two files agree on it. E-values are those of a search of the whole
+    genome.
     """
     from gpu_tools.annotate.api import annotate_genome
     from gpu_tools.annotate.genome import GenomeRecords

@@ -51,10 +51,10 @@ class Finding(NamedTuple):
 @options.output
 @options.common
 def command(output: str, quiet: bool) -> None:
-    """Look whether everything that the tools need works on this machine.
+    """Test whether everything that the tools need works on this machine.
 
-    The table has a row for each thing: ok, a note about what is not there and need not be, or a
-    problem, with what to do. With a problem the exit code is 1.
+    Each row of the table is ok, a note (optional and missing, or in use by another job) or a
+    problem, and tells what to do. With a problem the exit code is 1.
     """
     findings = [*_software(), *_gpus(), _compile_cache(), _locks(), *_extras()]
     write_table(output, COLUMNS, findings)

@@ -57,11 +57,10 @@ def command(
 ) -> None:  # fmt: skip
     """Carry the genes of an annotated genome to another genome of the species or of a near one.
 
-    Each gene is searched for in the new genome; of several places that resemble it the one in the
-    order of its neighbours is chosen. Gene and place are aligned exactly with introns and flanks,
-    by rates of substitutions and gaps that are learned from the two genomes, so edges of exons
-    follow the alignment where a splice site was lost, and the site where the alignment leaves a
-    choice. The hierarchy, IDs and attributes of the annotation stay.
+    Each gene is searched for in the new genome; among several similar places the order of its
+    neighbours decides. Gene and place are aligned exactly, with introns and flanks. Where a splice
+    site was lost, the edge of an exon follows the alignment; where the alignment leaves a choice,
+    it follows the site. The hierarchy, IDs and attributes of the annotation stay.
     """
     from gpu_tools.formats.exons.genes import read_genes
     from gpu_tools.formats.exons.lifted import write_lifted

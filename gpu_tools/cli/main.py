@@ -63,7 +63,7 @@ EXAMPLES = {
 
 SUMMARIES = {
     "annotate": "Find the genes of a genome by related proteins or cDNAs.",
-    "check": "Look whether everything works here, and say what to do.",
+    "check": "Test whether everything works here, and tell what to do.",
     "devices": "List the GPUs that can be used.",
     "exons": "Predict, convert, cut and compare candidate exons.",
     "exons compare": "Compare exons with an annotation.",

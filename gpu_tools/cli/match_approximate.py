@@ -35,8 +35,8 @@ def _cost(name: str, least: int, text: str):
 @option("--best", "Report the end positions of each pattern's best distance.")
 @option(
     "--locally-best",
-    "Of matches of a pattern and strand that overlap report the one of the least distance, the "
-    "first of equal ones, then the best of those that do not overlap it.",
+    "Of overlapping matches of a pattern and strand report only the one of the least distance, or "
+    "the first of equal ones.",
 )
 @_cost("insertion", 1, "Cost of a text symbol that the pattern lacks (D).")
 @_cost("deletion", 1, "Cost of a pattern symbol that the text lacks (I).")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from gpu_tools import max_submatrices
+import gpu_tools
 from gpu_tools.cli.common import loci, options
-from gpu_tools.cli.common.options import note, option
+from gpu_tools.cli.common.options import IntegerRange, note, option
 from gpu_tools.errors import InputError, counted
 from gpu_tools.formats.numbers import read_matrix
 from gpu_tools.formats.sequences.fasta import read_one
@@ -22,11 +22,14 @@ COLUMNS = ("row_start", "row_end", "column_start", "column_end", "score")
 AXES = ("row", "column")
 ALPHABETS = {"dna": (encode, OTHER), "protein": (encode_protein, None)}
 """How symbols are encoded, and which code matches nothing."""
-_SCORE = click.IntRange(-LARGEST, LARGEST, min_open=True, max_open=True)
+_SCORE = IntegerRange(-LARGEST, LARGEST, min_open=True, max_open=True)
 
 
 @click.command("max-submatrix")
-@option("--matrix FILE", "Numbers: .npy, or a text of a row a line with tabs between the columns.")
+@option(
+    "--matrix FILE",
+    "Numbers: .npy, or a text with a row on each line and tabs between the columns.",
+)
 @option(
     "--dot-plot fastas FASTA FASTA", nargs=2,
     help="Instead of a matrix: two files of one sequence each, rows before columns.",
@@ -35,8 +38,8 @@ _SCORE = click.IntRange(-LARGEST, LARGEST, min_open=True, max_open=True)
 @option("--mismatch N", "With --dot-plot: score of unequal symbols.", type=_SCORE, default=-1)
 @option(
     "--count K", type=options.Count(1),
-    help="The K best rectangles, each the best of those that share no cell with any before.  "
-    "[default: the best one]",
+    help="The K best rectangles that share no cell, each the best that is left.  [default: the "
+    "best one]",
 )  # fmt: skip
 @option("--all every", "All such rectangles, until no positive value is left.")
 @option("--alphabet", "Of the two sequences.", type=click.Choice(tuple(ALPHABETS)), default="dna")
@@ -68,7 +71,7 @@ def command(
         placed = [Locus.whole(axis, 0) for axis in AXES]
     try:
         most = None if every else count or 1
-        found = max_submatrices(values, count=most, device=device, threads=threads)
+        found = gpu_tools.max_submatrices(values, count=most, device=device, threads=threads)
     except InputError as error:
         raise error.located(path=matrix) from None
     columns, rows = COLUMNS, [_row(one, placed) for one in found]

@@ -49,8 +49,8 @@ _NEEDED = ("altair", "vl_convert", "jinja2")
 )  # fmt: skip
 @option("--figures FOLDER", "Also write all figures as SVG, PNG and Vega-Lite.")
 @option(
-    "--loci N", type=click.IntRange(min=0), default=100,
-    help="Loci that have a figure, those of the lowest E-values.",
+    "--loci N", type=options.IntegerRange(min=0), default=100,
+    help="Number of loci with a figure, those of the lowest E-values.",
 )  # fmt: skip
 @option(
     "--conserved FILE",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections import Counter, defaultdict
@@ -14,7 +15,7 @@ import numpy as np
 import pysam
 from numpy.typing import NDArray
 
-from gpu_tools.errors import InputError, did_you_mean
+from gpu_tools.errors import InputError, counted, did_you_mean
 from gpu_tools.formats.exons import gff
 from gpu_tools.formats.exons.intervals import bed_blocks
 from gpu_tools.formats.files import (
@@ -36,6 +37,7 @@ from gpu_tools.model.evidence import (
 from gpu_tools.model.locus import Locus
 from gpu_tools.model.sequences import Sequence, decode
 
+_log = logging.getLogger(__name__)
 _ALIGNMENTS = (".bam", ".cram", ".sam")
 _INTEGER = re.compile(r"-?[0-9]+")
 _MULTIPLICITY = re.compile(r"(?:^|[;\s])mult=([0-9]+)")
@@ -220,7 +222,17 @@ def _strands_by_sites(sequence: Sequence, start: int, end: int) -> str:
 
 
 def _introns(path: str | os.PathLike) -> Iterator[SeenIntron]:
-    """Yield the introns of a file."""
+    """Yield the introns of a file; a warning says if there are none."""
+    introns = _introns_by_format(path)
+    first = next(introns, None)
+    if first is None:
+        _log.warning("%s holds no intron", path)
+        return
+    yield first
+    yield from introns
+
+
+def _introns_by_format(path: str | os.PathLike) -> Iterator[SeenIntron]:
     if without_compression(path).endswith(_ALIGNMENTS):
         return _of_alignments(path)
     lines = read_lines(path)
@@ -260,7 +272,7 @@ def _of_bed(path, lines: Iterable[tuple[int, str]]) -> Iterator[SeenIntron]:
     """Yield the intervals of BED, of 12 columns the gaps between blocks."""
     for location, fields in bed_fields(path, lines):
         if not 3 <= len(fields) <= _BED12:
-            raise location.error(f"{len(fields)} columns", "3 to 12 columns")
+            raise location.error(counted(len(fields), "column"), "3 to 12 columns")
         interval = location.half_open_interval(fields[1], fields[2])
         _, score, strand = (fields[3:6] + [None] * 3)[:3]
         strand, count = _strand(location, strand or "."), _count(score)
@@ -285,7 +297,9 @@ def _of_star(path, lines: Iterable[tuple[int, str]]) -> Iterator[SeenIntron]:
             continue
         location, fields = Location(path, number), line.split("\t")
         if len(fields) != _STAR_COLUMNS:
-            raise location.error(f"{len(fields)} columns", "the 9 columns of STAR's SJ.out.tab")
+            raise location.error(
+                counted(len(fields), "column"), "the 9 columns of STAR's SJ.out.tab"
+            )
         start, end = location.closed_interval(fields[1], fields[2])
         strand = _strand(location, fields[3], _STAR_STRANDS)
         reads = location.integer(fields[6], "reads") + location.integer(fields[7], "reads")
@@ -397,6 +411,8 @@ def _scores(path: str | os.PathLike, places: _Places) -> dict[tuple[str, str, st
             lines = _columns(block) or _checked_columns(path, number, block)
             _place(path, number, lines, places, found)
             number += block.count(b"\n")
+    if number == 1:
+        _log.warning("%s holds no score", path)
     places.check_known(path)
     return {
         key: PlacedScores.highest(*(np.concatenate(each) for each in zip(*parts, strict=True)))
@@ -463,7 +479,8 @@ def _checked_columns(path, first: int, block: bytes) -> _ScoreLines:
         location, fields = Location(path, number), line.split("\t")
         if len(fields) != 5:
             raise location.error(
-                f"{len(fields)} columns", "contig, offset, strand, D or A, and score, between tabs"
+                counted(len(fields), "column"),
+                "contig, offset, strand, D or A, and score, between tabs",
             )
         name, offset, strand, kind, score = fields
         if strand not in ("+", "-") or kind not in (DONOR, ACCEPTOR):

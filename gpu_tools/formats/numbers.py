@@ -10,7 +10,7 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.errors import InputError
+from gpu_tools.errors import InputError, counted
 from gpu_tools.formats.bigwig import BrokenTrackError, read_track, tracks_of
 from gpu_tools.formats.files import read_lines, without_compression
 from gpu_tools.formats.tables import Location, bed_fields, fields_of
@@ -41,7 +41,8 @@ def read_matrix(path: str | os.PathLike) -> NDArray:
         fields, location = fields_of(text, len(rows[0]) if rows else 1), Location(path, line)
         if rows and len(fields) != len(rows[0]):
             raise location.error(
-                f"row {len(rows) + 1} has {len(fields)} columns", f"{len(rows[0])} as in row 1"
+                f"row {len(rows) + 1} has {counted(len(fields), 'column')}",
+                f"{len(rows[0])} as in row 1",
             )
         where = f"row {len(rows) + 1}, column"
         rows.append(
@@ -117,7 +118,7 @@ def _read_bedgraph(path: str | os.PathLike) -> Iterator[tuple[str, NDArray]]:
     tracks: dict[str, list[tuple]] = {}
     for location, fields in bed_fields(path, read_lines(path)):
         if len(fields) != 4:
-            raise location.error(f"{len(fields)} columns", "4: name, start, end, value")
+            raise location.error(counted(len(fields), "column"), "4: name, start, end, value")
         start, end = location.half_open_interval(fields[1], fields[2])
         value = location.whole_or_number(fields[3], "value")
         tracks.setdefault(fields[0], []).append((start, end, value, location))

@@ -13,16 +13,23 @@ _listeners: list[Callable[[], None]] = []
 
 @contextmanager
 def once_compiling(listener: Callable[[], None]) -> Iterator[None]:
-    """Have `listener` called within the block when code is missing from the compile cache, once."""
+    """Have `listener` called within the block when code is missing from the compile cache, once.
+
+    Within a block in the block only the inner one's listener is called.
+    """
     _listeners.append(listener)
     try:
         yield
     finally:
-        if listener in _listeners:
-            _listeners.remove(listener)
+        _listeners.pop()
 
 
 def about_to_compile() -> None:
-    """Call the listeners that have not been called yet."""
-    while _listeners:
-        _listeners.pop()()
+    """Call the innermost listener, unless it has been called."""
+    if _listeners:
+        listener, _listeners[-1] = _listeners[-1], _ignore
+        listener()
+
+
+def _ignore() -> None:
+    pass

@@ -1,4 +1,7 @@
-"""Work shared among threads and GPUs, strips of a sweep, prefetch, and progress within a case."""
+"""Work shared among threads, groups within a limit, prefetch, and progress within a case.
+
+Nothing here is compiled, so that commands which compile nothing start sooner.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,7 @@ from threading import Lock
 from typing import TypeVar
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
-
-from gpu_tools.hardware.compiled import njit
-from gpu_tools.hardware.cpu import simd
 
 Item, Result = TypeVar("Item"), TypeVar("Result")
 
@@ -49,31 +48,6 @@ def map_on_threads(
 def _drop(items: Iterator) -> None:
     """Take all items that are left."""
     deque(items, maxlen=0)
-
-
-# Cases assigned to GPUs, and groups within a limit.
-
-
-def assigned(cells: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
-    """Assign cases to GPUs, the largest first, each to the GPU with the least work so far."""
-    order = np.argsort(-cells, kind="stable")
-    gpus = _least_loaded(cells[order], count)
-    return [order[gpus == gpu] for gpu in range(count)]
-
-
-@njit(cache=True, nogil=True)
-def _least_loaded(cells, count):
-    """Return the GPU that takes each case."""
-    loads, gpus = np.zeros(count, dtype=np.int64), np.empty(len(cells), dtype=np.int64)
-    for k in range(len(cells)):
-        gpus[k] = np.argmin(loads)
-        loads[gpus[k]] += cells[k]
-    return gpus
-
-
-def shares(cells: list[int], count: int) -> list[list[int]]:
-    """Return the same as `assigned`, as lists."""
-    return [own.tolist() for own in assigned(np.array(cells, dtype=np.int64), count)]
 
 
 def within_limit(
@@ -164,45 +138,6 @@ def watched(call: Callable[[NDArray[np.int64]], Result], done: Callable[[int], N
         return working.result()
 
 
-_yield_processor = types.ExternalFunction("sched_yield", types.int32())
-
-
 def blocks_of(n_steps: int, size: int) -> list[tuple[int, int]]:
     """Cut steps into blocks of `size`, as (first, past the last)."""
     return [(first, min(first + size, n_steps)) for first in range(0, n_steps, size)]
-
-
-def run_strips(
-    block: Callable[[int, tuple[int, int]], None], strips: int, blocks: list[tuple[int, int]]
-) -> None:
-    """Run all blocks of all strips, each strip on a thread, behind the one before it."""
-    done = np.zeros(strips, dtype=np.int64)
-
-    def follow(strip: int) -> None:
-        try:
-            for number, steps in enumerate(blocks):
-                if strip > 0:
-                    # a block reads border rows that the strip before finishes a vector later
-                    wait_for(done, strip - 1, min(number + 2, len(blocks)))
-                block(strip, steps)
-                count_block(done, strip)
-        finally:  # also lets the next strip end if this one failed
-            done[strip] = len(blocks)
-
-    map_on_threads(strips, follow, range(strips))
-
-
-@njit(cache=True, nogil=True)
-def wait_for(done, strip, needed):
-    """Wait until a strip has done as many blocks as needed.
-
-    The thread stays awake: where there are many cores, waking up takes longer than a block.
-    """
-    while simd.fetch_add(done, strip, 0) < needed:
-        _yield_processor()
-
-
-@njit(cache=True, nogil=True)
-def count_block(done, strip):
-    """Count a block that a strip has done."""
-    simd.fetch_add(done, strip, 1)

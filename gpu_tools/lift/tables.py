@@ -106,6 +106,7 @@ def summary_of_lift(lift: Lift, odd: Iterable[OddGene]) -> dict:
                 for label, rates in zip(_LABELS, lift.scores.rates, strict=True)
             },
             "kept": dict(zip(_SITES, lift.scores.kept, strict=True)),
+            "codon_gaps": lift.scores.codon_gaps,
         },
     }  # fmt: skip
 

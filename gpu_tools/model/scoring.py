@@ -409,6 +409,10 @@ class ProteinScoring:
         """Return the integer that each candidate's own score adds to a chain, halves to even."""
         return exon_bonus(self.exon_weight, scores)
 
+    def all_left_out(self, residues: int) -> int:
+        """Return what it costs to leave all residues of a protein out."""
+        return 0 if self.free or not residues else self.gap_open + self.gap_extend * residues
+
     @property
     def free(self) -> bool:
         """Whether residues at the ends may stay unaligned at no cost."""

@@ -11,8 +11,7 @@ from gpu_tools.hardware.compiled import njit
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.sites.table import CLOSED, JunctionArrays, SiteTable, once_a_table
 from gpu_tools.splicing.bounds import Bounds
-from gpu_tools.splicing.recurrence import empty_chain
-from gpu_tools.splicing.rows import kept_symbols
+from gpu_tools.splicing.rows import empty_score, kept_symbols
 
 
 @dataclass(frozen=True)
@@ -46,17 +45,19 @@ def limits(known: TableLimits, columns: int, scoring: SplicedScoring) -> Limits:
     """Work out the floor and the bounds of a sweep over `columns` target columns.
 
     From any cell a path gains at most the best pair in every column, the best sum of sites on the
-    way, and a gap's score, if positive, for every symbol.
+    way, and a gap's score, if positive, for every symbol. With free ends the best pair counts as it
+    is, not lifted: a path from the floor ends at a column with less than that column's lifting, and
+    the chain that exists pays for one end that it leaves out. There a cell holds for each column
+    the best pair or what lifting adds before a first exon.
     """
     gap, (best, least, step, length) = scoring.gap, known
-    low, high = scoring.lifted_range
-    pairs = (columns + 1) * max(high, 0)
-    gain = pairs + best + max(gap, 0) * (length + 2 * columns)
-    floor = least - gain - 1
+    (low, high), cost, free = scoring.lifted_range, scoring.clip_cost, scoring.ends != "global"
+    gaps = max(gap, 0) * (length + 2 * columns)
+    pair, column = high + min(gap, 0) * free, max(high, -gap * free, 0)
+    floor = least - cost - (columns + 1) * max(pair, 0) - best - gaps - 1
     step += max(-low, high) + abs(gap)
-    start = max(empty_chain(column, gap, scoring.ends != "global") for column in (0, columns))
-    lowest = floor - step - abs(gap) * columns - scoring.clip_cost
-    return Limits(floor, least, Bounds(lowest, start + gain + step + abs(gap) * columns))
+    lowest = floor - step - abs(gap) * columns - cost
+    return Limits(floor, least, Bounds(lowest, (columns + 1) * column + best + gaps + step))
 
 
 def packed_limits(known: TableLimits, columns: int, width: int, scoring: SplicedScoring) -> Limits:
@@ -89,10 +90,8 @@ def most_lifted(scoring: SplicedScoring) -> int:
 
 def possible(score: int, limit: Limits, target, scoring: SplicedScoring) -> int | None:
     """Return the score, or None if only a path from the floor has it: then there is no chain."""
-    if scoring.ends == "global":
-        unaligned = scoring.gap * len(target)
-    else:  # of the simple chain, which aligns nothing
-        unaligned = max(scoring.gap * kept_symbols(target), -scoring.clip_cost)
+    # of the simple chain, which aligns nothing
+    unaligned = empty_score(target, scoring)
     return score if score >= limit.least + unaligned else None
 
 

@@ -9,11 +9,12 @@ from gpu_tools.annotate.ends import LooseEnd
 from gpu_tools.annotate.targets import ProteinTargets
 from gpu_tools.annotate.trials import Trial
 from gpu_tools.model.locus import SearchWindow, SeedChain
-from gpu_tools.model.results import ProteinAlignment
+from gpu_tools.model.results import ProteinAlignment, SplicedAlignment
 from gpu_tools.search.windows import CONTEXT
 from tests.annotate.genomes import (
     INTRON,
     annotate,
+    cdnas,
     gene,
     genome,
     places,
@@ -52,6 +53,18 @@ def test_residues_left_out_could_win_their_share_and_the_gap(count):
                      start_codon=True, stop_codon=False)  # fmt: skip
     stop = TARGETS.sites.stop - TARGETS.sites.end
     assert TARGETS.loose_ends(turned)[1].points == pytest.approx(expected - start + stop)
+
+
+def test_ends_of_a_cdna_lack_what_the_rest_of_it_has():
+    """Two points of the search for a match, -2 for a mismatch, -4 for a symbol in a gap."""
+    targets = cdnas(a="ACGT" * 30)
+    cigar = (("X", 3), ("=", 2), ("N", 100), ("=", 100), ("D", 1))
+    found = SplicedAlignment("chr1", "a", 5000, 120, "+", 90, None, 0, ((50, 55), (155, 256)), 10,
+                             115, cigar)  # fmt: skip
+    rate = 2 * (102 - 3 - 2) / (2 * 105)
+    before, behind = targets.loose_ends(found)
+    assert before == (pytest.approx(3 * (2 * rate + 2) + 2 * rate * 10), 3 + 10)
+    assert behind == (pytest.approx(4 + 2 * rate * 5), 1 + 5)
 
 
 def test_a_window_is_widened_as_far_as_asked():

@@ -1,6 +1,8 @@
 """Help and errors of usage."""
 
 import shlex
+import subprocess
+import sys
 
 import click
 import pytest
@@ -83,3 +85,13 @@ def test_the_shell_completes_commands_and_options(typed, completed, monkeypatch,
     with pytest.raises(SystemExit):
         main([])
     assert capsys.readouterr().out == completed
+
+
+def test_help_and_plain_commands_do_not_wait_for_the_compiler():
+    plain = (
+        "annotate", "devices", "exons.convert", "global_align", "lift", "report", "sequences.cut",
+        "sequences.fetch", "sequences.translate", "spliced_align", "spliced_estimate", "warm_up",
+    )  # fmt: skip
+    code = "".join(f"import gpu_tools.cli.{name}\n" for name in plain)
+    code += "import sys\nassert not {'numba', 'llvmlite'} & set(sys.modules)\n"
+    subprocess.run([sys.executable, "-c", code], check=True)

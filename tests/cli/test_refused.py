@@ -236,7 +236,7 @@ BAD_INPUT = [
     ("max-submatrix --dot-plot q.fa two.fa", "two.fa: 2 records; expected one"),
     ("max-submatrix --dot-plot q.fa none.fa", "none.fa: cannot be read"),
     *(("max-submatrix --matrix m.tsv", f"m.tsv{says}", {"m.tsv": text}) for text, says in (
-        ("1\t2\n3\n", ", line 2: row 2 has 1 columns; expected 2 as in row 1"),
+        ("1\t2\n3\n", ", line 2: row 2 has 1 column; expected 2 as in row 1"),
         ("1\t2\n3\tx\n", ", line 2: row 2, column 2: 'x' is not a number"),
         ("1\t\t2\n", ", line 1: row 1, column 2: '' is not a number"),
         ("1\tnan\n", ", line 1: row 1, column 2: 'nan' is not a number"),

@@ -3,20 +3,26 @@
 import os
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from gpu_tools.cli.common.options import _telling_of_compilation
 from gpu_tools.cli.common.warming import (
+    AT_START,
+    IN_MIDDLE,
     IN_RUN,
     ON_BOTH,
     TINY_RUNS,
     TinyRun,
     Warming,
+    compiling_told,
     devices_to_warm,
     write_inputs,
 )
 from gpu_tools.cli.main import main
+from gpu_tools.hardware import about_to_compile
 
 PROTEINS = "--query proteins.fa --subject proteins.fa --matrix BLOSUM62"
 BY_HAND = (
@@ -90,7 +96,9 @@ def test_commands_can_be_chosen(inputs):
     done = python(inputs, *line, NUMBA_CACHE_DIR=str(cache))
     runs = [run for run in TINY_RUNS if run.command == "max-segments"]
     assert done.returncode == 0
-    assert done.stderr.count("remain") == len(runs) - 1
+    assert done.stderr.splitlines() == [
+        f"compiling, once: {n} of {len(runs)} parts remain" for n in range(len(runs), 0, -1)
+    ]
     assert len(list(cache.rglob("warm-up.txt"))) == 1
 
 
@@ -109,13 +117,28 @@ def test_a_command_says_once_that_it_compiles(quiet, inputs, monkeypatch):
     assert "compiling" not in second.stderr
 
 
+def test_compilation_in_the_middle_of_a_run_is_told_again(monkeypatch, capsys):
+    """At its start it is told once; so is what is compiled ten seconds after the first units."""
+    monkeypatch.delenv(IN_RUN)
+    times = iter([0, 9, 12])
+    with compiling_told(False), ExitStack() as blocks:
+        update = _telling_of_compilation(lambda done: None, blocks, lambda: next(times))
+        for done in (5, 1, 1):
+            about_to_compile()
+            update(done)
+        assert capsys.readouterr().err.splitlines() == [AT_START]
+        about_to_compile()
+        about_to_compile()
+    assert capsys.readouterr().err.splitlines() == [IN_MIDDLE]
+
+
 def test_a_run_that_fails_is_told_and_not_recorded():
     bad = TinyRun("max-segments", "--sequence none.fa --scale gc", frozenset(), ON_BOTH)
     told = []
     (failure,) = Warming("cpu").run([bad], 1, told.append)
     assert "none.fa" in failure
     assert Warming("cpu").missing([bad]) == [bad]
-    assert told == []
+    assert told == ["compiling, once: 1 of 1 parts remain"]
 
 
 def test_what_remains_is_told():
@@ -123,7 +146,7 @@ def test_what_remains_is_told():
             for k in range(3)]  # fmt: skip
     told = []
     assert len(Warming("cpu").run(runs, 2, told.append)) == 3
-    assert told == [f"compiling, once: {n} of 3 parts remain" for n in (2, 1)]
+    assert told == [f"compiling, once: {n} of 3 parts remain" for n in (3, 2, 1)]
 
 
 def test_devices_to_warm():

@@ -199,3 +199,13 @@ def test_a_broken_file_of_reads_is_told(tmp_path):
     (path := tmp_path / "x.bam").write_bytes(b"no BAM")
     with pytest.raises(InputError, match=r"x.bam: cannot be read as alignments \("):
         splice_evidence(genome(), [path])
+
+
+def test_files_without_evidence_are_warned_of(tmp_path, caplog):
+    for name in ("x.bed", "x.tsv"):
+        (tmp_path / name).touch()
+    (tmp_path / "x.gff3").write_text("##gff-version 3\n")
+    seen = [tmp_path / "x.bed", tmp_path / "x.gff3"]
+    splice_evidence(genome(), seen, tmp_path / "x.tsv")
+    told = [record.getMessage().rpartition("/")[2] for record in caplog.records]
+    assert told == ["x.bed holds no intron", "x.gff3 holds no intron", "x.tsv holds no score"]

@@ -12,13 +12,12 @@ import numpy as np
 import pytest
 
 from gpu_tools.hardware import threads
+from gpu_tools.hardware.cpu.strips import assigned, run_strips
 from gpu_tools.hardware.threads import (
     CaseProgress,
-    assigned,
     blocks_of,
     map_on_threads,
     prefetch,
-    run_strips,
     watched,
     within_limit,
 )

@@ -376,6 +376,26 @@ def test_both_widths_are_used():
     assert (small.inputs.weights.dtype, large.inputs.weights.dtype) == (np.int16, np.int32)
 
 
+@pytest.mark.parametrize("cost", [0, 40])
+@pytest.mark.parametrize("alike", [True, False])
+@pytest.mark.parametrize(("ends", "length"), [("global", 6_400), ("free-target", 10_600)])
+def test_narrow_cells_hold_the_longest_targets(ends, length, alike, cost, monkeypatch):
+    rng = np.random.default_rng(length)
+    codes = rng.integers(0, 2, length).astype(np.uint8)
+    target = codes if alike else codes + 2
+    table = random_table(rng, length, 0.02, (IntronClass(0, 30, 5),))
+    scoring = SplicedScoring(ends=ends, end_cost=cost)
+    strand = cpu.strand_of(codes, table, scoring.gap)
+    narrow = cpu.sweep(strand, target, scoring)
+    monkeypatch.setattr(cpu, "narrowest", lambda bounds: np.dtype(np.int32))
+    wide = cpu.sweep(strand, target, scoring)
+    assert (narrow.inputs.weights.dtype, wide.inputs.weights.dtype) == (np.int16, np.int32)
+    assert narrow[:3] == wide[:3]
+    traced = [cpu.trace(s, table, codes, target, scoring) for s in (narrow, wide)]
+    assert traced[0].intervals == traced[1].intervals
+    assert traced[0].cigar == traced[1].cigar
+
+
 def test_scores_that_could_overflow_are_refused():
     table = random_table(np.random.default_rng(1), 50, 0.5)
     with pytest.raises(ScoringError, match="expected less than 2"):

@@ -83,11 +83,12 @@ def test_code_is_compiled_on_request(folder):
 
 
 def test_splice_evidence_is_an_input_of_the_search(folder):
-    for name in ("j.bed", "s.tsv"):
+    for name in ("j.bed", "s.tsv", "own.gff3"):
         (folder.path / name).touch()
-    evidence = "annotation={junctions: [j.bed], splice_scores: s.tsv, junction_weight: 2}"
+    files = "junctions: [j.bed], splice_scores: s.tsv, target_introns: own.gff3"
+    evidence = f"annotation={{{files}, junction_weight: 2}}"
     plan = folder.run("--dry-run", "--configfile", "settings.yaml", "--config", evidence)
-    assert plan.count("genome.fa, a.fa, b.fa, j.bed, s.tsv") == 8 + 1
+    assert plan.count("genome.fa, a.fa, b.fa, j.bed, s.tsv, own.gff3") == 8 + 1
 
 
 def test_a_chosen_site_model_is_one_for_all_parts(folder):
@@ -108,7 +109,13 @@ WRONG = [
     ("genome_parts: 3", "annotation.genome_parts: 3 with search seeded; expected 1"),
     ("cdnas: x.fa", "annotation.cdnas: 'x.fa' is wrong; expected a list of paths or sources"),
     ("speed: 3", "configuration, annotation: unknown key 'speed'; expected one of genome, "),
-    ("coding: true", "annotation.coding: no cdnas; expected files of them"),
+    ("coding: true", "annotation.coding: no value of cdnas, with which it goes"),
+    ("end_cost: 0", "annotation.end_cost: no value of cdnas, with which it goes"),
+    ("junction_weight: 0", "annotation.junction_weight: no value of junctions, with which it goes"),
+    ("splice_only: true", "annotation.splice_only: no value of splice_scores, with which it goes"),
+    ("splice_weight: 1001", "splice_weight: 1001 is wrong; expected a number from 0 to 1000"),
+    ("genetic_code: 7", "genetic_code: 7 is wrong; expected one of 1, 2, 3, 4, 5, 6, 9, "),
+    ("cdnas: [x.fa]\n  intron_penalty: 9", "intron_penalty: proteins and cdnas; expected one of"),
     ("proteins: []", "annotation: no targets; expected files in proteins or in cdnas"),
 ]
 

@@ -19,7 +19,7 @@ lift:
   genome: new.fa
   reference: old.fa
   annotation: genes.gff3
-  copies: true
+  junctions: [seen.bed]
 """
 SETTINGS_OF_CONSUMER = yaml.safe_load(SETTINGS)
 CONSUMER = f"""
@@ -49,6 +49,7 @@ def folder(tmp_path):
     for name, letters in (("old", old), ("new", new)):
         (tmp_path / f"{name}.fa").write_text(f">1\n{''.join(letters)}\n")
     (tmp_path / "genes.gff3").write_text(ENSEMBL)
+    (tmp_path / "seen.bed").write_text("1\t500\t600\t.\t9\t+\n")
     (tmp_path / "settings.yaml").write_text(SETTINGS)
     return Folder(tmp_path, ROOT / "workflow" / "Snakefile")
 
@@ -74,7 +75,8 @@ def test_another_project_gets_the_files_of_the_command(folder):
     path = folder.path / "command"
     path.mkdir()
     words = [word for option, name in FILES.items() for word in (f"--{option}", path / name)]
-    words += ["--reference", folder.path / "old.fa", "--genome", folder.path / "new.fa", "--copies"]
+    words += ["--reference", folder.path / "old.fa", "--genome", folder.path / "new.fa"]
+    words += ["--junctions", folder.path / "seen.bed"]
     words += ["--annotation", folder.path / "genes.gff3", "--site-model", "vertebrate", "--quiet"]
     assert main(["lift", *map(str, words)]) == 0
     made = folder.path / "out" / "lift"
@@ -93,6 +95,8 @@ WRONG = [
     ({"reference": None}, "lift.reference: nothing there; expected a path"),
     ({"annotation": None}, "lift.annotation: nothing there; expected a path"),
     ({"min_identity": 2}, "lift.min_identity: 2 is wrong; expected a number from 0 to 1"),
+    ({"copies": False, "min_copy_identity": 0.9}, "min_copy_identity: no value of copies, with"),
+    ({"junctions": "x.bed"}, "lift.junctions: 'x.bed' is wrong; expected a list of paths"),
     ({"copy": True}, "configuration, lift: unknown key 'copy' (did you mean 'copies'?)"),
     ({"site_model": "fungus"}, "configuration, lift.site_model: "),
 ]

@@ -14,6 +14,7 @@ from gpu_tools.estimate.figures import shipped_figures
 from gpu_tools.estimate.model import site_features
 from gpu_tools.formats.sequences.fasta import read_fasta
 from gpu_tools.model.scoring import GENE_SCORING
+from gpu_tools.model.translation import GENETIC_CODES
 from gpu_tools.sites.model import load_sites
 from tests.workflow.folders import (
     BASES,
@@ -157,6 +158,9 @@ def test_the_schemas_scoring_is_that_of_the_command():
     assert {name: of_command[name] for name in of_sites} == of_sites
     own = {k: v for k, v in defaults(schema)["proteins"].items() if k not in ("source", "ends")}
     assert {name: of_command[name] for name in own} == own
+    for section in ("proteins", "annotation"):
+        keys = schema["properties"][section]["properties"]
+        assert tuple(keys["genetic_code"]["enum"]) == GENETIC_CODES
 
 
 def defaults(schema):

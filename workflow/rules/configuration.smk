@@ -35,6 +35,17 @@ PROVIDER_KEYS = {
     "genscan-report": (),
     "file": (),
 }
+# keys that mean something only beside another one of their section, which has a value
+NEEDS = {
+    "sites.incomplete": "coding",
+    "annotation.coding": "cdnas",
+    "annotation.stranded": "cdnas",
+    "annotation.end_cost": "cdnas",
+    "annotation.junction_weight": "junctions",
+    "annotation.splice_weight": "splice_scores",
+    "annotation.splice_only": "splice_scores",
+    "lift.min_copy_identity": "copies",
+}
 # what rules/segments.smk looks for
 SEGMENTS = ("cpg_islands", "gc_rich_regions", "hydrophobic_segments")
 
@@ -124,6 +135,16 @@ def check_provider():
         )
 
 
+def check_needs():
+    """A key that goes with another one must not be given alone."""
+    for key, needed in NEEDS.items():
+        section, name = key.split(".")
+        own = config[section]
+        # a weight or cost of 0 is given, too
+        if not (own[name] is None or own[name] is False or own[needed]):
+            raise InputError(f"configuration, {key}: no value of {needed}, with which it goes")
+
+
 def check_models():
     """Models and matrices must be there, under their names or as files."""
     try:
@@ -159,6 +180,13 @@ def installed_version():
         return "unknown"
 
 
+def tell_source():
+    """Name the checkout that this file lies in to the scripts that set up conda environments."""
+    checkout = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[1]
+    if (checkout / "gpu_tools").is_dir():
+        os.environ.setdefault("GPU_TOOLS_SOURCE", str(checkout))
+
+
 def methods():
     """Return the configured methods."""
     proteins = ["proteins"] if config["proteins"]["source"] else []
@@ -181,7 +209,8 @@ def site_options():
 
 def protein_options():
     """Return the options of proteins: their own, and the model of the sites."""
-    own = {key: value for key, value in config["proteins"].items() if key != "source"}
+    files = ("source", "target_introns")
+    own = {key: value for key, value in config["proteins"].items() if key not in files}
     shared = {key: config["sites"][key] for key in ("model", "min_intron")}
     return own | configured_model(shared.pop("model")) | shared
 
@@ -249,7 +278,9 @@ def segment_limits(name):
 
 check(config, "../schemas/config.schema.yaml", config_place)
 check_provider()
+check_needs()
 if workflow.is_main_process:  # jobs read the rules, too
     check_models()
+    tell_source()
     os.environ["GPU_TOOLS_WORKFLOW"] = shlex.join(["snakemake", *sys.argv[1:]])
 VERSION = installed_version()

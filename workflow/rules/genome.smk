@@ -8,8 +8,11 @@ def check_annotation():
         raise InputError(
             "configuration, annotation: no targets; expected files in proteins or in cdnas"
         )
-    if own["coding"] and not own["cdnas"]:
-        raise InputError("configuration, annotation.coding: no cdnas; expected files of them")
+    if own["intron_penalty"] is not None and own["proteins"] and own["cdnas"]:
+        raise InputError(
+            "configuration, annotation.intron_penalty: proteins and cdnas; expected one of them, in "
+            "whose points it is"
+        )
     if own["search"] == "seeded" and own["genome_parts"] > 1:
         raise InputError(
             "configuration, annotation.genome_parts: "
@@ -34,7 +37,7 @@ def annotation_options():
     """Return the options on which hits depend, but for a site model that is chosen."""
     others = ("genome", "proteins", "cdnas", "target_parts", "genome_parts", "isoforms", "batch")
     others += ("frameshifts", "conserved", "confidence", "min_confidence", *annotation_sites())
-    others += ("junctions", "splice_scores")
+    others += EVIDENCE_FILES
     return {key: value for key, value in config["annotation"].items() if key not in others}
 
 
@@ -45,9 +48,9 @@ def annotation_sites():
 
 
 def annotation_evidence():
-    """Return the splice evidence as options of annotate."""
+    """Return the files of splice evidence as options of annotate."""
     own = config["annotation"]
-    return {key: own[key] for key in ("junctions", "splice_scores") if own[key]}
+    return {key: own[key] for key in EVIDENCE_FILES if own[key]}
 
 
 def annotation_index():
@@ -88,7 +91,7 @@ def lift_inputs():
     """Return the genomes and the annotation as options of lift."""
     own = config["lift"]
     genomes = {name: file_of(own[name]) for name in ("reference", "genome")}
-    return genomes | {"annotation": own["annotation"]}
+    return genomes | {key: own[key] for key in ("annotation", "junctions")}
 
 
 def lift_sources():
@@ -99,7 +102,7 @@ def lift_sources():
 
 def lift_options():
     """Return the options of lift beside its inputs."""
-    inputs = ("genome", "reference", "annotation")
+    inputs = ("genome", "reference", "annotation", "junctions")
     return {key: value for key, value in config["lift"].items() if key not in inputs}
 
 
@@ -115,6 +118,7 @@ def lift_files():
     return lift_tables() + page if config["lift"]["genome"] else []
 
 
+EVIDENCE_FILES = ("junctions", "splice_scores", "target_introns")
 TARGET_PARTS = config["annotation"]["target_parts"]
 GENOME_PARTS = config["annotation"]["genome_parts"]
 if config["annotation"]["genome"]:

@@ -138,6 +138,7 @@ rule protein_align:
         **chosen_sites(),
         base="<results>/batches/{batch}/bases.fa.gz",
         proteins="<results>/batches/{batch}/proteins.fa",
+        target_introns=config["proteins"]["target_introns"] or [],
         pairs="<results>/batches/{batch}/pairs.tsv",
     output:
         output="<results>/batches/{batch}/protein_scores.tsv",

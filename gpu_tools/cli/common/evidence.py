@@ -36,12 +36,12 @@ evidence_options = added(
     ),
     option(
         "--splice-weight W", type=NumberRange(min=0, max=1000),
-        help="With --splice-scores: weight of a bit of these, beside one of the site model.  "
-        "[default: 1]",
+        help="With --splice-scores: weight of one bit of these, relative to one bit of the site "
+        "model.  [default: 1]",
     ),
     option(
         "--splice-only",
-        "With --splice-scores: they stand for the site model's own scores and are not added.",
+        "With --splice-scores: they replace the site model's own scores, instead of being added.",
     ),
 )  # fmt: skip
 """Adds the options of splice evidence to a command; `read_evidence` takes them."""

@@ -51,16 +51,15 @@ def region_of(what: str) -> Callable:
     """Return the option --region of a command that reads `what`, as messages call it."""
     return option(
         "--region regions NAME[:START-END]|BED", multiple=True, type=RegionType(),
-        help=f"Take only this record, or region of it, out of {what}, by the index of the file: "
-        "1-based and inclusive, commas allowed, either bound may be missing; or the regions of a "
-        "BED file. Repeatable.",
+        help=f"Only this record of {what}, or this region of it (1-based, inclusive; commas "
+        "allowed; either bound may be missing), or the regions of a BED file. Repeatable.",
     )  # fmt: skip
 
 
 coordinates = option(
     "--coordinates", type=click.Choice(COORDINATES), default="record",
-    help="Of results on a sequence named NAME:START-END, a locus of NAME: those of NAME, or the "
-    "locus's own.",
+    help="Coordinates of results on a locus, a sequence named NAME:START-END: those of the record "
+    "NAME, or the locus's own.",
 )  # fmt: skip
 
 

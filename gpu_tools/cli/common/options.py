@@ -8,12 +8,12 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import click
 
 from gpu_tools.cli.common.completion import completed
-from gpu_tools.cli.common.warming import compiling_told
+from gpu_tools.cli.common.warming import IN_MIDDLE, compiling_told
 from gpu_tools.errors import DeviceError, printable
 from gpu_tools.formats.exons import intervals
 from gpu_tools.formats.files import check_not_read, check_writable, format_of, odd_items
@@ -118,15 +118,34 @@ SECONDS_BETWEEN_LINES = 10.0
 def progress(label: str, total: int, quiet: bool) -> Iterator[Callable[[int], None]]:
     """Give a function that receives the units done since its last call, and shows how much is done.
 
-    Of an unknown total, 0, and if `quiet`, it shows nothing.
+    Of an unknown total, 0, and if `quiet`, it shows nothing. What is compiled when it has shown
+    progress for a while is told, even if compilation at the start was.
     """
     if quiet or not total:
         yield lambda done: None
-    elif sys.stderr.isatty():
-        with click.progressbar(length=total, label=label, file=sys.stderr) as bar:
-            yield bar.update
-    else:
-        yield lines(label, total)
+        return
+    with ExitStack() as blocks:
+        show = lines(label, total)
+        if sys.stderr.isatty():
+            bar = click.progressbar(length=total, label=label, file=sys.stderr)
+            show = blocks.enter_context(bar).update
+        yield _telling_of_compilation(show, blocks)
+
+
+def _telling_of_compilation(
+    show: Callable[[int], None], blocks: ExitStack, clock: Callable[[], float] = time.monotonic
+) -> Callable[[int], None]:
+    """Have compilation told anew within `blocks` some time behind the first units."""
+    state: dict[str, float] = {}
+
+    def update(done: int) -> None:
+        show(done)
+        now = clock()
+        if now - state.setdefault("first", now) >= SECONDS_BETWEEN_LINES:
+            state["first"] = math.inf
+            blocks.enter_context(compiling_told(False, IN_MIDDLE))
+
+    return update
 
 
 def lines(
@@ -259,7 +278,13 @@ class NameType(click.ParamType):
 LARGEST_COUNT = 2**31 - 1
 
 
-class Count(click.IntRange):
+class IntegerRange(click.IntRange):
+    """An integer in a range; messages call it an integer."""
+
+    name = "integer"
+
+
+class Count(IntegerRange):
     """A count or length, from a least one to one so large that help does not name it."""
 
     def __init__(self, least: int = 0, largest: int = LARGEST_COUNT):
@@ -276,6 +301,8 @@ class Count(click.IntRange):
 
 class NumberRange(click.FloatRange):
     """A number in a range; what is not a number, NaN, is in none."""
+
+    name = "number"
 
     def convert(self, value, param, context):
         """Return the number."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import click
 
 from gpu_tools.cli.common import loci
-from gpu_tools.cli.common.options import added, alignments_of, option
+from gpu_tools.cli.common.options import IntegerRange, added, alignments_of, option
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.formats.alignments.pairwise import SUFFIXES
 from gpu_tools.formats.scales import SHIPPED, load_matrix
@@ -34,11 +34,11 @@ options = added(
         f"Align proteins, scored by {', '.join(SHIPPED)} or a file in NCBI's format.",
     ),
     option(
-        "--gap-open N", type=click.IntRange(min=0), of=AffineScoring,
+        "--gap-open N", type=IntegerRange(min=0), of=AffineScoring,
         help="Penalty of a gap's first symbol.",
     ),
     option(
-        "--gap-extend N", type=click.IntRange(min=0), of=AffineScoring,
+        "--gap-extend N", type=IntegerRange(min=0), of=AffineScoring,
         help="Penalty of each further symbol; at most --gap-open.",
     ),
     alignments_of(SUFFIXES, "; .sam is for nucleotides"),

@@ -42,8 +42,8 @@ def _matrix(more: str = ""):
 _costs = added(
     option(
         "--gap-open N", type=_PENALTY, of=ProteinScoring,
-        help="With --proteins: cost of a gap, besides that of its length, in units of the matrix, "
-        "as all costs.",
+        help="With --proteins: cost of a gap, plus --gap-extend for each residue or codon. All "
+        "costs are in units of the matrix.",
     ),
     option(
         "--gap-extend N", type=_PENALTY, of=ProteinScoring,
@@ -63,8 +63,7 @@ _costs = added(
     ),
     option(
         "--keep-ends",
-        "With --proteins: align all residues, though those at an end are like nothing that is "
-        "there.",
+        "With --proteins: align all residues, also ends without similar sequence within reach.",
     ),
 )  # fmt: skip
 protein_scores = added(_matrix(), _costs)
@@ -73,8 +72,8 @@ protein_scores = added(_matrix(), _costs)
 frameshifts = option(
     "--frameshifts", type=click.Choice(FRAMESHIFTS), default=KEEP,
     help="With --proteins: structures with frameshifts or stop codons inside. keep: an exon is one "
-    "CDS, with the alignment's phase; split: a frameshift's nucleotides belong to no CDS, whose "
-    "parts read in one frame; drop: these structures are left out.",
+    "CDS, with the alignment's phase; split: an exon is split at a frameshift into CDS parts of "
+    "one frame each; drop: these structures are left out.",
 )  # fmt: skip
 
 target_introns = option(

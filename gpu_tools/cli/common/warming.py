@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
@@ -25,17 +26,26 @@ _SIGNALLED = 128
 """Exit codes above are of commands that were interrupted."""
 
 
+AT_START = (
+    "compiling, once: code for this machine, up to half a minute (gpu-tools warm-up does it "
+    "beforehand for all commands)"
+)
+IN_MIDDLE = (
+    "compiling, once: more code, up to half a minute; nothing that was done is done again "
+    "(gpu-tools warm-up does it beforehand)"
+)
+
+
 @contextlib.contextmanager
-def compiling_told(quiet: bool) -> Iterator[None]:
+def compiling_told(quiet: bool, text: str = AT_START) -> Iterator[None]:
     """Have a command say so if code is missing from the compile cache."""
 
     def tell() -> None:
-        click.echo(
-            "compiling, once: code for this machine (gpu-tools warm-up does it for all commands)",
-            err=True,
-        )
+        if not quiet and IN_RUN not in os.environ:
+            bar = "\r\033[K" if sys.stderr.isatty() else ""  # the line of a bar is cleared
+            click.echo(f"{bar}{text}", err=True)
 
-    with contextlib.nullcontext() if quiet or IN_RUN in os.environ else once_compiling(tell):
+    with once_compiling(tell):
         yield
 
 
@@ -73,8 +83,7 @@ class Warming:
         with tempfile.TemporaryDirectory(prefix="gpu-tools-") as name:
             write_inputs(Path(name))
             for number, run in enumerate(runs):
-                if number:
-                    tell(f"compiling, once: {len(runs) - number} of {len(runs)} parts remain")
+                tell(f"compiling, once: {len(runs) - number} of {len(runs)} parts remain")
                 line = run.line(self.device, threads)[2:]
                 words = [*line, "--quiet", "--output", f"{name}/out"]
                 failure = _failure([_inside(Path(name), word) for word in words])

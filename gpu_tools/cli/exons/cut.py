@@ -33,11 +33,11 @@ KINDS = ("candidates", "report", "annotation")
     "which the features CDS are taken.",
 )  # fmt: skip
 @option("--genome base FILE", "FASTA of the locus; one record.", required=True, aliases=GENOMIC)
-@option("--record NAME", "Name of the record in EXONS.  [default: as BASE says]")
+@option("--record NAME", "Name of the record in EXONS.  [default: that of --genome]")
 @option(
     "--locus START-END", type=LocusType(),
-    help="Where BASE was cut, 1-based and inclusive; needed if its header does not say it.  "
-    "[default: as BASE says]",
+    help="Part of the record that --genome has, 1-based and inclusive; needed if its header does "
+    "not tell it.  [default: that of the header]",
 )  # fmt: skip
 @option(
     "--flank N", type=options.Count(), default=0,
@@ -50,8 +50,8 @@ def command(exons, kind, base, record, locus, flank, coordinates, output, quiet)
     """Take the exons of a record that lie in a locus that `gpu-tools sequences cut` made of it.
 
     EXONS is GFF3, GTF, BED, TSV or a GENSCAN report in the record's coordinates. The output is
-    GFF3 in the record's coordinates, or in the locus's, named by BASE, with --coordinates locus.
-    Exons that do not lie within the locus are left out, with a warning that counts them.
+    GFF3 in the record's coordinates, or with --coordinates locus in those of the locus. Exons that
+    do not lie within the locus are left out, with a warning that counts them.
     """
     sequence = read_one(base, expected="one, the locus")
     origin = _origin(base, sequence, locus, flank, record)

@@ -41,8 +41,8 @@ def command(
     """Train a model of genes from annotated sequences, for exons predict --model.
 
     Sequences without a coding sequence, and coding sequences that do not read through, are left
-    out with a warning. All else outside the coding sequences counts as not coding: annotate all
-    genes of a sequence.
+    out with a warning. What is not annotated counts as not coding, so annotate all genes of a
+    sequence.
     """
     if not name:
         raise click.BadParameter("a model needs a name", param_hint="--name")

@@ -55,7 +55,7 @@ flank = option(
 )
 @option(
     "--origin",
-    "With --name and all of a record: results on the sequence name the record, not --name.",
+    "With --name, for a whole record: results name the record instead of --name.",
 )
 @options.output_of("FASTA")
 @options.common

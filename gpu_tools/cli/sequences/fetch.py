@@ -36,17 +36,17 @@ COLUMNS = ("source", "address", "retrieved", "bytes", "sha256", "records", "symb
 )  # fmt: skip
 @option(
     "--attempts N", type=options.Count(1), default=Patience.attempts,
-    help="How often to try what fails for a time.",
+    help="Number of attempts, if a failure may pass.",
 )  # fmt: skip
 @option(
     "--timeout S", type=options.NumberRange(0, LONGEST_TIMEOUT, min_open=True),
     default=Patience.timeout,
-    help="Seconds to wait for a connection, and for more of an answer.",
+    help="Seconds to wait for a connection, and for each part of an answer.",
 )  # fmt: skip
 @option(
     "--max-size GIB", type=options.NumberRange(0, min_open=True),
     default=Patience.most_bytes / GIB, callback=options.finite,
-    help="GiB that a download has at most; a larger one is an error.",
+    help="Largest size of a download, in GiB; a larger one is an error.",
 )  # fmt: skip
 @option(
     "--output -o FILE", required=True,
@@ -64,8 +64,8 @@ def command(
     transcript, or a gene's canonical one), or ensembl:homologue:ID:SPECIES (the canonical cDNA
     of a gene's orthologue). #sha256=SUM or #md5=SUM behind it is checked.
 
-    What fails for a time is tried again, later each time, and not before a server says so. A
-    large download that was stopped goes on where it stopped. The environment variable
+    Failures that may pass are tried again after growing waits, at least as long as the server
+    requests. An interrupted download continues where it stopped. The environment variable
     NCBI_API_KEY holds a key for NCBI, which then allows ten requests a second instead of three.
     """
     patience = Patience(attempts, timeout, most_bytes=int(min(max_size * GIB, sys.maxsize)))

@@ -16,7 +16,7 @@ from urllib.parse import quote, unquote
 
 import numpy as np
 
-from gpu_tools.errors import InputError
+from gpu_tools.errors import InputError, counted
 from gpu_tools.formats.files import without_compression
 from gpu_tools.formats.tables import Location, fields_of
 from gpu_tools.model.exon_set import ANY_PHASE, EXON_TYPES, ExonSet
@@ -212,7 +212,7 @@ def features(path: str | os.PathLike, lines: Iterable[tuple[int, str]]) -> Itera
             continue
         location, columns = Location(path, number), fields_of(line, _COLUMNS)
         if len(columns) != _COLUMNS:
-            raise location.error(f"{len(columns)} columns", "9 tab-separated columns")
+            raise location.error(counted(len(columns), "column"), "9 tab-separated columns")
         if not columns[0]:
             raise location.error("the sequence's name is empty")
         yield Feature(location, *columns)

@@ -11,7 +11,7 @@ from itertools import chain, islice
 from pathlib import PurePath
 from typing import TextIO
 
-from gpu_tools.errors import InputError, OutputError
+from gpu_tools.errors import InputError, OutputError, counted
 from gpu_tools.formats.exons import gff
 from gpu_tools.formats.exons.predictors import parse_genscan, write_genscan
 from gpu_tools.formats.files import open_output, read_lines, without_compression
@@ -172,7 +172,9 @@ def _parse_bed(path, lines: Iterable[tuple[int, str]]) -> dict[str, ExonSet]:
 
 def _check_columns(location: Location, fields: list[str]) -> None:
     if not _MIN_COLUMNS <= len(fields) <= _MAX_COLUMNS:
-        raise location.error(f"{len(fields)} columns", f"{_MIN_COLUMNS} to {_MAX_COLUMNS} columns")
+        raise location.error(
+            counted(len(fields), "column"), f"{_MIN_COLUMNS} to {_MAX_COLUMNS} columns"
+        )
     if not fields[0].strip():
         raise location.error("the sequence's name is empty")
 

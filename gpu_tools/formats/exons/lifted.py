@@ -173,7 +173,7 @@ def _gff3_lines(lifted: LiftedGene) -> Iterator[str]:
         attributes = [("ID", _escaped(gene.id + suffix)), *base] if from_gtf else \
             _with_ids(base, suffix)  # fmt: skip
         yield _line(lifted, gene.feature or _any_line(lifted), "gene" if from_gtf else None,
-                    lifted.interval, ".", [*attributes, *own, *below])  # fmt: skip
+                    lifted.interval, ".", _joined(attributes, [*own, *below]))  # fmt: skip
     known = {*ids.values(), *([gene.id + suffix] if has_line else [])}
     for one in lifted.transcripts:
         if not _is_gene_itself(one, from_gtf):
@@ -231,7 +231,7 @@ def _transcript_line(
         attributes = [("ID", _escaped(name)), ("Parent", _escaped(gene)), *kept]
         type = "mRNA" if one.coding else "transcript"
         line = feature or one.transcript.parts[0]
-        return _line(lifted, line, type, one.interval, ".", [*attributes, *more])
+        return _line(lifted, line, type, one.interval, ".", _joined(attributes, more))
     attributes = []
     for key, value in _with_ids(feature.attributes, suffix):
         if key == "Parent":
@@ -239,7 +239,13 @@ def _transcript_line(
             value = ",".join(parents) or (_escaped(gene) if gene in known else "")
         if value:
             attributes.append((key, value))
-    return _line(lifted, feature, None, one.interval, ".", [*attributes, *more])
+    return _line(lifted, feature, None, one.interval, ".", _joined(attributes, more))
+
+
+def _joined(kept: Iterable[tuple[str, str]], more: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return further attributes behind those of the reference, of which they replace namesakes."""
+    new = dict(more)
+    return [*(one for one in kept if _key(one[0]) not in new), *more]
 
 
 def _part_attributes(
@@ -360,14 +366,14 @@ def _gtf_lines(lifted: LiftedGene) -> Iterator[str]:
     first = gene.feature or _any_line(lifted)
     own = [*lifted.attributes, *_copy_attribute(lifted)]
     kept = gene.feature.attributes if gene.feature else ()
-    yield _gtf_line(lifted, first, "gene", lifted.interval, ".", [], [*kept, *own])
+    yield _gtf_line(lifted, first, "gene", lifted.interval, ".", [], _joined(kept, own))
     for one in lifted.transcripts:
         transcript, line = one.transcript, one.transcript.feature
         ids = [("transcript_id", transcript.id + suffix)]
         kept = line.attributes if line else ()
         if line and not _says_biotype(line) and line.type not in ("transcript", "mRNA"):
             kept = (*kept, ("transcript_biotype", line.type))
-        more = [*kept, *one.attributes, *_copy_attribute(lifted)]
+        more = _joined(kept, [*one.attributes, *_copy_attribute(lifted)])
         yield _gtf_line(lifted, line or first, "transcript", one.interval, ".", ids, more)
         for part in _gtf_parts(one, lifted.strand):
             type = part.line.type if _is_gtf(gene) and part.line.kind == part.kind else part.kind

@@ -12,9 +12,10 @@ from numba import cuda
 from numba.cuda.cudadrv.driver import device_memset
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.cpu.strips import shares
 from gpu_tools.hardware.gpu.dispatch import map_gpus
 from gpu_tools.hardware.gpu.intrinsics.words import WARP, can_pack
-from gpu_tools.hardware.threads import map_on_threads, shares, within_limit
+from gpu_tools.hardware.threads import map_on_threads, within_limit
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.sites.bounds import cost_behind
 from gpu_tools.sites.gpu import job_table

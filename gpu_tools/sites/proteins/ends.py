@@ -44,16 +44,17 @@ class _Part:
     def without(self, before: int, behind: int, strand: str) -> _Part:
         """Return the case without further residues; where some are left out no codon counts."""
         case, table = self.case, self.case.tables[strand]
-        target = case.target.part(before, len(case.target) - behind)
+        case = case.of_residues(before, len(case.target) - behind)
         before, behind = self.before + before, self.behind + behind
         table = replace_ends(table, before > 0, behind > 0)
-        return _Part(replace(case, target=target, tables={strand: table}), before, behind)
+        return _Part(replace(case, tables={strand: table}), before, behind)
 
     def whole(self, found: ProteinAlignment, end_to_end: ProteinAlignment) -> ProteinAlignment:
         """Return the alignment of the residues as one of the protein."""
         return found.changed(
             target_length=end_to_end.target_length, cells=end_to_end.cells,
-            evalue=end_to_end.evalue, target_start=found.target_start + self.before,
+            evalue=end_to_end.evalue, rank=end_to_end.rank,
+            target_start=found.target_start + self.before,
             target_end=found.target_end + self.before,
         )  # fmt: skip
 

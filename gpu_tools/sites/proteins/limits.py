@@ -63,7 +63,9 @@ def protein_limits(
     highest = pairs.together + scoring.gap_extend * pairs.residues
     highest += beside_residues(width - pairs.residues, scoring)
     highest += table.first.largest + _from_introns(table, pairs, scoring)
-    bounds = Bounds(none - once - step - pair, highest + step + pair)
+    # a banned pair opens one more gap than a codon left out behind a residue left out
+    lowest = none - once - step - pair - scoring.gap_open
+    bounds = Bounds(lowest, highest + step + pair)
     narrow = fit_int16(np.array([bounds.magnitude]))[0]
     return ProteinLimits(np.dtype(np.int16 if narrow else np.int32), none, bounds)
 
@@ -90,10 +92,7 @@ def _from_introns(table: SiteTable, pairs: PairBounds, scoring: ProteinScoring) 
 
 def nothing(table: SiteTable, residues: int, scoring: ProteinScoring) -> int:
     """Return the score of leaving all residues out, behind a chain without nucleotides."""
-    left_out = 0
-    if residues and not scoring.free:
-        left_out = scoring.gap_open + scoring.gap_extend * residues
-    return table.first.usual + table.last.usual - left_out
+    return table.first.usual + table.last.usual - scoring.all_left_out(residues)
 
 
 def columns_of(

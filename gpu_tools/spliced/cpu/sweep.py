@@ -20,11 +20,14 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
-from gpu_tools.hardware.threads import blocks_of, run_strips
+from gpu_tools.hardware.cpu.simd import first_from
+from gpu_tools.hardware.cpu.strips import run_strips
+from gpu_tools.hardware.threads import blocks_of
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import OTHER
 from gpu_tools.spliced.exon_graph import ExonGraph, Tracks, bounds
 from gpu_tools.splicing import recurrence
+from gpu_tools.splicing.best_chains import NO_PAIRS, BannedPairs
 from gpu_tools.splicing.bounds import narrowest
 from gpu_tools.splicing.rows import padded
 
@@ -60,6 +63,14 @@ class Border(NamedTuple):
     tops: NDArray
 
 
+class StripBans(NamedTuple):
+    """Banned pairs of a strip, for which its target must be laid out as scores, by step."""
+
+    steps: NDArray[np.int64]  # (B,) rising
+    places: NDArray[np.int64]  # (B,) element of the scores
+    scores: NDArray  # (B,) that of the pair if it were not banned
+
+
 class StreamStrip(NamedTuple):
     """A strip's target and its state between two blocks of steps."""
 
@@ -71,6 +82,7 @@ class StreamStrip(NamedTuple):
     corner: NDArray  # the last column of each lane above the current track
     committed: NDArray[np.int64]  # how many ends each lane has committed
     cursor: NDArray[np.int64]  # the ranges of tracks and of exons that lanes may still reach
+    bans: StripBans
 
 
 @register_jitable
@@ -106,7 +118,14 @@ def _overload_symbols_or_scores(symbols, table):
 
 
 @register_jitable
-def lay_out_strip(target, first_column, width, terms):
+def no_bans(terms):
+    """Return the banned pairs of a strip that has none."""
+    numbers = np.empty(0, np.int64)
+    return StripBans(numbers, numbers, np.empty(0, terms.weights.dtype))
+
+
+@register_jitable
+def lay_out_strip(target, first_column, width, terms, bans):
     """Return the state of a strip of `width` columns before its first step."""
     weights = terms.weights
     lanes, dtype = simd.VECTOR_BYTES // weights.itemsize, weights.dtype
@@ -124,15 +143,20 @@ def lay_out_strip(target, first_column, width, terms):
         _symbols_or_scores(symbols, terms.table), first_column, simd.aligned_zeros(width, dtype),
         start, simd.aligned_zeros(2 * lanes, dtype),
         np.zeros(lanes, dtype=dtype), np.zeros(lanes, dtype=np.int64), np.zeros(4, dtype=np.int64),
+        bans,
     )  # fmt: skip
 
 
-def terms_of(scoring: SplicedScoring, dtype: np.dtype) -> Terms:
-    """Return a scoring in the form that the loops read, for cells of a type."""
+def terms_of(scoring: SplicedScoring, dtype: np.dtype, as_table: bool = False) -> Terms:
+    """Return a scoring in the form that the loops read, for cells of a type.
+
+    The table is there with a substitution matrix, or if that is wanted.
+    """
     values = (scoring.match, scoring.mismatch)
     lifted = [value - scoring.gap for value in values] if scoring.matrix is None else [0, 0]
     weights = np.array([*lifted, scoring.gap, scoring.intron_penalty], dtype=dtype)
-    table = np.empty(0) if scoring.matrix is None else scoring.substitution() - scoring.gap
+    as_table |= scoring.matrix is not None
+    table = scoring.lifted if as_table else np.empty(0)
     free = scoring.ends != "global"
     return Terms(weights, table.astype(dtype), scoring.gap, scoring.intron_penalty, free)
 
@@ -161,6 +185,22 @@ def _overload_pair_scores(target, position, base, match, mismatch):
         return scores
 
     return by_equality if target.ndim == 1 else by_profile
+
+
+def _set_scores(target, bans, first, past, gap):
+    raise NotImplementedError("only for jitted code")
+
+
+@overload(_set_scores)
+def _overload_set_scores(target, bans, first, past, gap):
+    def nothing(target, bans, first, past, gap):
+        pass
+
+    def scores(target, bans, first, past, gap):
+        for k in range(first, past):
+            simd.set_element(target, bans.places[k], bans.scores[k] if gap is None else gap)
+
+    return nothing if target.ndim == 1 else scores
 
 
 class LaneColumns(NamedTuple):
@@ -237,7 +277,8 @@ def run_steps(stream, strip, sweep, border, following, weights, steps):
     columns = len(row) // lanes
     n_tracks, n_exons, n_rows = len(track_commits), len(last_rows), stream.n_rows
     first_track, next_track, first_exon, next_exon = cursor[0], cursor[1], cursor[2], cursor[3]
-    penalty = weights[_PENALTY]
+    penalty, bans = weights[_PENALTY], strip.bans
+    banned, n_banned = first_from(bans.steps, steps[0]), len(bans.steps)
     for step in range(steps[0], steps[1]):
         while next_track < n_tracks and track_rows[next_track] <= step:
             next_track += 1
@@ -257,7 +298,15 @@ def run_steps(stream, strip, sweep, border, following, weights, steps):
                 following_tops[track] = corner[lane]
         base = simd.load(symbols, n_rows + lanes - 1 - step)
         left = simd.shift_in(simd.load(edge, lanes), border_rows[min(step, n_rows - 1)])
+        past = banned
+        while past < n_banned and bans.steps[past] == step:
+            past += 1
+        if past > banned:
+            _set_scores(target, bans, banned, past, weights[_GAP])
         last = _advance(row, target, base, simd.load(edge, 0), left, weights, lanes)
+        if past > banned:
+            _set_scores(target, bans, banned, past, None)
+            banned = past
         simd.store(edge, 0, left)
         simd.store(edge, lanes, last)
         if step >= lanes - 1:
@@ -311,6 +360,27 @@ def fill_column_zero(
     _begin_column_zero(_lay_out_stream(graph.arrays, weights), sweep, border, weights)
 
 
+def _bans_of(graph: ExonGraph, target, banned: BannedPairs, first: int, width: int, terms: Terms):
+    """Return the banned pairs of a strip that begins with a column."""
+    if not len(banned.rows):
+        return no_bans(terms)
+    tracks, lanes = graph.tracks, simd.VECTOR_BYTES // terms.weights.itemsize
+    lengths = np.diff(tracks.rows)
+    positions = np.arange(graph.n_rows) + np.repeat(tracks.starts - tracks.rows[:-1], lengths)
+    low, high = (np.searchsorted(banned.rows, positions, side) for side in ("left", "right"))
+    rows = np.repeat(np.arange(graph.n_rows), high - low)
+    numbers = np.arange(len(rows)) + np.repeat(low - np.cumsum(high - low) + high - low, high - low)
+    columns = banned.columns[numbers]
+    inside = (columns + 1 >= first) & (columns + 1 < first + width)
+    rows, columns = rows[inside], columns[inside]
+    lane, column = np.divmod(columns + 1 - first, width // lanes)
+    order = np.argsort(rows + lane, kind="stable")
+    rows, columns, lane, column = (each[order] for each in (rows, columns, lane, column))
+    symbols = graph.codes[rows].astype(np.int64)
+    places = symbols * width + column * lanes + lane
+    return StripBans(rows + lane, places, terms.table[symbols, target[columns]])
+
+
 def sweep(
     graph: ExonGraph,
     target: NDArray[np.uint8],
@@ -318,11 +388,12 @@ def sweep(
     threads: int = 1,
     steps_per_block: int = STEPS_PER_BLOCK,
     done: Callable[[float], None] | None = None,
+    banned: BannedPairs = NO_PAIRS,
 ) -> recurrence.Sweep:
     """Sweep one strand of one case."""
     dtype = narrowest(bounds(graph, padded(len(target), threads, 2), scoring))
     columns = padded(len(target), threads, dtype.itemsize)
-    terms = terms_of(scoring, dtype)
+    terms = terms_of(scoring, dtype, len(banned.rows) > 0)
     stream = _lay_out_stream(graph.arrays, terms.weights)
     result = recurrence.Sweep(
         np.full((len(graph.tracks.ends), columns + 1), np.iinfo(dtype).min, dtype=dtype),
@@ -334,7 +405,13 @@ def sweep(
     ]
     _begin_column_zero(stream, result, borders[0], terms.weights)
     width = columns // threads
-    strips = [_lay_out_strip(target, 1 + k * width, width, terms) for k in range(threads)]
+    strips = [
+        _lay_out_strip(
+            target, 1 + k * width, width, terms,
+            _bans_of(graph, target, banned, 1 + k * width, width, terms),
+        )
+        for k in range(threads)
+    ]  # fmt: skip
 
     n_steps = stream.n_rows + simd.VECTOR_BYTES // dtype.itemsize - 1
 

@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 
 from gpu_tools.errors import DeviceError
 from gpu_tools.hardware.compiled import njit
+from gpu_tools.hardware.cpu.strips import assigned
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.dispatch import BufferPool, borrowed_pools, map_gpus
 from gpu_tools.hardware.gpu.intrinsics.words import can_pack
-from gpu_tools.hardware.threads import assigned, within_limit
+from gpu_tools.hardware.threads import within_limit
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced.alignments import NO_CHAIN, Alignments, Chains

@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.model.scoring import N_CODONS, N_SYMBOLS, ProteinScoring
+from gpu_tools.splicing.best_chains import NO_PAIRS, BannedPairs
 from gpu_tools.splicing.bounds import Bounds
+from gpu_tools.splicing.proteins.bans import Bans, bans_of
 from gpu_tools.splicing.proteins.target_introns import PHASES, intron_points
 from gpu_tools.splicing.rows import aligned_empty, lanes_of, padded
 
@@ -43,6 +45,13 @@ class ProteinColumns(NamedTuple):
     lanes: int
     symbols: int  # codes of nucleotides that the strand has: 5 with ambiguity codes, else 4
     points: NDArray  # see `target_introns`, a row a phase
+    bans: Bans  # pairs that chains must not have
+
+    def without(
+        self, banned: BannedPairs, codes: NDArray[np.uint8], scoring: ProteinScoring
+    ) -> ProteinColumns:
+        """Return the columns for chains of a strand without banned pairs."""
+        return self._replace(bans=bans_of(banned, codes, scoring, self.none.dtype))
 
     @property
     def width(self) -> int:
@@ -70,7 +79,7 @@ def lay_out(
     limits: ProteinLimits,
     introns: tuple[int, ...] = (),
 ) -> ProteinColumns:
-    """Lay a protein's columns out for sweeps of strands with so many symbols.
+    """Lay a protein's columns out for sweeps of strands with so many symbols; no pair is banned.
 
     `introns` are those of a `ProteinSequence`.
     """
@@ -97,7 +106,7 @@ def lay_out(
         laid_out[:-1].ravel(), laid_out[-1], (0, width) if scoring.free else (last, last + lanes),
         dtype.type(limits.none), scoring.codon_gaps.astype(dtype),
         np.array([scoring.gap_open, shift, shift - scoring.gap_extend], dtype), lanes, symbols,
-        points,
+        points, Bans(NO_PAIRS, np.empty(0, dtype)),
     )  # fmt: skip
 
 

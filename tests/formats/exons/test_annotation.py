@@ -91,7 +91,7 @@ def test_gtf_segments_include_the_stop_codon(tmp_path, features, expected):
         ),
         ([("CDS", 1, 5, "+", ".")], "", "line 1: a CDS without transcript_id"),
         ([("CDS", 5, 1, "+", ".")], "##gff-version 3\n", "line 2"),
-        ([], "text\n", "line 1: 1 columns; expected 9 tab-separated columns"),
+        ([], "text\n", "line 1: 1 column; expected 9 tab-separated columns"),
         ([], "", "no CDS"),
     ],
 )

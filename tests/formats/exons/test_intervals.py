@@ -135,7 +135,7 @@ TSV = "base\tstart\tend\tstrand\tscore\n"
         ("x.gff3", feature(strand="x"), "1: unknown strand 'x'; expected +, - or ."),
         ("x.gff3", feature(attributes="a=b;probability=2"), "1: probability 2 is out of range; "
                                                             "expected 0 to 1"),
-        ("x.gff3", "c x exon\n", "1: 1 columns; expected 9 tab-separated columns"),
+        ("x.gff3", "c x exon\n", "1: 1 column; expected 9 tab-separated columns"),
         ("x.gff3", feature().replace("c", "", 1), "1: the sequence's name is empty"),
         ("x.gtf", feature() + feature().strip() + "\tx\n", "2: 10 columns; expected 9 "
                                                          "tab-separated columns"),

@@ -120,6 +120,19 @@ def test_further_attributes_stand_behind(tmp_path):
     assert "ID=cds-XP_1.1_copy2;Parent=rna-XM_1.1_copy2;" in lines[-1]
 
 
+@pytest.mark.parametrize("suffix", ["gff3", "gtf"])
+def test_further_attributes_replace_namesakes_of_the_reference(tmp_path, suffix):
+    """A gene set that is carried over again has one coverage, the new one."""
+    gene = same(genes_of(tmp_path, "ncbi.gff")[0], attributes=(("coverage", "0.9"),))
+    own = tuple(replace(one, attributes=(("coverage", "0.8"),)) for one in gene.transcripts)
+    once = written(tmp_path, [replace(gene, transcripts=own)], f"once.{suffix}")
+    again = [same(one, attributes=(("coverage", "0.7"),)) for one in read_genes(once).genes]
+    lines = written(tmp_path, again, f"again.{suffix}").read_text().splitlines()
+    (line,) = [line for line in lines if "\tgene\t" in line]
+    assert line.count("coverage") == 1
+    assert "0.7" in line.partition("coverage")[2]
+
+
 def test_isoforms_that_differ_no_longer_share_lines(tmp_path):
     gene = same(genes_of(tmp_path, "wormbase.gff3")[0])
     first, second = gene.transcripts

@@ -185,7 +185,7 @@ def prefix_columns(columns, width, cells, elements):
     span = columns.span if width == whole else (0, 0)
     return ProteinColumns(
         flat, start, span, columns.none, columns.costs, columns.weights, columns.lanes,
-        columns.symbols, points,
+        columns.symbols, points, columns.bans,
     )  # fmt: skip
 
 
