@@ -35,7 +35,7 @@ _WIDTH, _GAP, _GAPS = 520.0, 8.0, 0.4
 _LEAST_EVALUE, _LEAST_SECONDS = 1e-300, 1e-6
 _LABELS = {"exon_length": "length of candidates (nt)", "group_size": "candidates of a group"}
 _LOG = {"type": "log", "nice": False, "padding": 12}
-_FEW_LOCI = 30
+_FEW_LOCI, _BIN = 30, 5
 _FEW = 10
 """Counts below it have a tick each: of a single one, Vega makes a tick at a half."""
 _WHOLE_LOG = alt.Axis(labelExpr="datum.value < 1 ? '' : datum.label", format=",d")
@@ -81,6 +81,31 @@ def whole_axis(most: int = _FEW) -> alt.Axis:
 def source(values: list[dict]) -> alt.Chart:
     """Return a chart of rows, without marks."""
     return alt.Chart(alt.Data(values=values))
+
+
+def identity_bars(values: dict[str, list[float]], what: str) -> alt.Chart | None:
+    """Draw how many have which identity, in a row for each kind of symbol that is compared."""
+    bins = [
+        {"kind": kind, "from": low, "to": low + _BIN, "number": n,
+         "identity": f"{low} to {low + _BIN} %"}
+        for kind, fractions in values.items()
+        for low, n in sorted(
+            Counter(min(int(100 * x) // _BIN * _BIN, 100 - _BIN) for x in fractions).items()
+        )
+    ]  # fmt: skip
+    if not bins:
+        return None
+    kinds = [kind for kind in values if values[kind]]
+    colours = {"nucleotides": models.COLOURS["cDNAs"], "amino acids": models.COLOURS["proteins"]}
+    return source(bins).mark_bar().encode(
+        alt.X("from:Q", bin="binned", title="identity (%)", axis=whole_axis(),
+              scale=alt.Scale(domain=[0, 100])), alt.X2("to:Q"),
+        alt.Y("number:Q", title=what, axis=whole_axis(max(row["number"] for row in bins))),
+        color=alt.Color("kind:N", legend=None,
+                        scale=alt.Scale(domain=kinds, range=[colours[kind] for kind in kinds])),
+        row=alt.Row("kind:N", title=None, sort=kinds),
+        tooltip=["kind:N", "identity:N", "number:Q"],
+    ).properties(width=700, height=120)  # fmt: skip
 
 
 def _of_methods(methods: Iterable[str]) -> alt.Color:
