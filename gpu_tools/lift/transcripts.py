@@ -37,8 +37,10 @@ STATUSES = (
 """What may be said of a transcript; all but the first one may be said together."""
 _AMINO_ACIDS = AffineScoring(gap_open=11, gap_extend=1, matrix=load_matrix("BLOSUM62"))
 _STOP = 26
-_MOST_SLID = 20
-"""Nucleotides by which an insertion may lie elsewhere."""
+_MOST_SLID, _BITS_OF_MATCH = 20, 4.0
+"""Nucleotides by which an insertion may lie elsewhere, and bits that a lost match costs."""
+_BITS_OF_INTRON = 10.0
+"""Bits for an intron of what is inserted in an exon and long enough, whatever its sites."""
 
 
 class Reading(NamedTuple):
@@ -128,28 +130,32 @@ def gained_introns(
 ) -> list[tuple[int, int]]:  # fmt: skip
     """Return what is inserted in exons between a donor and an acceptor, at least so long.
 
-    An insertion may lie at any of the places that are as good: those of the best sites count.
+    An insertion may lie some nucleotides beside where it was aligned: bits of sites count, less
+    those of the matches that are lost.
     """
     rows = np.flatnonzero(found.columns >= 0)
     there, introns = found.columns[rows], []
-    together = (np.diff(rows) == 1) & (np.diff(there) > shortest)
-    together &= (locus.labels[rows[:-1]] != OUTSIDE_OF_EXONS) & (
-        locus.labels[rows[1:]] != OUTSIDE_OF_EXONS
-    )
+    in_exon = locus.labels[rows] != OUTSIDE_OF_EXONS
+    together = (np.diff(rows) == 1) & (np.diff(there) > shortest) & in_exon[1:] & in_exon[:-1]
     for k in np.flatnonzero(together).tolist():
-        low, high = int(there[k]) + 1, int(there[k + 1])
-        left = right = 0
-        while left < min(low, _MOST_SLID) and window[low - left - 1] == window[high - left - 1]:
-            left += 1
-        while right < min(len(window) - high, _MOST_SLID) and (
-            window[low + right] == window[high + right]
-        ):
-            right += 1
-        donors = bits[DONOR][low - left : low + right + 1]
-        both = donors + bits[ACCEPTOR][high - left : high + right + 1]
-        shift = int(both.argmax())
-        if both[shift] > -np.inf:
-            introns.append((low - left + shift, high - left + shift))
+        row, low, high = int(rows[k]) + 1, int(there[k]) + 1, int(there[k + 1])
+        left, right = (
+            min(_MOST_SLID, low, row),
+            min(_MOST_SLID, len(window) - high, len(locus.codes) - row),
+        )
+        codes = locus.codes[row - left : row + right]
+        before = codes == window[low - left : low + right]
+        behind = codes == window[high - left : high + right]
+        # of a place the matches before it are those at the insertion's begin
+        matches = np.concatenate(([0], np.cumsum(before.astype(int) - behind)))
+        bits_there = (
+            bits[DONOR][low - left : low + right + 1]
+            + (bits[ACCEPTOR][high - left : high + right + 1])
+        )
+        gain = bits_there + _BITS_OF_MATCH * (matches - matches[left])
+        best = int(gain.argmax())
+        if gain[best] > -_BITS_OF_INTRON:
+            introns.append((low - left + best, high - left + best))
     return introns
 
 
@@ -187,6 +193,7 @@ class LiftedLocus:
         self.reading, self.record_length = reading, record_length
         # of each edge, as a sum; the bits of whole windows would take much memory
         self.there = sum(kind * (bits[kind][found.edges] > -np.inf) for kind in KINDS)
+        self.sites = dict(zip(locus.edges.tolist(), self.there.tolist(), strict=True))
         self.acids = amino_acids()
         self.column = dict(zip(locus.edges.tolist(), found.edges.tolist(), strict=True))
         lost = locus.kinds & ~self.there
@@ -252,14 +259,15 @@ class LiftedLocus:
     ) -> tuple[list[tuple[int, int]], set[int]]:
         """Join exons whose introns were lost; return the exons, and which introns are kept.
 
-        What is left of an intron without its sites, and is too short for one, belongs to the exon.
+        What is left of one and is shorter than introns are belongs to the exon if it has not both
+        sites, or not half of the least length.
         """
         whole, kept = [exons[0][:2]], set(range(len(chain.exons) - 1))
         for (*_, before), (start, end, k) in pairwise(exons):
             donor, acceptor = chain.exons[before][1], chain.exons[k][0]
-            least = min(self.shortest_intron, acceptor - donor)
-            changed = (self.lost[donor] & DONOR) | (self.lost[acceptor] & ACCEPTOR)
-            if start <= whole[-1][1] or (start - whole[-1][1] < least and changed):
+            length, least = start - whole[-1][1], min(self.shortest_intron, acceptor - donor)
+            has_sites = self.sites[donor] & DONOR and self.sites[acceptor] & ACCEPTOR
+            if length <= 0 or 2 * length < least or (length < least and not has_sites):
                 whole[-1] = whole[-1][0], max(end, whole[-1][1])
                 kept -= set(range(before, k))
             else:
