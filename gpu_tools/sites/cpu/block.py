@@ -24,6 +24,7 @@ from gpu_tools.sites.introns import crossed, next_border, next_step
 from gpu_tools.sites.table import CLOSED
 from gpu_tools.splicing.best_chains import allow_pairs, ban_pairs, banned_of_row, next_banned
 from gpu_tools.splicing.rows import begin, clear, column_of, final_span, lower, put, raise_to
+from gpu_tools.splicing.target_introns import add_points
 
 # Rising penalties on a CPU, see `gpu_tools.sites.introns`: rows before entries, near and far.
 
@@ -332,6 +333,7 @@ def sweep_block(lists, sizes, target, memory, weights, strip, rows, again):
     keep, join = first_from(kept_donors, low), first_from(joined, low)
     next_kept, next_joined = listed(kept_donors, keep), listed(joined, join)
     banned_row = next_banned(target.banned, low - 1)
+    of_place, placed = cells[at.points], len(target.points) > 0
     clear(block_exits, 0, floor, lanes)
     for i in range(low, high):
         if i > 0:
@@ -419,7 +421,7 @@ def sweep_block(lists, sizes, target, memory, weights, strip, rows, again):
             bonus, todo = row.dtype.type(donor_scores[donor]), _LEAVE
         elif is_entry:
             of_class, todo = _only_class(kinds, acceptor_kinds[acceptor]), _ENTER
-        many = (is_entry and of_class < 0) or (free and not begins)
+        many = (is_entry and (of_class < 0 or placed)) or (free and not begins)
         many = many or i in (next_kept, next_joined)
         if i == high - 1 or (todo != _BEGIN and many):
             _settle(row, half, carry, carry2, lanes)
@@ -468,6 +470,8 @@ def sweep_block(lists, sizes, target, memory, weights, strip, rows, again):
                 points = score - joined_penalties[join]
                 raise_to(entries, entry % entry_rows, kept, of_joined[join], width, lanes, points)
                 join, next_joined = join + 1, listed(joined, join + 1)
+            if placed:
+                add_points(entries, entry % entry_rows, of_place, floor, lanes)
             raise_to(row, 0, entries, entry % entry_rows, width, lanes, 0)
         most = max(most, begin_score + begin_edge)
         if is_entry:
