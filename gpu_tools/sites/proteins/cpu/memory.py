@@ -12,7 +12,7 @@ from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.sites.cpu.memory import SiteLists, most_pending, power_of_two
 from gpu_tools.sites.introns import Introns
-from gpu_tools.sites.table import SiteTable
+from gpu_tools.sites.table import SiteTable, once_a_table
 from gpu_tools.splicing.proteins.rows import (
     PHASES,
     RECENT,
@@ -60,12 +60,13 @@ class StateSizes(NamedTuple):
     kept: int
 
 
+@once_a_table
 def sizes_of(table: SiteTable) -> StateSizes:
     """Return the sizes of a table's states."""
     classes = len(table.introns)
     lines = sum(max(len(intron.rising) - 1, 0) for intron in table.introns)
-    places, kept = power_of_two(most_pending(table) + 1), np.unique(table.junctions.donors)
-    return StateSizes(classes, (classes + lines) * SPLITS, places, len(kept))
+    places, kept = power_of_two(most_pending(table) + 1), len(table.junction_arrays.donors)
+    return StateSizes(classes, (classes + lines) * SPLITS, places, kept)
 
 
 def fresh_state(table: SiteTable, columns: ProteinColumns) -> ProteinState:
