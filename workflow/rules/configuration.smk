@@ -110,7 +110,8 @@ def alike(name, known):
 
 def expected(cause):
     if cause.validator == "enum":
-        return f"one of {', '.join(map(str, cause.validator_value))}"
+        values = ["no value" if one is None else str(one) for one in cause.validator_value]
+        return f"one of {', '.join(values)}"
     return cause.schema.get("expected", f"{cause.validator} {cause.validator_value}")
 
 
