@@ -283,5 +283,5 @@ check_needs()
 if workflow.is_main_process:  # jobs read the rules, too
     check_models()
     tell_source()
-    os.environ["GPU_TOOLS_WORKFLOW"] = shlex.join(["snakemake", *sys.argv[1:]])
+    os.environ.update(GPU_TOOLS_WORKFLOW=shlex.join(["snakemake", *sys.argv[1:]]))
 VERSION = installed_version()
