@@ -19,7 +19,7 @@ from gpu_tools.splicing.proteins.rows import (
     SPLITS,
     ProteinColumns,
 )
-from gpu_tools.splicing.rows import aligned, aligned_empty
+from gpu_tools.splicing.rows import aligned_empty, aligned_full
 
 # The state of a protein's sweep between two blocks of rows, and its copies before each block.
 
@@ -72,10 +72,9 @@ def sizes_of(table: SiteTable) -> StateSizes:
 def fresh_state(table: SiteTable, columns: ProteinColumns) -> ProteinState:
     """Return the state before boundary 0."""
     classes, maxima, places, _ = sizes_of(table)
-    counts = RECENT, PHASES, RECENT, maxima, places * PHASES
-    rows, codon_gaps, waiting, before, exits = (
-        aligned(np.full((count, columns.width), columns.none)) for count in counts
-    )
+    ends = np.cumsum((RECENT, PHASES, RECENT, maxima, places * PHASES))
+    cells = aligned_full((ends[-1], columns.width), columns.none)
+    rows, codon_gaps, waiting, before, exits = np.split(cells, ends[:-1])
     return ProteinState(
         rows, codon_gaps, waiting, np.zeros(RECENT, bool), before, exits,
         np.zeros(places, np.int64), np.zeros(places, np.uint8), np.zeros(1 + classes, np.int64),
