@@ -24,8 +24,8 @@ def command(
 ) -> None:  # fmt: skip
     """Align the whole of each query with the whole of each subject, exactly.
 
-    A gap of n symbols costs open + (n - 1) * extend. The table has one row a pair. The CPU does
-    the work on every device.
+    A gap of n symbols costs open + (n - 1) * extend. The table has one row for each pair. The
+    CPU does the work on every device.
     """
     scoring = pairwise.scoring_of(**scores)
     pairs, placed, names = pairwise.read_pairs(query, subject, scoring, coordinates)

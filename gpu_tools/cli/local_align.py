@@ -44,7 +44,7 @@ _log = logging.getLogger(__name__)
 )
 @option(
     "--dot-plot FILE", callback=options.one_of_suffixes(IMAGES),
-    help="Also draw where the alignments lie, as .svg or .png, a panel a pair of sequences.",
+    help="Also draw where the alignments lie, as .svg or .png, a panel for each pair of sequences.",
 )  # fmt: skip
 @options.output
 @options.device

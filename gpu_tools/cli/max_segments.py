@@ -64,7 +64,10 @@ def _decimal(context: click.Context, parameter: click.Parameter, text: str) -> D
     "--scale NAME|TSV",
     "Scores of symbols: a shipped scale, or a table with columns symbol and score.",
 )
-@option("--values FILE", "Numbers: .npy, a text of one number a line, or tracks: bedGraph, bigWig.")
+@option(
+    "--values FILE",
+    "Numbers: .npy, a text of one number on each line, or tracks: bedGraph, bigWig.",
+)
 @option(
     "--subtract X", default="0", callback=_decimal,
     help="Subtract X from each score or number: a segment needs a mean above X.",

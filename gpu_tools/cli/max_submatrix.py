@@ -26,7 +26,10 @@ _SCORE = IntegerRange(-LARGEST, LARGEST, min_open=True, max_open=True)
 
 
 @click.command("max-submatrix")
-@option("--matrix FILE", "Numbers: .npy, or a text of a row a line with tabs between the columns.")
+@option(
+    "--matrix FILE",
+    "Numbers: .npy, or a text with a row on each line and tabs between the columns.",
+)
 @option(
     "--dot-plot fastas FASTA FASTA", nargs=2,
     help="Instead of a matrix: two files of one sequence each, rows before columns.",

@@ -145,6 +145,11 @@ def _runs_on_cpu(requested: dict) -> str | None:
     help="With --site-model: points that leaving out an end of the target costs, its poly-A tail "
     f"excepted.  [default: {SITE_SCORING.end_cost}]",
 )  # fmt: skip
+@option(
+    "--best K", type=options.Count(1), default=1,
+    help="Up to K chains of each base and target that share no aligned pair of symbols, best "
+    "first, such as those of tandem copies of a gene; the column rank counts them.",
+)  # fmt: skip
 @evidence_options
 @option(
     "--confidence",
@@ -170,9 +175,9 @@ def _runs_on_cpu(requested: dict) -> str | None:
 @click.pass_context
 def command(
     context, base, regions, exons, targets, pairs, exons_format, site_model, strand, min_intron,
-    max_intron, end_cost, coding, incomplete, max_evalue, min_identity, min_coverage, shuffles,
-    confidence, min_confidence, all_alignments, alignments, alignments_format, coordinates, output,
-    summary, device, threads, quiet, **scores,
+    max_intron, end_cost, best, coding, incomplete, max_evalue, min_identity, min_coverage,
+    shuffles, confidence, min_confidence, all_alignments, alignments, alignments_format,
+    coordinates, output, summary, device, threads, quiet, **scores,
 ) -> None:  # fmt: skip
     """Find the chain of candidate exons that aligns best to each target, exactly.
 
@@ -218,13 +223,14 @@ def command(
     run = Run(inputs.cases, align, work.nulls, reading, shuffles, nucleotides, work.doubtful)
     if reading == "any" and not quiet and not (exons and scores["ends"] == "free"):
         _tell_expected(inputs.cases, device, threads)
-    results = _aligned(run, wanted, quiet)
+    cases, results = _aligned(run, work.scoring, best, wanted, quiet)
     if targets is None and site_model is not None and not proteins["keep_ends"]:
-        results = _supported(inputs.cases, results, wanted, work.scoring, align)
+        results = _supported(cases, results, wanted, work.scoring, align)
     results = _with_ends_and_frames(results, wanted, inputs, proteins["frameshifts"])
     judge = confidence or min_confidence > 0
     if judge:
-        results = _with_confidence(work, results, wanted, all_alignments, device, threads)
+        wish = wanted, all_alignments
+        results = _with_confidence(cases, results, work.scoring, *wish, device, threads)
     verdicts = [*map(wanted.verdict, results)]
     accepts = [verdict == YES for verdict in verdicts]
     _tell_misfits(work, [*compress(results, accepts)])
@@ -236,12 +242,13 @@ def command(
         write_alignments(path, written, *about)
     found = [pair for pair in compress(zip(results, moved, strict=True), chosen) if pair[1].chain]
     write_proteins(proteins, found, inputs.bases, work.scoring)
-    _write_table(output, moved, verdicts, judge, inputs.targets)
+    _write_table(output, moved, verdicts, (judge, best > 1), inputs.targets)
+    count = len(inputs.cases)
     if summary:
         write_summary(summary, {
-            "cases": len(moved), "accepted": dict(Counter(verdicts)), "site_model": site_model,
+            "cases": count, "accepted": dict(Counter(verdicts)), "site_model": site_model,
         })  # fmt: skip
-    options.note(counted(len(moved), "case"), f"{sum(accepts):,} accepted")
+    options.note(counted(count, "case"), f"{sum(accepts):,} accepted")
 
 
 def _chosen(results: list, accepts: list[bool], every: bool, drops: bool) -> list[bool]:
@@ -286,8 +293,13 @@ def _work_on(
     return _with_candidates(files, scores, sites["reading"])
 
 
-def _aligned(run: Run, wanted: Acceptance, quiet: bool) -> list[SplicedAlignment]:
-    """Align all cases, find E-values, and tell what fits as its reverse complement."""
+def _aligned(
+    run: Run, scoring, most: int, wanted: Acceptance, quiet: bool
+) -> tuple[list, list[SplicedAlignment]]:
+    """Align all cases, find E-values, and tell what fits as its reverse complement.
+
+    Returned are the chains, up to `most` of a case, and the case of each.
+    """
     total = sum(case.cells for case in run.cases)
     with progress("aligning", total, quiet) as done:
         results = run.align(run.cases, progress=done)
@@ -295,18 +307,48 @@ def _aligned(run: Run, wanted: Acceptance, quiet: bool) -> list[SplicedAlignment
         laws = run.laws(done, wanted.max_evalue)
     results = run.judged(run.cases, results, laws, quiet)
     run.tell_reversed(results, laws, wanted, quiet)
-    return results
+    if most == 1:
+        return run.cases, results
+    return _with_further(run, results, laws, scoring, most, wanted, quiet)
+
+
+def _with_further(
+    run: Run, results: list, laws: list, scoring, most: int, wanted: Acceptance, quiet: bool
+) -> tuple[list, list[SplicedAlignment]]:
+    """Return the best chains of each case and the case of each, whose banned pairs are known.
+
+    A case's chains end before the first further one whose E-value is above the limit.
+    """
+    from gpu_tools.splicing.best_chains import best_chains
+
+    def goes_on(k: int, one: SplicedAlignment) -> bool:
+        evalue = one.evalue
+        if evalue is None and laws[k] is not None:
+            evalue = laws[k].evalue(one.score_alone)
+        return (evalue or 0.0) <= wanted.max_evalue
+
+    chains = best_chains(run.cases, results, most, run.align, scoring, goes_on)
+    numbers = [k for k, own in enumerate(chains) for _ in own[1:]]
+    cases, own_laws = ([each[k] for k in numbers] for each in (run.cases, laws))
+    further = [chain.alignment for own in chains for chain in own[1:]]
+    judged = iter(run.judged(cases, further, own_laws, quiet))
+    found = [
+        (chain.case, chain.alignment if rank == 0 else next(judged))
+        for own in chains for rank, chain in enumerate(own)
+    ]  # fmt: skip
+    return [case for case, _ in found], [one for _, one in found]
 
 
 def _with_confidence(
-    work: _Work, results: list, wanted: Acceptance, every: bool, device: str, threads: int | None
-) -> list:
+    cases: list, results: list, scoring, wanted: Acceptance, every: bool, device: str,
+    threads: int | None,
+) -> list:  # fmt: skip
     """Return results, accepted ones or all with the confidence of introns and exons."""
     from gpu_tools.sites.confidence import with_confidence
 
     chosen = [every or wanted.verdict(one) == YES for one in results]
-    own = list(compress(work.inputs.cases, chosen)), list(compress(results, chosen))
-    judged = iter(with_confidence(*own, work.scoring, device=device, threads=threads))
+    own = list(compress(cases, chosen)), list(compress(results, chosen))
+    judged = iter(with_confidence(*own, scoring, device=device, threads=threads))
     return [next(judged) if is_chosen else one
             for one, is_chosen in zip(results, chosen, strict=True)]  # fmt: skip
 
@@ -498,16 +540,17 @@ def _warn(text: str | None) -> None:
 
 
 def _write_table(
-    output: str, results: list[SplicedAlignment], verdicts: list[str], is_judged: bool,
+    output: str, results: list[SplicedAlignment], verdicts: list[str], has: tuple[bool, bool],
     targets: Mapping[str, Sequence],
 ) -> None:  # fmt: skip
-    columns = (*COLUMNS, *(["confidence"] if is_judged else []), "description")
-    rows = _rows(results, verdicts, is_judged, targets)
+    """Write the table; `has` tells whether it has confidences, and whether it has ranks."""
+    columns = (*COLUMNS, *compress(("confidence", "rank"), has), "description")
+    rows = _rows(results, verdicts, has, targets)
     tables.write_table(output, columns, rows, optional=("description",))
 
 
 def _rows(
-    results: list[SplicedAlignment], verdicts: list[str], is_judged: bool,
+    results: list[SplicedAlignment], verdicts: list[str], has: tuple[bool, bool],
     targets: Mapping[str, Sequence],
 ) -> Iterator[tuple]:  # fmt: skip
     for result, accepted in zip(results, verdicts, strict=True):
@@ -516,8 +559,8 @@ def _rows(
             result.base, result.target, result.strand, result.score, result.base_length,
             result.target_length, result.n_exons, result.n_chain, chain or None,
             _fraction(result.identity), result.cells, _fraction(result.coverage),
-            None if result.evalue is None else f"{result.evalue:.1e}",
-            accepted, *([result.min_confidence] if is_judged else []),
+            None if result.evalue is None else f"{result.evalue:.1e}", accepted,
+            *compress((result.min_confidence, result.rank), has),
             described(targets[result.target].description),
         )  # fmt: skip
 

@@ -206,6 +206,9 @@ class SplicedAlignment(_ExonChain, _ColumnCounts):
     evidence_points : int
         What the score has for introns by evidence, say that the target's gene has them, too.
         E-values leave it out.
+    rank : int or None
+        1 for the best chain of a case, 2 and more for further ones that share no aligned pair with
+        a better one; None where only the best one was looked for.
     """
 
     base: str
@@ -230,6 +233,7 @@ class SplicedAlignment(_ExonChain, _ColumnCounts):
     intron_confidences: tuple[int, ...] | None = None
     exon_confidences: tuple[int, ...] | None = None
     evidence_points: int = 0
+    rank: int | None = None
 
     def with_target_reversed(self) -> SplicedAlignment:
         """Return the alignment as that of the target's reverse complement."""
@@ -304,6 +308,7 @@ class ProteinAlignment(_ExonChain):
     beyond : tuple of (int, int)
     intron_confidences, exon_confidences : tuple of int, or None
     evidence_points : int
+    rank : int or None
         See `gpu_tools.SplicedAlignment`.
     splits_frameshifts : bool
         Whether the nucleotides of frameshifts belong to no coding sequence, which then reads in one
@@ -334,6 +339,7 @@ class ProteinAlignment(_ExonChain):
     intron_confidences: tuple[int, ...] | None = None
     exon_confidences: tuple[int, ...] | None = None
     evidence_points: int = 0
+    rank: int | None = None
     splits_frameshifts: bool = False
 
     @property

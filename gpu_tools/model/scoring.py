@@ -253,6 +253,10 @@ class SubstitutionMatrix:
 
     def table(self) -> NDArray[np.int32]:
         """Return the scores by code of `AMINO_ACIDS`, 0 where a letter is unknown; (27, 27)."""
+        return self._table.copy()
+
+    @cached_property
+    def _table(self) -> NDArray[np.int32]:
         columns = [self.letters.find(self._letter(letter)) for letter in AMINO_ACIDS]
         scores = np.asarray(self.scores, dtype=np.int32)[np.ix_(columns, columns)]
         return scores * np.outer(self.known, self.known)
@@ -399,6 +403,14 @@ class ProteinScoring:
         return scores
 
     @cached_property
+    def lifted(self) -> NDArray[np.int64]:
+        """What pairs add to lifted cells, by codon and residue; the last column is of no residue.
+
+        A cell is lifted by the gap extend for each residue up to its column.
+        """
+        return np.pad(self.substitution + self.gap_extend, ((0, 0), (0, 1)))
+
+    @cached_property
     def codon_gaps(self) -> NDArray[np.int64]:
         """What it costs to leave a codon out, gap open not counted, by number; shape (28,)."""
         costs = np.full(N_CODONS, self.gap_extend, dtype=np.int64)
@@ -408,6 +420,10 @@ class ProteinScoring:
     def exon_bonus(self, scores: NDArray[np.float64]) -> NDArray[np.int64]:
         """Return the integer that each candidate's own score adds to a chain, halves to even."""
         return exon_bonus(self.exon_weight, scores)
+
+    def all_left_out(self, residues: int) -> int:
+        """Return what it costs to leave all residues of a protein out."""
+        return 0 if self.free or not residues else self.gap_open + self.gap_extend * residues
 
     @property
     def free(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +22,14 @@ from gpu_tools.model.translation import STOP_CODONS
 from gpu_tools.sites.cpu.sweep import align_on_cpu, trace
 from gpu_tools.sites.model import GeneSites
 from gpu_tools.sites.table import SiteTable
+from gpu_tools.splicing.best_chains import PairCase, with_further
 from gpu_tools.splicing.bounds import device_for
 from gpu_tools.splicing.reading import is_reading_frame, translation_of
 from gpu_tools.splicing.traceback import TracedChain
 
 
 @dataclass(frozen=True)
-class SiteCase:
+class SiteCase(PairCase):
     """A base sequence, its sites, and the target of a site-mode alignment.
 
     Parameters
@@ -39,6 +40,8 @@ class SiteCase:
         cDNA of a homologous gene, at least one symbol.
     tables : dict of str to SiteTable
         The sites of each strand to be tried, ``+`` or ``-``, in reading direction of the strand.
+    banned : dict of str to BannedPairs, optional
+        By strand, pairs of nucleotides that no chain aligns.
     """
 
     base: Sequence
@@ -57,6 +60,16 @@ class SiteCase:
         """Size of what is searched for the target: nucleotides of the strands tried."""
         return len(self.base) * len(self.tables)
 
+    @property
+    def strands(self) -> list[str]:
+        """The strands that are tried, ``+`` first."""
+        return [strand for strand in "+-" if strand in self.tables]
+
+    def on_strand(self, strand: str) -> Self:
+        """Return the case of one strand."""
+        banned = {s: pairs for s, pairs in self.banned.items() if s == strand}
+        return replace(self, tables={strand: self.tables[strand]}, banned=banned)
+
     def check(self) -> None:
         """Raise `InputError` if the target is empty or a table does not fit the base sequence."""
         if not len(self.target):
@@ -69,6 +82,7 @@ class SiteCase:
                     f"sites of {table.length} bases", record=self.base.name,
                     expected=f"a table of {len(self.base)}",
                 )  # fmt: skip
+        self.check_banned()
 
     @property
     def is_limited(self) -> bool:
@@ -199,6 +213,7 @@ def site_align(
     threads: int | None = None,
     progress: Callable[[int], None] | None = None,
     min_scores: Iterable[int] | None = None,
+    best: int = 1,
 ) -> list[SplicedAlignment]:
     """Align each case's target to the best chain of all exons that the sites allow.
 
@@ -224,12 +239,16 @@ def site_align(
     min_scores : iterable of int, optional
         For each case, the least score whose chain is wanted; a case occurs once then. Below it a
         result has strand and score alone, which takes less time.
+    best : int
+        With more than 1 up to so many chains of a case that share no aligned pair of nucleotides,
+        see Notes.
 
     Returns
     -------
     list of SplicedAlignment
         One for each case, in order; without strand, score and chain where there is no chain.
-        `n_exons` is None, for no candidate is listed.
+        `n_exons` is None, for no candidate is listed. With `best` a case's further chains follow
+        its first one, by `rank`.
 
     Raises
     ------
@@ -249,6 +268,12 @@ def site_align(
     These are the rules of `gpu_tools.spliced_align`, so that both give the same chain where the
     candidates are the same.
 
+    Chain k of several is the best of all chains that use none of the aligned pairs of chains 1 to
+    k - 1; chains on different strands share none. A case's chains end before the first one that
+    aligns no pair, or scores no more than a target that is not aligned, or less than its
+    `min_scores`; the first is always there. The CPU looks for chains without such pairs, whatever
+    the device.
+
     A GPU looks for the best chain of all. If an intron of it is too long, the CPU aligns the case.
 
     Time is base length times target length for each strand. On a CPU memory is some bytes a
@@ -266,6 +291,17 @@ def site_align(
         case.check()
     scoring = scoring or SplicedScoring()
     threads = cpu_threads(threads)
+    least = None if min_scores is None else list(min_scores)
+    align = partial(_site_align, scoring=scoring, device=device, threads=threads)
+    firsts = align(cases, progress=progress, min_scores=least)
+    return with_further(cases, firsts, best, align, scoring, least)
+
+
+def _site_align(
+    cases: list[SiteCase], scoring: SplicedScoring, device: str, threads: int,
+    progress: Callable[[int], None] | None = None, min_scores: list[int] | None = None,
+) -> list[SplicedAlignment]:  # fmt: skip
+    """Align each case's target to the best chain, see `site_align`."""
     done = progress or (lambda cells: None)
     cells = sum(case.cells for case in cases)
     where = device_for(resolve(device), "site", len(cases), cells, threads)
@@ -278,20 +314,21 @@ def site_align(
     def on_gpus(ordinals: tuple[int, ...]) -> list[SplicedAlignment]:
         from gpu_tools.sites.gpu import schedule
 
-        free = without_longest(cases)
+        at_once = [k for k, case in enumerate(cases) if not case.banned]
+        free = without_longest([cases[k] for k in at_once])
 
         def finish(case: SiteCase, strand: str | None, found) -> SplicedAlignment:
             result = _finished(case, strand, found, scoring, schedule.trace, least)
             done(case.cells)
             return result
 
-        found = schedule.align_on_gpus(free, scoring, ordinals, threads, finish, on_cpu)
+        aligned = schedule.align_on_gpus(free, scoring, ordinals, threads, finish, on_cpu)
+        found = dict(zip(at_once, aligned, strict=True))
         # a best chain of all that has no longer intron is a best one of those without
-        again = [k for k, case in enumerate(cases) if not case.admits(found[k])]
+        again = [k for k, case in enumerate(cases) if not (k in found and case.admits(found[k]))]
         aligned = on_cpu([cases[k] for k in again], lambda cells: None)
-        for k, result in zip(again, aligned, strict=True):
-            found[k] = result
-        return found
+        found |= zip(again, aligned, strict=True)
+        return [found[k] for k in range(len(cases))]
 
     if least and any(case.is_limited for case in cases):
         return on_cpu(cases)

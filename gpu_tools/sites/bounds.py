@@ -9,9 +9,9 @@ import numpy as np
 
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.model.scoring import SplicedScoring
-from gpu_tools.sites.table import CLOSED, JunctionArrays, SiteTable, once_a_table
+from gpu_tools.sites.table import CLOSED, SiteTable, once_a_table
 from gpu_tools.splicing.bounds import Bounds
-from gpu_tools.splicing.rows import kept_symbols
+from gpu_tools.splicing.rows import empty_score, kept_symbols
 
 
 @dataclass(frozen=True)
@@ -90,10 +90,8 @@ def most_lifted(scoring: SplicedScoring) -> int:
 
 def possible(score: int, limit: Limits, target, scoring: SplicedScoring) -> int | None:
     """Return the score, or None if only a path from the floor has it: then there is no chain."""
-    if scoring.ends == "global":
-        unaligned = scoring.gap * len(target)
-    else:  # of the simple chain, which aligns nothing
-        unaligned = max(scoring.gap * kept_symbols(target), -scoring.clip_cost)
+    # of the simple chain, which aligns nothing
+    unaligned = empty_score(target, scoring)
     return score if score >= limit.least + unaligned else None
 
 
@@ -175,8 +173,7 @@ def best_sites(table: SiteTable) -> int:
     least = min((intron.penalty for intron in table.introns), default=0)
     shortest = min((intron.min_length for intron in table.introns), default=0)
     lists = tuple(each.arrays for each in table.lists)
-    junctions = JunctionArrays.of(table.junctions, table.length)
-    return int(_best_sites(lists, junctions, table.length, max(shortest, 0), least))
+    return int(_best_sites(lists, table.junction_arrays, table.length, max(shortest, 0), least))
 
 
 @njit(cache=True, nogil=True)

@@ -178,7 +178,9 @@ def _locus_of(case: SiteCase, alignment: Alignment, flank: int | None) -> tuple[
     base = replace(case.base, codes=case.base.codes[start:end])
     first = start if strand == "+" else length - end
     table = case.tables[strand].part(first, first + len(base))
-    return replace(case, base=base, tables={strand: table}), first
+    banned = {s: pairs.part(first, first + len(base)) for s, pairs in case.banned.items()
+              if s == strand}  # fmt: skip
+    return replace(case, base=base, tables={strand: table}, banned=banned), first
 
 
 def _of_aligned_residues(case: SiteCase, alignment: ProteinAlignment) -> SiteCase:
@@ -187,9 +189,8 @@ def _of_aligned_residues(case: SiteCase, alignment: ProteinAlignment) -> SiteCas
     before, behind = start > 0, end < alignment.target_length
     if not (before or behind):
         return case
-    target = case.target.part(start, end)
     tables = {name: replace_ends(own, before, behind) for name, own in case.tables.items()}
-    return replace(case, target=target, tables=tables)
+    return replace(case.of_residues(start, end), tables=tables)
 
 
 def _batches(chains: Iterable[_SitesOfChain]) -> Iterator[list[tuple[int, tuple]]]:

@@ -17,6 +17,7 @@ from gpu_tools.spliced.alignments import NO_CHAIN
 from gpu_tools.spliced.case import Case, CaseColumns, case_columns
 from gpu_tools.spliced.cpu import schedule
 from gpu_tools.spliced.cpu.row_by_row import align_row_by_row
+from gpu_tools.splicing.best_chains import with_further
 from gpu_tools.splicing.bounds import device_for
 from gpu_tools.splicing.reading import READINGS
 
@@ -29,6 +30,7 @@ def spliced_align(
     threads: int | None = None,
     progress: Callable[[int], None] | None = None,
     reading: str = "any",
+    best: int = 1,
 ) -> list[SplicedAlignment]:
     """Align each case's target to the best chain of its candidate exons.
 
@@ -54,12 +56,16 @@ def spliced_align(
         ``complete`` admits only chains that translate: ATG, whole codons, no stop codon but the
         last one. ``incomplete``: they may also begin and end with any other codon. The first and
         the last codon lie in one exon each, and no codon lies in three.
+    best : int
+        With more than 1 up to so many chains of a case that share no aligned pair of nucleotides,
+        see Notes.
 
     Returns
     -------
     list of SplicedAlignment
         One for each case, in order; without strand, score and chain where there is no candidate,
-        or no chain of them that translates.
+        or no chain of them that translates. With `best` a case's further chains follow its first
+        one, by `rank`.
 
     Raises
     ------
@@ -82,6 +88,11 @@ def spliced_align(
     candidate is reported as that part, and counts the best score of the candidates that it may
     be part of.
 
+    Chain k of several is the best of all chains that use none of the aligned pairs of chains 1 to
+    k - 1; chains on different strands share none. A case's chains end before the first one that
+    aligns no pair, or scores no more than a target that is not aligned; the first is always there.
+    The CPU looks for chains without such pairs, whatever the device.
+
     References
     ----------
     .. [1] M. S. Gelfand, A. A. Mironov, P. A. Pevzner, "Gene recognition via spliced sequence
@@ -95,8 +106,10 @@ def spliced_align(
     >>> result.score, result.chain
     (3, ((0, 2), (2, 4), (7, 9)))
     """
-    options = {"device": device, "threads": threads, "progress": progress, "reading": reading}
-    return list(spliced_align_many(cases, scoring, **options))
+    cases, scoring = list(cases), _of_list_mode(scoring)
+    options = {"device": device, "threads": threads, "reading": reading}
+    align = partial(spliced_align_many, scoring=scoring, **options)
+    return with_further(cases, align(cases, progress=progress), best, align, scoring)
 
 
 def spliced_align_many(
@@ -140,6 +153,8 @@ def spliced_align_many(
     where = resolve(device)
     if scoring.ends == "free" or reading != "any":
         return _in_rows(columns.cases, scoring, reading, threads, done)
+    if any(case.banned for case in columns.cases):
+        return _without_banned(columns.cases, scoring, device, threads, done)
 
     where = device_for(where, "list", len(columns.cases), int(columns.cells.sum()), threads)
 
@@ -183,7 +198,7 @@ def spliced_scores(
     columns = cases if isinstance(cases, CaseColumns) else case_columns(cases)
     scoring, threads = _of_list_mode(scoring), cpu_threads(threads)
     where = resolve(device)
-    if scoring.ends == "free":
+    if scoring.ends == "free" or any(case.banned for case in columns.cases):
         found = spliced_align_many(columns, scoring, device=device, threads=threads)
         scores = [result.score for result in found]
         return np.ma.array([s or 0 for s in scores], np.int64, mask=[s is None for s in scores])
@@ -208,6 +223,24 @@ def _of_list_mode(scoring: SplicedScoring | None) -> SplicedScoring:
     return scoring
 
 
+def _without_banned(cases, scoring, device, threads, done) -> list[SplicedAlignment]:
+    """Align cases of which some have banned pairs: those on the CPU, whatever the device."""
+    own = [k for k, case in enumerate(cases) if case.banned]
+    others = [k for k, case in enumerate(cases) if not case.banned]
+
+    def align(k: int) -> SplicedAlignment:
+        cases[k].check()
+        result = schedule.align_banned(cases[k], scoring, threads // len(own))
+        done(result.cells)
+        return result
+
+    options = {"device": device, "threads": threads, "progress": done}
+    plain = spliced_align_many([cases[k] for k in others], scoring, **options)
+    found = dict(zip(own, map_on_threads(threads, align, own), strict=True))
+    found |= zip(others, plain, strict=True)
+    return [found[k] for k in range(len(cases))]
+
+
 def _in_rows(cases, scoring, reading, threads, done) -> list[SplicedAlignment]:
     """Align cases with free ends or a reading: row by row, on the CPU whatever the device."""
     if reading not in READINGS:
@@ -216,6 +249,7 @@ def _in_rows(cases, scoring, reading, threads, done) -> list[SplicedAlignment]:
         raise ScoringError("candidates that translate with free ends; expected whole candidates")
 
     def align(case: Case) -> SplicedAlignment:
+        case.check_banned()
         result = align_row_by_row(case, scoring, reading)
         done(result.cells)
         return result

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,11 @@ from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import Sequence
 from gpu_tools.spliced.cpu.traceback import Swept
 from gpu_tools.spliced.exon_graph import ExonGraph, build_exon_graph
+from gpu_tools.splicing.best_chains import PairCase
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(PairCase):
     """A base sequence, its candidate exons and the target that a chain of them is aligned with.
 
     Parameters
@@ -30,6 +31,8 @@ class Case:
         cDNA of a homologous gene, at least one symbol.
     exons : ExonSet
         Candidate exons of `base`; equal intervals of a strand count once, with the best score.
+    banned : dict of str to BannedPairs, optional
+        By strand, pairs of nucleotides that no chain aligns.
     """
 
     base: Sequence
@@ -46,11 +49,22 @@ class Case:
         """Size of what is searched for the target: distinct candidates of both strands."""
         return len(self.exons.unique())
 
+    @property
+    def strands(self) -> list[str]:
+        """The strands that have candidates, ``+`` first."""
+        return [strand for strand in "+-" if len(self.exons.on_strand(strand))]
+
+    def on_strand(self, strand: str) -> Self:
+        """Return the case of one strand."""
+        banned = {s: pairs for s, pairs in self.banned.items() if s == strand}
+        return replace(self, exons=self.exons.on_strand(strand), banned=banned)
+
     def check(self) -> None:
         """Raise `InputError` if the target is empty or an exon does not lie within the base."""
         if not len(self.target):
             raise InputError("empty target", record=self.target.name, expected="nucleotides")
         self.exons.check_within(len(self.base), self.base.name)
+        self.check_banned()
 
 
 def check_cases(cases: list[Case]) -> None:

@@ -68,6 +68,13 @@ def kept_symbols(target: NDArray[np.uint8]) -> int:
     return kept if len(target) - kept >= LEAST_TAIL else len(target)
 
 
+def empty_score(target: NDArray[np.uint8], scoring: SplicedScoring) -> int:
+    """Return the score of a chain that aligns nothing, its exons' and sites' points left out."""
+    if scoring.ends == "global":
+        return scoring.gap * len(target)
+    return max(scoring.gap * kept_symbols(target), -scoring.clip_cost)
+
+
 @register_jitable
 def padded(columns, strips, itemsize):
     """Return the columns, or an array of them, of strips that consist of whole vectors."""

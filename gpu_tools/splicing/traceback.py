@@ -22,6 +22,13 @@ from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.model.results import CigarOperation, Runs
 from gpu_tools.model.scoring import SplicedScoring
+from gpu_tools.splicing.best_chains import (
+    NO_PAIRS,
+    BannedPairs,
+    banned_of_row,
+    banned_within,
+    is_banned,
+)
 
 ROWS_BETWEEN_CHECKPOINTS = 64
 _LANES = simd.VECTOR_BYTES // 4
@@ -48,6 +55,7 @@ class ExonRows(NamedTuple):
     lifted: NDArray[np.int32]  # scores of pairs by symbols, see `pair_scores`
     profile: NDArray[np.int32]  # scores of pairs by nucleotide and target column
     gap: int
+    banned: BannedPairs  # by nucleotide of `base` and symbol of `target`
 
 
 def lifted_scores(scoring: SplicedScoring) -> NDArray[np.int32]:
@@ -102,6 +110,23 @@ def previous_row(profile, symbol, gap, cells, before, columns, first):
         carry = simd.splat(simd.first_lane(best))
 
 
+@njit(nogil=True)
+def _row_before(rows, left, cells, before, first):
+    """Fill a row of cells with W(left + 1, c), see `previous_row`; banned pairs are two gaps."""
+    base, target, lifted, profile, gap, banned = rows
+    place, gap = len(base) - 1 - left, np.int32(gap)
+    symbol = np.int64(base[place])
+    at, past = banned_of_row(banned, place)
+    for k in range(at, past):
+        if banned.columns[k] < len(target):
+            profile[symbol, banned.columns[k]] = gap
+    previous_row(profile, symbol, gap, cells, before, len(target), first)
+    for k in range(at, past):
+        column = banned.columns[k]
+        if column < len(target):
+            profile[symbol, column] = lifted[symbol, target[column]]
+
+
 @njit
 def _entered_at(entry, gain, first, missing):
     """Return the smallest column from `first` on with entry + gain = missing, or -1."""
@@ -115,8 +140,8 @@ def _entered_at(entry, gain, first, missing):
 def find_entry(rows, entries, gains, checkpoints, first, left, until):
     """Go back through an exon until one of its entries explains the value at its end."""
     # local names: an array read out of a tuple inside the loop costs an atomic reference count
-    base, profile, lengths, numbers = rows.base, rows.profile, entries.lengths, entries.rows
-    columns, gap, k, every = len(rows.target), np.int32(rows.gap), 0, ROWS_BETWEEN_CHECKPOINTS
+    lengths, numbers = entries.lengths, entries.rows
+    columns, k, every = len(rows.target), 0, ROWS_BETWEEN_CHECKPOINTS
     while True:
         best, found, here = columns + 1, -1, left % len(gains)
         while k < len(lengths) and lengths[k] == left:
@@ -133,8 +158,7 @@ def find_entry(rows, entries, gains, checkpoints, first, left, until):
         if len(checkpoints) and left % every == 0:
             for c in range(first, columns + 1):
                 checkpoints[left // every, c] = gains[here, c]
-        symbol = np.int64(base[len(base) - 1 - left])
-        previous_row(profile, symbol, gap, gains, here, columns, first)
+        _row_before(rows, left, gains, here, first)
         left += 1
 
 
@@ -204,8 +228,7 @@ def _operations(rows, gains, checkpoints, left, column):
 @njit(nogil=True)
 def align_exon(rows, checkpoints, left, column):
     """Walk from the exon's entry to its end, block by block of recomputed rows."""
-    base, profile, every = rows.base, rows.profile, ROWS_BETWEEN_CHECKPOINTS
-    columns, gap = len(rows.target), np.int32(rows.gap)
+    columns, every = len(rows.target), ROWS_BETWEEN_CHECKPOINTS
     operations = np.empty(left + columns - column, dtype=np.uint8)
     block, n = np.empty((every + 1, columns + 1), dtype=np.int32), np.int64(0)
     while True:
@@ -213,8 +236,7 @@ def align_exon(rows, checkpoints, left, column):
         for c in range(column, columns + 1):
             block[0, c] = checkpoints[bottom // every, c]
         for r in range(left - bottom):
-            symbol = np.int64(base[len(base) - 1 - bottom - r])
-            previous_row(profile, symbol, gap, block, r, columns, column)
+            _row_before(rows, bottom + r, block, r, column)
         column, n = _walk(rows, block, (left, bottom), column, operations, n)
         left = bottom
         if left == 0:
@@ -229,13 +251,15 @@ def _walk(rows, cells, span, column, operations, n):
     `cells` holds W of k more nucleotides than behind it. Returns the column and the number of
     operations; behind the exon's last nucleotide come the target's symbols that are left.
     """
-    base, target, lifted, gap = rows.base, rows.target, rows.lifted, rows.gap
+    base, target, lifted, gap, banned = rows.base, rows.target, rows.lifted, rows.gap, rows.banned
     columns, (left, bottom) = len(target), span
     while left > bottom:
         value, below = cells[left - bottom, column], left - bottom - 1
         symbol = base[len(base) - left]
-        if column < columns and (
-            value == cells[below, column + 1] + lifted[symbol, target[column]]
+        if (
+            column < columns
+            and value == cells[below, column + 1] + lifted[symbol, target[column]]
+            and not is_banned(banned, len(base) - left, column)
         ):
             equal = symbol == target[column] and symbol < 4
             operations[n] = EQUAL if equal else UNEQUAL
@@ -256,8 +280,7 @@ def _walk(rows, cells, span, column, operations, n):
 @njit
 def align_all(rows):
     """Align an exon with all symbols of its part of the target."""
-    base, profile, n_rows, columns = rows.base, rows.profile, len(rows.base), len(rows.target)
-    gap, every = np.int32(rows.gap), ROWS_BETWEEN_CHECKPOINTS
+    n_rows, columns, every = len(rows.base), len(rows.target), ROWS_BETWEEN_CHECKPOINTS
     none = np.int64(0)  # numba compiles a function again for literal numbers
     gains = np.zeros((2, columns + 1), np.int32)
     checkpoints = np.empty((n_rows // every + 1, columns + 1), np.int32)
@@ -266,7 +289,7 @@ def align_all(rows):
         if left % every == 0:
             for c in range(columns + 1):
                 checkpoints[left // every, c] = gains[here, c]
-        previous_row(profile, np.int64(base[n_rows - 1 - left]), gap, gains, here, columns, none)
+        _row_before(rows, left, gains, here, none)
     return align_exon(rows, checkpoints, n_rows, none)
 
 
@@ -388,7 +411,7 @@ def trace_back(
 def align_chain(codes, target, exons: NDArray[np.int32], scoring: SplicedScoring) -> TracedChain:
     """Align a chain whose exons and their columns are known."""
     lifted, free, cost = lifted_scores(scoring), scoring.ends != "global", scoring.clip_cost
-    runs = align_exons(codes, target, exons, lifted, scoring.gap, free, cost)
+    runs = align_exons(codes, target, exons, lifted, scoring.gap, free, cost, NO_PAIRS)
     return chain_of(exons, *runs, scoring)
 
 
@@ -403,7 +426,7 @@ def chain_of(
 
 
 @njit(cache=True, nogil=True)
-def align_exons(codes, target, exons, lifted, gap, free, cost):
+def align_exons(codes, target, exons, lifted, gap, free, cost, banned):
     """Return the runs of operations of a chain, and the columns of each operation.
 
     Of the runs these are their letters, as numbered here, and their lengths.
@@ -419,7 +442,9 @@ def align_exons(codes, target, exons, lifted, gap, free, cost):
             letters[n], lengths[n] = INTRON, exons[e, 0] - exons[e - 1, 1]
             n += 1
         base, part = codes[exons[e, 0] : exons[e, 1]], target[exons[e, 2] : exons[e, 3]]
-        operations = align_all(ExonRows(base, part, lifted, profile_of(lifted, part), gap))
+        left_out = banned_within(banned, exons[e, 0], exons[e, 1], exons[e, 2], exons[e, 3])
+        profile = profile_of(lifted, part)
+        operations = align_all(ExonRows(base, part, lifted, profile, gap, left_out))
         simd.copy(operations, letters[n:])
         n += len(operations)
     letters, lengths = merge_runs(letters[:n], lengths[:n])

@@ -7,11 +7,11 @@ from functools import cache
 from tests.oracles.proteins import NONE, aligned_score
 
 
-def best_score(base, target, candidates, scoring):
+def best_score(base, target, candidates, scoring, banned=frozenset()):
     """Best score over all chains, None if there is no chain.
 
     `candidates` are start, end, phase or None, and bonus of each. `scoring` is as in
-    `tests.oracles.proteins.best_score`, with the intron's ``penalty``.
+    `tests.oracles.proteins.best_score`, with the intron's ``penalty``, and `banned` as there.
     """
     m, pair, free, extend = len(target), scoring["pair"], scoring["free"], scoring["extend"]
 
@@ -33,7 +33,7 @@ def best_score(base, target, candidates, scoring):
     def aligned(k, i, j):
         """Best with nucleotides of candidate k in use, and no residues left out last."""
         start, values = candidates[k][0], [left_out(k, i, j)]
-        if j and i - 3 >= start:
+        if j and i - 3 >= start and (i - 3, j - 1) not in banned:
             values.append(whole(k, i - 3, j - 1) + pair(base[i - 3 : i], target[j - 1]))
         for few in (1, 2):
             if i - few >= start:
@@ -68,6 +68,8 @@ def best_score(base, target, candidates, scoring):
         if candidates[k][2] not in (None, -split % 3):
             return
         for other, (start, end, _, bonus) in enumerate(candidates):
+            if split and (end - split, j) in banned:
+                continue
             if end < candidates[k][0] and end - split >= start:
                 came = whole(other, end - split, j) if split else inside(other, end, j)
                 yield came + bonus - scoring["penalty"], base[end - split : end]

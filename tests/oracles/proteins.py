@@ -44,7 +44,7 @@ def inner_places(places, residues):
     return [place for place in places if 0 < place < 3 * residues]
 
 
-def best_score(base, target, sites, scoring, places=()):
+def best_score(base, target, sites, scoring, places=(), banned=frozenset()):
     """Best score over all chains, None if none scores more than leaving all residues out.
 
     `sites` is as in `tests.oracles.sites.chains`, with scores of first entries and last exits at
@@ -52,7 +52,8 @@ def best_score(base, target, sites, scoring, places=()):
     if its first codon, aligned to a residue or left out, lies in its first exon; it may always have
     the usual ones. `scoring` holds ``open``, ``extend``, ``shift``, ``stop``, ``free``, and the
     functions ``pair`` of a codon and a residue, and ``is_stop`` of a codon. `places` are the
-    nucleotides of codons before each intron of the target's gene.
+    nucleotides of codons before each intron of the target's gene. `banned` are pairs that no chain
+    has: a codon's first nucleotide, whole or split, and a residue.
     """
     n, m = len(base), len(target)
     places = inner_places(places, m)
@@ -82,7 +83,7 @@ def best_score(base, target, sites, scoring, places=()):
     def aligned(i, j):
         """Best if the exon has nucleotides, and no residues are left out last."""
         values = [left_out(i, j)]
-        if j and i >= 3:
+        if j and i >= 3 and (i - 3, j - 1) not in banned:
             before = max(whole(i - 3, j - 1), begun(i - 3, j - 1))
             values.append(before + pair(base[i - 3 : i], target[j - 1]))
         for few in (1, 2):
@@ -121,7 +122,7 @@ def best_score(base, target, sites, scoring, places=()):
             return
         for end, score in sites["inner_exit"].items():
             penalty = intron_penalty(sites, end, start) if end <= start else None
-            if penalty is None or end < phase:
+            if penalty is None or end < phase or (phase and (end - phase, j) in banned):
                 continue
             came = inside(end, j) if phase == 0 else whole(end - phase, j)
             added = score + sites["inner_entry"][start] - penalty
@@ -191,3 +192,19 @@ def aligned_score(base, target, chain, runs, scoring):
         assert at <= sum(b - a for a, b in chain[: k + 1])
     assert (at, j, k) == (len(text), len(target), len(chain) - 1)
     return total
+
+
+def pairs_of(chain, runs, first):
+    """Pairs of an alignment: a codon's first nucleotide, whole or split, and a residue.
+
+    `chain` runs in reading direction; `first` residues lie before the alignment.
+    """
+    places = [at for start, end in chain for at in range(start, end)]
+    pairs, at, j = [], 0, first
+    for letter, length in runs:
+        for _ in range(1 if letter in "GNUV" else length):
+            if letter in "MUV":
+                pairs.append((places[at], j))
+            at += {"M": 3, "D": 3, "U": 3, "V": 3, "F": 1, "G": length}.get(letter, 0)
+            j += letter in "MIGUV"
+    return pairs

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from gpu_tools import SplicedScoring
+from gpu_tools.splicing.best_chains import NO_PAIRS
 from gpu_tools.splicing.traceback import (
     CELLS_STORED,
     Entries,
@@ -20,7 +21,7 @@ NOTHING_COUNTS = SplicedScoring(match=0, mismatch=0, gap=0)
 def rows_of(base, target, scoring):
     """Return what a traceback reads of an exon and a target, given their codes."""
     codes = np.array(base, dtype=np.uint8), np.array(target, dtype=np.uint8)
-    return ExonRows(*codes, *pair_scores(codes[1], scoring), scoring.gap)
+    return ExonRows(*codes, *pair_scores(codes[1], scoring), scoring.gap, NO_PAIRS)
 
 
 def entries_of(lengths, rows, wanted, stored, columns):

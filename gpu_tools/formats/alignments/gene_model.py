@@ -248,6 +248,8 @@ def alignment_attributes(alignment: SplicedAlignment | ProteinAlignment) -> Iter
         yield "target_reversed=true"
     if alignment.evalue is not None:
         yield f"evalue={alignment.evalue:.1e}"
+    if alignment.rank is not None:
+        yield f"rank={alignment.rank}"
     if alignment.intron_confidences:
         yield f"intron_confidence={','.join(map(str, alignment.intron_confidences))}"
 
@@ -419,6 +421,8 @@ def transcript_lines(alignment: SplicedAlignment | ProteinAlignment, ids: str) -
     """Yield the lines of a transcript; `ids` are the attributes of all of them."""
     check_gtf_name(alignment.target)
     more = f'target_id "{alignment.target}"; ' + 'pseudo "true"; ' * is_pseudo(alignment)
+    if alignment.rank is not None:
+        more += f'rank "{alignment.rank}"; '
     if alignment.intron_confidences:
         more += f'intron_confidence "{",".join(map(str, alignment.intron_confidences))}"; '
     interval, score = walk.extent(alignment.chain), str(alignment.score)

@@ -136,6 +136,8 @@ def _record(
     position = alignment.base, forward.start, alignment.strand
     record = make_record(head, alignment.target, target, position, cigar, alignment.score)
     record.set_tag("ts", "+", "A")
+    if alignment.rank is not None:
+        record.set_tag("rk", alignment.rank, "i")
     return record
 
 
@@ -191,10 +193,19 @@ def _line(alignment: results.SplicedAlignment, forward: walk.ForwardAlignment) -
         alignment.strand, alignment.base, alignment.base_length, forward.start, forward.end,
         results.count_columns(forward.cigar, "="), results.count_columns(forward.cigar, "=XID"),
         walk.UNKNOWN_QUALITY, f"NM:i:{results.count_columns(forward.cigar, 'XID')}",
-        f"AS:i:{alignment.score}", "ts:A:+",
+        f"AS:i:{alignment.score}", "ts:A:+", *_rank_tags(alignment),
         f"cg:Z:{results.cigar_text(forward.cigar)}",
     )  # fmt: skip
     return "\t".join(map(str, columns)) + "\n"
+
+
+def _rank_tags(alignment: results.SplicedAlignment | results.ProteinAlignment) -> list[str]:
+    """Return what PAF says of the rank, where several chains of a pair were looked for.
+
+    As in minimap2's files ``tp`` is ``P`` for a primary alignment and ``S`` for a secondary one.
+    """
+    rank = alignment.rank
+    return [] if rank is None else [f"tp:A:{'P' if rank == 1 else 'S'}", f"rk:i:{rank}"]
 
 
 def _protein_line(alignment: results.ProteinAlignment) -> str:
@@ -214,7 +225,7 @@ def _protein_line(alignment: results.ProteinAlignment) -> str:
         alignment.strand, alignment.base, alignment.base_length, start, end,
         walk.CODON * alignment.matches, walk.CODON * alignment.columns, walk.UNKNOWN_QUALITY,
         f"AS:i:{alignment.score}", f"np:i:{alignment.positives}",
-        f"fs:i:{alignment.frameshifts}", f"st:i:{alignment.inner_stops}",
+        f"fs:i:{alignment.frameshifts}", f"st:i:{alignment.inner_stops}", *_rank_tags(alignment),
         f"cg:Z:{results.cigar_text(alignment.cigar)}",
     )  # fmt: skip
     return "\t".join(map(str, columns)) + "\n"

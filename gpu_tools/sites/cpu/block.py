@@ -22,6 +22,7 @@ from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.sites.cpu.memory import exits_row, part
 from gpu_tools.sites.introns import crossed, next_border, next_step
 from gpu_tools.sites.table import CLOSED
+from gpu_tools.splicing.best_chains import allow_pairs, ban_pairs, banned_of_row, next_banned
 from gpu_tools.splicing.rows import begin, clear, column_of, final_span, lower, put, raise_to
 
 # Rising penalties on a CPU, see `gpu_tools.sites.introns`: rows before entries, near and far.
@@ -324,6 +325,7 @@ def sweep_block(lists, sizes, target, memory, weights, strip, rows, again):
     next_donor, next_acceptor = listed(donors, donor), listed(acceptors, acceptor)
     keep, join = first_from(kept_donors, low), first_from(joined, low)
     next_kept, next_joined = listed(kept_donors, keep), listed(joined, join)
+    banned_row = next_banned(target.banned, low - 1)
     clear(block_exits, 0, floor, lanes)
     for i in range(low, high):
         if i > 0:
@@ -346,7 +348,11 @@ def sweep_block(lists, sizes, target, memory, weights, strip, rows, again):
             from_left = simd.shift_in(more2, left_up)
             diagonal = simd.maximum(across, from_left)
             diagonal2 = simd.maximum(simd.maximum(right, carry), more)
-            pairs = np.int64(simd.element(codes, i - 1)) * width
+            symbol = np.int64(simd.element(codes, i - 1))
+            pairs, has_banned = symbol * width, i == banned_row
+            if has_banned:
+                own = banned_of_row(target.banned, i - 1)
+                ban_pairs(profile, symbol, strip * width, target.banned, own, gap)
             if todo == _ADVANCE:
                 right, right2 = _pass(
                     _ADVANCE, free, row, half, carry, carry2, diagonal, diagonal2, profile, pairs,
@@ -367,6 +373,10 @@ def sweep_block(lists, sizes, target, memory, weights, strip, rows, again):
                     _ENTER, free, row, half, carry, carry2, diagonal, diagonal2, profile, pairs,
                     start, begun, gap, floor, lanes, exits, block_exits, entries, site_row, bonus,
                 )  # fmt: skip
+            if has_banned:
+                own = banned_of_row(target.banned, i - 1)
+                allow_pairs(profile, symbol, strip * width, target, own)
+                banned_row = next_banned(target.banned, i)
             end = simd.maximum(right, right2)
             carry = simd.prefix_maximum(simd.shift_in(end, left_here))
             carry = simd.maximum(carry, bottom)

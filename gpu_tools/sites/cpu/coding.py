@@ -21,6 +21,7 @@ from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.sites.cpu import block
 from gpu_tools.sites.cpu.memory import WAITING, exits_row, part
 from gpu_tools.sites.table import CLOSED
+from gpu_tools.splicing.best_chains import allow_pairs, ban_pairs, banned_of_row, next_banned
 from gpu_tools.splicing.codons import SPLITS, completes, split_bases, split_class
 from gpu_tools.splicing.reading import FRAMES
 from gpu_tools.splicing.rows import clear, column_of, final_span, put, raise_to
@@ -48,6 +49,16 @@ def _step(rows, slot, profile, symbol, gap, floor, lanes):
         simd.store(rows, k, simd.maximum(simd.load(rows, k), carry))
 
 
+@njit(nogil=True, error_model="numpy")
+def _step_at(rows, slot, profile, codes, position, target, gap, floor, lanes):
+    """Compute the next row, behind the nucleotide at a position, without its banned pairs."""
+    symbol = np.int64(simd.element(codes, position))
+    first, past = banned_of_row(target.banned, position)
+    ban_pairs(profile, symbol, 0, target.banned, (first, past), gap)
+    _step(rows, slot, profile, symbol, gap, floor, lanes)
+    allow_pairs(profile, symbol, 0, target, (first, past))
+
+
 @njit(nogil=True)
 def _enter_by_junctions(
     entries, kept, junctions, first, codes, stops, boundary, place, score, lanes
@@ -73,7 +84,7 @@ def _enter_by_junctions(
 @njit(inline="always")
 def _enter(
     rows, before, entries, waiting, waits, codes, stops, kinds, penalties, profile, boundary, place,
-    score, kind, gap, floor, lanes, kept, junctions, join,
+    score, kind, gap, floor, lanes, kept, junctions, join, target,
 ):  # fmt: skip
     """Let exons that are not the first of their chain begin at a boundary.
 
@@ -98,8 +109,9 @@ def _enter(
         if boundary + left <= len(codes):
             put(rows, _ALONE, entries, place * FRAMES + bases, width, lanes, 0)
             for k in range(left):
-                symbol = np.int64(simd.element(codes, boundary + k))
-                _step(rows, _ALONE, profile, symbol, gap, floor, lanes)
+                _step_at(
+                    rows, _ALONE, profile, codes, boundary + k, target, gap, floor, lanes
+                )  # fmt: skip
             slot = (boundary + left) % WAITING
             raise_to(waiting, slot, rows, _ALONE, width, lanes, 0)
             waits[slot] = True
@@ -110,12 +122,13 @@ def _enter(
 def fill_codons(cells, rows, gap, floor):
     """Fill in the rows of a chain behind its first codon, whose score is left out, by codon.
 
-    The row of a codon is that of the number which its three codes are the digits of, by five.
-    `cells` are a strip's, and `rows` its `RowStarts`.
+    The row of a codon is that of the number which its three codes are the digits of, by five; the
+    last row is that of a first codon with banned pairs. `cells` are a strip's, and `rows` its
+    `RowStarts`.
     """
     profile, width = part(cells, rows.profile, rows.start), cells.shape[1]
     lanes = simd.lanes_of(cells)
-    for codon in range(rows.rows - rows.codons):
+    for codon in range(rows.rows - rows.codons - 1):
         put(cells, rows.codons + codon, cells, rows.start, width, lanes, 0)
         for symbol in (codon // 25, codon // 5 % 5, codon % 5):
             _step(cells, rows.codons + codon, profile, symbol, gap, floor, lanes)
@@ -195,7 +208,7 @@ def sweep_coding_block(lists, sizes, target, memory, weights, bounds, again):
     cells, numbers = memory.cells[0], memory.numbers[0]
     at, marks = sizes.rows, sizes.numbers
     profile, codons = part(cells, at.profile, at.start), part(cells, at.codons, at.rows)
-    drop, final = cells[at.drop], cells[at.final]
+    drop, final, start = cells[at.drop], cells[at.final], cells[at.start]
     rows, waiting = part(cells, at.rows, at.waiting), part(cells, at.waiting, at.before)
     before, exits = part(cells, at.before, at.step), part(cells, at.exits, at.stored)
     kept, junctions = part(cells, at.kept, at.saved), lists.junctions
@@ -225,6 +238,7 @@ def sweep_coding_block(lists, sizes, target, memory, weights, bounds, again):
     most, most2, most3 = block.UNKNOWN, block.UNKNOWN, block.UNKNOWN
     leaves, joins, begun, bonus, place, entry = False, False, floor, floor, 0, 0
     codon = np.int64(0)  # numba compiles functions again for literal numbers
+    banned_row = next_banned(target.banned, low - 1)
     clear(block_exits, 0, floor, lanes)
     for i in range(low, high):
         frame = i % FRAMES
@@ -245,6 +259,10 @@ def sweep_coding_block(lists, sizes, target, memory, weights, bounds, again):
                 (of_exit + two) * width,
                 (of_exit + three) * width,
             )
+            has_banned = i == banned_row
+            if has_banned:
+                symbol, own = pairs // width, banned_of_row(target.banned, i - 1)
+                ban_pairs(profile, symbol, 0, target.banned, own, gap)
             if not leaves and not joins:
                 left, left2, left3 = _pass(
                     False, False, rows, a, b, c, carry, carry2, carry3, diagonal, diagonal2,
@@ -269,6 +287,10 @@ def sweep_coding_block(lists, sizes, target, memory, weights, bounds, again):
                     diagonal3, profile, pairs, gap, floor, lanes, exits, to, to2, to3, bonus,
                     block_exits, codons, codon, begun,
                 )  # fmt: skip
+            if has_banned:
+                own = banned_of_row(target.banned, i - 1)
+                allow_pairs(profile, pairs // width, 0, target, own)
+                banned_row = next_banned(target.banned, i)
             # the track whose codon ends here comes first
             carry, carry2, carry3 = (
                 _carried(left2, floor),
@@ -302,6 +324,11 @@ def sweep_coding_block(lists, sizes, target, memory, weights, bounds, again):
         joins = begin_score != CLOSED and not stop
         if joins:
             number = (np.int64(codes[i - 3]) * 5 + codes[i - 2]) * 5 + codes[i - 1]
+            if first_from(target.banned.rows, i - FRAMES) < first_from(target.banned.rows, i):
+                number = np.int64(len(codons) - 1)
+                put(codons, number, start, 0, width, lanes, 0)
+                for k in range(i - FRAMES, i):
+                    _step_at(codons, number, profile, codes, k, target, gap, floor, lanes)
             codon, begun = number * width, rows.dtype.type(begin_score)
             most = max(most, begin_score + begin_edge + FRAMES * gain)
         leaves, is_entry, is_kept = i == next_donor, i == next_acceptor, i == next_kept
@@ -359,7 +386,7 @@ def sweep_coding_block(lists, sizes, target, memory, weights, bounds, again):
             join = _enter(
                 rows, before, entries, waiting, waits, codes, stops, kinds, penalties, profile, i,
                 entry % entry_rows, acceptor_scores[acceptor], acceptor_kinds[acceptor], gap, floor,
-                lanes, kept, junctions, join,
+                lanes, kept, junctions, join, target,
             )  # fmt: skip
             most, entry, acceptor = block.UNKNOWN, entry + 1, acceptor + 1
             next_acceptor = block.listed(acceptors, acceptor)

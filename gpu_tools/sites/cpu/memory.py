@@ -17,6 +17,7 @@ from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.model.scoring import N_SYMBOLS, SplicedScoring
 from gpu_tools.sites.introns import Longest, Rising, class_arrays, longest_of
 from gpu_tools.sites.table import JunctionArrays, SiteTable, once_a_table
+from gpu_tools.splicing.best_chains import BannedPairs
 from gpu_tools.splicing.codons import SPLITS
 from gpu_tools.splicing.rows import aligned_empty, clear, fill_strip, kept_symbols
 
@@ -59,7 +60,7 @@ def lists_of(codes, table: SiteTable) -> SiteLists:
         np.ascontiguousarray(codes), table.first.arrays, *inner, table.last.arrays,
         *class_arrays(table)[:4], longest_of(table),
         _NO_STOPS if table.stops is None else table.stops,
-        JunctionArrays.of(table.junctions, table.length),
+        table.junction_arrays,
     )  # fmt: skip
 
 
@@ -175,7 +176,8 @@ class SiteTarget(NamedTuple):
     `gain` is by how much a nucleotide raises the largest S at which a chain may end, at most. Where
     ends are free, `Strip.drop` falls by the gap score from column to column, and no S is more than
     a pair above those of the row before. Else S' never falls from left to right: the value in the
-    last of the target's columns is the largest, and rises by a lifted score.
+    last of the target's columns is the largest, and rises by a lifted score. `banned` are pairs
+    that no chain aligns.
     """
 
     symbols: NDArray[np.uint8]
@@ -184,6 +186,7 @@ class SiteTarget(NamedTuple):
     free: bool
     clip: tuple[int, int]
     gain: int
+    banned: BannedPairs
 
 
 class SweepMemory(NamedTuple):
@@ -265,7 +268,7 @@ def _row_starts(table: SiteTable, lists: SiteLists, counts, pending: int) -> Row
     before, longest = splits * (len(lists.kinds) + len(lists.rising.far_class)), lists.longest
     window = before if longest.step else 0
     rows = RowStarts(
-        profile=N_SYMBOLS, start=1, drop=1, final=1, codons=N_CODONS if tracks > 1 else 0,
+        profile=N_SYMBOLS, start=1, drop=1, final=1, codons=N_CODONS + 1 if tracks > 1 else 0,
         rows=current, waiting=waiting, before=before, step=window, steps=window * longest.most,
         group=window, ends=window * longest.most, block_exits=1, entries=tracks * max(entries, 1),
         exits=tracks * places, stored=window * longest.ends, best_exits=blocks,
@@ -289,12 +292,14 @@ def _starts(counts) -> list[int]:
     return list(accumulate(counts[:-1], initial=0))
 
 
-def target_of(symbols: NDArray[np.uint8], scoring: SplicedScoring) -> SiteTarget:
+def target_of(
+    symbols: NDArray[np.uint8], scoring: SplicedScoring, banned: BannedPairs
+) -> SiteTarget:
     """Return what a sweep reads of a target."""
     gap, free, lifted = scoring.gap, scoring.ends != "global", scoring.lifted_range[1]
     gain = (max(lifted + gap, 0) if gap <= 0 else _ANY_GAIN) if free else max(lifted, gap, 0)
     symbols, clip = np.ascontiguousarray(symbols), (scoring.clip_cost, kept_symbols(symbols))
-    return SiteTarget(symbols, scoring.lifted, gap, free, clip, gain)
+    return SiteTarget(symbols, scoring.lifted, gap, free, clip, gain, banned)
 
 
 def memory_of(

@@ -57,6 +57,7 @@ from gpu_tools.sites.cpu.memory import (
 )
 from gpu_tools.sites.introns import Introns, class_arrays
 from gpu_tools.sites.table import SiteTable, made_once
+from gpu_tools.splicing.best_chains import NO_PAIRS, BannedPairs
 from gpu_tools.splicing.bounds import narrowest
 from gpu_tools.splicing.reading import FRAMES
 from gpu_tools.splicing.rows import padded
@@ -210,11 +211,13 @@ def _rows_of(sizes, number, past):
 def sweep(
     strand: SweptStrand, target: NDArray[np.uint8], scoring: SplicedScoring, threads: int = 1,
     done: Callable[[int], None] | None = None, cells_per_call: int = CELLS_PER_CALL,
-    buffers: SweepBuffers | None = None,
+    buffers: SweepBuffers | None = None, banned: BannedPairs = NO_PAIRS,
 ) -> SiteSweep:  # fmt: skip
     """Sweep one strand of one case."""
     limit = limits(strand.known, padded(len(target) + 1, 2 * threads, 2), scoring)
-    inputs, buffer = inputs_of(strand, target, scoring, limit, threads, buffers or SweepBuffers())
+    inputs, buffer = inputs_of(
+        strand, target, scoring, limit, threads, buffers or SweepBuffers(), banned
+    )
     sizes, memory, path = strand.sizes, inputs.memory, np.empty(traceback.NUMBERS, np.int64)
     per_call = max(cells_per_call // (sizes.block * len(target)), 1)
     sweep_blocks = _sweep_blocks if strand.table.stops is None else _sweep_coding_blocks
@@ -239,7 +242,7 @@ def sweep(
 
 def inputs_of(
     strand: SweptStrand, target, scoring: SplicedScoring, limit: Limits, strips: int,
-    buffers: SweepBuffers,
+    buffers: SweepBuffers, banned: BannedPairs,
 ) -> tuple[SweepInputs, NDArray[np.uint8]]:  # fmt: skip
     """Choose the type of cells and take the memory of a sweep; return its buffer, too."""
     dtype, sizes = narrowest(limit.bounds), strand.sizes
@@ -251,7 +254,7 @@ def inputs_of(
     weights = np.array([scoring.gap, limit.floor, limit.bounds.lowest], dtype=dtype)
     places = sizes.block * (_BLOCKS_OF_BORDER if strips > 1 else 1)
     memory, buffer = memory_of(sizes, (strips, int(width)), weights[1], places, buffers)
-    of_target = target_of(target, scoring)
+    of_target = target_of(target, scoring, banned)
     return SweepInputs(strand.lists, strand.introns, sizes, of_target, memory, weights), buffer
 
 
@@ -346,7 +349,8 @@ class SweptCase:
         strips = max(min(threads, len(target) // COLUMNS_PER_STRIP), 1)
         strips = strips if strand.table.stops is None else 1
         report, least = self.tally.add, CELLS_PER_REPORT // 4
-        found = sweep(strand, target, self.scoring, strips, report, least, self.buffers)
+        banned = self.case.banned.get(name, NO_PAIRS)
+        found = sweep(strand, target, self.scoring, strips, report, least, self.buffers, banned)
         with self.lock:
             self.sweeps[name] = found
             is_last = len(self.sweeps) == len(self.strands)

@@ -16,6 +16,7 @@ from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.sites.introns import KIND, LENGTH, Introns, joins, penalty_of
 from gpu_tools.sites.table import CLOSED, JunctionArrays
+from gpu_tools.splicing.best_chains import banned_of_row
 from gpu_tools.splicing.codons import completes, split_class
 from gpu_tools.splicing.reading import FRAMES
 from gpu_tools.splicing.recurrence import clipped_chain
@@ -86,7 +87,9 @@ def aligned_path(codes, target, path, work):
         for number in range(4):
             exons[k, number] = work.exons[n - 1 - k, number]
     ends = target.gap, target.free, target.clip[0]
-    letters, lengths, columns = align_exons(codes, target.symbols, exons, target.lifted, *ends)
+    letters, lengths, columns = align_exons(
+        codes, target.symbols, exons, target.lifted, *ends, target.banned
+    )
     return exons, letters, lengths, columns
 
 
@@ -170,7 +173,13 @@ def _find_entry(lists, sizes, target, cells, path, work):
             path[STAGE] = LOST
             return True
         start -= 1
-        previous_row(profile, np.int64(codes[start]), gap, gains, here, columns, none)
+        symbol, (ban, past) = np.int64(codes[start]), banned_of_row(target.banned, start)
+        for k in range(ban, past):
+            profile[symbol, target.banned.columns[k]] = gap
+        previous_row(profile, symbol, gap, gains, here, columns, none)
+        for k in range(ban, past):
+            at = target.banned.columns[k]
+            profile[symbol, at] = target.lifted[symbol, target.symbols[at]]
         left += 1
         if first > 0 and firsts[first - 1] == start:
             first -= 1

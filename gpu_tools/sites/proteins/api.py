@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -20,8 +21,11 @@ from gpu_tools.model.translation import stop_codons
 from gpu_tools.sites.api import SiteCase, read_strands
 from gpu_tools.sites.model import GeneSites, end_scores
 from gpu_tools.sites.proteins.cpu.sweep import BestSweep, ProteinSweep, trace
+from gpu_tools.sites.proteins.limits import nothing
 from gpu_tools.sites.table import SiteTable
+from gpu_tools.splicing.best_chains import NO_PAIRS, BannedPairs, with_further
 from gpu_tools.splicing.proteins import walk
+from gpu_tools.splicing.proteins.bans import pairs_of
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,20 @@ class ProteinCase(SiteCase):
 
     target: ProteinSequence
     symbols: ClassVar[str] = "amino acids"
+
+    def of_residues(self, start: int, end: int) -> ProteinCase:
+        """Return the case of the residues `start` to ``end - 1``."""
+        banned = {strand: pairs.of_symbols(start, end) for strand, pairs in self.banned.items()}
+        return replace(self, target=self.target.part(start, end), banned=banned)
+
+    def pairs_of(self, alignment: ProteinAlignment) -> BannedPairs:
+        """Return the pairs that a chain aligns: codons' first nucleotides, and residues."""
+        return pairs_of(alignment)
+
+    def empty_score(self, scoring: ProteinScoring) -> int:
+        """Return the least score of all residues left out, behind a chain without nucleotides."""
+        tables = self.tables.values()
+        return min(nothing(table, len(self.target), scoring) for table in tables)
 
 
 def protein_tables_of(
@@ -92,6 +110,7 @@ def protein_align(
     threads: int | None = None,
     progress: Callable[[int], None] | None = None,
     min_scores: Iterable[int] | None = None,
+    best: int = 1,
 ) -> list[ProteinAlignment]:
     """Align each case's protein to the best chain of all exons that the sites allow.
 
@@ -118,12 +137,16 @@ def protein_align(
     min_scores : iterable of int, optional
         For each case, the least score whose chain is wanted; a case occurs once then. Below it a
         result has strand and score alone, which takes less time.
+    best : int
+        With more than 1 up to so many chains of a case that share no codon with a residue, see
+        Notes.
 
     Returns
     -------
     list of ProteinAlignment
         In the order of the cases; without a chain where none scores more than a chain without
-        nucleotides, all residues left out.
+        nucleotides, all residues left out. With `best` a case's further chains follow its first
+        one, by `rank`.
 
     Raises
     ------
@@ -141,10 +164,28 @@ def protein_align(
     the shortest, and of these the one that splits the codon behind fewer nucleotides. In front of a
     codon, with a residue or left out, a chain that goes on is taken before one that begins with a
     start codon.
+
+    Chain k of several is the best of all chains that use none of the pairs of chains 1 to k - 1. A
+    pair is a residue and the codon that is aligned to it, by the place of the codon's first
+    nucleotide, whether an intron splits the codon or not. What is left out and frameshifts make no
+    pair; chains on different strands share none. A case's chains end before the first one that has
+    no pair, scores no more than all residues left out, or scores less than its `min_scores`; the
+    first is always there. The CPU looks for chains without such pairs, whatever the device.
     """
     cases, threads = list(cases), cpu_threads(threads)
     for case in cases:
         case.check()
+    least = None if min_scores is None else list(min_scores)
+    align = partial(_protein_align, scoring=scoring, device=device, threads=threads)
+    firsts = align(cases, progress=progress, min_scores=least)
+    return with_further(cases, firsts, best, align, scoring, least)
+
+
+def _protein_align(
+    cases: list[ProteinCase], scoring: ProteinScoring, device: str, threads: int,
+    progress: Callable[[int], None] | None = None, min_scores: list[int] | None = None,
+) -> list[ProteinAlignment]:  # fmt: skip
+    """Align each case's protein to the best chain, see `protein_align`."""
     where, done = resolve(device), progress or (lambda cells: None)
     least = {} if min_scores is None else dict(zip(map(id, cases), min_scores, strict=True))
 
@@ -180,7 +221,9 @@ def _aligned(
     def swept(strand: str) -> ProteinSweep:
         codes, table = case.codes(strand), case.tables[strand]
         target, introns = case.target.codes, case.target.introns
-        return ProteinSweep(codes, target, table, scoring, introns=introns).run(tally.add)
+        banned = case.banned.get(strand, NO_PAIRS)
+        sweep = ProteinSweep(codes, target, table, scoring, introns=introns, banned=banned)
+        return sweep.run(tally.add)
 
     sweeps = walk.swept_strands([s for s in "+-" if s in case.tables], swept, threads)
     scored = [strand for strand, sweep in sweeps.items() if sweep.score is not None]
@@ -254,7 +297,6 @@ def protein_table(
     """
     if model.longest_intron:
         raise ScoringError("a longest intron is not for proteins; expected a model without one")
-    table = model.table(codes, scoring.ends, threads=threads, evidence=evidence)
     end = max(0, model.end) if scoring.ends == "free" else model.end
     last = end_scores(codes, end, stop_codons(scoring.genetic_code), model.stop, 0)
-    return table.changed(last=last)
+    return model.table(codes, scoring.ends, threads=threads, evidence=evidence, last=last)

@@ -44,16 +44,17 @@ class _Part:
     def without(self, before: int, behind: int, strand: str) -> _Part:
         """Return the case without further residues; where some are left out no codon counts."""
         case, table = self.case, self.case.tables[strand]
-        target = case.target.part(before, len(case.target) - behind)
+        case = case.of_residues(before, len(case.target) - behind)
         before, behind = self.before + before, self.behind + behind
         table = replace_ends(table, before > 0, behind > 0)
-        return _Part(replace(case, target=target, tables={strand: table}), before, behind)
+        return _Part(replace(case, tables={strand: table}), before, behind)
 
     def whole(self, found: ProteinAlignment, end_to_end: ProteinAlignment) -> ProteinAlignment:
         """Return the alignment of the residues as one of the protein."""
         return found.changed(
             target_length=end_to_end.target_length, cells=end_to_end.cells,
-            evalue=end_to_end.evalue, target_start=found.target_start + self.before,
+            evalue=end_to_end.evalue, rank=end_to_end.rank,
+            target_start=found.target_start + self.before,
             target_end=found.target_end + self.before,
         )  # fmt: skip
 
@@ -132,10 +133,12 @@ class _Columns(NamedTuple):
     @classmethod
     def of(cls, alignment: ProteinAlignment, scoring: ProteinScoring) -> _Columns:
         """Return the columns of an alignment."""
-        acids, residues = (np.array(list(line)) for line in
-                           (alignment.translation, alignment.residues))  # fmt: skip
-        given = residues != "-"
-        pairs = given & ~np.isin(acids, ("-", "!"))
+        acids, residues = (
+            np.frombuffer(line.encode(), "S1")
+            for line in (alignment.translation, alignment.residues)
+        )
+        given = residues != b"-"
+        pairs = given & (acids != b"-") & (acids != b"!")
         return cls(*column_scores(alignment, scoring), given, pairs)
 
 

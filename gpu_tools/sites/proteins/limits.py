@@ -21,7 +21,6 @@ from gpu_tools.splicing.proteins.rows import (
     ProteinLimits,
     beside_residues,
     lay_out,
-    lifted_pairs,
     most_of_residues,
 )
 from gpu_tools.splicing.proteins.target_introns import intron_points
@@ -42,11 +41,12 @@ def pair_bounds(
     target: NDArray[np.uint8], scoring: ProteinScoring, introns: tuple[int, ...] = ()
 ) -> PairBounds:
     """Return the bounds of an encoded protein with the introns of its gene."""
-    pairs = lifted_pairs(target, scoring)
-    together = most_of_residues(pairs, scoring).sum()
+    pairs = scoring.lifted[:, :-1]
+    together = most_of_residues(pairs, scoring)[target].sum()
+    largest = np.abs(pairs).max(axis=0)[target].max(initial=0)
     points = intron_points(introns, len(target))
     return PairBounds(
-        len(target), int(np.abs(pairs).max(initial=0)), int(together), int(points.max()),
+        len(target), int(largest), int(together), int(points.max()),
         int(points.sum()),
     )  # fmt: skip
 
@@ -63,7 +63,9 @@ def protein_limits(
     highest = pairs.together + scoring.gap_extend * pairs.residues
     highest += beside_residues(width - pairs.residues, scoring)
     highest += table.first.largest + _from_introns(table, pairs, scoring)
-    bounds = Bounds(none - once - step - pair, highest + step + pair)
+    # a banned pair opens one more gap than a codon left out behind a residue left out
+    lowest = none - once - step - pair - scoring.gap_open
+    bounds = Bounds(lowest, highest + step + pair)
     narrow = fit_int16(np.array([bounds.magnitude]))[0]
     return ProteinLimits(np.dtype(np.int16 if narrow else np.int32), none, bounds)
 
@@ -90,10 +92,7 @@ def _from_introns(table: SiteTable, pairs: PairBounds, scoring: ProteinScoring) 
 
 def nothing(table: SiteTable, residues: int, scoring: ProteinScoring) -> int:
     """Return the score of leaving all residues out, behind a chain without nucleotides."""
-    left_out = 0
-    if residues and not scoring.free:
-        left_out = scoring.gap_open + scoring.gap_extend * residues
-    return table.first.usual + table.last.usual - left_out
+    return table.first.usual + table.last.usual - scoring.all_left_out(residues)
 
 
 def columns_of(

@@ -17,6 +17,13 @@ from gpu_tools.spliced.case import Case, prepare_case, result_of
 from gpu_tools.spliced.cpu.traceback import best_end
 from gpu_tools.spliced.exon_graph import ExonGraph, bounds
 from gpu_tools.splicing import rows
+from gpu_tools.splicing.best_chains import (
+    NO_PAIRS,
+    BannedPairs,
+    allow_pairs,
+    ban_pairs,
+    banned_of_row,
+)
 from gpu_tools.splicing.bounds import CELL_FLOOR, CELL_LIMIT, check_cells
 from gpu_tools.splicing.codons import SPLITS, completes, split_bases, split_class
 from gpu_tools.splicing.reading import FRAMES, stop_words, translation_of
@@ -69,6 +76,29 @@ def align_row_by_row(case: Case, scoring: SplicedScoring, reading: str) -> Splic
     )
 
 
+class RowTarget(NamedTuple):
+    """A target, the lifted scores of all pairs of symbols, and the pairs that no chain aligns."""
+
+    symbols: NDArray[np.uint8]
+    lifted: NDArray[np.int64]
+    banned: BannedPairs
+
+
+def _target_of(case: Case, graph: ExonGraph, scoring: SplicedScoring) -> RowTarget:
+    banned = case.banned.get("-" if graph.reverse else "+", NO_PAIRS)
+    return RowTarget(case.target.codes, scoring.lifted, banned)
+
+
+@njit(nogil=True)
+def _next_row(row, profile, symbol, gap, floor, lanes, target, position):
+    """Compute the next row behind the nucleotide at a position, without its banned pairs."""
+    own = banned_of_row(target.banned, position)
+    scores = profile.reshape((len(profile) // len(row), len(row)))
+    ban_pairs(scores, symbol, 0, target.banned, own, gap)
+    rows.next_row(row, profile, symbol, gap, floor, lanes)
+    allow_pairs(scores, symbol, 0, target, own)
+
+
 def _inputs(target, scoring: SplicedScoring) -> tuple[rows.Strip, NDArray[np.int32], int]:
     """Return a target laid out for sweeps, their weights, and the elements of a row."""
     dtype = np.dtype(np.int32)
@@ -96,7 +126,7 @@ class FreeEnd(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _sweep_stream(graph, leave_bonus, strip, ends, entries, weights, best):
+def _sweep_stream(graph, leave_bonus, strip, ends, entries, weights, best, target):
     """Fill in the rows at ends and tracks, and the best score, its row and its column.
 
     `leave_bonus` is what a chain gets that ends after a row.
@@ -117,7 +147,10 @@ def _sweep_stream(graph, leave_bonus, strip, ends, entries, weights, best):
         rows.put(entries, track, maxima, 0, width, lanes, 0)
         rows.put(row, 0, maxima, 0, width, lanes, 0)
         for r in range(track_rows[track], track_rows[track + 1]):
-            rows.next_row(row, profile, np.int64(codes[r]), gap, floor, lanes)
+            position = tracks.starts[track] + r - track_rows[track]
+            _next_row(
+                row, profile, np.int64(codes[r]), gap, floor, lanes, target, position
+            )  # fmt: skip
             score = rows.final_score(row, drop, final, span, floor, low, lanes)
             if score + leave_bonus[r] > best[_SCORE]:
                 best[_SCORE], best[_ROW] = score + leave_bonus[r], r
@@ -136,14 +169,16 @@ def _best_free(graph: ExonGraph, case: Case, scoring: SplicedScoring) -> BestCha
     ends = np.full((len(graph.tracks.ends), width), CELL_FLOOR, np.int32)
     entries = np.empty((len(graph.tracks.starts), width), np.int32)
     best = np.array([_NO_SCORE, 0, 0], dtype=np.int64)
-    _sweep_stream(graph.arrays, _leave_bonus(graph.arrays), strip, ends, entries, weights, best)
+    of_target, leave_bonus = _target_of(case, graph, scoring), _leave_bonus(graph.arrays)
+    _sweep_stream(graph.arrays, leave_bonus, strip, ends, entries, weights, best, of_target)
     score, row, column = map(int, best)
     candidate, tracks = _left_at(graph, row), graph.tracks
     track = tracks.exon_tracks[candidate]
     position = int(tracks.starts[track] + row - tracks.rows[track] + 1)
     end = FreeEnd(position, score - scoring.gap * column, np.array([candidate]))
     sweep = Sweep(rows.by_column(ends, LANES), rows.by_column(entries, LANES))
-    return BestChain(score, column, end, _FreeTracer(graph, sweep, target, scoring, column))
+    tracer = _FreeTracer(graph, sweep, target, scoring, column, of_target.banned)
+    return BestChain(score, column, end, tracer)
 
 
 @njit(cache=True, nogil=True)
@@ -175,8 +210,12 @@ class _FreeTracer:
     An exon's `entry` is its candidate and whether it is entered at the candidate's start.
     """
 
-    def __init__(self, graph: ExonGraph, sweep: Sweep, target, scoring: SplicedScoring, last: int):
+    def __init__(
+        self, graph: ExonGraph, sweep: Sweep, target, scoring: SplicedScoring, last: int,
+        banned: BannedPairs,
+    ):  # fmt: skip
         self.graph, self.sweep, self.target, self.scoring = graph, sweep, target, scoring
+        self.banned = banned
         self.pairs = pair_scores(target, scoring)
         columns = np.arange(last + 1)
         self.empty = empty_row(columns, scoring.gap, True).astype(np.int32)
@@ -193,11 +232,11 @@ class _FreeTracer:
         order = np.lexsort((numbers, lengths))
         numbers, lengths = numbers[order], lengths[order]
         stored = np.where(lengths == candidate_lengths[numbers], tracks[numbers], -1)
-        first = graph.tracks.rows[tracks[-1]]
+        first, start = graph.tracks.rows[tracks[-1]], graph.tracks.starts[tracks[-1]]
         k, column, operations = trace_exon(
             ExonRows(
                 graph.codes[first : first + candidate_lengths[-1]], self.target[:column],
-                *self.pairs, self.scoring.gap,
+                *self.pairs, self.scoring.gap, self.banned.part(start, end.position),
             ),
             Entries(lengths, stored, values[numbers], self.sweep.entries, self.empty),
         )  # fmt: skip
@@ -341,7 +380,7 @@ def _commit(maxima, exits, exit_ends, exit_kinds, committed, start, penalty):
 
 
 @njit(cache=True, nogil=True)
-def _sweep_framed(graph, framed, strip, exits, entries, codes, stops, weights):
+def _sweep_framed(graph, framed, strip, exits, entries, codes, stops, weights, target):
     """Fill in the rows at exits and entries."""
     symbols, bonus, (starts, track_rows) = graph.codes, graph.bonus, graph.tracks[:2]
     all_tracks, overhangs, n_rows, first_exons, exons, exon_exits, ends, kinds = framed
@@ -362,9 +401,8 @@ def _sweep_framed(graph, framed, strip, exits, entries, codes, stops, weights):
         rows.put(row, 0, entries, k, width, lanes, 0)
         n = first_exons[k]
         for done in range(n_rows[k]):
-            rows.next_row(
-                row, profile, np.int64(symbols[track_rows[track] + done]), gap, floor, lanes
-            )
+            symbol, position = np.int64(symbols[track_rows[track] + done]), starts[track] + done
+            _next_row(row, profile, symbol, gap, floor, lanes, target, position)
             while n < first_exons[k + 1] and ends[exon_exits[n]] == starts[track] + done + 1:
                 rows.raise_to(exits, exon_exits[n], row, 0, width, lanes, bonus[exons[n]])
                 n += 1
@@ -381,13 +419,14 @@ def _best_reading(
     framed = framed_tracks(graph, codes, complete)
     exits = np.full((len(framed.exit_ends), width), CELL_FLOOR, np.int32)
     entries = np.empty((len(framed.tracks), width), np.int32)
-    _sweep_framed(graph.arrays, framed, strip, exits, entries, codes, stop_words(), weights)
+    own, of_target = (framed, strip, exits, entries), _target_of(case, graph, scoring)
+    _sweep_framed(graph.arrays, *own, codes, stop_words(), weights, of_target)
     sweep = ReadingSweep(framed, rows.by_column(exits, LANES), rows.by_column(entries, LANES))
     last = np.flatnonzero(framed.exit_kinds == LAST)
     best = best_end(sweep.exits[last], len(target), scoring)
     if best.score <= -CELL_LIMIT:
         return None
-    tracer = _ReadingTracer(graph, sweep, codes, target, scoring)
+    tracer = _ReadingTracer(graph, sweep, codes, target, scoring, of_target.banned)
     return BestChain(best.score, best.column, int(last[best.end]), tracer)
 
 
@@ -405,9 +444,9 @@ class _ReadingTracer:
     An exon's `entry` is its number in the graph and that of its framed track.
     """
 
-    def __init__(self, graph: ExonGraph, sweep: ReadingSweep, codes, target, scoring):
+    def __init__(self, graph: ExonGraph, sweep: ReadingSweep, codes, target, scoring, banned):
         self.graph, self.sweep, self.codes, self.target = graph, sweep, codes, target
-        self.scoring, self.pairs = scoring, pair_scores(target, scoring)
+        self.scoring, self.pairs, self.banned = scoring, pair_scores(target, scoring), banned
         counts = np.diff(sweep.framed.first_exons)
         self.framed_of_exon = np.repeat(np.arange(len(counts)), counts)
         self.unused = np.empty(0, dtype=np.int32)
@@ -426,7 +465,7 @@ class _ReadingTracer:
         k, column, operations = trace_exon(
             ExonRows(
                 graph.codes[row : row + boundary - starts[-1]], self.target[:column],
-                *self.pairs, self.scoring.gap,
+                *self.pairs, self.scoring.gap, self.banned.part(starts[-1], boundary),
             ),
             Entries(boundary - starts, numbers, wanted, self.sweep.entries, self.unused),
         )  # fmt: skip

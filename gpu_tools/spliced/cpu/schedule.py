@@ -19,6 +19,7 @@ from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.own_files import check_memory
 from gpu_tools.hardware.threads import CELLS_PER_REPORT, CaseProgress, map_on_threads
+from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced import exon_graph
 from gpu_tools.spliced.alignments import NO_CHAIN, Alignments, Chains
@@ -46,6 +47,7 @@ from gpu_tools.spliced.cpu.sweep import (
 )
 from gpu_tools.spliced.cpu.traceback import Swept, find_best_end, trace_chain
 from gpu_tools.spliced.exon_graph import Extent, GraphArrays
+from gpu_tools.splicing.best_chains import NO_PAIRS, BannedPairs
 from gpu_tools.splicing.bounds import costs_of, fit_int16
 from gpu_tools.splicing.recurrence import Sweep
 from gpu_tools.splicing.rows import padded
@@ -213,6 +215,7 @@ def align_cases(cases, terms, lifted, numbers):
     costs = terms.gap, terms.penalty, terms.free
     table, exons = np.empty((len(numbers), FIELDS), dtype=np.int64), np.empty(0, dtype=np.int64)
     letters, lengths = np.empty(0, dtype=np.uint8), np.empty(0, dtype=np.int64)
+    none_banned = BannedPairs(np.empty(0, np.int64), np.empty(0, np.int64))
     # numba compiles functions again for literal numbers
     n_exons, n_runs = np.int64(0), np.int64(0)
     for row in range(len(numbers)):
@@ -225,8 +228,9 @@ def align_cases(cases, terms, lifted, numbers):
             if better[0] > best[0]:  # the first of equals: + before -
                 winner, sweep, best, job = strands[1], other, better, job + 1
         chain, start, operations, runs = trace_chain(
-            winner.graph, sweep, target, (lifted, profile_of(lifted, target)), costs, *best[1:]
-        )
+            winner.graph, sweep, target, (lifted, profile_of(lifted, target)), costs, *best[1:],
+            none_banned,
+        )  # fmt: skip
         found = job, best[0], start, best[2], len(chain), len(runs)
         for field in range(FIELDS):
             table[row, field] = found[field]
@@ -300,6 +304,17 @@ def scores_on_cpu(
 
     _run(columns, scoring, threads, sizes, score, conclude)
     return scores
+
+
+def align_banned(case: Case, scoring: SplicedScoring, threads: int) -> SplicedAlignment:
+    """Align a case with banned pairs."""
+    prepared, target, swept = prepare_case(case, scoring), case.target.codes, []
+    strips = max(min(threads, len(target) // SIZES.columns_per_strip), 1)
+    for graph in prepared.graphs:
+        banned = case.banned.get("-" if graph.reverse else "+", NO_PAIRS)
+        rows = sweep(graph, target, scoring, strips, banned=banned)
+        swept.append(Swept(graph, rows, target, scoring, banned))
+    return finish(prepared, swept)
 
 
 def check_rows(columns: CaseColumns) -> None:

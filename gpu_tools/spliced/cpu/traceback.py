@@ -22,6 +22,7 @@ from gpu_tools.hardware.compiled import njit
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced.exon_graph import ExonGraph
 from gpu_tools.splicing import recurrence
+from gpu_tools.splicing.best_chains import NO_PAIRS, BannedPairs, banned_within
 from gpu_tools.splicing.traceback import (
     INSERTION,
     INTRON,
@@ -66,8 +67,12 @@ _find_best_end = njit(cache=True, nogil=True)(find_best_end)
 class Swept:
     """A sweep whose rows are in host memory, and where its best chain ends."""
 
-    def __init__(self, graph: ExonGraph, sweep: recurrence.Sweep, target, scoring: SplicedScoring):
+    def __init__(
+        self, graph: ExonGraph, sweep: recurrence.Sweep, target, scoring: SplicedScoring,
+        banned: BannedPairs = NO_PAIRS,
+    ):  # fmt: skip
         self.graph, self.sweep, self.target, self.scoring = graph, sweep, target, scoring
+        self.banned = banned
         self.best = best_end(sweep.ends, len(target), scoring)
 
     def result_fields(self) -> dict:
@@ -76,7 +81,7 @@ class Swept:
         costs = scoring.gap, scoring.intron_penalty, scoring.ends != "global"
         exons, start, letters, lengths = _trace_chain(
             graph.arrays, self.sweep, self.target, pair_scores(self.target, scoring), costs,
-            best.end, best.column,
+            best.end, best.column, self.banned,
         )  # fmt: skip
         return {
             "strand": "-" if graph.reverse else "+", "score": best.score, "n_exons": graph.n_exons,
@@ -87,7 +92,7 @@ class Swept:
 
 
 @register_jitable
-def trace_chain(graph, sweep, target, pairs, costs, end, column):
+def trace_chain(graph, sweep, target, pairs, costs, end, column, banned):
     """Walk the best chain backwards."""
     tracks, (lifted, profile), (gap, penalty, free) = graph.tracks, pairs, costs
     empty = np.empty(column + 1, dtype=np.int32)
@@ -101,7 +106,7 @@ def trace_chain(graph, sweep, target, pairs, costs, end, column):
         at -= 1
         value = np.int64(sweep.ends[end, column])
         exons[at], column, operations = _trace_exon(
-            graph, sweep.entries, target[:column], (lifted, profile, empty), gap, end, value
+            graph, sweep.entries, target[:column], (lifted, profile, empty), gap, end, value, banned
         )
         track = tracks.exon_tracks[exons[at]]
         n -= len(operations)
@@ -120,7 +125,7 @@ def trace_chain(graph, sweep, target, pairs, costs, end, column):
 
 
 @njit
-def _trace_exon(graph, stored, target, scores, gap, end, value):
+def _trace_exon(graph, stored, target, scores, gap, end, value, banned):
     """Return the exon that explains a value at an end, the column of its entry, its operations.
 
     The value is that at the end of the `target`; `scores` are lifted ones, the profile, and S' of
@@ -137,8 +142,10 @@ def _trace_exon(graph, stored, target, scores, gap, end, value):
         lengths[k] = tracks.ends[end] - tracks.starts[entered[k]]
         wanted[k] = value - graph.bonus[exon]
     rows = slice(tracks.rows[entered[-1]], tracks.last_rows[tracks.by_end[first]] + 1)
+    begin = tracks.starts[entered[-1]]
+    left_out = banned_within(banned, begin, tracks.ends[end], np.int64(0), len(target))
     found, column, operations = trace_exon(
-        ExonRows(graph.codes[rows], target, lifted, profile, gap),
+        ExonRows(graph.codes[rows], target, lifted, profile, gap, left_out),
         Entries(lengths, entered, wanted, stored, empty),
     )
     return tracks.by_end[past - 1 - found], column, operations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from threading import Lock
 
 from gpu_tools.errors import InputError, ScoringError
@@ -20,6 +21,8 @@ from gpu_tools.spliced.proteins.cpu import (
     may_begin,
     trace,
 )
+from gpu_tools.splicing.best_chains import NO_PAIRS, BannedPairs, with_further
+from gpu_tools.splicing.proteins.bans import pairs_of
 from gpu_tools.splicing.proteins.walk import (
     StrandAndProtein,
     align_largest_first,
@@ -51,6 +54,15 @@ class ListedProteinCase(Case):
         if not len(self.target):
             raise InputError("empty target", record=self.target.name, expected="amino acids")
         self.exons.check_within(len(self.base), self.base.name)
+        self.check_banned()
+
+    def pairs_of(self, alignment: ProteinAlignment) -> BannedPairs:
+        """Return the pairs that a chain aligns: codons' first nucleotides, and residues."""
+        return pairs_of(alignment)
+
+    def empty_score(self, scoring: ProteinScoring) -> int:
+        """Return the score of all residues left out."""
+        return -scoring.all_left_out(len(self.target))
 
 
 def protein_spliced_align(
@@ -60,6 +72,7 @@ def protein_spliced_align(
     device: str = "auto",
     threads: int | None = None,
     progress: Callable[[int], None] | None = None,
+    best: int = 1,
 ) -> list[ProteinAlignment]:
     """Align each case's protein to the best chain of its candidate exons.
 
@@ -82,12 +95,15 @@ def protein_spliced_align(
         Threads, by default all.
     progress : callable, optional
         Called with the number of nominal cells that are done since its last call.
+    best : int
+        With more than 1 up to so many chains of a case that share no codon with a residue, see
+        `gpu_tools.protein_align`.
 
     Returns
     -------
     list of ProteinAlignment
         In the order of the cases; without a chain where there is no candidate that may be a
-        chain's first.
+        chain's first. With `best` a case's further chains follow its first one, by `rank`.
 
     Raises
     ------
@@ -117,12 +133,21 @@ def protein_spliced_align(
     if scoring.ends == "free":
         raise ScoringError("listed candidates of proteins with free ends; expected whole ones")
     resolve(device)
+    align = partial(_spliced_align, scoring=scoring, threads=cpu_threads(threads))
+    return with_further(cases, align(cases, progress=progress), best, align, scoring)
+
+
+def _spliced_align(
+    cases: list[ListedProteinCase], scoring: ProteinScoring, threads: int,
+    progress: Callable[[int], None] | None = None,
+) -> list[ProteinAlignment]:  # fmt: skip
+    """Align each case's protein to the best chain, see `protein_spliced_align`."""
     known, done = _KnownCandidates(scoring), progress or (lambda cells: None)
 
     def align(case: ListedProteinCase, own_threads: int, tally: CaseProgress) -> ProteinAlignment:
         return _aligned(case, known.of(case), scoring, own_threads, tally)
 
-    return align_largest_first(cases, align, cpu_threads(threads), done)
+    return align_largest_first(cases, align, threads, done)
 
 
 class _KnownCandidates:
@@ -157,7 +182,11 @@ def _aligned(
 
     def swept(strand: str) -> CandidateSweep:
         return CandidateSweep(
-            strands[strand], case.target.codes, scoring, lambda part: tally.add(int(part * cells))
+            strands[strand],
+            case.target.codes,
+            scoring,
+            lambda part: tally.add(int(part * cells)),
+            case.banned.get(strand, NO_PAIRS),
         )
 
     sweeps = swept_strands(list(strands), swept, threads)

@@ -13,12 +13,15 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
+from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.scoring import LIMIT_INT32, ProteinScoring
 from gpu_tools.model.sequences import encode_protein
 from gpu_tools.model.translation import amino_acids
 from gpu_tools.spliced.exon_graph import largest_bonus
+from gpu_tools.splicing.best_chains import NO_PAIRS, BannedPairs
 from gpu_tools.splicing.bounds import Bounds, fit_int16
+from gpu_tools.splicing.proteins.bans import close_exits, exchange
 from gpu_tools.splicing.proteins.rows import (
     ONE,
     PHASES,
@@ -132,7 +135,8 @@ def protein_limits(
     rises by residues, by bonuses and negative intron penalties, and in the first column, in front
     of which stands `no chain`, by one frameshift. Padding behind the last residue reaches no chain.
 
-    No row has less than `no chain` and a gap opened; a codon left out opens one more.
+    No row has less than `no chain` and a gap opened; a codon left out opens one more, and a banned
+    pair two.
     """
     pairs = lifted_pairs(target, scoring)
     exons = np.repeat(np.arange(len(tracks.starts)), np.diff(tracks.first_exons))
@@ -141,7 +145,7 @@ def protein_limits(
         scoring.intron_penalty,
     )  # fmt: skip
     none = _least_score(tracks, exons, scoring) - most - beside_residues(1, scoring) - 1
-    once = 2 * scoring.gap_open + max(scoring.gap_extend, scoring.stop) + scoring.frameshift
+    once = 3 * scoring.gap_open + max(scoring.gap_extend, scoring.stop) + scoring.frameshift
     step = int(np.abs(tracks.bonuses).max()) + abs(scoring.intron_penalty)
     step += int(np.abs(pairs).max(initial=0))
     columns = int(padded(len(target) + 1, 1, 2))
@@ -192,8 +196,10 @@ def sweep_tracks(codes, tracks, part, columns, codons, penalty, exits, entries, 
 
 @njit(nogil=True)
 def _take(before, exits, end, boundary, codes, codons, columns, bonus):
-    """Raise the maxima before entries to the exits of an end."""
-    width, lanes, first = exits.shape[1], columns.lanes, end * EXITS
+    """Raise the maxima before entries to the exits of an end, without those to banned pairs."""
+    width, lanes, first, bans = exits.shape[1], columns.lanes, end * EXITS, columns.bans
+    number = first_from(bans.pairs.rows, boundary - 2)
+    close_exits(bans, number, boundary, exits, first, columns.none, lanes)
     raise_to(before, 0, exits, first, width, lanes, bonus)
     row = ONE + np.int64(codes[boundary - 1])
     raise_to(before, row, exits, first + 1, width, lanes, bonus)
@@ -239,7 +245,8 @@ def _sweep_track(codes, tracks, track, columns, codons, entries, rows, gaps, exi
     recorded = len(whole) > 0
     _begin(rows, gaps, start, entries, track, gap_open, none, lanes)
     nothing = simd.splat(none)
-    exon, carry = tracks.first_exons[track], nothing
+    exon, carry, bans = tracks.first_exons[track], nothing, columns.bans
+    ban = first_from(bans.pairs.rows, start)
     if recorded:
         put(whole, PHASES, rows, start % RECENT, width, lanes, 0)
     for i in range(start + 1, last + 1):
@@ -247,11 +254,14 @@ def _sweep_track(codes, tracks, track, columns, codons, entries, rows, gaps, exi
         if i - start >= PHASES:
             codon = np.int64(codons[codes[i - 3], codes[i - 2], codes[i - 1]])
             pairs, cost = codon * width, columns.costs[codon]
+        past = exchange(bans, ban, i - PHASES, profile, pairs, width, lanes)
         left = next_codon_row(
             False, rows, now, (i - 1) % RECENT * width, (i - 2) % RECENT * width,
             (i - 3) % RECENT * width, gaps, i % PHASES * width, carry, nothing, profile, pairs,
             columns.start, none, gap_open, cost, shift, shift_on, none, lanes,
         )  # fmt: skip
+        exchange(bans, ban, i - PHASES, profile, pairs, width, lanes)
+        ban = past
         carry = carried(left, gap_open, none)
         boundary = tracks.ends[tracks.exon_ends[exon]]
         if not (recorded or i - start < PHASES or i == boundary):
@@ -343,6 +353,7 @@ class CandidateSweep:
     target: NDArray[np.uint8]
     scoring: ProteinScoring
     done: InitVar[Callable[[float], None]] = lambda part: None
+    banned: BannedPairs = NO_PAIRS
     columns: ProteinColumns = field(init=False)
     exits: NDArray = field(init=False)
     entries: NDArray = field(init=False)
@@ -352,6 +363,7 @@ class CandidateSweep:
         limits = protein_limits(tracks, self.target, self.scoring)
         symbols = int(codes.max(initial=0)) + 1
         self.columns = lay_out(self.target, self.scoring, symbols, limits)
+        self.columns = self.columns.without(self.banned, codes, self.scoring)
         self.exits = self._rows(EXITS * len(tracks.ends))
         self.entries = self._rows(PHASES * len(tracks.starts))
         work, nothing = self._rows(SPLITS + RECENT + PHASES), (self.exits[:0], self.exits[:0])
@@ -507,7 +519,8 @@ class _Tracer:
         found = np.empty((2 * PHASES + 2 * (len(rows.whole) + len(sweep.target)), 2), np.int64)
         *numbers, inside, gap, count, move = walk(
             rows.inside, rows.whole, rows.codon_gaps, self.places, start, self.codes,
-            sweep.scoring.codons, self.pairs, sweep.scoring.codon_gaps, self.weights,
+            sweep.scoring.codons, self.pairs, sweep.banned, sweep.scoring.codon_gaps,
+            self.weights,
             (_NO_BEGINS, _NO_BEGINS, self.start), *exon.cell, found,
         )  # fmt: skip
         cell = Cell(*map(int, numbers), bool(inside), bool(gap))

@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.model.scoring import N_CODONS, N_SYMBOLS, ProteinScoring
+from gpu_tools.splicing.best_chains import NO_PAIRS, BannedPairs
 from gpu_tools.splicing.bounds import Bounds
+from gpu_tools.splicing.proteins.bans import Bans, bans_of
 from gpu_tools.splicing.proteins.target_introns import PHASES, intron_points
-from gpu_tools.splicing.rows import aligned_empty, lanes_of, padded
+from gpu_tools.splicing.rows import aligned_empty, aligned_zeros, lanes_of, padded
 
 
 class ProteinLimits(NamedTuple):
@@ -43,6 +45,13 @@ class ProteinColumns(NamedTuple):
     lanes: int
     symbols: int  # codes of nucleotides that the strand has: 5 with ambiguity codes, else 4
     points: NDArray  # see `target_introns`, a row a phase
+    bans: Bans  # pairs that chains must not have
+
+    def without(
+        self, banned: BannedPairs, codes: NDArray[np.uint8], scoring: ProteinScoring
+    ) -> ProteinColumns:
+        """Return the columns for chains of a strand without banned pairs."""
+        return self._replace(bans=bans_of(banned, codes, scoring, self.none.dtype))
 
     @property
     def width(self) -> int:
@@ -70,7 +79,7 @@ def lay_out(
     limits: ProteinLimits,
     introns: tuple[int, ...] = (),
 ) -> ProteinColumns:
-    """Lay a protein's columns out for sweeps of strands with so many symbols.
+    """Lay a protein's columns out for sweeps of strands with so many symbols; no pair is banned.
 
     `introns` are those of a `ProteinSequence`.
     """
@@ -78,32 +87,29 @@ def lay_out(
     width = int(padded(residues + 1, 1, dtype.itemsize))
     each = width // lanes
     columns = np.arange(width).reshape(lanes, each).T.ravel()
-    # a column without a residue has the scores of none
-    scores = np.zeros((N_CODONS, scoring.substitution.shape[1] + 1), dtype)
-    scores[:, :-1] = scoring.substitution + scoring.gap_extend
+    scores = scoring.lifted.astype(dtype)
     symbols_of = np.full(width + 1, scores.shape[1] - 1)
     symbols_of[1 : residues + 1] = target
     laid_out = aligned_empty((N_CODONS + 1, width), dtype)
     scores.take(symbols_of[columns], axis=1, out=laid_out[:-1])
     laid_out[-1] = begun(residues, scoring)[np.minimum(columns, residues)]
-    points = aligned_empty((PHASES, width), dtype)
-    points[:] = 0
-    points[:, columns <= residues] = intron_points(introns, residues)[
-        :, columns[columns <= residues]
-    ]
+    points = aligned_zeros((PHASES, width), dtype)
+    if introns:
+        inside = columns <= residues
+        points[:, inside] = intron_points(introns, residues)[:, columns[inside]]
     last = len(target) % each * lanes
     shift = scoring.frameshift
     return ProteinColumns(
         laid_out[:-1].ravel(), laid_out[-1], (0, width) if scoring.free else (last, last + lanes),
         dtype.type(limits.none), scoring.codon_gaps.astype(dtype),
         np.array([scoring.gap_open, shift, shift - scoring.gap_extend], dtype), lanes, symbols,
-        points,
+        points, Bans(NO_PAIRS, np.empty(0, dtype)),
     )  # fmt: skip
 
 
 def lifted_pairs(target: NDArray[np.uint8], scoring: ProteinScoring) -> NDArray[np.int64]:
     """Return what pairs add to H', by codon and residue."""
-    return scoring.substitution[:, target] + scoring.gap_extend
+    return scoring.lifted[:, target]
 
 
 def most_of_residues(pairs: NDArray[np.int64], scoring: ProteinScoring) -> NDArray[np.int64]:

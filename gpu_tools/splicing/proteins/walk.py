@@ -26,6 +26,7 @@ from gpu_tools.model.sequences import (
     encode_protein,
 )
 from gpu_tools.model.translation import amino_acids
+from gpu_tools.splicing.best_chains import is_banned
 from gpu_tools.splicing.proteins.target_introns import PHASES, intron_points
 
 (
@@ -104,8 +105,8 @@ def runs_in_order(runs, count: int) -> list[tuple[str, int]]:
 
 @njit(cache=True, nogil=True)
 def walk(
-    inside_rows, whole, gap_rows, places, low, codes, codons, pairs, codon_costs, weights, begins,
-    i, j, value, inside, gap, found,
+    inside_rows, whole, gap_rows, places, low, codes, codons, pairs, banned, codon_costs, weights,
+    begins, i, j, value, inside, gap, found,
 ):  # fmt: skip
     """Follow a path through the rows of a block; return where it leaves them, and why.
 
@@ -132,7 +133,7 @@ def walk(
             continue
         move, length = _move(
             inside_rows if inside else whole, whole, gap_rows, places, k, i, j, value, codon,
-            pairs, gap_open, shift, extend, begins,
+            pairs, banned, gap_open, shift, extend, begins,
         )  # fmt: skip
         if move == _LEFT_OUT:
             gap = True
@@ -156,17 +157,19 @@ def walk(
 
 @njit(nogil=True)
 def _move(
-    here, whole, gap_rows, places, k, i, j, value, codon, pairs, gap_open, shift, extend, begins
+    here, whole, gap_rows, places, k, i, j, value, codon, pairs, banned, gap_open, shift, extend,
+    begins,
 ):  # fmt: skip
     """Return the first move that explains a cell, and its length; `AT_INTRON` if none does.
 
     `BEGIN` is a codon with a residue with which a chain begins.
     """
     at, before = places[j], places[max(j - 1, 0)]
-    if i >= 3 and j and whole[k - 3, before] + pairs[codon, j - 1] == value:
-        return _PAIR, 1
-    if i >= 3 and j and _begun(begins, i - 3, j - 1) + pairs[codon, j - 1] == value:
-        return BEGIN, 1
+    if i >= 3 and j and not is_banned(banned, i - 3, j - 1):
+        if whole[k - 3, before] + pairs[codon, j - 1] == value:
+            return _PAIR, 1
+        if _begun(begins, i - 3, j - 1) + pairs[codon, j - 1] == value:
+            return BEGIN, 1
     if j and i >= 1 and whole[k - 1, before] - shift + extend == value:
         return _SHIFT_PAIR_1, 1
     if j and i >= 2 and whole[k - 2, before] - shift + extend == value:

@@ -7,6 +7,7 @@ from gpu_tools import ProteinSequence, Sequence, protein_targets
 from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.sites.proteins.api import protein_align
 from gpu_tools.sites.proteins.ends import unsupported_ends, with_supported_ends
+from gpu_tools.splicing.best_chains import best_chains
 from tests.annotate.genomes import (
     CODONS,
     INTRON,
@@ -17,6 +18,7 @@ from tests.annotate.genomes import (
     reversed_text,
 )
 from tests.sites.proteins.test_api import BLOSUM62
+from tests.sites.proteins.test_best import pairs_of
 
 SCORING = ProteinScoring(BLOSUM62)
 FLANK = 600
@@ -87,6 +89,29 @@ def test_exons_that_are_not_there_are_not_invented(seed, missing, strand):
     assert found.coverage == pytest.approx(2 / 3, abs=0.05)
     assert found.score > forced.score
     assert unsupported_ends(found, SCORING) == (0, 0)
+
+
+def test_a_further_chain_shares_no_pair_without_its_unsupported_end():
+    rng = np.random.default_rng(13)
+    text = random_protein(rng, 160)
+    base, places = gene_of(rng, text[:80], text[80:])
+    sequence = Sequence.from_text("b", base + base[places[0][1] + 20 :])
+    targets = protein_targets([ProteinSequence.from_text("p", text)], SITES, SCORING)
+    case = targets.case(sequence, targets.sequences[0], targets.tables(sequence, "+"))
+
+    def align(cases):
+        return protein_align(cases, SCORING, device="cpu", threads=2)
+
+    ((first, second, *_),) = best_chains([case], align([case]), 2, align, SCORING)
+    (found,) = with_supported_ends([second.case], [second.alignment], SCORING, align)
+    assert (found.rank, found.target_end) == (2, 160)
+    assert 70 <= found.target_start <= 80
+    assert not pairs_of(found) & pairs_of(first.alignment)
+    again = second.case.of_residues(60, 150)
+    rows, columns = second.case.banned["+"]
+    chosen = (columns >= 60) & (columns < 150)
+    expected = (rows[chosen].tolist(), (columns[chosen] - 60).tolist())
+    assert tuple(each.tolist() for each in again.banned["+"]) == expected
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -14,6 +14,7 @@ from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.sites.cpu.block import cross_border, listed
 from gpu_tools.sites.cpu.memory import copy_rows
 from gpu_tools.sites.introns import next_border
+from gpu_tools.splicing.proteins.bans import close_exits, exchange
 from gpu_tools.splicing.proteins.rows import (
     ONE,
     PHASES,
@@ -201,7 +202,9 @@ def sweep_block(lists, columns, codons, state, kept, ends, record, low, high):
     next_first, next_last = listed(firsts, first), listed(lasts, last)
     next_donor, next_acceptor = listed(donors, donor), listed(acceptors, acceptor)
     keep, join = first_from(kept_donors, low), first_from(joined, low)
-    border_row, nothing = next_border(rising, low), simd.splat(none)
+    border_row, nothing, bans = next_border(rising, low), simd.splat(none), columns.bans
+    ban = first_from(bans.pairs.rows, low - PHASES)
+    next_ban = listed(bans.pairs.rows, ban)
     begun, carry, settled = rows.dtype.type(first_usual), nothing, True
     taking, symbols = (codes, kinds, lengths, penalties), columns.symbols
     for i in range(low, high):
@@ -226,7 +229,10 @@ def sweep_block(lists, columns, codons, state, kept, ends, record, low, high):
             _begin(rows, three * width, start, rows.dtype.type(first_scores[first]), lanes)
             first += 1
             next_first = listed(firsts, first)
-        left = nothing if free or special else simd.splat(begun)
+        left, first_ban = nothing if free or special else simd.splat(begun), ban
+        if i == next_ban + PHASES:
+            ban = exchange(bans, ban, i - PHASES, profile, pairs, width, lanes)
+            next_ban = listed(bans.pairs.rows, ban)
         if free and not special:
             left = next_codon_row(
                 True, rows, now * width, one * width, two * width, three * width, codon_gaps,
@@ -239,6 +245,8 @@ def sweep_block(lists, columns, codons, state, kept, ends, record, low, high):
                 frame * width, carry, left, profile, pairs, start, begun, gap_open, cost,
                 shift, shift_on, none, lanes,
             )  # fmt: skip
+        if ban > first_ban:
+            exchange(bans, first_ban, i - PHASES, profile, pairs, width, lanes)
         if not settled:
             raise_ends(best_ends, rows, one * width, 0, span, lanes)
         carry = carried(left, gap_open, none)
@@ -275,6 +283,7 @@ def sweep_block(lists, columns, codons, state, kept, ends, record, low, high):
             score = np.int64(donor_scores[donor])
             place = counts[0] & (len(exit_rows) - 1)
             _leave(exits, place, rows, i, score, best_exits, lanes)
+            close_exits(bans, ban, i, exits, place * PHASES, none, lanes)
             exit_rows[place], exit_kinds[place] = i, donor_kinds[donor]
             if i == listed(kept_donors, keep):
                 for phase in range(PHASES):

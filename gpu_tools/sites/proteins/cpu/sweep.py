@@ -30,6 +30,7 @@ from gpu_tools.sites.proteins.cpu.memory import (
 )
 from gpu_tools.sites.proteins.limits import columns_of, nothing
 from gpu_tools.sites.table import SiteTable
+from gpu_tools.splicing.best_chains import NO_PAIRS, BannedPairs
 from gpu_tools.splicing.proteins.rows import PHASES, ProteinColumns, begun, lifted_pairs
 from gpu_tools.splicing.proteins.target_introns import intron_points
 from gpu_tools.splicing.proteins.walk import TracedProtein, runs_in_order
@@ -53,6 +54,7 @@ class ProteinSweep:
     scoring: ProteinScoring
     lists: SiteLists | None = None  # the sites of the table
     introns: tuple[int, ...] = ()  # those of the protein's gene, see `ProteinSequence`
+    banned: BannedPairs = NO_PAIRS
     columns: ProteinColumns = field(init=False)
     score: int | None = None  # of the best chain, None if none scores more than no chain at all
     # what a traceback looks for first, see `sites.proteins.cpu.traceback`, and in which block
@@ -64,7 +66,7 @@ class ProteinSweep:
             self.lists = lists_of(self.codes, self.table)
         symbols = int(self.codes.max(initial=0)) + 1
         own = self.target, self.table, self.scoring, symbols, self.introns
-        self.columns = columns_of(*own)
+        self.columns = columns_of(*own).without(self.banned, self.codes, self.scoring)
 
     @property
     def block(self) -> int:

@@ -29,6 +29,7 @@ from gpu_tools.sites.proteins.cpu.memory import (
     state_in,
     states_in,
 )
+from gpu_tools.splicing.best_chains import is_banned
 from gpu_tools.splicing.proteins.rows import PHASES, RECENT
 from gpu_tools.splicing.proteins.walk import (
     AT_INTRON,
@@ -139,6 +140,8 @@ def exit_in(question, cell, inside, whole, places, low, high):
             if acceptor < 0 or end < phase:
                 continue
             column = cell[1] - (phase > 0)
+            if phase and is_banned(question.columns.bans.pairs, end - phase, column):
+                continue
             row = PHASES + end - phase - low
             value = np.int64((whole if phase else inside)[row, places[column]]) + scores[donor]
             value += points[acceptor] + question.points[phase, cell[1]]
@@ -196,7 +199,7 @@ def follow(question, stored, checkpoints, memory, path, runs, exons):
         elif path[STAGE] == WALK:
             walked = walk(
                 inside, whole, gaps, memory.places, low, question.lists.codes, question.codons,
-                question.pairs, question.codon_costs, question.weights,
+                question.pairs, question.columns.bans.pairs, question.codon_costs, question.weights,
                 (firsts, first_scores, question.start), path[BOUNDARY], path[COLUMN],
                 path[VALUE], path[INSIDE] == 1, path[GAP] == 1, memory.found,
             )  # fmt: skip

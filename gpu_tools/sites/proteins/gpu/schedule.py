@@ -226,12 +226,17 @@ def align_on_gpus(
     on_cpu: Callable[[list], list],
     options: ProteinGpuOptions | None = None,
 ) -> list:
-    """Align all cases: sweeps on GPUs, chains and alignments on the CPU from their checkpoints."""
-    cases, options, left = call.cases, options or ProteinGpuOptions(), []
+    """Align all cases: sweeps on GPUs, chains and alignments on the CPU from their checkpoints.
+
+    Strands with banned pairs are left to the CPU.
+    """
+    cases, options = call.cases, options or ProteinGpuOptions()
     results, jobs = [None] * len(cases), _jobs(call, options.block)
+    left = [k for k, case in enumerate(cases) if jobs[k].keys() & case.banned.keys()]
+    others = set(range(len(cases))) - set(left)
 
     def drive(share: list[int], gpu: int) -> None:
-        batches = _Batches({k: jobs[k] for k in share}, options)
+        batches = _Batches({k: jobs[k] for k in share if k in others}, options)
 
         def align(_) -> None:
             with cuda.gpus[gpu]:

@@ -17,6 +17,7 @@ from gpu_tools.sites.proteins.api import (
     protein_sites,
     protein_tables_of,
 )
+from gpu_tools.splicing.best_chains import best_chains
 from tests import cases
 from tests.sites.proteins.test_api import (
     BLOSUM62,
@@ -159,3 +160,24 @@ def test_what_the_kernel_does_not_take_is_for_the_cpu():
         found, left = on_gpu([case], own, block=BLOCK, **options)
         assert left == 1
         assert found == protein_align([case], own, device="cpu")
+
+
+def test_further_chains_of_cases_are_those_of_the_cpu():
+    rng = np.random.default_rng(6)
+    scoring = random_scoring(rng)
+    made = [random_case(rng) for _ in range(2)]
+
+    def ranked(device):
+        def align(cases):
+            return protein_align(cases, scoring, device=device)
+
+        return best_chains(made, align(made), 3, align, scoring)
+
+    found = ranked("cuda")
+    assert max(map(len, found)) == 3
+    on_cpu = ranked("cpu")
+    assert [[one.alignment for one in own] for own in found] == [
+        [one.alignment for one in own] for own in on_cpu
+    ]
+    some = [found[0][0].case, max(found, key=len)[-1].case]
+    assert on_gpu(some, scoring)[1] == 1
