@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from gpu_tools.splicing.proteins.rows import (
     SPLITS,
     ProteinColumns,
 )
-from gpu_tools.splicing.rows import aligned, aligned_empty
+from gpu_tools.splicing.rows import aligned_empty, aligned_full
 
 # The state of a protein's sweep between two blocks of rows, and its copies before each block.
 
@@ -72,9 +73,10 @@ def sizes_of(table: SiteTable) -> StateSizes:
 def fresh_state(table: SiteTable, columns: ProteinColumns) -> ProteinState:
     """Return the state before boundary 0."""
     classes, maxima, places, _ = sizes_of(table)
-    counts = RECENT, PHASES, RECENT, maxima, places * PHASES
+    ends = np.cumsum((RECENT, PHASES, RECENT, maxima, places * PHASES))
+    cells = aligned_full((ends[-1], columns.width), columns.none)
     rows, codon_gaps, waiting, before, exits = (
-        aligned(np.full((count, columns.width), columns.none)) for count in counts
+        cells[first:end] for first, end in pairwise((0, *ends))
     )
     return ProteinState(
         rows, codon_gaps, waiting, np.zeros(RECENT, bool), before, exits,
