@@ -113,17 +113,20 @@ def holds(mrna: CodingModel, coding: CodingModel) -> bool:
 
 
 def structures(
-    command: peers.GenomeProgram, data: Wild, targets: dict[str, str], read: Callable
-) -> tuple[list[CodingModel], dict]:
-    """Return the transcripts that a program finds with some targets, and its times."""
+    command: peers.GenomeProgram, data: Wild, targets: dict[str, str], read: Callable,
+    models: tuple[str, str] | None = None,
+) -> tuple[list[CodingModel], dict]:  # fmt: skip
+    """Return the transcripts that a program finds with some targets, and its times.
+
+    `models` are our site model and spaln's parameters, by default those of the folder.
+    """
+    words = dict(zip(("sites", "species"), models or _models(data), strict=True))
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder, name) for name in ("genome.fa", "targets.fa")]
         texts = {name: decode(one.codes) for name, one in data.genome.items()}, targets
         for path, content in zip(files, texts, strict=True):
             path.write_text("".join(f">{name}\n{text}\n" for name, text in content.items()))
-        times, lines = peers.run_program(
-            command, *files, **dict(zip(("sites", "species"), _models(data), strict=True))
-        )
+        times, lines = peers.run_program(command, *files, **words)
     return read(lines, data.genome), {
         name: times[name] for name in ("seconds", "processor_seconds", "peak_megabytes")
     }

@@ -38,7 +38,10 @@ PROGRAMS = {
 }  # fmt: skip
 """The command of each program, and the option that makes it report copies."""
 
-SERIES = {"free": "", "kept": ", sites stay", "moved": ", genes moved and copied"}
+SERIES = {
+    "free": "", "kept": ", sites stay", "frame": ", sites and frames stay",
+    "moved": ", genes moved and copied",
+}  # fmt: skip
 """What is said of copies, behind their rate of substitutions."""
 
 

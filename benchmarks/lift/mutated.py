@@ -2,7 +2,8 @@
 
 Run ``python -m benchmarks.lift.mutated GENOME ANNOTATION FOLDER``: writes ``free_P.fa`` and
 ``free_P.gff3`` with P per cent of nucleotides substituted and a tenth as many indels, ``kept_P``
-where splice sites, start and stop codons stay, and ``moved_2`` with inversions, tandem copies and
+where splice sites, start and stop codons stay, ``frame_P`` where indels of coding sequences are
+whole codons, too, and ``moved_2`` with inversions, tandem copies and
 genes at other places. An annotation in GTF gives GTF.
 """
 
@@ -68,15 +69,18 @@ class Protected(NamedTuple):
 
     stays: NDArray[np.bool_]
     together: NDArray[np.bool_]  # with the following nucleotide
+    in_frame: NDArray[np.bool_]  # what is deleted or inserted there is whole codons
 
     @classmethod
     def none(cls, length: int) -> Protected:
         """Return one that protects nothing."""
-        return cls(np.zeros(length, bool), np.zeros(length, bool))
+        return cls(*np.zeros((3, length), bool))
 
 
-def protect(transcripts: Iterable[ReferenceTranscript], length: int) -> Protected:
-    """Protect two nucleotides at each end of an intron, and start and stop codons."""
+def protect(
+    transcripts: Iterable[ReferenceTranscript], length: int, frames: bool = False
+) -> Protected:
+    """Protect two nucleotides at each end of an intron, start and stop codons, and frames."""
     own = Protected.none(length)
     for one in transcripts:
         for (_, end), (start, _) in zip(one.exons, one.exons[1:], strict=False):
@@ -87,6 +91,8 @@ def protect(transcripts: Iterable[ReferenceTranscript], length: int) -> Protecte
         for codon in (positions[:3], positions[-3:]):
             own.stays[codon] = True
             own.together[codon[:-1]] = True
+        own.in_frame[positions if frames else positions[:0]] = True
+    own.together[:-1] |= own.in_frame[:-1] != own.in_frame[1:]
     return own
 
 
@@ -114,12 +120,15 @@ class MutatedRecord:
         text[changed] = _NUCLEOTIDES[(codes + rng.integers(1, 4, len(changed))) % 4]
         alive = np.ones(n, bool)
         for start in np.flatnonzero(rng.random(n) < rate * INDELS / 2):
-            end = start + rng.geometric(LONGER)
-            if not protected.stays[start:end].any():
+            in_frame = protected.in_frame[start]
+            end = start + rng.geometric(LONGER) * (3 if in_frame else 1)
+            kept = protected.stays[start:end].any()
+            if not kept and (protected.in_frame[start:end] == in_frame).all():
                 alive[start:end] = False
         inserted = np.flatnonzero((rng.random(n) < rate * INDELS / 2) & ~protected.together)
         sizes = np.zeros(n, int)
         sizes[inserted] = rng.geometric(LONGER, len(inserted))
+        sizes[protected.in_frame] *= 3
         # an insertion behind a nucleotide shifts what follows
         at = np.cumsum(alive) - alive + np.cumsum(sizes) - sizes
         self.text = _NUCLEOTIDES[rng.integers(0, 4, int(alive.sum() + sizes.sum()))]
@@ -285,21 +294,23 @@ class Reference(NamedTuple):
         """Nucleotides of each record."""
         return {name: len(text) for name, text in self.genome.items()}
 
-    def protected(self) -> dict[str, Protected]:
-        """Return what stays in the copies whose sites stay."""
-        return {
-            name: protect((t for g in self.genes if g.record == name for t in g.transcripts), n)
-            for name, n in self.lengths.items()
+    def protected(self, frames: bool = False) -> dict[str, Protected]:
+        """Return what stays in the copies whose sites stay, and whose frames do."""
+        own = {
+            name: [t for g in self.genes if g.record == name for t in g.transcripts]
+            for name in self.lengths
         }
+        return {name: protect(own[name], n, frames) for name, n in self.lengths.items()}
 
 
 def copies(reference: Reference, percents: tuple[int, ...] = PERCENT) -> Iterator[tuple]:
     """Yield name and `Mutated` of each copy."""
     plain = {name: [Piece(name, 0, length)] for name, length in reference.lengths.items()}
     nothing = {name: Protected.none(length) for name, length in reference.lengths.items()}
-    for series, protected in (("free", nothing), ("kept", reference.protected())):
+    every = {"free": nothing, "kept": reference.protected(), "frame": reference.protected(True)}
+    for number, (series, protected) in enumerate(every.items()):
         for percent in percents:
-            rng = np.random.default_rng([SEED, percent, series == "kept"])
+            rng = np.random.default_rng([SEED, percent, number])
             copy = Mutated(reference.genome, plain)
             for name, record in copy.records.items():
                 record.mutate(rng, percent / 100, protected[name])

@@ -34,8 +34,8 @@ from gpu_tools.sites.proteins.api import (
 from gpu_tools.sites.proteins.ends import unsupported_ends, with_supported_ends
 from gpu_tools.sites.suitability import null_model_or_stand_in, null_models_or_stand_ins
 from gpu_tools.sites.table import SiteTable
-from gpu_tools.splicing.codons import FRAMES
 from gpu_tools.splicing.proteins.scored import aligned_codes, column_scores
+from gpu_tools.splicing.reading import FRAMES
 from gpu_tools.splicing.rows import kept_symbols
 
 if TYPE_CHECKING:

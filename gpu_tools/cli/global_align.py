@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from gpu_tools import global_align
+import gpu_tools
 from gpu_tools.cli.common import options, pairwise
 from gpu_tools.cli.common.loci import errors_of_records
 from gpu_tools.cli.common.options import note, progress
@@ -24,14 +24,16 @@ def command(
 ) -> None:  # fmt: skip
     """Align the whole of each query with the whole of each subject, exactly.
 
-    A gap of n symbols costs open + (n - 1) * extend. The table has one row a pair. The CPU does
-    the work on every device.
+    A gap of n symbols costs open + (n - 1) * extend. The table has one row for each pair. The
+    CPU does the work on every device.
     """
     scoring = pairwise.scoring_of(**scores)
     pairs, placed, names = pairwise.read_pairs(query, subject, scoring, coordinates)
     cells = sum(len(q) * len(s) for q, s in pairs)
     with progress("aligning", cells, quiet) as done, errors_of_records(names):
-        found = global_align(pairs, scoring, device=device, threads=threads, progress=done)
+        found = gpu_tools.global_align(
+            pairs, scoring, device=device, threads=threads, progress=done
+        )
     for path in alignments:
         write_alignments(path, found, pairs, placed, alignments_format)
     tables.write_table(output, pairwise.COLUMNS, pairwise.rows(found, placed))

@@ -46,14 +46,15 @@ _FRACTION = options.NumberRange(0, 1)
 )  # fmt: skip
 @options.output_of("Annotation in GFF3, or GTF if it ends in .gtf,", callback=as_gene_set)
 @option("--table TSV", "Also write a table of the transcripts: where they lie, what changed.")
+@option("--gene-table TSV", "Also write a table of the genes, with the reason of those not found.")
 @option("--unmapped TSV", "Also write a table of genes that were not carried over, and why.")
 @option("--protein-sequences FASTA", "Also write the proteins of all coding sequences.")
 @option("--summary JSON", "Also write figures of the result.")
 @options.device_unless(lambda options: "genes that are lifted")
 @options.common
 def command(
-    reference, annotation, genome, site_model, junctions, output, table, unmapped,
-    protein_sequences, summary, device, threads, quiet, **limits,
+    reference, annotation, genome, site_model, junctions, output, table, gene_table,
+    unmapped, protein_sequences, summary, device, threads, quiet, **limits,
 ) -> None:  # fmt: skip
     """Carry the genes of an annotated genome to another genome of the species or of a near one.
 
@@ -90,6 +91,8 @@ def command(
     write_lifted(output, [gene.lifted for gene in found.genes], lengths)
     if table:
         tables.write_lift_table(table, found)
+    if gene_table:
+        tables.write_gene_table(gene_table, found, read.genes, read.odd)
     if unmapped:
         tables.write_unmapped(unmapped, found, read.odd)
     if protein_sequences:

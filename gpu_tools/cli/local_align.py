@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import click
 
-from gpu_tools import local_align
+import gpu_tools
 from gpu_tools.cli.common import loci, options, pairwise
 from gpu_tools.cli.common.options import note, option, progress
 from gpu_tools.errors import counted
@@ -44,7 +44,7 @@ _log = logging.getLogger(__name__)
 )
 @option(
     "--dot-plot FILE", callback=options.one_of_suffixes(IMAGES),
-    help="Also draw where the alignments lie, as .svg or .png, a panel a pair of sequences.",
+    help="Also draw where the alignments lie, as .svg or .png, a panel for each pair of sequences.",
 )  # fmt: skip
 @options.output
 @options.device
@@ -72,7 +72,7 @@ def command(
         check_dot_plot(dot_plot, len(pairs) // max(len(subjects), 1) * shown)
     cells = sum(len(q) * len(s) for q, s in pairs)
     with progress("aligning", cells, quiet) as done, loci.errors_of_records(names):
-        results = local_align(
+        results = gpu_tools.local_align(
             pairs, scoring, k=k, min_score=min_score, both_strands=both_strands, device=device,
             threads=threads, progress=done,
         )  # fmt: skip

@@ -13,7 +13,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools import max_segment, max_segments
+import gpu_tools
 from gpu_tools.cli.common import loci, options
 from gpu_tools.cli.common.options import note, option, progress
 from gpu_tools.errors import InputError, counted
@@ -64,7 +64,10 @@ def _decimal(context: click.Context, parameter: click.Parameter, text: str) -> D
     "--scale NAME|TSV",
     "Scores of symbols: a shipped scale, or a table with columns symbol and score.",
 )
-@option("--values FILE", "Numbers: .npy, a text of one number a line, or tracks: bedGraph, bigWig.")
+@option(
+    "--values FILE",
+    "Numbers: .npy, a text of one number on each line, or tracks: bedGraph, bigWig.",
+)
 @option(
     "--subtract X", default="0", callback=_decimal,
     help="Subtract X from each score or number: a segment needs a mean above X.",
@@ -103,7 +106,7 @@ def command(
     resolve(device)
     used = None if scale is None else load_scale(scale).less(subtract)
     records = _sequences(sequence, used, coordinates) if used else _tracks(values, subtract)
-    search, found = (max_segments if every else _best), []
+    search, found = (gpu_tools.max_segments if every else _best), []
     short = sum(len(record.values) < SHORT for record in records)
     _log.info("%d of %d sequences are searched on the CPU: they are short", short, len(records))
     with progress("searching", sum(len(record.values) for record in records), quiet) as done:
@@ -162,7 +165,7 @@ def _less(values: NDArray, subtract: Decimal) -> NDArray:
 
 
 def _best(values: NDArray, **options) -> Segments:
-    found = max_segment(values, **options)
+    found = gpu_tools.max_segment(values, **options)
     rows = [] if found is None else [found]
     starts = np.array([segment.start for segment in rows], np.int64)
     ends = np.array([segment.end for segment in rows], np.int64)

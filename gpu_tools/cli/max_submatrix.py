@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from gpu_tools import max_submatrices
+import gpu_tools
 from gpu_tools.cli.common import loci, options
 from gpu_tools.cli.common.options import IntegerRange, note, option
 from gpu_tools.errors import InputError, counted
@@ -26,7 +26,10 @@ _SCORE = IntegerRange(-LARGEST, LARGEST, min_open=True, max_open=True)
 
 
 @click.command("max-submatrix")
-@option("--matrix FILE", "Numbers: .npy, or a text of a row a line with tabs between the columns.")
+@option(
+    "--matrix FILE",
+    "Numbers: .npy, or a text with a row on each line and tabs between the columns.",
+)
 @option(
     "--dot-plot fastas FASTA FASTA", nargs=2,
     help="Instead of a matrix: two files of one sequence each, rows before columns.",
@@ -68,7 +71,7 @@ def command(
         placed = [Locus.whole(axis, 0) for axis in AXES]
     try:
         most = None if every else count or 1
-        found = max_submatrices(values, count=most, device=device, threads=threads)
+        found = gpu_tools.max_submatrices(values, count=most, device=device, threads=threads)
     except InputError as error:
         raise error.located(path=matrix) from None
     columns, rows = COLUMNS, [_row(one, placed) for one in found]

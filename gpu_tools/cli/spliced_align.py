@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from gpu_tools import spliced_align
+import gpu_tools
 from gpu_tools.cli.common import loci, options
 from gpu_tools.cli.common.cases import (
     CaseFiles,
@@ -439,7 +439,7 @@ def _chosen_model(make: Callable, wanted: Acceptance, paths, device: str, quiet:
 def _with_candidates(files: CaseFiles, scores: dict, reading: str) -> _Work:
     """Return the work on listed candidates."""
     scoring = replace(GENE_SCORING, **{name: n for name, n in scores.items() if n is not None})
-    align = partial(spliced_align, reading=reading)
+    align = partial(gpu_tools.spliced_align, reading=reading)
     nulls = partial(_null_models, scoring, reading, None, False)
     return _Work(read_cases(files), scoring, align, nulls, lambda results: None)
 

@@ -73,9 +73,9 @@ def command(
     """Estimate the parallelism of cases of spliced alignment, and how long they take.
 
     The cases are those of spliced-align with --exons, or with --mode site without. The table has
-    one row a case: cells, groups of exons that do not depend on each other, the published estimates
-    in cells, and the seconds of a call with this case alone in list mode and in site mode, on one
-    thread of the CPU and on a GPU. Nothing is aligned unless --measure is given.
+    one row for each case: cells, groups of exons that do not depend on each other, the published
+    estimates in cells, and the seconds of a call with this case alone in list mode and in site
+    mode, on one thread of the CPU and on a GPU. Nothing is aligned unless --measure is given.
     """
     is_alone = _is_calibration({"genome": base, "exons": exons, "cdnas": targets}, calibrate, mode)
     measured = _calibrated(device, calibrate, quiet)

@@ -18,11 +18,19 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.lift.cpu import EDGE, OUTSIDE, align_box, best_chain, exact_matches, words_of
+from gpu_tools.lift.cpu import (
+    EDGE,
+    NO_CODONS,
+    OUTSIDE,
+    align_box,
+    best_chain,
+    exact_matches,
+    words_of,
+)
 from gpu_tools.model.evidence import JUNCTION_BITS
 from gpu_tools.model.sequences import OTHER
 from gpu_tools.sites.model import GeneSites
-from gpu_tools.splicing.codons import stop_words
+from gpu_tools.splicing.reading import stop_words
 from gpu_tools.splicing.site_matrix import site_scores
 
 DONOR, ACCEPTOR, START, STOP = 1, 2, 4, 8
@@ -53,16 +61,29 @@ class Rates(NamedTuple):
     gap: float = 0.01  # of insertions and of deletions together, a nucleotide
     extension: float = 0.6  # of a gap by a further nucleotide
 
+    @property
+    def codons_by_chance(self) -> float:
+        """Part of the gaps that are whole codons if their lengths do not care for frames."""
+        return self.extension**2 * (1 - self.extension) / (1 - self.extension**3)
+
 
 @dataclass(frozen=True)
 class LiftScores:
     """Points of an alignment: logarithms of odds by rates.
 
     `rates` are by label, `kept` the shares of sites and codons that are still there, by `KINDS`.
+    `codon_gaps` is the part of the gaps in coding sequence that are whole codons; where it is not
+    above what chance gives, frames cost nothing.
     """
 
     rates: tuple[Rates, ...] = (Rates(),) * 3
     kept: tuple[float, ...] = (0.95,) * 4
+    codon_gaps: float = 0.0
+
+    @property
+    def keeps_frames(self) -> bool:
+        """Whether gaps of whole codons cost less than others in coding sequence."""
+        return self.codon_gaps > self.rates[CODING].codons_by_chance
 
     @cached_property
     def pairs(self) -> NDArray[np.int32]:
@@ -75,15 +96,21 @@ class LiftScores:
 
     @cached_property
     def gaps(self) -> NDArray[np.int32]:
-        """Costs of gaps by label, those of edges included, shape (5, 4)."""
+        """Costs of gaps by label, those of edges included, shape (5, 6)."""
         found = []
         for label, rate in enumerate(self.rates):
             extend = max(-_points(rate.extension), 1)
             opening = max(-_points(rate.gap / 2 * (1 - rate.extension)) - extend, 1)
             long = opening + (6 if label == OUTSIDE_OF_EXONS else 10) * UNIT
-            found.append((opening, extend, long, 0))
+            found.append((opening, extend, long, 0, NO_CODONS, 0))
         highest, lowest = np.max(found, axis=0), np.min(found, axis=0)
-        dearer = np.array([1, 0, 1, 0])
+        dearer = np.array([1, 0, 1, 0, 0, 0])
+        opening, extend, *long = found[CODING][:4]
+        if self.keeps_frames:
+            chance = self.rates[CODING].codons_by_chance
+            broken = opening - _points((1 - self.codon_gaps) / (1 - chance))
+            whole = max(opening - _points(self.codon_gaps / chance), 1)
+            found[CODING] = broken, extend, *long, whole, 3 * extend
         return np.array([*found, highest + dearer, lowest - dearer], np.int32)
 
     def points(self, kind: int, bits: NDArray[np.float64]) -> NDArray[np.int32]:

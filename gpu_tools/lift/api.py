@@ -56,6 +56,8 @@ GENE_FLANK = 200
 """Nucleotides beside a gene that are aligned with it, so that its ends are found."""
 _LEARNED_FROM = 300
 """Genes from which the rates of two genomes are learned."""
+_TIMES_LEARNED = 2
+"""Rounds in which rates are learned, where gaps keep frames: what splits gaps is less then."""
 _LONG_GAP = 50
 """Gaps that rates do not count: events of another kind."""
 _MUCH_BETTER = 0.05
@@ -179,6 +181,7 @@ class _Run:
         self.threads, self.progress, self.genome = threads, progress, genome
         self.records = {record.name: record for record in reference}
         self.scores = LiftScores(kept=(0.0,) * len(KINDS))
+        self.shortest_intron = min((one.penalties[0][0] for one in sites.introns), default=1)
         self.own = map_on_threads(threads, self._prepared, genes)
 
     def lifted(self) -> Lift:
@@ -188,7 +191,10 @@ class _Run:
         places = find_places(index, queries, self.threads, lambda n: None)
         order = [own.order for own in self.own]
         chosen = chosen_places(order, places)
-        self.scores = self._learned(chosen)
+        for _ in range(_TIMES_LEARNED):
+            self.scores = self._learned(chosen)
+            if not self.scores.keeps_frames:
+                break
         found = self._aligned(list(range(len(self.genes))), chosen)
         found = self._by_neighbours(found)
         kept, reasons = self._without_conflicts(found, places)
@@ -265,14 +271,17 @@ class _Run:
         aligned = align_locus(own.locus, window, bits, self.scores)
         reading = Reading(place.strand, low, max(high, low))
         ends = reading.to_forward(int(aligned.edges[0]), int(aligned.edges[-1]))
-        figures = exon_figures(own.locus, aligned, window, _union(own.locus.labels))
+        lifted = LiftedLocus(
+            own.locus, aligned, window, reading, len(record), bits, self.shortest_intron
+        )
+        union = _union(own.locus.labels)
+        figures = exon_figures(own.locus, aligned, window, union, lifted.gained)
         good = (
             figures.aligned > 0
             and figures.coverage >= self.options.min_coverage
             and figures.identity >= self.options.min_identity
             and aligned.score >= _LEAST_BITS * UNIT
         )
-        lifted = LiftedLocus(own.locus, aligned, window, reading, len(record), bits)
         there = GenePlace(place.record, place.strand, *ends, float(aligned.score))
         return _Found(there, lifted, figures.coverage, figures.identity, good)
 
@@ -306,8 +315,7 @@ class _Run:
         counts = [_counts(one) for one in found if one.is_good]
         if not counts:
             return LiftScores()
-        return _scores_of(np.sum([one for one, _ in counts], axis=0),
-                          np.sum([one for _, one in counts], axis=0))  # fmt: skip
+        return _scores_of(*(np.sum(each, axis=0) for each in zip(*counts, strict=True)))
 
     def _by_neighbours(self, found: list[_Found | None]) -> list[_Found | None]:
         """Align genes that have no good place where their neighbours' places suggest."""
@@ -411,8 +419,11 @@ def _union(labels: NDArray[np.uint8]) -> list[tuple[int, int]]:
     return list(zip(starts.tolist(), ends.tolist(), strict=True))
 
 
-def _counts(one: _Found) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Count by label pairs, differences, gaps and their nucleotides; by kind edges and sites."""
+def _counts(one: _Found) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Count by label pairs, differences, gaps and their nucleotides; by kind edges and sites.
+
+    And of the gaps in coding sequence those of whole codons.
+    """
     lifted = one.lifted
     columns, labels = lifted.found.columns, lifted.locus.labels
     counts = np.zeros((3, 4))
@@ -429,14 +440,17 @@ def _counts(one: _Found) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
             sum(map(len, gaps)),
             sum(gap.sum() for gap in gaps),
         )
+    codons = np.array([np.sum(gap % 3 == 0) for gap in gaps], np.float64)
     kept = np.zeros((len(KINDS), 2))
     for n, kind in enumerate(KINDS):
         of_kind = (lifted.locus.kinds & kind) > 0
         kept[n] = of_kind.sum(), (lifted.there[of_kind] & kind > 0).sum()
-    return counts, kept
+    return counts, kept, codons
 
 
-def _scores_of(counts: NDArray[np.float64], kept: NDArray[np.float64]) -> LiftScores:
+def _scores_of(
+    counts: NDArray[np.float64], kept: NDArray[np.float64], codons: NDArray[np.float64]
+) -> LiftScores:
     """Return scores of counted differences; a kind of sequence that is rare looks like the rest."""
     total, rates = counts.sum(axis=0), []
     usual = total / max(total[0], 1) * 1000
@@ -447,7 +461,10 @@ def _scores_of(counts: NDArray[np.float64], kept: NDArray[np.float64]) -> LiftSc
         extension = min(max(1 - gaps / nucleotides, 0.2), 0.9) if nucleotides else 0.6
         rates.append(Rates(float(substitution), float(gap), float(extension)))
     shares = [(there + 1) / (edges + 2) for edges, there in kept]
-    return LiftScores(tuple(rates), tuple(min(max(s, 0.0), 0.995) for s in shares))
+    whole = (codons.sum() + 1) / (counts[CODING, 2] + 2)
+    return LiftScores(
+        tuple(rates), tuple(min(max(s, 0.0), 0.995) for s in shares), min(float(whole), 0.995)
+    )
 
 
 def _with_attributes(each: TranscriptOutcome) -> TranscriptOutcome:

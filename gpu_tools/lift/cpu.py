@@ -15,10 +15,15 @@ EDGE = 255
 """Stands for a nucleotide in rows that are edges."""
 GAP, OUTSIDE = -1, -2
 """Columns of rows that are aligned to nothing, and of those that no path crosses."""
-OPEN, EXTEND, OPEN_LONG, EXTEND_LONG = range(4)
-"""Costs of gaps, by label of the row: short ones, and long ones that hardly grow."""
-_PAIR, _LOST, _MORE, _LONG_LOST, _LONG_MORE, _BEGIN = range(6)
+OPEN, EXTEND, OPEN_LONG, EXTEND_LONG, OPEN_CODONS, EXTEND_CODONS = range(6)
+"""Costs of gaps, by label of the row: short ones, long ones that hardly grow, and whole codons.
+
+A label whose `OPEN_CODONS` is `NO_CODONS` has no gaps of codons.
+"""
+NO_CODONS = -1
+_PAIR, _LOST, _MORE, _LONG_LOST, _LONG_MORE, _BEGIN, _CODONS_LOST, _CODONS_MORE = range(8)
 _SOURCE, _ON_LOST, _ON_MORE, _ON_LONG_LOST, _ON_LONG_MORE = 7, 8, 16, 32, 64
+_ON_CODONS_LOST, _ON_CODONS_MORE = 128, 256
 _NEVER = -(1 << 29)
 
 
@@ -33,13 +38,17 @@ def align_box(rows, labels, classes, columns, points, pairs, gaps, begin, end):
     """
     # H = max(pair, D, D', I, I'); D(r) = max(D(r-1), H(r-1) - open) - extend, and so D' with the
     # costs of long gaps; I(j) likewise along a row. At an edge each state goes on with its points,
-    # and only I and I' may be entered.
+    # and only I and I' may be entered. C(r) = max(C(r-3), H(r-3) - open) - extend over three
+    # nucleotides of one label, and three columns likewise.
     n, m = len(rows), len(columns)
-    trace = np.zeros((n + 1, m + 1), np.uint8)
+    trace = np.zeros((n + 1, m + 1), np.uint16)
     best = np.full(m + 1, _NEVER, np.int32)
     lost, more = best.copy(), best.copy()
     long_lost, long_more = best.copy(), best.copy()
+    # of the three rows before, by their number modulo 3: H, and C of lost codons
+    bests, codons_lost = np.full((2, 3, m + 1), _NEVER, np.int32)
     top, top_row, top_column = _NEVER, -1, -1
+    together = 0
     for r in range(n + 1):
         label = labels[max(r - 1, 0)]
         opening, extending = gaps[label, OPEN], gaps[label, EXTEND]
@@ -48,6 +57,16 @@ def align_box(rows, labels, classes, columns, points, pairs, gaps, begin, end):
         symbol = rows[r - 1] if r > 0 and not is_edge else 0
         klass = classes[r - 1] if is_edge else 0
         diagonal, run, long_run, left = _NEVER, _NEVER, _NEVER, _NEVER
+        codon_opening, codon_extending = gaps[label, OPEN_CODONS], gaps[label, EXTEND_CODONS]
+        in_codons = r > 0 and not is_edge and codon_opening != NO_CODONS
+        if not in_codons:
+            together = 0
+        elif together > 0 and label != labels[r - 2]:
+            together = 1
+        else:
+            together += 1
+        left2 = left3 = codons2 = codons3 = codons = _NEVER
+        slot = r % 3
         for j in range(m + 1):
             above, flags = best[j], 0
             if r == 0:
@@ -99,10 +118,34 @@ def align_box(rows, labels, classes, columns, points, pairs, gaps, begin, end):
                 value, source = run, _MORE
             if long_run > value:
                 value, source = long_run, _LONG_MORE
+            if in_codons:
+                gained = codons3
+                if gained > left3 - codon_opening:
+                    flags |= _ON_CODONS_MORE
+                else:
+                    gained = left3 - codon_opening
+                gained -= codon_extending
+                gone = _NEVER
+                if together >= 3:
+                    gone = codons_lost[slot, j]
+                    if gone > bests[slot, j] - codon_opening:
+                        flags |= _ON_CODONS_LOST
+                    else:
+                        gone = bests[slot, j] - codon_opening
+                    gone -= codon_extending
+                codons_lost[slot, j] = gone
+                if gone > value:
+                    value, source = gone, _CODONS_LOST
+                if gained > value:
+                    value, source = gained, _CODONS_MORE
+                codons3, codons2, codons = codons2, codons, gained
+            else:
+                codons_lost[slot, j] = _NEVER
             if r <= begin and value < 0:
                 value, source = 0, _BEGIN
             more[j], long_more[j] = run, long_run
-            diagonal, best[j], left = above, value, value
+            diagonal, best[j], bests[slot, j] = above, value, value
+            left3, left2, left = left2, left, value
             trace[r, j] = flags | source
             if r >= end and value > top:
                 top, top_row, top_column = value, r, j
@@ -127,6 +170,15 @@ def _traced(trace, rows, r, j):
                 j -= 0 if is_edge else 1
                 r -= 1
                 found[r] = j
+        elif state == _CODONS_LOST:
+            found[r - 3 : r] = GAP
+            r -= 3
+            if not cell & _ON_CODONS_LOST:
+                state = _PAIR
+        elif state == _CODONS_MORE:
+            j -= 3
+            if not cell & _ON_CODONS_MORE:
+                state = _PAIR
         elif state in (_LOST, _LONG_LOST):
             on = cell & (_ON_LOST if state == _LOST else _ON_LONG_LOST)
             r -= 1

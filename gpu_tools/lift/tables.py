@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from statistics import median
 
@@ -11,14 +11,19 @@ from gpu_tools.formats.exons.lifted import copy_suffix
 from gpu_tools.formats.sequences.fasta import write_fasta
 from gpu_tools.formats.tables import write_table
 from gpu_tools.lift.api import Lift, LiftedGeneOutcome
-from gpu_tools.lift.transcripts import STATUSES, TranscriptOutcome
-from gpu_tools.model.genes import Interval, OddGene
+from gpu_tools.lift.transcripts import INTACT, STATUSES, TranscriptOutcome
+from gpu_tools.model.genes import Interval, OddGene, ReferenceGene
 from gpu_tools.model.sequences import ProteinSequence
 
 COLUMNS = (
     "gene", "transcript", "copy", "record", "start", "end", "strand",
     "reference_record", "reference_start", "reference_end", "reference_strand",
     "exons", "reference_exons", "coverage", "identity", "protein_identity", "status",
+)  # fmt: skip
+GENE_COLUMNS = (
+    "gene", "reference_record", "reference_start", "reference_end", "reference_strand",
+    "record", "start", "end", "strand", "copies", "transcripts", "reference_transcripts",
+    "coverage", "identity", "status", "reason",
 )  # fmt: skip
 UNMAPPED_COLUMNS = ("gene", "transcript", "record", "start", "end", "strand", "reason")
 _MISSING = "."
@@ -49,6 +54,51 @@ def _shown(interval: Interval) -> tuple[int, int]:
     return interval[0] + 1, interval[1]
 
 
+def write_gene_table(
+    path: str | PathLike, lift: Lift, genes: Sequence[ReferenceGene], odd: Sequence[OddGene]
+) -> None:
+    """Write a row for each gene of the reference, those that are lost or odd with the reason.
+
+    `genes` are those that were to be carried over, in the order of the rows.
+    """
+    places, copies = {}, Counter()
+    for gene in lift.genes:
+        if gene.lifted.copy == 0:
+            places[id(gene.lifted.gene)] = gene
+        else:
+            copies[id(gene.lifted.gene)] += 1
+    reasons = {id(gene): reason for gene, reason in lift.unmapped}
+    rows = [
+        (gene.id, gene.record, *_shown(gene.interval), gene.strand,
+         *_gene_row(gene, places.get(id(gene)), copies[id(gene)], reasons.get(id(gene))))
+        for gene in genes
+    ]  # fmt: skip
+    known = {gene.id for gene in genes}
+    left_out = {one.gene: _why_odd(one) for one in reversed([*odd]) if one.gene not in known}
+    rows += [
+        (name, *(_MISSING,) * 8, 0, 0, *(_MISSING,) * 4, why)
+        for name, why in reversed(left_out.items())
+    ]  # fmt: skip
+    write_table(path, GENE_COLUMNS, rows)
+
+
+def _gene_row(
+    gene: ReferenceGene, found: LiftedGeneOutcome | None, copies: int, reason: str | None
+) -> tuple:
+    """Return the columns behind the place in the reference."""
+    if found is None:
+        nowhere, unknown = (_MISSING,) * 4, (_MISSING,) * 3
+        return *nowhere, copies, 0, len(gene.transcripts), *unknown, reason
+    own, said = found.lifted, {status for one in found.outcomes for status in one.statuses}
+    if len(said) > 1:
+        said -= {INTACT}
+    return (
+        own.record, *_shown(own.interval), own.strand, copies, len(found.outcomes),
+        len(gene.transcripts), f"{found.coverage:.4f}", f"{found.identity:.4f}",
+        ", ".join(status for status in STATUSES if status in said), _MISSING,
+    )  # fmt: skip
+
+
 def write_unmapped(path: str | PathLike, lift: Lift, odd: Iterable[OddGene]) -> None:
     """Write a row for each gene, or transcript of a gene, that was not carried over, and why."""
     write_table(path, UNMAPPED_COLUMNS, _unmapped(lift, odd))
@@ -64,9 +114,12 @@ def _unmapped(lift: Lift, odd: Iterable[OddGene]) -> Iterator[tuple]:
             if one.id not in there:
                 place = one.record, *_shown(one.interval), one.strand
                 yield own.gene.id, one.id, *place, "none of its exons is left"
-    for gene, transcript, line, reason in odd:
-        place = (_MISSING,) * 4
-        yield gene, transcript or _MISSING, *place, f"line {line} of the annotation: {reason}"
+    for one in odd:
+        yield one.gene, one.transcript or _MISSING, *(_MISSING,) * 4, _why_odd(one)
+
+
+def _why_odd(one: OddGene) -> str:
+    return f"line {one.line} of the annotation: {one.reason}"
 
 
 def write_lifted_proteins(path: str | PathLike, lift: Lift) -> None:
@@ -106,6 +159,7 @@ def summary_of_lift(lift: Lift, odd: Iterable[OddGene]) -> dict:
                 for label, rates in zip(_LABELS, lift.scores.rates, strict=True)
             },
             "kept": dict(zip(_SITES, lift.scores.kept, strict=True)),
+            "codon_gaps": lift.scores.codon_gaps,
         },
     }  # fmt: skip
 

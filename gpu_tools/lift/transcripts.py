@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.formats.scales import load_matrix
-from gpu_tools.lift.alignment import ACCEPTOR, DONOR, KINDS, GeneLocus, LocusAlignment
+from gpu_tools.lift.alignment import (
+    ACCEPTOR,
+    DONOR,
+    KINDS,
+    OUTSIDE_OF_EXONS,
+    GeneLocus,
+    LocusAlignment,
+)
 from gpu_tools.local.api import global_align
 from gpu_tools.model.genes import LiftedTranscript, ReferenceTranscript, with_phases
 from gpu_tools.model.scoring import AffineScoring
@@ -22,12 +29,18 @@ from gpu_tools.model.translation import amino_acids
 INTACT, FRAMESHIFT, STOP_INSIDE = "intact", "frameshift", "stop inside"
 START_LOST, STOP_LOST, SITE_CHANGED = "start lost", "stop lost", "splice site changed"
 TRUNCATED, EXON_LOST = "truncated", "exon lost"
+INTRON_LOST, INTRON_GAINED = "intron lost", "intron gained"
 STATUSES = (
-    INTACT, FRAMESHIFT, STOP_INSIDE, START_LOST, STOP_LOST, SITE_CHANGED, EXON_LOST, TRUNCATED,
+    INTACT, FRAMESHIFT, STOP_INSIDE, START_LOST, STOP_LOST, SITE_CHANGED, EXON_LOST, INTRON_LOST,
+    INTRON_GAINED, TRUNCATED,
 )  # fmt: skip
 """What may be said of a transcript; all but the first one may be said together."""
 _AMINO_ACIDS = AffineScoring(gap_open=11, gap_extend=1, matrix=load_matrix("BLOSUM62"))
 _STOP = 26
+_MOST_SLID, _BITS_OF_MATCH = 20, 4.0
+"""Nucleotides by which an insertion may lie elsewhere, and bits that a lost match costs."""
+_BITS_OF_INTRON = 10.0
+"""Bits for an intron of what is inserted in an exon and long enough, whatever its sites."""
 
 
 class Reading(NamedTuple):
@@ -111,11 +124,46 @@ class ExonFigures(NamedTuple):
         return self.identical / self.columns if self.columns else 0.0
 
 
+def gained_introns(
+    locus: GeneLocus, found: LocusAlignment, window: NDArray[np.uint8],
+    bits: dict[int, NDArray[np.float64]], shortest: int,
+) -> list[tuple[int, int]]:  # fmt: skip
+    """Return what is inserted in exons between a donor and an acceptor, at least so long.
+
+    An insertion may lie some nucleotides beside where it was aligned: bits of sites count, less
+    those of the matches that are lost.
+    """
+    rows = np.flatnonzero(found.columns >= 0)
+    there, introns = found.columns[rows], []
+    in_exon = locus.labels[rows] != OUTSIDE_OF_EXONS
+    together = (np.diff(rows) == 1) & (np.diff(there) > shortest) & in_exon[1:] & in_exon[:-1]
+    for k in np.flatnonzero(together).tolist():
+        row, low, high = int(rows[k]) + 1, int(there[k]) + 1, int(there[k + 1])
+        left, right = (
+            min(_MOST_SLID, low, row),
+            min(_MOST_SLID, len(window) - high, len(locus.codes) - row),
+        )
+        codes = locus.codes[row - left : row + right]
+        before = codes == window[low - left : low + right]
+        behind = codes == window[high - left : high + right]
+        # of a place the matches before it are those at the insertion's begin
+        matches = np.concatenate(([0], np.cumsum(before.astype(int) - behind)))
+        bits_there = (
+            bits[DONOR][low - left : low + right + 1]
+            + (bits[ACCEPTOR][high - left : high + right + 1])
+        )
+        gain = bits_there + _BITS_OF_MATCH * (matches - matches[left])
+        best = int(gain.argmax())
+        if gain[best] > -_BITS_OF_INTRON:
+            introns.append((low - left + best, high - left + best))
+    return introns
+
+
 def exon_figures(
     locus: GeneLocus, found: LocusAlignment, window: NDArray[np.uint8],
-    exons: Iterable[tuple[int, int]],
+    exons: Iterable[tuple[int, int]], gained: List[tuple[int, int]] = (),
 ) -> ExonFigures:  # fmt: skip
-    """Return figures of the alignment of exons."""
+    """Return figures of the alignment of exons; gained introns are no part of them."""
     length = aligned = identical = columns = 0
     for start, end in exons:
         own = found.columns[start:end]
@@ -124,8 +172,10 @@ def exon_figures(
         length += end - start
         aligned += len(there)
         identical += int((locus.codes[start:end][pairs] == window[there]).sum())
-        more = there[-1] + 1 - there[0] - len(there) if len(there) else 0
-        columns += end - start + int(more)
+        if len(there):
+            introns = sum(b - a for a, b in gained if there[0] < a and b <= there[-1])
+            columns += int(there[-1] + 1 - there[0]) - len(there) - introns
+        columns += end - start
     return ExonFigures(length, aligned, identical, columns)
 
 
@@ -135,11 +185,15 @@ class LiftedLocus:
     def __init__(
         self, locus: GeneLocus, found: LocusAlignment, window: NDArray[np.uint8],
         reading: Reading, record_length: int, bits: dict[int, NDArray[np.float64]],
+        shortest_intron: int = 1,
     ):  # fmt: skip
+        self.shortest_intron = shortest_intron
+        self.gained = gained_introns(locus, found, window, bits, shortest_intron)
         self.locus, self.found, self.window = locus, found, window
         self.reading, self.record_length = reading, record_length
         # of each edge, as a sum; the bits of whole windows would take much memory
         self.there = sum(kind * (bits[kind][found.edges] > -np.inf) for kind in KINDS)
+        self.sites = dict(zip(locus.edges.tolist(), self.there.tolist(), strict=True))
         self.acids = amino_acids()
         self.column = dict(zip(locus.edges.tolist(), found.edges.tolist(), strict=True))
         lost = locus.kinds & ~self.there
@@ -150,11 +204,14 @@ class LiftedLocus:
         exons = self._mapped(chain.exons)
         if not exons:
             return None
-        figures = exon_figures(self.locus, self.found, self.window, chain.exons)
-        coding = [(a, b) for a, b, _ in self._mapped(chain.coding)]
-        whole = list(_joined(exons))
+        figures = exon_figures(self.locus, self.found, self.window, chain.exons, self.gained)
+        joined, kept = self._joined(chain, exons)
+        whole = list(self._split(joined))
+        coding = self._coding(chain, whole)
         origins = self._origins(chain, whole)
-        statuses = self._changes(chain, exons, figures)
+        statuses = self._changes(chain, exons, kept, figures)
+        statuses += [INTRON_LOST] * (len(joined) < len(exons))
+        statuses += [INTRON_GAINED] * (len(joined) < len(whole))
         acids, identity = np.empty(0, np.uint8), None
         segments, has_start, has_stop = (), True, True
         if chain.coding:
@@ -192,20 +249,66 @@ class LiftedLocus:
         for start, _ in whole:
             number = next(
                 k for k, (a, b) in enumerate(chain.exons)
-                if self.column[a] <= start < self.column[b]
+                if start < self.column[b]
             )  # fmt: skip
             origins.append(number if chain.transcript.strand == "+" else n - 1 - number)
         return origins
 
-    def _changes(self, chain: TranscriptChain, exons: list, figures: ExonFigures) -> list[str]:
+    def _joined(
+        self, chain: TranscriptChain, exons: List[tuple[int, int, int]]
+    ) -> tuple[list[tuple[int, int]], set[int]]:
+        """Join exons whose introns were lost; return the exons, and which introns are kept.
+
+        What is left of one and is shorter than introns are belongs to the exon if it has not both
+        sites, or not half of the least length.
+        """
+        whole, kept = [exons[0][:2]], set(range(len(chain.exons) - 1))
+        for (*_, before), (start, end, k) in pairwise(exons):
+            donor, acceptor = chain.exons[before][1], chain.exons[k][0]
+            length, least = start - whole[-1][1], min(self.shortest_intron, acceptor - donor)
+            has_sites = self.sites[donor] & DONOR and self.sites[acceptor] & ACCEPTOR
+            if length <= 0 or 2 * length < least or (length < least and not has_sites):
+                whole[-1] = whole[-1][0], max(end, whole[-1][1])
+                kept -= set(range(before, k))
+            else:
+                whole.append((start, end))
+        return whole, kept
+
+    def _split(self, exons: List[tuple[int, int]]) -> Iterable[tuple[int, int]]:
+        """Yield exons, those with gained introns in parts."""
+        for start, end in exons:
+            for low, high in self.gained:
+                if start < low and high < end:
+                    yield start, low
+                    start = high
+            yield start, end
+
+    def _coding(
+        self, chain: TranscriptChain, exons: List[tuple[int, int]]
+    ) -> list[tuple[int, int]]:
+        """Return the coding segments: what of the exons lies between its ends.
+
+        Where the reference leaves out parts of exons between them, each segment is as it is mapped.
+        """
+        if not chain.coding:
+            return []
+        whole = _within(chain.exons, chain.coding[0][0], chain.coding[-1][1])
+        if whole != chain.coding:
+            return [(a, b) for a, b, _ in self._mapped(chain.coding)]
+        begin, end = (self.column[chain.coding[k][k]] for k in (0, -1))
+        return _within(exons, begin, end)
+
+    def _changes(
+        self, chain: TranscriptChain, exons: list, kept: set[int], figures: ExonFigures
+    ) -> list[str]:
         """Return what happened to a transcript beside its reading frame."""
         found = []
         if len(exons) < len(chain.exons):
             found.append(EXON_LOST)
-        for (_, donor), (acceptor, _) in pairwise(chain.exons):
-            for edge, kind in ((donor, DONOR), (acceptor, ACCEPTOR)):
-                if self.lost[edge] & kind and SITE_CHANGED not in found:
-                    found.append(SITE_CHANGED)
+        for k, ((_, donor), (acceptor, _)) in enumerate(pairwise(chain.exons)):
+            changed = (self.lost[donor] & DONOR) | (self.lost[acceptor] & ACCEPTOR)
+            if k in kept and changed and SITE_CHANGED not in found:
+                found.append(SITE_CHANGED)
         ends = self.column[chain.exons[0][0]], self.column[chain.exons[-1][1]]
         low, high = self.reading.to_forward(*ends)
         at_end = low == 0 or high == self.record_length
@@ -231,24 +334,19 @@ class LiftedLocus:
         inside = before[:-1] if had_stop else before
         if (acids == _STOP).sum() > (inside == _STOP).sum():
             changes.append(STOP_INSIDE)
-        if self._shifts(chain.coding):
+        if self._shifts(chain.coding, coding):
             changes.append(FRAMESHIFT)
         return acids, changes
 
-    def _shifts(self, coding: list[tuple[int, int]]) -> bool:
+    def _shifts(self, coding: List[tuple[int, int]], new: List[tuple[int, int]]) -> bool:
         """Return whether gaps of the coding sequence shift its frame anywhere."""
         columns = np.concatenate([self.found.columns[a:b] for a, b in coding])
-        place, before = np.full(len(columns), -1), 0
-        own = 0
-        for a, b in coding:
-            there = self.found.columns[a:b]
-            pairs = there >= 0
-            place[own : own + b - a][pairs] = before + there[pairs] - self.column[a]
-            before += self.column[b] - self.column[a]
-            own += b - a
-        pairs = place >= 0
-        shift = (place - np.arange(len(place)))[pairs]
-        return bool((shift % 3 != 0).any()) or before % 3 != own % 3
+        place = np.full(len(self.window) + 1, -1)
+        there = np.concatenate([np.arange(a, b) for a, b in new] or [np.empty(0, np.int64)])
+        place[there] = np.arange(len(there))
+        place = np.where(columns >= 0, place[columns], -1)
+        shift = (place - np.arange(len(place)))[place >= 0]
+        return bool((shift % 3 != 0).any()) or len(there) % 3 != len(columns) % 3
 
     def _reference_protein(self, chain: TranscriptChain) -> NDArray[np.uint8]:
         phase = chain.transcript.coding[0].phase
@@ -264,9 +362,10 @@ def _is_start(codes: NDArray[np.uint8]) -> bool:
     return codes[:3].tolist() == [0, 3, 2]
 
 
-def _joined(exons: list[tuple[int, int, int]]) -> list[tuple[int, int]]:
-    """Return exons, those that abut as one: the intron between them was lost."""
-    return _touching([(a, b) for a, b, _ in exons])
+def _within(parts: List[tuple[int, int]], begin: int, end: int) -> list[tuple[int, int]]:
+    """Return what of some parts lies between two places."""
+    cut = ((max(a, begin), min(b, end)) for a, b in parts)
+    return [(a, b) for a, b in cut if a < b]
 
 
 def _touching(parts: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

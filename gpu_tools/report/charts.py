@@ -29,15 +29,17 @@ from gpu_tools.report.findings import (
 
 MOST_MODELS = 30
 MOST_POINTS = 4000
-MOST_CELLS = 150
+MOST_CELLS = 60
 """Largest number of targets, and of loci, in the heat map."""
-_WIDTH, _GAP = 520.0, 8.0
+_WIDTH, _GAP, _GAPS = 520.0, 8.0, 0.4
 _LEAST_EVALUE, _LEAST_SECONDS = 1e-300, 1e-6
 _LABELS = {"exon_length": "length of candidates (nt)", "group_size": "candidates of a group"}
 _LOG = {"type": "log", "nice": False, "padding": 12}
+_FEW_LOCI, _BIN = 30, 5
 _FEW = 10
 """Counts below it have a tick each: of a single one, Vega makes a tick at a half."""
 _WHOLE_LOG = alt.Axis(labelExpr="datum.value < 1 ? '' : datum.label", format=",d")
+_PERCENT = alt.Axis(format="%", values=[0, 0.5, 1])
 _IDENTITY = alt.Color(
     "identity:Q", title="identity (%)",
     scale=alt.Scale(scheme="viridis", reverse=True, domain=[50, 100], clamp=True),
@@ -82,6 +84,31 @@ def source(values: list[dict]) -> alt.Chart:
     return alt.Chart(alt.Data(values=values))
 
 
+def identity_bars(values: dict[str, list[float]], what: str) -> alt.Chart | None:
+    """Draw how many have which identity, in a row for each kind of symbol that is compared."""
+    bins = [
+        {"kind": kind, "from": low, "to": low + _BIN, "number": n,
+         "identity": f"{low} to {low + _BIN} %"}
+        for kind, fractions in values.items()
+        for low, n in sorted(
+            Counter(min(int(100 * x) // _BIN * _BIN, 100 - _BIN) for x in fractions).items()
+        )
+    ]  # fmt: skip
+    if not bins:
+        return None
+    kinds = [kind for kind in values if values[kind]]
+    colours = {"nucleotides": models.COLOURS["cDNAs"], "amino acids": models.COLOURS["proteins"]}
+    return source(bins).mark_bar().encode(
+        alt.X("from:Q", bin="binned", title="identity (%)", axis=whole_axis(),
+              scale=alt.Scale(domain=[0, 100])), alt.X2("to:Q"),
+        alt.Y("number:Q", title=what, axis=whole_axis(max(row["number"] for row in bins))),
+        color=alt.Color("kind:N", legend=None,
+                        scale=alt.Scale(domain=kinds, range=[colours[kind] for kind in kinds])),
+        row=alt.Row("kind:N", title=None, sort=kinds),
+        tooltip=["kind:N", "identity:N", "number:Q"],
+    ).properties(width=700, height=120)  # fmt: skip
+
+
 def _of_methods(methods: Iterable[str]) -> alt.Color:
     names = list(dict.fromkeys(methods))
     scale = alt.Scale(domain=names, range=[models.colour_of(name) for name in names])
@@ -106,8 +133,10 @@ def _overview(loci: list[DrawnLocus]) -> alt.LayerChart | None:
     if len(loci) > MOST_MODELS:
         best = sorted(loci, key=lambda locus: locus.best.alignment.evalue or 0)[:MOST_MODELS]
         loci = [locus for locus in loci if locus in best]
-    scale = min(map(_scale, loci))
-    exons = [exon for k, locus in enumerate(loci) for exon in _thumbnail(k, locus, scale)]
+    gaps = max(len(locus.best.alignment.chain) for locus in loci) - 1
+    gap = min(_GAP, _GAPS * _WIDTH / max(gaps, 1))
+    scale = min(_scale(locus, gap) for locus in loci)
+    exons = [exon for k, locus in enumerate(loci) for exon in _thumbnail(k, locus, scale, gap)]
     drawn, named = source(exons), source([_caption(k, locus) for k, locus in enumerate(loci)])
     y = alt.Y("row:O", axis=None, scale=alt.Scale(paddingInner=0.6))
     first, x = (alt.X(f"{field}:Q", scale=None, axis=None) for field in ("first", "x"))
@@ -127,29 +156,30 @@ def _overview(loci: list[DrawnLocus]) -> alt.LayerChart | None:
     ).properties(width=_WIDTH, height=alt.Step(32))
 
 
-def _scale(locus: DrawnLocus) -> float:
+def _scale(locus: DrawnLocus, gap: float) -> float:
     """Return the pixels of a nucleotide with which a model fills the width."""
     exons = merged(locus.best.alignment.chain, models.JOINED)
     nucleotides = sum(end - start for start, end in exons)
-    return min((_WIDTH - _GAP * (len(exons) - 1)) / nucleotides, 0.5)
+    return min((_WIDTH - gap * (len(exons) - 1)) / nucleotides, 0.5)
 
 
-def _thumbnail(k: int, locus: DrawnLocus, scale: float) -> Iterable[dict]:
-    x, identity = 0.0, _identity(locus.best)
-    for start, end in sorted(locus.best.alignment.chain):
-        width = max(scale * (end - start), 1.5)
+def _thumbnail(k: int, locus: DrawnLocus, scale: float, gap: float) -> Iterable[dict]:
+    x, identity, chain = 0.0, _identity(locus.best), sorted(locus.best.alignment.chain)
+    least = min(1.5, (1 - _GAPS) * _WIDTH / len(chain))
+    for start, end in chain:
+        width = max(scale * (end - start), least)
         yield {
             "x": round(x, 1), "x2": round(x + width, 1), "row": k, "link": f"locus/{locus.name}",
             "identity": identity, "exon": f"{start + 1:,}-{end:,}", "bp": end - start,
         }  # fmt: skip
-        x += width + _GAP
+        x += width + gap
 
 
 def _caption(k: int, locus: DrawnLocus) -> dict:
     chain, evalue = locus.best.alignment, models.shown_evalue(locus.best.fields["evalue"])
     by = "" if (method := method_of(locus.best)) == ALONE else f", {method}"
     return {
-        "row": k, "locus": f"{locus.name} ({models.SIGNS[chain.strand]})",
+        "row": k, "locus": f"{models.SIGNS[chain.strand]} {locus.name}",
         "link": f"locus/{locus.name}", "target": _named(locus.best),
         "facts": f"{counted(chain.n_chain, 'exon')}, E = {evalue}{by}",
     }  # fmt: skip
@@ -170,13 +200,14 @@ def _heat_map(findings: Findings, links: dict[str, str]) -> alt.LayerChart | Non
     bases, targets = _names(rows)
     if min(len(bases), len(targets)) < 2:
         return None
-    x = alt.X("base:N", sort=bases, title="locus", axis=alt.Axis(labelAngle=-45, labelLimit=150))
+    angle = -45 if len(bases) <= _FEW_LOCI else -90  # steeper names fit closer columns
+    x = alt.X("base:N", sort=bases, title="locus", axis=alt.Axis(labelAngle=angle, labelLimit=150))
     y = alt.Y("target:N", sort=targets, title="target", axis=alt.Axis(labelLimit=200))
     tips = _tips("base", "name", "score", "identity", "evalue")
     cases = source([_case(row, links) for row in rows])
     dots = cases.transform_filter("!datum.accepted").mark_circle(size=8, color=models.RULE)
     squares = cases.transform_filter("datum.accepted").mark_rect(cursor="pointer", stroke="white")
-    width, height = (max(9, min(24, n)) for n in (700 // len(bases), 600 // len(targets)))
+    width, height = (max(13, min(24, n)) for n in (700 // len(bases), 600 // len(targets)))
     both = alt.layer(
         dots.encode(x, y, tooltip=tips), squares.encode(x, y, color=_IDENTITY, tooltip=tips)
     ).properties(width=alt.Step(width), height=alt.Step(height))
@@ -210,13 +241,9 @@ def _score_points(findings: Findings) -> alt.HConcatChart | None:
     rows = sorted(rows, key=lambda row: not is_accepted(row))[:MOST_POINTS]
     if not rows:
         return None
-    positive = min(row.alignment.score for row in rows) >= 0
-    scale = "sqrt" if positive else "linear"
-    title = "score (square-root axis)" if positive else "score"
-    x = alt.X("score:Q", title=title, scale=alt.Scale(type=scale))
     shades = alt.Scale(domain=["no", "part", "yes"], range=[0.22, 0.5, 0.85])
     points = source([_point(row) for row in rows]).mark_circle(size=48).encode(
-        x, color=_of_methods(map(method_of, rows)),
+        alt.X("score:Q", title="score"), color=_of_methods(map(method_of, rows)),
         opacity=alt.Opacity("accepted:O", title="accepted", scale=shades),
         tooltip=_tips("base", "name", "method", "score", "identity", "evalue"),
     )  # fmt: skip
@@ -250,7 +277,7 @@ def _accuracy_bars(findings: Findings) -> alt.FacetChart | None:
     y = alt.Y("method:N", sort=methods, title=None)
     rows, percent = source(values), alt.Tooltip("value:Q", format=".1%")
     bars = rows.mark_bar(height=14, cornerRadiusEnd=2).encode(
-        alt.X("value:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%")),
+        alt.X("value:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=_PERCENT),
         y, colour, tooltip=["method:N", "measure:N", "level:N", percent],
     )  # fmt: skip
     texts = rows.mark_text(align="left", dx=4, fontSize=10).encode(

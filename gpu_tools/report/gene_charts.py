@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 import altair as alt
 
 from gpu_tools.model.locus import Locus
-from gpu_tools.report.charts import configured, source, whole_axis
+from gpu_tools.report.charts import configured, identity_bars, source, whole_axis
 from gpu_tools.report.gene_set import STATES, GeneSetFindings
 from gpu_tools.report.models import COLOURS, GREY, RULE, WRONG, shown
 
@@ -18,7 +18,7 @@ MOST_RECORDS = 40
 MOST_GENES = 20_000
 MOST_SITES = 12
 """Pairs of dinucleotides that are drawn, the most frequent ones."""
-_WIDTH, _BIN, _BINS_OF_TEN = 700, 5, 8
+_WIDTH, _BINS_OF_TEN = 700, 8
 _STRANDS = {"+": COLOURS["candidates"], "-": COLOURS["sites"]}
 
 
@@ -94,25 +94,13 @@ def _ticks(findings: GeneSetFindings, parts: Iterable[Locus], unit: float, link)
 
 def _targets(findings: GeneSetFindings) -> alt.Chart | None:
     """Draw how many targets were found by the identity of their best hits."""
-    counts = Counter(
-        min(int(100 * float(row["identity"])) // _BIN * _BIN, 100 - _BIN)
-        for row in findings.found if row["identity"]
-    )  # fmt: skip
-    if not counts:
-        return None
-    rows = [
-        {"from": low, "to": low + _BIN, "targets": n, "identity": f"{low} to {low + _BIN} %"}
-        for low, n in sorted(counts.items())
-    ]
-    percent = alt.X(
-        "from:Q", bin="binned", title="identity of the best hit (%)", axis=whole_axis(),
-        scale=alt.Scale(domain=[0, 100]),
-    )  # fmt: skip
-    axis = whole_axis(max(counts.values()))
-    return source(rows).mark_bar(color=COLOURS["proteins"]).encode(
-        percent, alt.X2("to:Q"), alt.Y("targets:Q", title="targets found", axis=axis),
-        tooltip=["identity:N", "targets:Q"],
-    ).properties(width=_WIDTH, height=180)  # fmt: skip
+    kinds = {"nucleotides": "cDNA", "amino acids": "protein"}
+    values = {
+        name: [float(row["identity"]) for row in findings.found
+               if row["kind"] == kind and row["identity"]]
+        for name, kind in kinds.items()
+    }  # fmt: skip
+    return identity_bars(values, "targets found")
 
 
 def _introns(counts: dict[str, int]) -> alt.LayerChart | None:
@@ -127,7 +115,7 @@ def _introns(counts: dict[str, int]) -> alt.LayerChart | None:
         {"sites": sites, "introns": n, "text": f"{n:,} ({100 * n / total:.3g} %)"}
         for sites, n in drawn.items()
     ]
-    y = alt.Y("sites:N", title="donor and acceptor", sort=list(drawn))
+    y = alt.Y("sites:N", title=None, sort=list(drawn))
     bars = source(rows).mark_bar(color=COLOURS["candidates"]).encode(
         alt.X("introns:Q", title="introns", axis=whole_axis(max(drawn.values()))), y,
         tooltip=["sites:N", "introns:Q"],

@@ -15,10 +15,11 @@ import altair as alt
 
 from gpu_tools.errors import InputError, counted
 from gpu_tools.formats.files import open_output, read_lines
-from gpu_tools.report.charts import configured, source, whole_axis
+from gpu_tools.report.charts import configured, identity_bars, source, whole_axis
 from gpu_tools.report.files import address
 from gpu_tools.report.findings import count, fraction, one_of, read_checked
 from gpu_tools.report.models import COLOURS, GREY, RULE, WRONG, shown
+from gpu_tools.report.models import length as size
 from gpu_tools.report.page import MOST_ROWS, Card, Column, Table, page_data, page_template
 from gpu_tools.report.run_facts import run_facts, run_of
 
@@ -43,7 +44,7 @@ _CHECKS = {
     "identity": fraction, "protein_identity": fraction,
 }  # fmt: skip
 _FILES = ("*.gff3", "*.gtf", "*.tsv", "*.fa", "*.json")
-_WIDTH, _BIN, _TICKS = 700, 5, 12
+_WIDTH, _TICKS = 700, 12
 
 
 class LiftedRow(NamedTuple):
@@ -158,8 +159,8 @@ def charts_of_lift(findings: LiftFindings) -> dict[str, dict]:
     reasons = Counter(_reason(row) for row in findings.unmapped if row["gene"] in lost)
     return configured({
         "synteny": _synteny(findings.genes), "identities": _identities(own),
-        "statuses": _bars(findings.statuses, "transcripts", "what happened to it"),
-        "lost": _bars(reasons, "genes", "reason"),
+        "statuses": _bars(findings.statuses, "transcripts"),
+        "lost": _bars(reasons, "genes"),
     })  # fmt: skip
 
 
@@ -219,9 +220,9 @@ def _synteny(genes: list[LiftedRow]) -> alt.Chart | None:
         for gene in drawn
     ]  # fmt: skip
     return source(rows).mark_circle(size=22, opacity=0.7).encode(
-        alt.X("x:Q", title="place in the reference", axis=across.labels("left"),
-              scale=alt.Scale(domain=[0, across.length], nice=False)),
-        alt.Y("y:Q", title="place in the new genome", axis=up.labels("right"),
+        alt.X("x:Q", title=f"place in the reference ({size(across.length)})",
+              axis=across.labels("left"), scale=alt.Scale(domain=[0, across.length], nice=False)),
+        alt.Y("y:Q", title=f"place in the new genome ({size(up.length)})", axis=up.labels("right"),
               scale=alt.Scale(domain=[0, up.length], nice=False)),
         color=alt.Color("kind:N", title=None,
                         scale=alt.Scale(domain=[*kinds], range=[*kinds.values()])),
@@ -241,37 +242,18 @@ def _kind(gene: LiftedRow) -> str:
 
 def _identities(rows: list[dict]) -> alt.Chart | None:
     """Draw how many transcripts, and proteins, have which identity."""
-    kinds = {"nucleotides": "identity", "amino acids": "protein_identity"}
-    bins = [
-        {"kind": kind, "from": low, "to": low + _BIN, "transcripts": n,
-         "identity": f"{low} to {low + _BIN} %"}
-        for kind, name in kinds.items()
-        for low, n in sorted(Counter(
-            min(int(100 * float(row[name])) // _BIN * _BIN, 100 - _BIN)
-            for row in rows if row[name]
-        ).items())
-    ]  # fmt: skip
-    if not bins:
-        return None
-    colours = [COLOURS["cDNAs"], COLOURS["proteins"]]
-    axis = whole_axis(max(row["transcripts"] for row in bins))
-    return source(bins).mark_bar().encode(
-        alt.X("from:Q", bin="binned", title="identity (%)", axis=whole_axis(),
-              scale=alt.Scale(domain=[0, 100])), alt.X2("to:Q"),
-        alt.Y("transcripts:Q", title="transcripts", axis=axis),
-        color=alt.Color("kind:N", title=None, legend=None,
-                        scale=alt.Scale(domain=[*kinds], range=colours)),
-        row=alt.Row("kind:N", title=None, sort=[*kinds]),
-        tooltip=["kind:N", "identity:N", "transcripts:Q"],
-    ).properties(width=_WIDTH, height=120)  # fmt: skip
+    columns = {"nucleotides": "identity", "amino acids": "protein_identity"}
+    values = {kind: [float(row[name]) for row in rows if row[name]]
+              for kind, name in columns.items()}  # fmt: skip
+    return identity_bars(values, "transcripts")
 
 
-def _bars(counts: Counter[str], what: str, title: str) -> alt.LayerChart | None:
+def _bars(counts: Counter[str], what: str) -> alt.LayerChart | None:
     """Draw a bar for each word."""
     if not counts:
         return None
     rows = [{"word": word, "number": n, "text": f"{n:,}"} for word, n in counts.most_common()]
-    y = alt.Y("word:N", title=title, sort=[row["word"] for row in rows],
+    y = alt.Y("word:N", title=None, sort=[row["word"] for row in rows],
               axis=alt.Axis(labelLimit=360))  # fmt: skip
     x = alt.X("number:Q", title=what, axis=whole_axis(max(counts.values())))
     colour = alt.condition(f"datum.word == '{INTACT}'", alt.value(COLOURS["proteins"]),

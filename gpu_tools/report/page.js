@@ -181,7 +181,7 @@
       const turn = (by) => () => { this.page += by; this.update(); };
       const listed = this.table.rows.length;
       const more = this.table.total > listed ? ` (of ${this.table.total.toLocaleString("en")} in the results)` : "";
-      const label = total ? `${first + 1}–${first + n} of ${total.toLocaleString("en")}${more}` : "no row fits";
+      const label = total ? `${first + 1}–${first + n} of ${total.toLocaleString("en")}${more}` : listed ? "no row fits" : "no rows";
       const buttons = total > this.size ? [
         element("button", { type: "button", textContent: "previous", disabled: !first, onclick: turn(-1) }),
         element("button", { type: "button", textContent: "next", disabled: first + n >= total, onclick: turn(1) }),

@@ -271,6 +271,25 @@ def count_words(symbols, span, step, reading, counts):
 
 
 @njit(cache=True, nogil=True)
+def to_cursors(counts, bounds):
+    """Replace counts by list, part and word by first indices; return how many there are.
+
+    `bounds` become the first index of each word of a list, and that behind the last.
+    """
+    lists, parts, words = counts.shape
+    total = 0
+    for k in range(lists):
+        for word in range(words):
+            bounds[k, word] = total
+            for part in range(parts):
+                here = counts[k, part, word]
+                counts[k, part, word] = total
+                total += here
+        bounds[k, words] = total
+    return total
+
+
+@njit(cache=True, nogil=True)
 def place_words(symbols, span, step, reading, cursors, positions):
     """Write the positions of the words that begin in a span at their cursors; advance these."""
     for position in range(span[0], span[1]):

@@ -24,7 +24,7 @@ from gpu_tools.sites.model import GeneSites
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.best_chains import PairCase, with_further
 from gpu_tools.splicing.bounds import device_for
-from gpu_tools.splicing.codons import is_reading_frame, translation_of
+from gpu_tools.splicing.reading import is_reading_frame, translation_of
 from gpu_tools.splicing.traceback import TracedChain
 
 

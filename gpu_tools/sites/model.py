@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import ScoringError
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.evidence import StrandEvidence
 from gpu_tools.model.json_model import HUNDREDTHS, ModelReader, load_json, shipped_in
@@ -34,8 +35,8 @@ from gpu_tools.sites.table import (
     boundary_type,
     checked_scores,
 )
-from gpu_tools.splicing.codons import stop_words
-from gpu_tools.splicing.site_matrix import SiteModel, read_site, sites_between
+from gpu_tools.splicing.reading import stop_words
+from gpu_tools.splicing.site_matrix import SiteMatrices, SiteModel, read_site, sites_between
 
 SITE_FORMAT = "gpu-tools site model"
 SITE_VERSION = 1
@@ -190,21 +191,26 @@ class GeneSites:
     def table(
         self, codes: NDArray[np.uint8], ends: str = "global", reading: str = "any",
         origin: int = 0, threads: int = 1, evidence: StrandEvidence | None = None,
+        last: BoundaryScores | None = None,
     ) -> SiteTable:  # fmt: skip
-        """Score the boundaries of a strand, of which there may be splice evidence."""
+        """Score the boundaries of a strand, of which there may be splice evidence.
+
+        `last` are the scores of last exits if they are not those of the model's stop codons.
+        """
         begin, end = (max(0, n) if ends == "free" else n for n in (self.begin, self.end))
         if reading == "complete" and ends != "free":
             begin = end = CLOSED
         first = end_scores(codes, begin, (START_CODON,), self.start, 0)
-        last = end_scores(codes, end, self.stops, self.stop, len(START_CODON))
+        if last is None:
+            last = end_scores(codes, end, self.stops, self.stop, len(START_CODON))
         classes = tuple(
             IntronClass(k, *least_and_penalty, intron.rising)
             for k, intron in enumerate(self.introns)
             for least_and_penalty in intron.penalties
         )
         table = SiteTable(
-            first, self._best_sites(codes, [i.acceptor for i in self.introns], threads),
-            self._best_sites(codes, [i.donor for i in self.introns], threads), last, classes,
+            first, self._best_sites(codes, self._acceptors, threads),
+            self._best_sites(codes, self._donors, threads), last, classes,
             stops=None if reading == "any" else stop_words(self.stops),
             marks=self._marks(codes, threads), longest=self.longest_intron, origin=origin,
         )  # fmt: skip
@@ -218,24 +224,26 @@ class GeneSites:
         parts = _parts(len(codes) + 1)
         return marks_of(codes, min(levels), parts, partial(map_on_threads, threads))
 
-    def _best_sites(self, codes, sites: list[SiteModel], threads: int) -> BoundaryScores:
+    @cached_property
+    def _acceptors(self) -> SiteMatrices:
+        return SiteMatrices.of([intron.acceptor for intron in self.introns])
+
+    @cached_property
+    def _donors(self) -> SiteMatrices:
+        return SiteMatrices.of([intron.donor for intron in self.introns])
+
+    def _best_sites(self, codes, sites: SiteMatrices, threads: int) -> BoundaryScores:
         """Return points and kind of each site, which is one of its best kind."""
         bounds = _parts(len(codes) + 1)
         parts = map_on_threads(threads, lambda part: self._part(codes, sites, *part), bounds)
         lists = (np.concatenate(each) for each in zip(*parts, strict=True))
         return BoundaryScores.from_lists(len(codes) + 1, CLOSED, *lists)
 
-    def _part(self, codes, sites: list[SiteModel], low: int, high: int):
+    def _part(self, codes, sites: SiteMatrices, low: int, high: int):
         """Return the sites in [low, high): boundaries, points and kinds."""
-        best, kinds = np.full(high - low, CLOSED), np.zeros(high - low, dtype=np.uint8)
-        for kind, site in enumerate(sites):
-            edges, bits = sites_between(codes, site, low, high)
-            better = bits > best[edges]
-            best[edges[better]], kinds[edges[better]] = bits[better], kind
-        found = np.flatnonzero(best != CLOSED)
-        points = np.rint(self.points_per_bit * best[found] / HUNDREDTHS)
-        boundaries = (low + found).astype(boundary_type(len(codes) + 1))
-        return boundaries, checked_scores(points), kinds[found]
+        edges, bits, kinds = sites_between(codes, sites, low, high)
+        points = np.rint(self.points_per_bit * bits / HUNDREDTHS)
+        return edges.astype(boundary_type(len(codes) + 1)), checked_scores(points), kinds
 
 
 def _cut(penalties: tuple[tuple[int, int], ...], length: int) -> tuple[tuple[int, int], ...]:
@@ -272,11 +280,21 @@ def end_scores(
 def _holding(codes: NDArray[np.uint8], words: tuple[str, ...]) -> NDArray:
     """Return where one of some words of three letters begins."""
     is_word, found = stop_words(words), [np.empty(0, dtype=boundary_type(len(codes) + 1))]
-    for low, high in _parts(max(len(codes) - 2, 0)):
-        one, two, three = (codes[low + k : high + k] for k in range(3))
-        begins = low + np.flatnonzero(is_word[one, two, three])
-        found.append(begins.astype(found[0].dtype))
+    for low, high in _parts(max(len(codes) - 2, 0)) if words else ():
+        begins = np.empty(high - low, found[0].dtype)
+        found.append(begins[: _find_words(codes, low, is_word, begins)])
     return np.concatenate(found)
+
+
+@njit(cache=True, nogil=True, makes_arrays=False)
+def _find_words(codes, low, is_word, begins):
+    """Write where words begin from `low` on, among as many places; return how many there are."""
+    n = 0
+    for place in range(low, low + len(begins)):
+        if is_word[codes[place], codes[place + 1], codes[place + 2]]:
+            begins[n] = place
+            n += 1
+    return n
 
 
 def load_sites(name_or_path: str | PathLike) -> GeneSites:

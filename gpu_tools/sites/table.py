@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from gpu_tools.errors import ScoringError
 from gpu_tools.model.scoring import LIMIT_INT32
 from gpu_tools.sites.marks import NO_MARKS, Marks
-from gpu_tools.splicing.codons import FRAMES
+from gpu_tools.splicing.reading import FRAMES
 
 CLOSED = -(2**62)
 """Score where a chain may not enter or leave."""
@@ -307,6 +307,11 @@ class SiteTable:
             raise ScoringError(
                 "a longest intron that is too short; expected at least the shortest one and a step"
             )
+
+    @cached_property
+    def junction_arrays(self) -> JunctionArrays:
+        """The introns that have a penalty of their own, as compiled loops read them."""
+        return JunctionArrays.of(self.junctions, self.length)
 
     @property
     def step(self) -> int:

@@ -19,7 +19,7 @@ from gpu_tools.spliced.cpu import schedule
 from gpu_tools.spliced.cpu.row_by_row import align_row_by_row
 from gpu_tools.splicing.best_chains import with_further
 from gpu_tools.splicing.bounds import device_for
-from gpu_tools.splicing.codons import READINGS
+from gpu_tools.splicing.reading import READINGS
 
 
 def spliced_align(

@@ -12,7 +12,7 @@ import numpy as np
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.significance import Gumbel, fit_gumbel, least_evalues
-from gpu_tools.splicing.codons import FRAMES, begins_with_start, ends_with_stop
+from gpu_tools.splicing.reading import FRAMES, begins_with_start, ends_with_stop
 
 AnyCase = TypeVar("AnyCase")
 SHUFFLE_SEED = 20

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,18 +21,51 @@ LARGEST_WINDOW = 1_000
 
 def site_scores(codes: NDArray[np.uint8], site: SiteModel) -> NDArray[np.int64]:
     """Score every edge of a sequence as a site."""
-    return _window_sums(_padded(codes, site, 0, len(codes) + 1), _by_pair(site), len(codes) + 1)
+    low, high = -site.before - 1, len(codes) + len(site.scores) - site.before
+    return _window_sums(_padded(codes, low, high), _by_pair(site), len(codes) + 1)
+
+
+class SiteMatrices(NamedTuple):
+    """The kinds of a site as compiled loops read them, an axis for the kind in front.
+
+    `scores` have as many columns as the widest matrix, `strict` are the columns that forbid a
+    symbol, -1 behind the last one.
+    """
+
+    scores: NDArray[np.int64]
+    widths: NDArray[np.int64]
+    before: NDArray[np.int64]
+    strict: NDArray[np.int64]
+    cutoffs: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, sites: Sequence[SiteModel]) -> SiteMatrices:
+        """Return the matrices of several kinds."""
+        widths = np.array([len(site.scores) for site in sites])
+        scores = np.zeros((len(sites), widths.max(), N_SYMBOLS, N_SYMBOLS), np.int64)
+        strict = np.full((len(sites), widths.max() + 1), -1)
+        for kind, site in enumerate(sites):
+            scores[kind, : widths[kind]] = _by_pair(site)
+            columns = np.flatnonzero((scores[kind] == FORBIDDEN).any(axis=(1, 2)))
+            strict[kind, : len(columns)] = columns
+        before, cutoffs = (np.array([getattr(s, n) for s in sites]) for n in ("before", "cutoff"))
+        return cls(scores, widths, before, strict, cutoffs)
 
 
 def sites_between(
-    codes: NDArray[np.uint8], site: SiteModel, low: int, high: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Find the sites at some edges of a sequence: those that score at least the cut-off."""
-    strict = np.flatnonzero((site.scores == FORBIDDEN).any(axis=tuple(range(1, site.scores.ndim))))
+    codes: NDArray[np.uint8], matrices: SiteMatrices, low: int, high: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]:
+    """Find the sites at edges `low` to `high` - 1: edges, scores of the best kind, these kinds.
+
+    A site scores at least the cut-off of its kind; of equals the first kind is taken.
+    """
+    before = int(matrices.before.max()) + 1
+    behind = int((matrices.widths - matrices.before).max())
+    padded = _padded(codes, low - before, high + behind)
     edges, scores = np.empty((2, high - low), dtype=np.int64)
-    padded = _padded(codes, site, low, high)
-    n = _find_sites(padded, _by_pair(site), strict, site.cutoff, edges, scores)
-    return edges[:n], scores[:n]
+    kinds = np.empty(high - low, np.uint8)
+    n = _find_sites(padded, before, *matrices, edges, scores, kinds)
+    return low + edges[:n], scores[:n], kinds[:n]
 
 
 def _by_pair(site: SiteModel) -> NDArray[np.int64]:
@@ -43,37 +76,49 @@ def _by_pair(site: SiteModel) -> NDArray[np.int64]:
     return np.ascontiguousarray(scores)
 
 
-def _padded(codes, site: SiteModel, low: int, high: int) -> NDArray[np.uint8]:
-    """Return the symbols that scores of edges `low` to `high` - 1 look at, unknown ones outside."""
-    first = low - site.before - 1
-    padded = np.full(high - low + len(site.scores), OTHER, dtype=np.uint8)
-    begin, end = max(first, 0), min(first + len(padded), len(codes))
-    padded[begin - first : end - first] = codes[begin:end]
+def _padded(codes, low: int, high: int) -> NDArray[np.uint8]:
+    """Return the symbols from `low` to before `high`, unknown ones outside of the sequence."""
+    padded = np.full(high - low, OTHER, dtype=np.uint8)
+    begin, end = max(low, 0), min(high, len(codes))
+    padded[begin - low : end - low] = codes[begin:end]
     return padded
 
 
-@njit(cache=True, nogil=True)
-def _find_sites(padded, scores, strict, cutoff, edges, found):
-    """Write edges and scores of sites; return how many there are.
+@njit(cache=True, nogil=True, makes_arrays=False)
+def _find_sites(
+    padded, margin, scores, widths, before, strict, cutoffs, edges, found, kinds
+):  # fmt: skip
+    """Write edges, scores and kinds of sites; return how many there are.
 
-    Columns that forbid a symbol, `strict`, are looked at first: they exclude most edges.
+    Columns that forbid a symbol are looked at first: they exclude most edges.
     """
     n = 0
     for edge in range(len(edges)):
-        allowed = True
-        for column in strict:
-            if scores[column, padded[edge + column], padded[edge + column + 1]] == FORBIDDEN:
-                allowed = False
-                break
-        if not allowed:
-            continue
-        score = 0
-        for column in range(len(scores)):
-            score += scores[column, padded[edge + column], padded[edge + column + 1]]
-        if score >= cutoff:
-            edges[n], found[n] = edge, score
+        best = FORBIDDEN
+        for kind in range(len(widths)):
+            first = edge + margin - before[kind]  # in `padded`, of the first column
+            for column in strict[kind]:
+                if column < 0 or _column_score(scores, kind, column, padded, first) == FORBIDDEN:
+                    break
+            if column >= 0:
+                continue
+            score = 0
+            for column in range(widths[kind]):
+                score += _column_score(scores, kind, column, padded, first)
+            if score >= cutoffs[kind] and score > best:
+                best = score
+                edges[n], found[n], kinds[n] = edge, score, kind
+        if best > FORBIDDEN:
             n += 1
     return n
+
+
+@njit(nogil=True, makes_arrays=False)
+def _column_score(scores, kind, column, padded, first):
+    """Return the score of a column, of which the first one lies at `first`."""
+    place = np.uint64(first + column)  # a signed one would be compared with 0
+    before = padded[place - np.uint64(1)]
+    return scores[np.uint64(kind), np.uint64(column), before, padded[place]]
 
 
 @njit(cache=True)

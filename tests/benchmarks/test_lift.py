@@ -83,7 +83,7 @@ def test_indels_move_places(reference):
 
 def test_sites_and_codons_stay(tmp_path, reference):
     names = mutated.write(reference, tmp_path, (20,))
-    assert names == ["free_20", "kept_20", "moved_2"]
+    assert names == ["free_20", "kept_20", "frame_20", "moved_2"]
     own = judge.structures(reference.annotation, "exon")
     coding = judge.structures(reference.annotation, "CDS")
     after = judge.structures(tmp_path / "kept_20.gff3", "exon")
@@ -95,6 +95,13 @@ def test_sites_and_codons_stay(tmp_path, reference):
                     (("kept_20.fa", changed), ("genome.fa", coding)))  # fmt: skip
         assert (new[:3], new[-3:]) == (old[:3], old[-3:])
         assert new != old
+    framed = judge.structures(tmp_path / "frame_20.gff3", "CDS")
+    changed_lengths = {length(framed[name]) - length(coding[name]) for name in coding}
+    assert all(change % 3 == 0 for change in changed_lengths)
+
+
+def length(structure):
+    return sum(end - start for start, end in structure.parts)
 
 
 def sites(path, structure):

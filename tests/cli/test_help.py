@@ -1,10 +1,15 @@
 """Help and errors of usage."""
 
 import shlex
+import subprocess
+import sys
 
 import click
 import pytest
 
+from gpu_tools.cli.common.grouped import _GROUPS as GROUPS
+from gpu_tools.cli.common.grouped import GroupedCommand
+from gpu_tools.cli.common.options import _OUTPUTS as OUTPUTS
 from gpu_tools.cli.main import EXAMPLES, SUMMARIES, cli, main
 
 
@@ -18,6 +23,16 @@ def leaves(group, words=()):
 
 
 COMMANDS = dict(leaves(cli))
+
+
+def test_what_is_also_written_is_checked_as_an_output_and_has_its_group():
+    written = {
+        (option.name, isinstance(command, GroupedCommand))
+        for command in COMMANDS.values() for option in command.params
+        if (getattr(option, "help", None) or "").startswith("Also write")
+    }  # fmt: skip
+    assert {name for name, _ in written} - {"figures"} <= {*OUTPUTS}  # which are a folder
+    assert {name for name, grouped in written if grouped} <= {*GROUPS["Output"]}
 
 
 def test_every_command_has_an_example():
@@ -83,3 +98,13 @@ def test_the_shell_completes_commands_and_options(typed, completed, monkeypatch,
     with pytest.raises(SystemExit):
         main([])
     assert capsys.readouterr().out == completed
+
+
+def test_help_and_plain_commands_do_not_wait_for_the_compiler():
+    plain = (
+        "annotate", "devices", "exons.convert", "global_align", "lift", "report", "sequences.cut",
+        "sequences.fetch", "sequences.translate", "spliced_align", "spliced_estimate", "warm_up",
+    )  # fmt: skip
+    code = "".join(f"import gpu_tools.cli.{name}\n" for name in plain)
+    code += "import sys\nassert not {'numba', 'llvmlite'} & set(sys.modules)\n"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -11,7 +11,7 @@ from tests.lift import genomes
 RECORD, GENES = genomes.reference()
 OUTPUTS = {
     "--output": "new.gff3", "--table": "t.tsv", "--unmapped": "u.tsv", "--summary": "s.json",
-    "--protein-sequences": "p.fa",
+    "--protein-sequences": "p.fa", "--gene-table": "g.tsv",
 }  # fmt: skip
 
 
@@ -68,6 +68,20 @@ def test_files_of_a_lift(folder, capsys):
     assert (folder / "p.fa").read_text().count(">") == len(there)
     unmapped = (folder / "u.tsv").read_text().splitlines()[1:]
     assert [line.split("\t")[0] for line in unmapped] == [GENES[-1].id, "odd"]
+    head, *rows = [line.split("\t") for line in (folder / "g.tsv").read_text().splitlines()]
+    rows = [dict(zip(head, row, strict=True)) for row in rows]
+    assert [row["gene"] for row in rows] == [*(gene.id for gene in GENES), "odd"]
+    assert [row["status"] for row in rows] == ["intact"] * len(there) + [".", "."]
+    assert [row["transcripts"] for row in rows] == ["1"] * len(there) + ["0", "0"]
+    assert rows[-2]["reason"] == unmapped[0].split("\t")[-1]
+    assert rows[-1]["reason"] == unmapped[1].split("\t")[-1]
+    assert all(row["reason"] == "." for row in rows[:-2])
+    first = GENES[0].interval
+    assert (rows[0]["reference_start"], rows[0]["reference_end"]) == (
+        str(first[0] + 1),
+        str(first[1]),
+    )
+    assert rows[0]["end"] == str(length - first[0] - 8)
     figures = json.loads((folder / "s.json").read_text())
     assert (figures["genes"], figures["lifted"]) == (len(GENES), len(there))
 

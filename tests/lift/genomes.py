@@ -75,3 +75,17 @@ def substituted(letters, rate, seed=2):
         "ACGT"[("ACGT".index(x) + int(rng.integers(1, 4))) % 4] if rng.random() < rate else x
         for x in letters
     )
+
+
+def with_other_codons(letters, genes, every=30, seed=3):
+    """Return nucleotides whose coding segments have lost and gained codons here and there."""
+    rng = np.random.default_rng(seed)
+    for gene in reversed(genes):
+        for segment in reversed(gene.transcripts[0].coding):
+            for at in range(segment.end - 15, segment.start + 15, -every):
+                size = 3 * int(rng.integers(1, 3))
+                if rng.random() < 0.5:
+                    letters = letters[:at] + text(rng, size) + letters[at:]
+                else:
+                    letters = letters[: at - size] + letters[at:]
+    return letters

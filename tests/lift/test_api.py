@@ -11,6 +11,8 @@ from gpu_tools.lift.transcripts import (
     EXON_LOST,
     FRAMESHIFT,
     INTACT,
+    INTRON_GAINED,
+    INTRON_LOST,
     SITE_CHANGED,
     START_LOST,
     STOP_INSIDE,
@@ -18,6 +20,7 @@ from gpu_tools.lift.transcripts import (
     TRUNCATED,
 )
 from gpu_tools.model.evidence import RecordJunctions, SpliceEvidence
+from gpu_tools.model.genes import with_phases
 from gpu_tools.sites.model import load_sites
 from tests.lift import genomes
 
@@ -132,6 +135,18 @@ def test_whole_codons_that_are_lost_are_no_frameshift():
     assert FRAMESHIFT not in one.statuses
 
 
+def test_frames_of_diverged_genes_are_kept_as_most_gaps_are_whole_codons():
+    record, genes = genomes.reference(seed=5, genes=12)
+    letters = genomes.with_other_codons(genomes.substituted(record, 0.15), genes)
+    new = [genomes.sequence(letters, "n")]
+    reference = [genomes.sequence(record)]
+    found = lift_genes(genes, reference, new, SITES, device="cpu", threads=1)
+    assert found.scores.keeps_frames
+    assert len(found.genes) == len(genes)
+    assert not [g for g in found.genes if FRAMESHIFT in g.outcomes[0].statuses]
+    assert not lifted(genomes.substituted(RECORD, 0.1)).scores.codon_gaps > 0.5
+
+
 def test_start_and_stop_codons_that_are_lost_are_told():
     coding = GENES[1].transcripts[0].coding
     assert outcome(changed(coding[0].start, "ATG", "ACG")).statuses == (START_LOST,)
@@ -159,6 +174,37 @@ def test_a_lost_intron_joins_two_exons():
     (a, b), (c, d), last = exons_of(1)
     one = outcome(RECORD[:b] + RECORD[c:])
     assert one.lifted.exons == ((a, b + d - c), (last[0] - c + b, last[1] - c + b))
+    assert one.statuses == (INTRON_LOST,)
+    assert len(one.lifted.coding) == 2
+
+
+def test_the_rest_of_a_lost_intron_belongs_to_the_exon():
+    (a, b), (c, d), _ = exons_of(1)
+    one = outcome(RECORD[:b] + "CCCCCC" + RECORD[c:])
+    assert one.lifted.exons[0] == (a, b + 6 + d - c)
+    assert one.statuses == (INTRON_LOST,)
+
+
+def test_a_gained_intron_splits_an_exon():
+    a, b = exons_of(1)[1]
+    at = next(k for k in range((a + b) // 2, b) if RECORD[k - 1 : k + 1] == "GG")
+    intron = "GTAAGT" + "ATTCATTGAC" * 12 + "TTCTTTCTTTTTTCAG"
+    one = outcome(RECORD[:at] + intron + RECORD[at:])
+    assert one.lifted.exons[1:3] == ((a, at), (at + len(intron), b + len(intron)))
+    assert one.lifted.exon_origins == (0, 1, 1, 2)
+    assert one.statuses == (INTRON_GAINED,)
+    assert one.protein_identity == one.identity == one.coverage == 1
+    assert [s.phase for s in one.lifted.coding[1:3]] == [
+        s.phase for s in with_phases([(s.start, s.end) for s in one.lifted.coding], "+")[1:3]
+    ]
+
+
+def test_what_is_inserted_without_sites_is_no_intron():
+    a, b = exons_of(1)[1]
+    at = (a + b) // 2
+    one = outcome(RECORD[:at] + "ACTTTCATTC" * 15 + RECORD[at:])
+    assert one.lifted.exons[1] == (a, b + 150)
+    assert INTRON_GAINED not in one.statuses
 
 
 def test_a_gene_that_is_gone_is_told_and_the_others_stay():

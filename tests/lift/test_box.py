@@ -6,7 +6,9 @@ import pytest
 from gpu_tools.lift.cpu import EDGE, GAP, OUTSIDE, align_box
 from tests.oracles.lift import best_score
 
-GAPS = np.array([[8, 3, 20, 0], [12, 4, 31, 0], [9, 3, 22, 0]], np.int32)
+GAPS = np.array(
+    [[8, 3, 20, 0, -1, 0], [12, 4, 31, 0, 5, 9], [9, 3, 22, 0, -1, 0]], np.int32
+)  # fmt: skip
 
 
 def random_box(rng, n, m):
@@ -18,7 +20,8 @@ def random_box(rng, n, m):
     columns = rng.integers(0, 4, m).astype(np.uint8)
     symbols, labels, classes, rows = [], [], [], []
     for _ in range(n):
-        label = int(rng.integers(0, 3))
+        if not labels or rng.random() < 0.4:
+            label = int(rng.integers(0, 3))
         if rng.random() < 0.2:
             k = int(rng.integers(0, 2))
             symbols.append(EDGE)
@@ -45,7 +48,7 @@ def score_of(rows, found, columns, pairs):
 @pytest.mark.parametrize("seed", range(30))
 def test_a_box_has_the_score_of_the_best_path(seed):
     rng = np.random.default_rng(seed)
-    n, m = (int(k) for k in rng.integers(1, 9, 2))
+    n, m = (int(k) for k in rng.integers(1, 13, 2))
     rows, (symbols, labels, classes), columns, points, pairs = random_box(rng, n, m)
     begin = int(rng.choice([-1, 0, 2]))
     end = int(rng.choice([n + 1, n, max(n - 2, 0)]))
@@ -71,3 +74,23 @@ def test_an_edge_goes_where_the_site_is():
         points[0, site] = 5
         found, _ = align_box(symbols, labels, classes, columns, points, pairs, GAPS, -1, 8)
         assert found[3] == site
+
+
+@pytest.mark.parametrize(("lost", "reads"), [(3, "ACG"), (6, "ACGACG"), (4, "ACGA")])
+def test_whole_codons_are_lost_together(lost, reads):
+    # without its codon gap, label 1 would rather pay two short ones around a chance match
+    before, behind = np.array([0, 3, 2, 1], np.uint8), np.array([2, 2, 0, 3], np.uint8)
+    gone = np.array(["ACGT".index(letter) for letter in reads], np.uint8)
+    symbols = np.concatenate((before, gone, behind))
+    labels, classes = np.full(len(symbols), 1, np.uint8), np.zeros(len(symbols), np.int64)
+    pairs = np.full((2, 5, 5), -8, np.int32)
+    np.fill_diagonal(pairs[1], 8)
+    columns = np.concatenate((before, behind))
+    points = np.zeros((1, len(columns) + 1), np.int32)
+    found, score = align_box(
+        symbols, labels, classes, columns, points, pairs, GAPS, -1, len(symbols) + 1
+    )
+    whole = lost % 3 == 0
+    cost = GAPS[1, 4] + GAPS[1, 5] * lost // 3 if whole else GAPS[1, 0] + GAPS[1, 1] * lost
+    assert score == 64 - cost
+    assert (found == GAP).sum() == lost

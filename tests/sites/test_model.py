@@ -8,7 +8,7 @@ from gpu_tools.model.sequences import encode
 from gpu_tools.sites import model as model_of_sites
 from gpu_tools.sites.model import load_sites, sites_from_dict
 from gpu_tools.sites.table import CLOSED
-from gpu_tools.splicing.codons import translation_of
+from gpu_tools.splicing.reading import translation_of
 from gpu_tools.splicing.site_matrix import site_scores
 from tests import cases
 from tests.oracles import sites as oracle

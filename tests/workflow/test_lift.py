@@ -55,8 +55,8 @@ def folder(tmp_path):
 
 
 FILES = {
-    "output": "lifted.gff3", "table": "lifted.tsv", "unmapped": "unmapped.tsv",
-    "protein-sequences": "proteins.fa", "summary": "summary.json",
+    "output": "lifted.gff3", "table": "lifted.tsv", "gene-table": "genes.tsv",
+    "unmapped": "unmapped.tsv", "protein-sequences": "proteins.fa", "summary": "summary.json",
 }  # fmt: skip
 
 

@@ -1,8 +1,10 @@
 """The workflow in other people's pipelines, and the files that others read."""
 
+import os
 import re
 import subprocess
 import tomllib
+from pathlib import Path
 
 import pytest
 import yaml
@@ -33,7 +35,7 @@ def consumer(tmp_path):
 def test_two_imports_and_a_changed_rule(consumer):
     folder = consumer(EXAMPLES[1])
     wanted = ("--", "results/a/best.tsv", "results/b/best.tsv")
-    folder.run(*wanted)
+    assert "localrules" not in folder.run(*wanted)
     for name, base, target in zip(("a", "b"), BASES, TARGETS, strict=True):
         best = folder.table(f"results/{name}/best.tsv")
         assert {(row["base"], row["target"]) for row in best} == {(base, target)}
@@ -85,6 +87,47 @@ def test_every_environment_is_a_rules():
     rules = re.split(r"^rule ", text, flags=re.M)[1:]
     assert [rule for rule in rules if "    script:\n" in rule and "    conda:\n" not in rule] == []
     assert len([rule for rule in rules if "    script:\n" in rule]) > 10
+
+
+CONDA = """#!/usr/bin/env bash
+case "$*" in
+  "info --json") echo '{{"conda_prefix": "{folder}", "platform": "linux-64"}}' ;;
+  --version) echo "conda 25.1.0" ;;
+  config*) echo '{{"get": {{"channel_priority": "strict"}}}}' ;;
+  "env create"*) mkdir --parents "${{@: -1}}/bin" && cp "{folder}/python" "${{@: -1}}/bin" ;;
+esac
+"""
+"""Stands in for conda, which is not there: an environment whose Python writes its words down."""
+
+
+def test_conda_environments_get_the_checkout_of_a_module_elsewhere(consumer, monkeypatch):
+    folder = consumer(EXAMPLES[0])
+    (conda := folder.path / "conda").mkdir()
+    programs = {
+        "conda": CONDA.format(folder=conda),
+        "activate": 'PATH="$1/bin:$PATH"\n',
+        "python": f'#!/bin/sh\necho "$@" >> "{conda}/words"\n',
+    }
+    (conda / "bin").mkdir()
+    for name, text in programs.items():
+        path = conda / ("python" if name == "python" else f"bin/{name}")
+        path.write_text(text)
+        path.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{conda / 'bin'}:{os.environ['PATH']}")
+    monkeypatch.delenv("GPU_TOOLS_SOURCE", raising=False)
+    folder.run("--sdm", "conda", "--conda-create-envs-only")
+    (words,) = (conda / "words").read_text().splitlines()
+    program, option, source = words.rsplit(" ", 2)
+    assert (program, option) == ("-m pip", "install")
+    assert Path(source).resolve() == ROOT
+
+
+def test_an_environment_without_a_source_says_what_to_set(monkeypatch):
+    monkeypatch.delenv("GPU_TOOLS_SOURCE", raising=False)
+    script = ENVIRONMENTS / "gpu_tools.post-deploy.sh"
+    done = subprocess.run(["bash", script], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "GPU_TOOLS_SOURCE: no folder or address of gpu-tools" in done.stderr
 
 
 def test_apptainer_definition_installs_what_the_package_needs():

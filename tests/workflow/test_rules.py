@@ -55,7 +55,8 @@ def by_hand(monkeypatch, capsys):
 def test_plan_holds_every_job_once(folder):
     counts = folder.counts()
     once = ("sequences_cut", "exons_predict", "spliced_align", "site_align", "results_merge")
-    once += ("results_best", "results_loci", "results_report", "structures_plot", "all")
+    once += ("results_best", "results_loci", "results_summary", "results_report")
+    once += ("structures_plot", "all")
     assert counts == dict.fromkeys(once, 1) | {"alignments_merge": 2, "total": len(once) + 2}
 
 

@@ -1,5 +1,6 @@
 """The workflow run for real, on the demo's two smallest loci and their mRNAs."""
 
+import json
 import os
 import re
 import shutil
@@ -74,6 +75,19 @@ def test_scores_hold_all_cases_in_the_order_of_the_sheet_methods_side_by_side(do
     for method in ALIGNMENTS:
         expected = [(base, target) for base in BASES for target in TARGETS]
         assert pairs(of_method(rows, method)) == expected
+
+
+def test_the_summary_and_the_page_tell_of_the_run(done):
+    found = json.loads((done.path / "results" / "summary.json").read_text())
+    run, verdicts = found["run"], [row["accepted"] for row in done.table("results/scores.tsv")]
+    assert (found["cases"], found["site_model"]) == (len(verdicts), "vertebrate")
+    assert found["accepted"] == {word: verdicts.count(word) for word in {*verdicts}}
+    assert run["command"].startswith("snakemake ")
+    assert [each["file"] for each in run["inputs"]] == ["config/cases.tsv", str(LOCI), str(MRNAS)]
+    assert set(run["limits"]) == set(ALIGNMENTS)
+    page = (done.path / "results" / "report.html").read_text()
+    assert f"SHA-256 {run['inputs'][0]['sha256']}" in page
+    assert "E-value at most 0.001, coverage at least 0.5" in page
 
 
 def test_alignments_ask_for_time_and_memory_by_the_sizes_of_their_inputs(done):

@@ -297,9 +297,9 @@ def drawn_exons():
 
 
 def drawn_junctions():
-    """Return the introns that were seen in all batches, which the report draws."""
-    named = [name for name in BATCHES if evidence_files(name, "junctions")]
-    return batch_files("junctions.bed", named)
+    """Return the introns that were seen on all bases, which the report draws."""
+    bases = [base for base in CASES.bases if CASES.bases[base].junctions]
+    return batch_files("junctions.bed", first_batches(bases))
 
 
 def sheet_files():
@@ -308,8 +308,9 @@ def sheet_files():
     columns = ("exons", "annotation", *EVIDENCE)
     paths = [file_of(item[1]) for item in items]
     paths += [getattr(base, column) for base in CASES.bases.values() for column in columns]
-    sheet = [config["cases"]] if os.path.exists(config["cases"]) else []
-    return list(dict.fromkeys([*sheet, *protein_files(), *filter(None, paths)]))
+    sheet = config["cases"] or ""
+    named = [sheet] if os.path.exists(sheet) else []
+    return list(dict.fromkeys([*named, *protein_files(), *filter(None, paths)]))
 
 
 def only_genome():

@@ -110,7 +110,8 @@ def alike(name, known):
 
 def expected(cause):
     if cause.validator == "enum":
-        return f"one of {', '.join(map(str, cause.validator_value))}"
+        values = ["no value" if one is None else str(one) for one in cause.validator_value]
+        return f"one of {', '.join(values)}"
     return cause.schema.get("expected", f"{cause.validator} {cause.validator_value}")
 
 
@@ -178,6 +179,13 @@ def installed_version():
         return version("gpu-tools")
     except PackageNotFoundError:  # its environment may be another one than Snakemake's
         return "unknown"
+
+
+def tell_source():
+    """Name the checkout that this file lies in to the scripts that set up conda environments."""
+    checkout = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[1]
+    if (checkout / "gpu_tools").is_dir():
+        os.environ.setdefault("GPU_TOOLS_SOURCE", str(checkout))
 
 
 def methods():
@@ -274,5 +282,6 @@ check_provider()
 check_needs()
 if workflow.is_main_process:  # jobs read the rules, too
     check_models()
+    tell_source()
     os.environ["GPU_TOOLS_WORKFLOW"] = shlex.join(["snakemake", *sys.argv[1:]])
 VERSION = installed_version()

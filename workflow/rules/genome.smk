@@ -108,7 +108,7 @@ def lift_options():
 
 def lift_tables():
     """Return the files of an annotation that was carried over."""
-    names = ["lifted.gff3", "lifted.tsv", "unmapped.tsv", "proteins.fa", "summary.json"]
+    names = "lifted.gff3", "lifted.tsv", "genes.tsv", "unmapped.tsv", "proteins.fa", "summary.json"
     return expand("<results>/lift/{name}", name=names)
 
 

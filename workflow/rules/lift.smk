@@ -14,6 +14,7 @@ rule annotation_lift:
     output:
         output="<results>/lift/lifted.gff3",
         table="<results>/lift/lifted.tsv",
+        gene_table="<results>/lift/genes.tsv",
         unmapped="<results>/lift/unmapped.tsv",
         protein_sequences="<results>/lift/proteins.fa",
         summary="<results>/lift/summary.json",

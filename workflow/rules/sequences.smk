@@ -1,9 +1,3 @@
-# Downloads run where Snakemake runs: the nodes of a cluster often have no network, and a service's
-# limit on requests holds for one machine.
-localrules:
-    sequences_fetch,
-
-
 rule sequences_fetch:
     """Fetch a source of the sheet's from a service or an address, and check it."""
     output:
@@ -22,6 +16,9 @@ rule sequences_fetch:
     # between workflows, where --cache and SNAKEMAKE_OUTPUT_CACHE are given
     cache: True
     retries: 1
+    # where Snakemake runs: the nodes of a cluster often have no network, and a service's limit on
+    # requests holds for one machine
+    localrule: True
     conda:
         "../envs/gpu_tools.yaml"
     params:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
+import gpu_tools
 from gpu_tools.cli.common.loci import Region, has_loci, names_of, read_loci
 from gpu_tools.errors import InputError, did_you_mean
 from gpu_tools.formats.exons.intervals import read_exons
@@ -14,13 +15,13 @@ from gpu_tools.formats.tables import read_table
 from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.locus import Locus
 from gpu_tools.model.sequences import Sequence
-from gpu_tools.spliced import Case
 
 if TYPE_CHECKING:
     from gpu_tools.model.evidence import SpliceEvidence
     from gpu_tools.model.scoring import ProteinScoring
     from gpu_tools.sites.api import SiteCase
     from gpu_tools.sites.model import GeneSites
+    from gpu_tools.spliced import Case
 
 _log = logging.getLogger(__name__)
 
@@ -58,7 +59,7 @@ def no_evidence(bases: Iterable[Sequence]) -> None:
 
 def read_cases(files: CaseFiles) -> CaseInputs:
     """Read the cases of spliced alignment."""
-    return _with_candidates(files, Case)
+    return _with_candidates(files, gpu_tools.Case)
 
 
 def read_site_cases(

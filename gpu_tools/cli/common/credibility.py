@@ -24,7 +24,7 @@ from gpu_tools.model.significance import (
     with_evalues,
 )
 from gpu_tools.splicing.chance import SHUFFLES, is_doubtful, judged_in_place
-from gpu_tools.splicing.codons import begins_with_start, ends_with_stop
+from gpu_tools.splicing.reading import begins_with_start, ends_with_stop
 from gpu_tools.splicing.shuffles import LEAST_SHUFFLES, shuffled_laws
 
 _log = logging.getLogger(__name__)

@@ -60,7 +60,7 @@ def lists_of(codes, table: SiteTable) -> SiteLists:
         np.ascontiguousarray(codes), table.first.arrays, *inner, table.last.arrays,
         *class_arrays(table)[:4], longest_of(table),
         _NO_STOPS if table.stops is None else table.stops,
-        JunctionArrays.of(table.junctions, table.length),
+        table.junction_arrays,
     )  # fmt: skip
 
 

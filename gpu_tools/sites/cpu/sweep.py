@@ -59,7 +59,7 @@ from gpu_tools.sites.introns import Introns, class_arrays
 from gpu_tools.sites.table import SiteTable, made_once
 from gpu_tools.splicing.best_chains import NO_PAIRS, BannedPairs
 from gpu_tools.splicing.bounds import narrowest
-from gpu_tools.splicing.codons import FRAMES
+from gpu_tools.splicing.reading import FRAMES
 from gpu_tools.splicing.rows import padded
 from gpu_tools.splicing.traceback import TracedChain, chain_of
 

@@ -17,7 +17,8 @@ from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.sites.introns import KIND, LENGTH, Introns, joins, penalty_of
 from gpu_tools.sites.table import CLOSED, JunctionArrays
 from gpu_tools.splicing.best_chains import banned_of_row
-from gpu_tools.splicing.codons import FRAMES, completes, split_class
+from gpu_tools.splicing.codons import completes, split_class
+from gpu_tools.splicing.reading import FRAMES
 from gpu_tools.splicing.recurrence import clipped_chain
 from gpu_tools.splicing.traceback import align_exons, previous_row, profile_of
 

@@ -33,7 +33,8 @@ from gpu_tools.sites.introns import (
     write_border,
 )
 from gpu_tools.sites.table import FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT
-from gpu_tools.splicing.codons import FRAMES, SPLITS, completes, split_bases, split_class
+from gpu_tools.splicing.codons import SPLITS, completes, split_bases, split_class
+from gpu_tools.splicing.reading import FRAMES
 
 
 class CodingSlots(NamedTuple):

@@ -30,7 +30,8 @@ from gpu_tools.sites.gpu.row_plan import (
 )
 from gpu_tools.sites.introns import BORDER, RAISE, most_operations, write_border
 from gpu_tools.sites.table import FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT
-from gpu_tools.splicing.codons import FRAMES, SPLITS, completes, split_class
+from gpu_tools.splicing.codons import SPLITS, completes, split_class
+from gpu_tools.splicing.reading import FRAMES
 
 SHORTEST = FRAMES
 """Introns must have so many nucleotides: then no entry of a step reads an exit of the same step."""

@@ -51,7 +51,7 @@ from gpu_tools.sites.gpu.codon_plan import (
 )
 from gpu_tools.sites.gpu.packed_strip import NEVER
 from gpu_tools.sites.gpu.row_plan import NO_SYMBOL
-from gpu_tools.splicing.codons import FRAMES
+from gpu_tools.splicing.reading import FRAMES
 
 LOWS, HIGHS = 0x5410, 0x7632
 """Selectors: the low halves of two words, and the high halves."""

@@ -18,7 +18,7 @@ from gpu_tools.sites.gpu.codon_rows import HOT_SLOTS, NUMBERS, rows_of_checkpoin
 from gpu_tools.sites.gpu.job import PackedStrips, SiteJob
 from gpu_tools.sites.gpu.job_table import JobNumbers, RowsInMemory
 from gpu_tools.sites.gpu.packed_strip import NARROW
-from gpu_tools.splicing.codons import FRAMES
+from gpu_tools.splicing.reading import FRAMES
 
 _SHORT = 1 << 16
 """Steps of a job that stores all rows, at most."""

@@ -52,7 +52,7 @@ from gpu_tools.sites.gpu.codon_plan import (
 )
 from gpu_tools.sites.gpu.row_plan import NO_SYMBOL
 from gpu_tools.sites.gpu.steps import BEST_END
-from gpu_tools.splicing.codons import FRAMES
+from gpu_tools.splicing.reading import FRAMES
 
 # A step of the packed kernel of chains that translate: operations, then three boundaries.
 

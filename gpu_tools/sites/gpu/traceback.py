@@ -25,7 +25,7 @@ from gpu_tools.sites.gpu.packed_strip import QUAD, WIDE
 from gpu_tools.sites.gpu.sweep32 import COLUMNS_PER_LANE, COST, FREE, GAP, MOST, STRIP
 from gpu_tools.sites.table import CLOSED
 from gpu_tools.splicing import codons, recurrence
-from gpu_tools.splicing.codons import FRAMES
+from gpu_tools.splicing.reading import FRAMES
 
 # Rows that the kernels have stored for tracebacks, read cell by cell.
 

@@ -41,7 +41,6 @@ from gpu_tools.spliced.cpu.sweep import (
     begin_column_zero,
     lay_out_stream,
     lay_out_strip,
-    no_bans,
     run_steps,
     sweep,
     terms_of,
@@ -149,7 +148,7 @@ def _sweep(strand, target, terms, buffer):
         buffer[k] = np.iinfo(weights.dtype).min
     border, following = _border(stream, weights), _border(stream, weights)
     begin_column_zero(stream, sweep, border, weights)
-    strip = lay_out_strip(target, 1, width - 1, terms, no_bans(terms))
+    strip = lay_out_strip(target, 1, width - 1, terms)
     n_steps = stream.n_rows + simd.VECTOR_BYTES // weights.itemsize - 1
     run_steps(stream, strip, sweep, border, following, weights, (0, n_steps))
     return sweep, find_best_end(sweep.ends, len(target), terms.gap, terms.free), buffer

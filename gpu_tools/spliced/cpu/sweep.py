@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from numba import types
 from numba.extending import overload, register_jitable
 from numpy.typing import NDArray
 
@@ -33,6 +34,7 @@ from gpu_tools.splicing.rows import padded
 
 _TARGET_OTHER = OTHER + 1
 _TARGET_PAD = OTHER + 2
+_BANNED = OTHER + 3
 
 empty_chain = register_jitable(recurrence.empty_chain)
 
@@ -64,11 +66,12 @@ class Border(NamedTuple):
 
 
 class StripBans(NamedTuple):
-    """Banned pairs of a strip, for which its target must be laid out as scores, by step."""
+    """Banned pairs of a strip, by step: which elements of its target are others in that step."""
 
     steps: NDArray[np.int64]  # (B,) rising
-    places: NDArray[np.int64]  # (B,) element of the scores
-    scores: NDArray  # (B,) that of the pair if it were not banned
+    places: NDArray[np.int64]  # (B,) element of the target
+    usual: NDArray  # (B,) what it holds in other steps
+    banned: int  # what it holds in the step of a banned pair
 
 
 class StreamStrip(NamedTuple):
@@ -82,7 +85,7 @@ class StreamStrip(NamedTuple):
     corner: NDArray  # the last column of each lane above the current track
     committed: NDArray[np.int64]  # how many ends each lane has committed
     cursor: NDArray[np.int64]  # the ranges of tracks and of exons that lanes may still reach
-    bans: StripBans
+    bans: StripBans | None
 
 
 @register_jitable
@@ -118,14 +121,7 @@ def _overload_symbols_or_scores(symbols, table):
 
 
 @register_jitable
-def no_bans(terms):
-    """Return the banned pairs of a strip that has none."""
-    numbers = np.empty(0, np.int64)
-    return StripBans(numbers, numbers, np.empty(0, terms.weights.dtype))
-
-
-@register_jitable
-def lay_out_strip(target, first_column, width, terms, bans):
+def lay_out_strip(target, first_column, width, terms):
     """Return the state of a strip of `width` columns before its first step."""
     weights = terms.weights
     lanes, dtype = simd.VECTOR_BYTES // weights.itemsize, weights.dtype
@@ -143,20 +139,16 @@ def lay_out_strip(target, first_column, width, terms, bans):
         _symbols_or_scores(symbols, terms.table), first_column, simd.aligned_zeros(width, dtype),
         start, simd.aligned_zeros(2 * lanes, dtype),
         np.zeros(lanes, dtype=dtype), np.zeros(lanes, dtype=np.int64), np.zeros(4, dtype=np.int64),
-        bans,
+        None,
     )  # fmt: skip
 
 
-def terms_of(scoring: SplicedScoring, dtype: np.dtype, as_table: bool = False) -> Terms:
-    """Return a scoring in the form that the loops read, for cells of a type.
-
-    The table is there with a substitution matrix, or if that is wanted.
-    """
+def terms_of(scoring: SplicedScoring, dtype: np.dtype) -> Terms:
+    """Return a scoring in the form that the loops read, for cells of a type."""
     values = (scoring.match, scoring.mismatch)
     lifted = [value - scoring.gap for value in values] if scoring.matrix is None else [0, 0]
     weights = np.array([*lifted, scoring.gap, scoring.intron_penalty], dtype=dtype)
-    as_table |= scoring.matrix is not None
-    table = scoring.lifted if as_table else np.empty(0)
+    table = np.empty(0) if scoring.matrix is None else scoring.substitution() - scoring.gap
     free = scoring.ends != "global"
     return Terms(weights, table.astype(dtype), scoring.gap, scoring.intron_penalty, free)
 
@@ -166,16 +158,21 @@ STEPS_PER_BLOCK = 1 << 13
 _MATCH, _MISMATCH, _GAP, _PENALTY = range(4)
 
 
-def _pair_scores(target, position, base, match, mismatch):
+def _pair_scores(target, bans, position, base, match, mismatch, gap):
     raise NotImplementedError("only for jitted code")
 
 
 @overload(_pair_scores, inline="always")
-def _overload_pair_scores(target, position, base, match, mismatch):
-    def by_equality(target, position, base, match, mismatch):
+def _overload_pair_scores(target, bans, position, base, match, mismatch, gap):
+    def by_equality(target, bans, position, base, match, mismatch, gap):
         return simd.where_equal(simd.load(target, position), base, match, mismatch)
 
-    def by_profile(target, position, base, match, mismatch):
+    def by_equality_or_ban(target, bans, position, base, match, mismatch, gap):
+        symbols, banned = simd.load(target, position), simd.splat(target.dtype.type(_BANNED))
+        scores = simd.where_equal(symbols, base, match, mismatch)
+        return simd.where_equal(symbols, banned, gap, scores)
+
+    def by_profile(target, bans, position, base, match, mismatch, gap):
         columns = target.shape[1]
         scores = simd.load(target, OTHER * columns + position)
         for code in range(OTHER):
@@ -184,23 +181,48 @@ def _overload_pair_scores(target, position, base, match, mismatch):
             scores = simd.where_equal(base, of_code, of_pair, scores)
         return scores
 
-    return by_equality if target.ndim == 1 else by_profile
+    if target.ndim > 1:
+        return by_profile
+    return by_equality if isinstance(bans, types.NoneType) else by_equality_or_ban
 
 
-def _set_scores(target, bans, first, past, gap):
+def _ban_pairs(target, bans, step):
     raise NotImplementedError("only for jitted code")
 
 
-@overload(_set_scores)
-def _overload_set_scores(target, bans, first, past, gap):
-    def nothing(target, bans, first, past, gap):
+@overload(_ban_pairs)
+def _overload_ban_pairs(target, bans, step):
+    """Let the target be that of a step with banned pairs; return the numbers of these."""
+
+    def nothing(target, bans, step):
+        return 0, 0
+
+    def some(target, bans, step):
+        past = first = first_from(bans.steps, step)
+        while past < len(bans.steps) and bans.steps[past] == step:
+            simd.set_element(target, bans.places[past], target.dtype.type(bans.banned))
+            past += 1
+        return first, past
+
+    return nothing if isinstance(bans, types.NoneType) else some
+
+
+def _allow_pairs(target, bans, numbers):
+    raise NotImplementedError("only for jitted code")
+
+
+@overload(_allow_pairs)
+def _overload_allow_pairs(target, bans, numbers):
+    """Let the target be the usual one again."""
+
+    def nothing(target, bans, numbers):
         pass
 
-    def scores(target, bans, first, past, gap):
-        for k in range(first, past):
-            simd.set_element(target, bans.places[k], bans.scores[k] if gap is None else gap)
+    def some(target, bans, numbers):
+        for k in range(numbers[0], numbers[1]):
+            simd.set_element(target, bans.places[k], bans.usual[k])
 
-    return nothing if target.ndim == 1 else scores
+    return nothing if isinstance(bans, types.NoneType) else some
 
 
 class LaneColumns(NamedTuple):
@@ -246,14 +268,14 @@ def _leave(row, ends, end, own, bonus):
 
 
 @njit(nogil=True)
-def _advance(row, target, base, diagonal, left, weights, lanes):
+def _advance(row, target, bans, base, diagonal, left, weights, lanes):
     """Compute one row in every lane; return the vectors of the last and of the left columns."""
     # splats are made here, for in the loop every store could change `weights`
     match, mismatch = simd.splat(weights[_MATCH]), simd.splat(weights[_MISMATCH])
     gap = simd.splat(weights[_GAP])
     for position in range(0, len(row), lanes):
         up = simd.load(row, position)
-        pairs = _pair_scores(target, position, base, match, mismatch)
+        pairs = _pair_scores(target, bans, position, base, match, mismatch, gap)
         left = simd.maximum(simd.maximum(simd.add(diagonal, pairs), simd.add(up, gap)), left)
         simd.store(row, position, left)
         diagonal = up
@@ -278,7 +300,6 @@ def run_steps(stream, strip, sweep, border, following, weights, steps):
     n_tracks, n_exons, n_rows = len(track_commits), len(last_rows), stream.n_rows
     first_track, next_track, first_exon, next_exon = cursor[0], cursor[1], cursor[2], cursor[3]
     penalty, bans = weights[_PENALTY], strip.bans
-    banned, n_banned = first_from(bans.steps, steps[0]), len(bans.steps)
     for step in range(steps[0], steps[1]):
         while next_track < n_tracks and track_rows[next_track] <= step:
             next_track += 1
@@ -298,15 +319,9 @@ def run_steps(stream, strip, sweep, border, following, weights, steps):
                 following_tops[track] = corner[lane]
         base = simd.load(symbols, n_rows + lanes - 1 - step)
         left = simd.shift_in(simd.load(edge, lanes), border_rows[min(step, n_rows - 1)])
-        past = banned
-        while past < n_banned and bans.steps[past] == step:
-            past += 1
-        if past > banned:
-            _set_scores(target, bans, banned, past, weights[_GAP])
-        last = _advance(row, target, base, simd.load(edge, 0), left, weights, lanes)
-        if past > banned:
-            _set_scores(target, bans, banned, past, None)
-            banned = past
+        banned = _ban_pairs(target, bans, step)
+        last = _advance(row, target, bans, base, simd.load(edge, 0), left, weights, lanes)
+        _allow_pairs(target, bans, banned)
         simd.store(edge, 0, left)
         simd.store(edge, lanes, last)
         if step >= lanes - 1:
@@ -360,25 +375,38 @@ def fill_column_zero(
     _begin_column_zero(_lay_out_stream(graph.arrays, weights), sweep, border, weights)
 
 
-def _bans_of(graph: ExonGraph, target, banned: BannedPairs, first: int, width: int, terms: Terms):
-    """Return the banned pairs of a strip that begins with a column."""
-    if not len(banned.rows):
-        return no_bans(terms)
-    tracks, lanes = graph.tracks, simd.VECTOR_BYTES // terms.weights.itemsize
-    lengths = np.diff(tracks.rows)
-    positions = np.arange(graph.n_rows) + np.repeat(tracks.starts - tracks.rows[:-1], lengths)
-    low, high = (np.searchsorted(banned.rows, positions, side) for side in ("left", "right"))
-    rows = np.repeat(np.arange(graph.n_rows), high - low)
-    numbers = np.arange(len(rows)) + np.repeat(low - np.cumsum(high - low) + high - low, high - low)
-    columns = banned.columns[numbers]
-    inside = (columns + 1 >= first) & (columns + 1 < first + width)
-    rows, columns = rows[inside], columns[inside]
-    lane, column = np.divmod(columns + 1 - first, width // lanes)
-    order = np.argsort(rows + lane, kind="stable")
-    rows, columns, lane, column = (each[order] for each in (rows, columns, lane, column))
-    symbols = graph.codes[rows].astype(np.int64)
-    places = symbols * width + column * lanes + lane
-    return StripBans(rows + lane, places, terms.table[symbols, target[columns]])
+@njit(cache=True, nogil=True)
+def _find_banned(graph, banned):
+    """Return the rows and the target's symbols of all banned pairs in a stream."""
+    starts, track_rows, n = graph.tracks.starts, graph.tracks.rows, 0
+    found = np.empty((2, 1024), np.int64)
+    for track in range(len(starts)):
+        shift = track_rows[track] - starts[track]
+        k, past = first_from(banned.rows, starts[track]), track_rows[track + 1] - shift
+        while k < len(banned.rows) and banned.rows[k] < past:
+            if n == found.shape[1]:
+                larger = np.empty((2, 2 * n), np.int64)
+                larger[:, :n] = found
+                found = larger
+            found[0, n], found[1, n] = banned.rows[k] + shift, banned.columns[k]
+            k, n = k + 1, n + 1
+    return found[:, :n]
+
+
+def _bans_of(
+    graph: ExonGraph, strip: StreamStrip, target: NDArray[np.uint8], found: NDArray[np.int64],
+    gap: int,
+) -> StripBans | None:  # fmt: skip
+    """Return the banned pairs of a strip among those that were found in a stream, None for none."""
+    width, lanes = len(strip.row), len(strip.corner)
+    columns = found[1] + 1 - strip.first_column
+    inside = (columns >= 0) & (columns < width)
+    rows, (lane, column) = found[0][inside], np.divmod(columns[inside], width // lanes)
+    steps, places, banned = rows + lane, column * lanes + lane, _BANNED
+    if strip.target.ndim > 1:
+        places, banned = places + width * graph.codes[rows].astype(np.int64), gap
+    order = np.argsort(steps, kind="stable")
+    return StripBans(steps[order], places[order], strip.target.ravel()[places[order]], banned)
 
 
 def sweep(
@@ -393,7 +421,7 @@ def sweep(
     """Sweep one strand of one case."""
     dtype = narrowest(bounds(graph, padded(len(target), threads, 2), scoring))
     columns = padded(len(target), threads, dtype.itemsize)
-    terms = terms_of(scoring, dtype, len(banned.rows) > 0)
+    terms = terms_of(scoring, dtype)
     stream = _lay_out_stream(graph.arrays, terms.weights)
     result = recurrence.Sweep(
         np.full((len(graph.tracks.ends), columns + 1), np.iinfo(dtype).min, dtype=dtype),
@@ -405,13 +433,13 @@ def sweep(
     ]
     _begin_column_zero(stream, result, borders[0], terms.weights)
     width = columns // threads
-    strips = [
-        _lay_out_strip(
-            target, 1 + k * width, width, terms,
-            _bans_of(graph, target, banned, 1 + k * width, width, terms),
-        )
-        for k in range(threads)
-    ]  # fmt: skip
+    strips = [_lay_out_strip(target, 1 + k * width, width, terms) for k in range(threads)]
+    if len(banned.rows):
+        found = _find_banned(graph.arrays, banned)
+        strips = [
+            strip._replace(bans=_bans_of(graph, strip, target, found, scoring.gap))
+            for strip in strips
+        ]
 
     n_steps = stream.n_rows + simd.VECTOR_BYTES // dtype.itemsize - 1
 

@@ -16,7 +16,7 @@ from gpu_tools import (
     spliced_align,
 )
 from gpu_tools.sites.table import CLOSED, IntronClass, SiteTable
-from gpu_tools.splicing.codons import stop_words
+from gpu_tools.splicing.reading import stop_words
 from tests import cases
 from tests.oracles import sites as oracle_sites
 from tests.oracles import spliced as oracles
