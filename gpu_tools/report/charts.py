@@ -39,6 +39,7 @@ _FEW_LOCI, _BIN = 30, 5
 _FEW = 10
 """Counts below it have a tick each: of a single one, Vega makes a tick at a half."""
 _WHOLE_LOG = alt.Axis(labelExpr="datum.value < 1 ? '' : datum.label", format=",d")
+_PERCENT = alt.Axis(format="%", values=[0, 0.5, 1])
 _IDENTITY = alt.Color(
     "identity:Q", title="identity (%)",
     scale=alt.Scale(scheme="viridis", reverse=True, domain=[50, 100], clamp=True),
@@ -276,7 +277,7 @@ def _accuracy_bars(findings: Findings) -> alt.FacetChart | None:
     y = alt.Y("method:N", sort=methods, title=None)
     rows, percent = source(values), alt.Tooltip("value:Q", format=".1%")
     bars = rows.mark_bar(height=14, cornerRadiusEnd=2).encode(
-        alt.X("value:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%")),
+        alt.X("value:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=_PERCENT),
         y, colour, tooltip=["method:N", "measure:N", "level:N", percent],
     )  # fmt: skip
     texts = rows.mark_text(align="left", dx=4, fontSize=10).encode(

@@ -86,12 +86,9 @@ def gene_cards(findings: GeneSetFindings) -> list[Card]:
     summary, introns = findings.summary, len(findings.intron_lengths)
     usual = summary.get("introns", {}).get("GT-AG", 0)
     part = sum(row.get("accepted") == "part" for row in findings.targets)
+    genes, *name = counted(len(findings.genes), "gene").split()
     cards = [
-        Card(
-            f"{len(findings.genes):,}",
-            counted(len(findings.genes), "gene").split()[1],
-            f"in {_searched(findings)}",
-        ),
+        Card(genes, *name, f"in {_searched(findings)}"),
         Card(
             f"{len(findings.found):,} of {len(findings.targets):,}",
             "targets have a gene",
@@ -100,9 +97,7 @@ def gene_cards(findings: GeneSetFindings) -> list[Card]:
         Card(f"{len(findings.exon_lengths):,}", "exons", f"and {counted(introns, 'intron')}"),
     ]
     if introns and usual:
-        cards.append(
-            Card(f"{100 * usual / introns:.1f} %", "of introns are GT\N{NON-BREAKING HYPHEN}AG")
-        )
+        cards.append(Card(f"{100 * usual / introns:.1f} %", "GT-AG introns"))
     if "complete" in summary:
         cards.append(Card(f"{summary['complete']:,}", "genes from start to stop codon"))
     broken, pseudogenes, dropped = (summary.get(name, 0) for name in BROKEN)

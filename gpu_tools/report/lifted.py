@@ -220,8 +220,8 @@ def _synteny(genes: list[LiftedRow]) -> alt.Chart | None:
         for gene in drawn
     ]  # fmt: skip
     return source(rows).mark_circle(size=22, opacity=0.7).encode(
-        alt.X("x:Q", title=f"place in the reference ({size(across.length)})", axis=across.labels("left"),
-              scale=alt.Scale(domain=[0, across.length], nice=False)),
+        alt.X("x:Q", title=f"place in the reference ({size(across.length)})",
+              axis=across.labels("left"), scale=alt.Scale(domain=[0, across.length], nice=False)),
         alt.Y("y:Q", title=f"place in the new genome ({size(up.length)})", axis=up.labels("right"),
               scale=alt.Scale(domain=[0, up.length], nice=False)),
         color=alt.Color("kind:N", title=None,

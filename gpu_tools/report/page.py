@@ -85,7 +85,10 @@ _OF_CHAIN = (
     *(Column(title, True, 1, "%", optional=True) for title in _IDENTITIES),
     Column("coverage", True, 1, "%"), Column("E-value", True, None),
 )  # fmt: skip
-CASE_COLUMNS = (Column("locus"), *_OF_CHAIN, Column("accepted"), Column("chain"))
+CASE_COLUMNS = (
+    Column("locus"), *_OF_CHAIN, Column("accepted"), Column("rank", True, optional=True),
+    Column("chain"),
+)  # fmt: skip
 """Columns of the table of all cases, and of a locus's chains."""
 
 
@@ -153,6 +156,7 @@ def cases_table(findings: Findings, link: Callable[[ScoredRow], str]) -> Table:
         rows = sorted(rows, key=lambda row: not is_accepted(row))[:MOST_ROWS]
     values = [
         [row.fields["base"], *_of_chain(row), row.fields["accepted"],
+         int(row.fields["rank"]) if row.fields.get("rank", "").isdecimal() else None,
          row.fields["chain"].replace(",", ", ")]
         for row in rows
     ]  # fmt: skip

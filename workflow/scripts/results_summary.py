@@ -1,7 +1,6 @@
 """Tell what the workflow's results were made of; also runs by hand, see --help."""
 
 import json
-import os
 from collections import Counter
 
 import click
@@ -27,10 +26,7 @@ def command(scores, configuration, limits, site_model, inputs, output, quiet):
     verdicts = Counter(row["accepted"] for _, row in read_table(scores, ("accepted",)))
     found = {"cases": sum(verdicts.values()), "accepted": dict(verdicts)}
     found["site_model"] = load_sites(site_model).name if site_model else None
-    run = {"configuration": configuration, "limits": limits}
-    if command := os.environ.get("GPU_TOOLS_WORKFLOW"):  # rules/configuration.smk sets it
-        run["command"] = command
-    write_summary(output, found, **run)
+    write_summary(output, found, configuration=configuration, limits=limits)
 
 
 run_rule(command, globals().get("snakemake"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -17,6 +18,8 @@ _INPUTS = (
     "junctions", "splice_scores", "target_introns", "inputs",
 )  # fmt: skip
 """Parameters that name files to read."""
+_WORKFLOW = "GPU_TOOLS_WORKFLOW"
+"""Variable that holds the command line of the workflow, whose scripts have none of their own."""
 _LIMITS = ("max_evalue", "min_identity", "min_coverage")
 
 
@@ -35,7 +38,7 @@ def run_record() -> dict:
     paths = [path for name in _INPUTS for path in _several(values.get(name))]
     return {
         "version": installed_version(),
-        "command": COMMAND_LINE.get(),
+        "command": COMMAND_LINE.get() or os.environ.get(_WORKFLOW, ""),
         **{name: values[name] for name in _LIMITS if name in values},
         "inputs": [_file(path) for path in paths if Path(path).is_file()],
     }
