@@ -44,7 +44,7 @@ def _drawn(width: float, height: float, grid: str = "", **titles) -> tuple[Figur
 
 
 def accuracy(cdnas: list[dict], proteins: dict, mutations: str = "uniform") -> str:
-    """Draw exon F1 of cDNAs and of proteins, a line a program; a half has the same genes for all.
+    """Draw exon F1 of cDNAs and of proteins, a line for each program, the same genes for all.
 
     Parameters
     ----------
@@ -60,6 +60,13 @@ def accuracy(cdnas: list[dict], proteins: dict, mutations: str = "uniform") -> s
     ]
     own = [row for rows in comparison.of_identities(proteins).values() for row in rows]
     of_proteins = [(row["method"], row["identity"], row["exon_f1"]) for row in own]
+    tab20 = colormaps["tab20"].colors
+    methods = sorted(
+        {name for name, *_ in [*of_cdnas, *of_proteins]}, key=lambda name: (OURS not in name, name)
+    )
+    colors = dict(
+        zip(methods, [*tab20[::2], *tab20[1::2]], strict=False)
+    )  # the same in both halves
     drawn = Figure(figsize=(11, 8.5), layout="constrained")
     upper, lower = drawn.subplots(2)
     for axes, rows, title, label in (
@@ -67,17 +74,13 @@ def accuracy(cdnas: list[dict], proteins: dict, mutations: str = "uniform") -> s
         (lower, of_proteins, f"proteins, {own[0]['proteins']} genes of Arabidopsis on 1.2 Mb",
          "identity of the protein, %"),
     ):  # fmt: skip
-        colors = colormaps["tab20"].colors
-        axes.set_prop_cycle(color=[*colors[::2], *colors[1::2]])
         axes.set(xlabel=label, ylabel="exon F1 (both ends right)", ylim=(0, 1.02))
         axes.set_title(title, loc="left")
         axes.grid(axis="y", alpha=0.4)
-        for method in sorted(
-            {name for name, *_ in rows}, key=lambda name: (OURS not in name, name)
-        ):
+        for method in filter({name for name, *_ in rows}.__contains__, methods):
             points = zip(*((x, y) for name, x, y in rows if name == method), strict=True)
             width = 2.8 if method.startswith(OURS) else 1.2
-            axes.plot(*points, "o-", label=method, linewidth=width)
+            axes.plot(*points, "o-", label=method, linewidth=width, color=colors[method])
         axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
     lower.invert_xaxis()  # diverged targets are on the right of both
     return _to_svg(drawn)

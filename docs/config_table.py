@@ -28,7 +28,11 @@ def rows(schema: dict, prefix: str = "") -> Iterator[str]:
 
 def values(part: dict) -> str:
     """Return what a key may hold."""
-    return ", ".join(f"`{v}`" for v in part["enum"]) if "enum" in part else part["expected"]
+    return (
+        ", ".join(f"`{v}`" for v in part["enum"] if v is not None)
+        if "enum" in part
+        else part["expected"]
+    )
 
 
 def default(part: dict) -> str:

@@ -33,12 +33,13 @@ from gpu_tools.annotate.genome import (
 from gpu_tools.annotate.hits import HitSearch
 from gpu_tools.annotate.options import AnnotationOptions
 from gpu_tools.annotate.targets import TargetSet
-from gpu_tools.annotate.windows import Windows, windows_by
+from gpu_tools.annotate.windows import Windows, of_reverse_complements, windows_by
 from gpu_tools.errors import InputError
 from gpu_tools.formats.sequences.fasta import iterate_fasta
 from gpu_tools.hardware.device import cpu_threads
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.acceptance import YES
+from gpu_tools.model.locus import SearchWindow
 from gpu_tools.model.results import DROP, faults_of, with_frameshifts
 from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.significance import Composition, Gumbel, genome_circumstances, laws_by
@@ -193,19 +194,28 @@ def found_in_batches(
 
 
 def _batch(search: HitSearch, windows: Windows, batch: list[Nucleotides]) -> Found:
-    """Return the hits of a batch, and behind them those of reverse complements."""
-    is_hit, targets = search.options.is_hit, search.targets
-    found = credible_or_best(search.alignments(windows(batch)), is_hit)
+    """Return the hits of a batch, and behind them those of reverse complements.
+
+    The seeded search finds the same windows for these, on the other strand.
+    """
+    is_hit, targets, own = search.options.is_hit, search.targets, windows(batch)
+    is_seeded = search.options.search == "seeded"
+
+    def turned(numbers: list[int]) -> Iterable[SearchWindow]:
+        some = [batch[k] for k in numbers]
+        return of_reverse_complements(own, numbers, some) if is_seeded else windows(some)
+
+    found = credible_or_best(search.alignments(own), is_hit)
     if targets.turned is None:
         return found
     wanted = outdone_by(found, search.laws)
     numbers = [k for k, score in enumerate(wanted) if targets.perfect_score(k) >= score]
     again = search.of_reversed(numbers)
-    if search.options.search == "seeded":
-        own = again.may_score(windows([*again.targets.sequences]), [wanted[k] for k in numbers])
-        numbers = [numbers[k] for k in own]
+    if is_seeded:
+        scored = again.may_score(turned(numbers), [wanted[k] for k in numbers])
+        numbers = [numbers[k] for k in scored]
         again = search.of_reversed(numbers)
-    others = credible_or_best(again.alignments(windows([*again.targets.sequences])), is_hit)
+    others = credible_or_best(again.alignments(turned(numbers)), is_hit)
     return found + [(numbers[k], one.with_target_reversed()) for k, one in others]
 
 

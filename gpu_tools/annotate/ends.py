@@ -18,6 +18,7 @@ class LooseEnd(NamedTuple):
     # by how much its score is below what the rest of the target has for as many residues
     points: float
     nucleotides: int
+    symbols: int  # of the target, from the end to behind that stretch
 
     def reach(self, max_intron: int) -> int:
         """Return the nucleotides beside an alignment in which other exons could win the points."""
@@ -51,4 +52,5 @@ def _loose(
     _, columns = sure_stretch(scores)
     lacks = np.append(0, np.cumsum(expected - scores))[: columns + 1]
     most = int(lacks.argmax())
-    return LooseEnd(float(lacks[most]) + mean * left_out + codon, step * (most + left_out))
+    points = float(lacks[most]) + mean * left_out + codon
+    return LooseEnd(points, step * (most + left_out), columns + left_out)

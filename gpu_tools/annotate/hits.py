@@ -15,7 +15,7 @@ import numpy as np
 from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.options import Alignment, AnnotationOptions
 from gpu_tools.annotate.targets import TargetSet
-from gpu_tools.annotate.trials import Trial, cores_of, is_promising, without
+from gpu_tools.annotate.trials import Core, Trial, cores_of, is_promising, without
 from gpu_tools.hardware.threads import map_on_threads, prefetch
 from gpu_tools.model.acceptance import GAP, YES
 from gpu_tools.model.locus import SearchWindow
@@ -27,6 +27,8 @@ _CHUNK, _LARGE_CHUNK = 4 << 20, 16 << 20
 """Nucleotides of windows that are prepared at a time; between groups a GPU waits."""
 SPANNED = 0.4
 """Least part of a hit's symbols that chains of words span."""
+MOST_OF_TARGET = 0.25
+"""Part of a target up to which its ends are aligned by themselves."""
 _NO_CHAIN = 1 << 28
 """A least score that no chain has, so that none is traced."""
 
@@ -142,9 +144,7 @@ class HitSearch:
             (k, chain): core for k, one in enumerate(windows) for chain, core in
             cores_of(one, lengths[one.target], self._least_score(one.target)).items()
         }  # fmt: skip
-        whole = self._cases([core.window for core in cores.values()])
-        cases = [core.case(case) for core, case in zip(cores.values(), whole, strict=True)]
-        found = dict(zip(cores, self._align_all(cases), strict=True))
+        found = dict(zip(cores, self._in_cores([*cores.values()]), strict=True))
         refused: list[set] = [set() for _ in windows]
         for (k, chain), one in found.items():
             if not is_promising(one):
@@ -157,6 +157,7 @@ class HitSearch:
         for trials, cases in prefetch(self._prepared(windows), 1):
             trials = self._tried(trials, cases)
             wider = {k: wide for k, one in enumerate(trials) if (wide := self._wider(one))}
+            wider = self._with_ends_beside(trials, wider)
             again = self._tried([*wider.values()], self._cases([w.part for w in wider.values()]))
             for k, trial in zip(wider, again, strict=True):
                 trials[k] = trial
@@ -189,6 +190,29 @@ class HitSearch:
         ends = self.targets.loose_ends(trial.alignment)
         reach = [end.reach(self.options.max_intron) for end in ends]
         return trial.widened(*(reach if trial.window.strand == "+" else reach[::-1]))
+
+    def _with_ends_beside(
+        self, trials: list[Trial], wider: dict[int, Trial]
+    ) -> dict[int, Trial]:  # fmt: skip
+        """Return wider trials without those of hits whose ends score no more beside their parts.
+
+        Ends are aligned by themselves where that takes few cells.
+        """
+        numbers: list[int] = []
+        cores: list[Core] = []
+        for k, wide in wider.items():
+            if not trials[k].alignment.chain:
+                continue
+            length = len(self.targets.sequences[wide.window.target])
+            symbols = [end.symbols for end in self.targets.loose_ends(trials[k].alignment)]
+            pairs = trials[k].ends_beside(wide.part, symbols, length)
+            if sum(core.last - core.first for _, core in pairs) <= MOST_OF_TARGET * length:
+                numbers += [k] * len(pairs)
+                cores += [core for pair in pairs for core in pair]
+        known = [-math.inf if one.score is None else one.score for one in self._in_cores(cores)]
+        several = zip(numbers, known[::2], known[1::2], strict=True)
+        more = {k for k, near, beside in several if beside > near}
+        return {k: wide for k, wide in wider.items() if k in more or k not in numbers}
 
     def _judged(self, trials: list[Trial]) -> list[Trial]:
         """Return trials; hits that the law may not hold for have the E-value of their place.
@@ -265,6 +289,11 @@ class HitSearch:
             self.targets.case(bases[place[:3]], self.targets.sequences[target], table_of[place])
             for place, target in ((_place(window), window.target) for window in windows)
         ]
+
+    def _in_cores(self, cores: list[Core]) -> list[Alignment]:
+        """Return the best scores of cores, without chains."""
+        cases = self._cases([core.window for core in cores])
+        return self._align_all([core.case(one) for core, one in zip(cores, cases, strict=True)])
 
     def _align_all(self, cases: list) -> list[Alignment]:
         """Return the best scores of cases, without chains."""

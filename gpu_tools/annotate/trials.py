@@ -126,6 +126,21 @@ class Trial:
         wide = window.part(start, end)
         return None if wide == part else replace(self, part=wide)
 
+    def ends_beside(
+        self, wide: SearchWindow, symbols: tuple[int, int], length: int
+    ) -> list[tuple[Core, Core]]:
+        """Return the cores of the target's ends, each in the part and in a window wider there.
+
+        The ends have so many `symbols` of the target's `length`, in reading direction.
+        """
+        part = self.part
+        sides = part.part(wide.start, part.end), part.part(part.start, wide.end)
+        first, last = sides if part.strand == "+" else sides[::-1]
+        ends = (first, 0, symbols[0]), (last, length - symbols[1], length)
+        return [
+            (Core(part, *stretch), Core(side, *stretch)) for side, *stretch in ends if side != part
+        ]
+
     def long_intron(self, longest: int) -> tuple[int, int] | None:
         """Return the longest intron if it is longer than `longest`."""
         introns = [(a[1], b[0]) for a, b in pairwise(sorted(self.alignment.chain))]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -84,7 +85,24 @@ def joined(windows: Iterable[SearchWindow]) -> list[SearchWindow]:
             found[-1] = replace(last, end=end, score=score, chains=chains)
         else:
             found.append(window)
-    return sorted(found, key=lambda w: (w.record, w.start, w.end, w.strand, w.target))
+    return sorted(found, key=_BY_PLACE)
+
+
+def of_reverse_complements(
+    windows: Iterable[SearchWindow], numbers: Sequence[int], targets: Sequence[Nucleotides]
+) -> list[SearchWindow]:
+    """Return the windows of the reverse complements of some targets, which are counted from 0.
+
+    `numbers` are those of the targets in `windows`.
+    """
+    own = {
+        number: (k, len(one)) for k, (number, one) in enumerate(zip(numbers, targets, strict=True))
+    }
+    turned = (one.of_reverse_complement(*own[one.target]) for one in windows if one.target in own)
+    return sorted(turned, key=_BY_PLACE)
+
+
+_BY_PLACE = attrgetter("record", "start", "end", "strand", "target")
 
 
 def _place(window: SearchWindow) -> tuple[int, int, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from os import PathLike
 from statistics import median
 
@@ -55,7 +55,7 @@ def _shown(interval: Interval) -> tuple[int, int]:
 
 
 def write_gene_table(
-    path: str | PathLike, lift: Lift, genes: Iterable[ReferenceGene], odd: Iterable[OddGene]
+    path: str | PathLike, lift: Lift, genes: Sequence[ReferenceGene], odd: Sequence[OddGene]
 ) -> None:
     """Write a row for each gene of the reference, those that are lost or odd with the reason.
 
@@ -73,9 +73,11 @@ def write_gene_table(
          *_gene_row(gene, places.get(id(gene)), copies[id(gene)], reasons.get(id(gene))))
         for gene in genes
     ]  # fmt: skip
+    known = {gene.id for gene in genes}
+    left_out = {one.gene: _why_odd(one) for one in reversed([*odd]) if one.gene not in known}
     rows += [
-        (one.gene, *(_MISSING,) * 8, 0, 0, *(_MISSING,) * 4, _why_odd(one))
-        for one in odd if not one.transcript
+        (name, *(_MISSING,) * 8, 0, 0, *(_MISSING,) * 4, why)
+        for name, why in reversed(left_out.items())
     ]  # fmt: skip
     write_table(path, GENE_COLUMNS, rows)
 

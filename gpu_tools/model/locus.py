@@ -285,6 +285,12 @@ class SeedChain(NamedTuple):
     seed: SeedHit | None = None  # its best stretch without a gap
     symbols: tuple[int, int] | None = None  # of the target, from its first to behind its last one
 
+    def of_reverse_complement(self, length: int) -> SeedChain:
+        """Return the chain of the target's reverse complement, both of a length."""
+        seed, (first, last) = self.seed, self.symbols
+        seed = seed._replace(first=length - seed.last, last=length - seed.first)
+        return self._replace(seed=seed, symbols=(length - last, length - first))
+
 
 @dataclass(frozen=True, order=True)
 class SearchWindow:
@@ -320,6 +326,12 @@ class SearchWindow:
     def part(self, start: int, end: int) -> SearchWindow:
         """Return the window of the same target from `start` to `end`."""
         return replace(self, start=start, end=end)
+
+    def of_reverse_complement(self, target: int, length: int) -> SearchWindow:
+        """Return the window of the reverse complement, a target of this `length` and number."""
+        chains = tuple(chain.of_reverse_complement(length) for chain in self.chains)
+        strand = "-" if self.strand == "+" else "+"
+        return replace(self, target=target, strand=strand, chains=chains)
 
     @property
     def near(self) -> SearchWindow:

@@ -253,6 +253,10 @@ class SubstitutionMatrix:
 
     def table(self) -> NDArray[np.int32]:
         """Return the scores by code of `AMINO_ACIDS`, 0 where a letter is unknown; (27, 27)."""
+        return self._table.copy()
+
+    @cached_property
+    def _table(self) -> NDArray[np.int32]:
         columns = [self.letters.find(self._letter(letter)) for letter in AMINO_ACIDS]
         scores = np.asarray(self.scores, dtype=np.int32)[np.ix_(columns, columns)]
         return scores * np.outer(self.known, self.known)
@@ -397,6 +401,14 @@ class ProteinScoring:
         scores[_STOP] = -self.stop
         scores[TGA_CODON, _U] = table[_C, _C]
         return scores
+
+    @cached_property
+    def lifted(self) -> NDArray[np.int64]:
+        """What pairs add to lifted cells, by codon and residue; the last column is of no residue.
+
+        A cell is lifted by the gap extend for each residue up to its column.
+        """
+        return np.pad(self.substitution + self.gap_extend, ((0, 0), (0, 1)))
 
     @cached_property
     def codon_gaps(self) -> NDArray[np.int64]:

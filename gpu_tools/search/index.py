@@ -149,7 +149,8 @@ def indexed(genome: Genome, words: WordScheme, threads: int) -> GenomeIndex:
     parts = max(min(threads, _MOST_COUNTERS // (lists * words.number)), 1)
     borders = [len(symbols) * k // parts for k in range(parts + 1)]
     spans = list(pairwise(borders))
-    counts = np.zeros((lists, parts, words.number), np.int64)
+    # a list has fewer than 2^32 positions, and narrow counters stay in the cache
+    counts = np.zeros((lists, parts, words.number), np.uint32)
     tasks = [(k, part) for k in range(lists) for part in range(parts)]
 
     def inputs(task: tuple[int, int]) -> tuple:
@@ -158,26 +159,16 @@ def indexed(genome: Genome, words: WordScheme, threads: int) -> GenomeIndex:
         return symbols, span, step, reading_of(words, shape, strand), counts[task]
 
     map_on_threads(threads, lambda task: scheme.count_words(*inputs(task)), tasks)
-    bounds = _to_cursors(counts)
+    bounds = np.empty((lists, words.number + 1), np.int64)
+    scheme.to_cursors(counts, bounds)
     positions = np.empty(bounds[-1, -1], np.uint32)
-    map_on_threads(threads, lambda task: scheme.place_words(*inputs(task), positions), tasks)
+
+    def place(task: tuple[int, int]) -> None:
+        scheme.place_words(*inputs(task), positions[bounds[task[0], 0] :])
+
+    map_on_threads(threads, place, tasks)
     bounds = bounds.reshape(len(words.shapes), 2, words.number + 1)
     return GenomeIndex(genome, words, symbols, fixed(bounds), fixed(positions))
-
-
-def _to_cursors(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Replace counts by list, part and word by first indices, and return the bounds of words."""
-    n_lists, n_parts, n_words = counts.shape
-    bounds, before = np.zeros((n_lists, n_words + 1), np.int64), 0
-    for k in range(n_lists):
-        np.cumsum(counts[k].sum(axis=0), out=bounds[k, 1:])
-        bounds[k] += before
-        before, places = bounds[k, -1], bounds[k, :-1].copy()
-        for part in range(n_parts):
-            here = counts[k, part].copy()
-            counts[k, part] = places
-            places += here
-    return bounds
 
 
 # ---- on disk: a header and two arrays, each with a checksum; what was changed since is not used

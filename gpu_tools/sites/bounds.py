@@ -9,7 +9,7 @@ import numpy as np
 
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.model.scoring import SplicedScoring
-from gpu_tools.sites.table import CLOSED, JunctionArrays, SiteTable, once_a_table
+from gpu_tools.sites.table import CLOSED, SiteTable, once_a_table
 from gpu_tools.splicing.bounds import Bounds
 from gpu_tools.splicing.rows import empty_score, kept_symbols
 
@@ -173,8 +173,7 @@ def best_sites(table: SiteTable) -> int:
     least = min((intron.penalty for intron in table.introns), default=0)
     shortest = min((intron.min_length for intron in table.introns), default=0)
     lists = tuple(each.arrays for each in table.lists)
-    junctions = JunctionArrays.of(table.junctions, table.length)
-    return int(_best_sites(lists, junctions, table.length, max(shortest, 0), least))
+    return int(_best_sites(lists, table.junction_arrays, table.length, max(shortest, 0), least))
 
 
 @njit(cache=True, nogil=True)

@@ -73,7 +73,7 @@ def sites_of_alignments(
 
 def found_sites(introns: Introns) -> FoundSites:
     """Cut the sites of introns out of strands in reading direction."""
-    parts: list[list[NDArray[np.uint8]]] = [[], [], [], []]
+    parts: list[list[tuple]] = [[], [], [], []]
     for codes, pairs in introns:
         padded = np.pad(codes, SITE_FLANK, constant_values=OTHER)
         gt, ag = (_starts(codes, word) for word in ("GT", "AG"))
@@ -81,10 +81,20 @@ def found_sites(introns: Introns) -> FoundSites:
         usual = own[np.isin(own[:, 0], gt) & np.isin(own[:, 1] - 2, ag)]
         chance = np.setdiff1d(gt, usual[:, 0]), np.setdiff1d(ag + 2, usual[:, 1])
         for found, edges in zip(parts, (usual[:, 0], usual[:, 1], *chance), strict=True):
-            found.append(padded[edges[:, None] + np.arange(2 * SITE_FLANK)])
-    empty = np.empty((0, 2 * SITE_FLANK), np.uint8)
-    donors, acceptors, *chance = (np.concatenate([empty, *found]) for found in parts)
-    return FoundSites(donors, acceptors, *(one[:: len(one) // MOST_CHANCE + 1] for one in chance))
+            found.append((padded, edges))
+    donors, acceptors, *chance = parts
+    every = (sum(len(edges) for _, edges in found) // MOST_CHANCE + 1 for found in chance)
+    return FoundSites(_cut(donors), _cut(acceptors), *map(_cut, chance, every))
+
+
+def _cut(found: Iterable[tuple], every: int = 1) -> NDArray[np.uint8]:
+    """Return the windows of each edge, or of one in so many, of padded strands."""
+    windows, first = [np.empty((0, 2 * SITE_FLANK), np.uint8)], 0
+    for padded, edges in found:
+        own = edges[-first % every :: every]
+        windows.append(padded[own[:, None] + np.arange(2 * SITE_FLANK)])
+        first += len(edges)
+    return np.concatenate(windows)
 
 
 def _starts(codes: NDArray[np.uint8], word: str) -> NDArray[np.int64]:

@@ -191,13 +191,18 @@ class GeneSites:
     def table(
         self, codes: NDArray[np.uint8], ends: str = "global", reading: str = "any",
         origin: int = 0, threads: int = 1, evidence: StrandEvidence | None = None,
+        last: BoundaryScores | None = None,
     ) -> SiteTable:  # fmt: skip
-        """Score the boundaries of a strand, of which there may be splice evidence."""
+        """Score the boundaries of a strand, of which there may be splice evidence.
+
+        `last` are the scores of last exits if they are not those of the model's stop codons.
+        """
         begin, end = (max(0, n) if ends == "free" else n for n in (self.begin, self.end))
         if reading == "complete" and ends != "free":
             begin = end = CLOSED
         first = end_scores(codes, begin, (START_CODON,), self.start, 0)
-        last = end_scores(codes, end, self.stops, self.stop, len(START_CODON))
+        if last is None:
+            last = end_scores(codes, end, self.stops, self.stop, len(START_CODON))
         classes = tuple(
             IntronClass(k, *least_and_penalty, intron.rising)
             for k, intron in enumerate(self.introns)

@@ -308,6 +308,11 @@ class SiteTable:
                 "a longest intron that is too short; expected at least the shortest one and a step"
             )
 
+    @cached_property
+    def junction_arrays(self) -> JunctionArrays:
+        """The introns that have a penalty of their own, as compiled loops read them."""
+        return JunctionArrays.of(self.junctions, self.length)
+
     @property
     def step(self) -> int:
         """Distance of the boundaries at which exits that lie too far back are dropped."""

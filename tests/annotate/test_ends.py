@@ -7,10 +7,11 @@ import pytest
 
 from gpu_tools.annotate.ends import LooseEnd
 from gpu_tools.annotate.targets import ProteinTargets
-from gpu_tools.annotate.trials import Trial
+from gpu_tools.annotate.trials import Core, Trial
 from gpu_tools.model.locus import SearchWindow, SeedChain
 from gpu_tools.model.results import ProteinAlignment, SplicedAlignment
 from gpu_tools.search.windows import CONTEXT
+from gpu_tools.splicing.proteins.scored import SURE
 from tests.annotate.genomes import (
     INTRON,
     annotate,
@@ -37,7 +38,7 @@ def own(letters: str) -> int:
 
 
 def test_an_alignment_from_start_to_stop_codon_has_no_loose_end():
-    assert TARGETS.loose_ends(WHOLE) == ((0, 0), (0, 0))
+    assert [end[:2] for end in TARGETS.loose_ends(WHOLE)] == [(0, 0), (0, 0)]
 
 
 @pytest.mark.parametrize("count", [1, 12])
@@ -47,7 +48,9 @@ def test_residues_left_out_could_win_their_share_and_the_gap(count):
     rate = (own(PROTEIN[count:]) - 11 - count) / own(PROTEIN)
     start = TARGETS.sites.start - TARGETS.sites.begin
     expected = rate * own(PROTEIN[:count]) + 11 + count + start
-    assert before == (pytest.approx(expected), 3 * count)
+    assert before[:2] == (pytest.approx(expected), 3 * count)
+    own_scores = np.cumsum([own(letter) for letter in PROTEIN[count:]])
+    assert before.symbols == count + np.searchsorted(own_scores, SURE) + 1
     assert behind.points == 0
     turned = replace(missing, translation=missing.translation[::-1], residues=PROTEIN[::-1],
                      start_codon=True, stop_codon=False)  # fmt: skip
@@ -63,8 +66,8 @@ def test_ends_of_a_cdna_lack_what_the_rest_of_it_has():
                              115, cigar)  # fmt: skip
     rate = 2 * (102 - 3 - 2) / (2 * 105)
     before, behind = targets.loose_ends(found)
-    assert before == (pytest.approx(3 * (2 * rate + 2) + 2 * rate * 10), 3 + 10)
-    assert behind == (pytest.approx(4 + 2 * rate * 5), 1 + 5)
+    assert before == (pytest.approx(3 * (2 * rate + 2) + 2 * rate * 10), 3 + 10, 10 + 3 + 15)
+    assert behind == (pytest.approx(4 + 2 * rate * 5), 1 + 5, 5 + 1 + 15)
 
 
 def test_a_window_is_widened_as_far_as_asked():
@@ -79,10 +82,23 @@ def test_a_window_is_widened_as_far_as_asked():
     assert replace(trial, offset=10_000, alignment=moved).interval == (3000, 3303)
 
 
+@pytest.mark.parametrize("strand", "+-")
+def test_ends_are_aligned_in_the_part_and_in_what_is_wider_beside_it(strand):
+    window = SearchWindow(0, 0, strand, 0, 100_000, 500)
+    trial = Trial(window, window.part(3000, 4000))
+    below, above = window.part(1000, 4000), window.part(3000, 5000)
+    first, last = (below, above) if strand == "+" else (above, below)
+    expected = [(Core(trial.part, 0, 9), Core(first, 0, 9)),
+                (Core(trial.part, 92, 100), Core(last, 92, 100))]  # fmt: skip
+    assert trial.ends_beside(window.part(1000, 5000), (9, 8), 100) == expected
+    only = expected[strand == "-"]
+    assert trial.ends_beside(window.part(1000, 4000), (9, 8), 100) == [only]
+
+
 def test_a_loose_end_reaches_as_far_as_introns_of_its_points():
-    assert LooseEnd(2.5, 30).reach(50_000) == 30 + 6 * 256 + CONTEXT
-    assert LooseEnd(10, 30).reach(50_000) == 30 + 6 * 2048 + CONTEXT
-    assert LooseEnd(100, 30).reach(50_000) == 30 + 50_000 + CONTEXT
+    assert LooseEnd(2.5, 30, 20).reach(50_000) == 30 + 6 * 256 + CONTEXT
+    assert LooseEnd(10, 30, 20).reach(50_000) == 30 + 6 * 2048 + CONTEXT
+    assert LooseEnd(100, 30, 20).reach(50_000) == 30 + 50_000 + CONTEXT
 
 
 @pytest.mark.parametrize("far", [0, 6000])

@@ -7,6 +7,9 @@ import sys
 import click
 import pytest
 
+from gpu_tools.cli.common.grouped import _GROUPS as GROUPS
+from gpu_tools.cli.common.grouped import GroupedCommand
+from gpu_tools.cli.common.options import _OUTPUTS as OUTPUTS
 from gpu_tools.cli.main import EXAMPLES, SUMMARIES, cli, main
 
 
@@ -20,6 +23,16 @@ def leaves(group, words=()):
 
 
 COMMANDS = dict(leaves(cli))
+
+
+def test_what_is_also_written_is_checked_as_an_output_and_has_its_group():
+    written = {
+        (option.name, isinstance(command, GroupedCommand))
+        for command in COMMANDS.values() for option in command.params
+        if (getattr(option, "help", None) or "").startswith("Also write")
+    }  # fmt: skip
+    assert {name for name, _ in written} - {"figures"} <= {*OUTPUTS}  # which are a folder
+    assert {name for name, grouped in written if grouped} <= {*GROUPS["Output"]}
 
 
 def test_every_command_has_an_example():

@@ -114,6 +114,10 @@ WRONG = [
     ("junction_weight: 0", "annotation.junction_weight: no value of junctions, with which it goes"),
     ("splice_only: true", "annotation.splice_only: no value of splice_scores, with which it goes"),
     ("splice_weight: 1001", "splice_weight: 1001 is wrong; expected a number from 0 to 1000"),
+    (
+        "ends: free",
+        "ends: 'free' is wrong; expected one of global, free-target, no value",
+    ),
     ("genetic_code: 7", "genetic_code: 7 is wrong; expected one of 1, 2, 3, 4, 5, 6, 9, "),
     ("cdnas: [x.fa]\n  intron_penalty: 9", "intron_penalty: proteins and cdnas; expected one of"),
     ("proteins: []", "annotation: no targets; expected files in proteins or in cdnas"),

@@ -110,7 +110,8 @@ def alike(name, known):
 
 def expected(cause):
     if cause.validator == "enum":
-        return f"one of {', '.join(map(str, cause.validator_value))}"
+        values = ["no value" if one is None else str(one) for one in cause.validator_value]
+        return f"one of {', '.join(values)}"
     return cause.schema.get("expected", f"{cause.validator} {cause.validator_value}")
 
 
@@ -135,13 +136,17 @@ def check_provider():
         )
 
 
+def is_given(value):
+    """Tell whether a key has a value; a weight or cost of 0 is one."""
+    return not (value is None or value is False)
+
+
 def check_needs():
     """A key that goes with another one must not be given alone."""
     for key, needed in NEEDS.items():
         section, name = key.split(".")
         own = config[section]
-        # a weight or cost of 0 is given, too
-        if not (own[name] is None or own[name] is False or own[needed]):
+        if is_given(own[name]) and not own[needed]:
             raise InputError(f"configuration, {key}: no value of {needed}, with which it goes")
 
 
@@ -282,5 +287,5 @@ check_needs()
 if workflow.is_main_process:  # jobs read the rules, too
     check_models()
     tell_source()
-    os.environ["GPU_TOOLS_WORKFLOW"] = shlex.join(["snakemake", *sys.argv[1:]])
+    os.environ.update(GPU_TOOLS_WORKFLOW=shlex.join(["snakemake", *sys.argv[1:]]))
 VERSION = installed_version()

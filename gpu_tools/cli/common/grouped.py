@@ -13,6 +13,10 @@ _GROUPS = {
         "site_model", "targets", "proteins", "cdnas", "stranded", "pairs", "coordinates",
     ),
     SCORING: (),
+    "Splice evidence": (
+        "junctions", "junction_weight", "splice_scores", "splice_weight", "splice_only",
+        "target_introns",
+    ),
     "Scores of proteins": (
         "matrix", "gap_open", "gap_extend", "frameshift", "stop", "genetic_code", "keep_ends",
         "frameshifts",
@@ -23,7 +27,8 @@ _GROUPS = {
     ),
     "Output": (
         "output", "alignments", "alignments_format", "all_alignments", "protein_sequences",
-        "cds_sequences", "show", "table", "targets_table", "unmapped", "summary",
+        "cds_sequences", "show", "table", "targets_table", "gene_table", "unmapped",
+        "summary",
     ),
     "Machine": (
         "device", "threads", "index", "work", "batch", "strict", "quiet", "log_level", "debug",

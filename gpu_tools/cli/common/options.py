@@ -35,7 +35,7 @@ from gpu_tools.model.resources import installed_version
 _OUTPUTS = (
     "output", "alignments", "bed", "gff3", "dot_plot", "provenance", "report", "igv", "table",
     "targets_table", "protein_sequences", "cds_sequences", "summary", "show", "histograms", "calls",
-    "unmapped",
+    "unmapped", "gene_table",
 )  # fmt: skip
 """Options that name files to write, in any command, but for those that read such a file."""
 _READ_BY = {"report": ("alignments",)}

@@ -95,7 +95,7 @@ def listed_sites(codes, table: SiteTable) -> ListedSites:
     """Return the lists of a strand, `codes` being its nucleotides."""
     lists = ((each.usual, each.boundaries, each.scores, each.kinds) for each in table.lists)
     stops = _NO_STOPS if table.stops is None else table.stops
-    junctions = JunctionArrays.of(table.junctions, table.length)
+    junctions = table.junction_arrays
     return ListedSites(
         np.ascontiguousarray(codes), *lists, *class_arrays(table)[:4], stops, junctions
     )

@@ -297,7 +297,6 @@ def protein_table(
     """
     if model.longest_intron:
         raise ScoringError("a longest intron is not for proteins; expected a model without one")
-    table = model.table(codes, scoring.ends, threads=threads, evidence=evidence)
     end = max(0, model.end) if scoring.ends == "free" else model.end
     last = end_scores(codes, end, stop_codons(scoring.genetic_code), model.stop, 0)
-    return table.changed(last=last)
+    return model.table(codes, scoring.ends, threads=threads, evidence=evidence, last=last)

@@ -133,10 +133,12 @@ class _Columns(NamedTuple):
     @classmethod
     def of(cls, alignment: ProteinAlignment, scoring: ProteinScoring) -> _Columns:
         """Return the columns of an alignment."""
-        acids, residues = (np.array(list(line)) for line in
-                           (alignment.translation, alignment.residues))  # fmt: skip
-        given = residues != "-"
-        pairs = given & ~np.isin(acids, ("-", "!"))
+        acids, residues = (
+            np.frombuffer(line.encode(), "S1")
+            for line in (alignment.translation, alignment.residues)
+        )
+        given = residues != b"-"
+        pairs = given & (acids != b"-") & (acids != b"!")
         return cls(*column_scores(alignment, scoring), given, pairs)
 
 

@@ -21,7 +21,6 @@ from gpu_tools.splicing.proteins.rows import (
     ProteinLimits,
     beside_residues,
     lay_out,
-    lifted_pairs,
     most_of_residues,
 )
 from gpu_tools.splicing.proteins.target_introns import intron_points
@@ -42,11 +41,12 @@ def pair_bounds(
     target: NDArray[np.uint8], scoring: ProteinScoring, introns: tuple[int, ...] = ()
 ) -> PairBounds:
     """Return the bounds of an encoded protein with the introns of its gene."""
-    pairs = lifted_pairs(target, scoring)
-    together = most_of_residues(pairs, scoring).sum()
+    pairs = scoring.lifted[:, :-1]
+    together = most_of_residues(pairs, scoring)[target].sum()
+    largest = np.abs(pairs).max(axis=0)[target].max(initial=0)
     points = intron_points(introns, len(target))
     return PairBounds(
-        len(target), int(np.abs(pairs).max(initial=0)), int(together), int(points.max()),
+        len(target), int(largest), int(together), int(points.max()),
         int(points.sum()),
     )  # fmt: skip
 

@@ -22,7 +22,7 @@ from gpu_tools.splicing.best_chains import NO_PAIRS, BannedPairs
 from gpu_tools.splicing.bounds import Bounds
 from gpu_tools.splicing.proteins.bans import Bans, bans_of
 from gpu_tools.splicing.proteins.target_introns import PHASES, intron_points
-from gpu_tools.splicing.rows import aligned_empty, lanes_of, padded
+from gpu_tools.splicing.rows import aligned_empty, aligned_zeros, lanes_of, padded
 
 
 class ProteinLimits(NamedTuple):
@@ -87,19 +87,16 @@ def lay_out(
     width = int(padded(residues + 1, 1, dtype.itemsize))
     each = width // lanes
     columns = np.arange(width).reshape(lanes, each).T.ravel()
-    # a column without a residue has the scores of none
-    scores = np.zeros((N_CODONS, scoring.substitution.shape[1] + 1), dtype)
-    scores[:, :-1] = scoring.substitution + scoring.gap_extend
+    scores = scoring.lifted.astype(dtype)
     symbols_of = np.full(width + 1, scores.shape[1] - 1)
     symbols_of[1 : residues + 1] = target
     laid_out = aligned_empty((N_CODONS + 1, width), dtype)
     scores.take(symbols_of[columns], axis=1, out=laid_out[:-1])
     laid_out[-1] = begun(residues, scoring)[np.minimum(columns, residues)]
-    points = aligned_empty((PHASES, width), dtype)
-    points[:] = 0
-    points[:, columns <= residues] = intron_points(introns, residues)[
-        :, columns[columns <= residues]
-    ]
+    points = aligned_zeros((PHASES, width), dtype)
+    if introns:
+        inside = columns <= residues
+        points[:, inside] = intron_points(introns, residues)[:, columns[inside]]
     last = len(target) % each * lanes
     shift = scoring.frameshift
     return ProteinColumns(
@@ -112,7 +109,7 @@ def lay_out(
 
 def lifted_pairs(target: NDArray[np.uint8], scoring: ProteinScoring) -> NDArray[np.int64]:
     """Return what pairs add to H', by codon and residue."""
-    return scoring.substitution[:, target] + scoring.gap_extend
+    return scoring.lifted[:, target]
 
 
 def most_of_residues(pairs: NDArray[np.int64], scoring: ProteinScoring) -> NDArray[np.int64]:

@@ -25,6 +25,8 @@ def intron_points(introns: tuple[int, ...], residues: int) -> NDArray[np.int64]:
     residues. `introns` are codons' nucleotides before each intron of the protein's gene.
     """
     points = np.zeros((PHASES, residues + 1), np.int64)
+    if not introns:
+        return points
     places = np.array([at for at in introns if 0 < at < PHASES * residues], np.int64)
     phases, columns = places % PHASES, -(-places // PHASES)
     for shift, bonus in ((-1, BESIDE), (1, BESIDE), (0, SAME)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -12,14 +13,14 @@ from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.sites.cpu.memory import SiteLists, most_pending, power_of_two
 from gpu_tools.sites.introns import Introns
-from gpu_tools.sites.table import SiteTable
+from gpu_tools.sites.table import SiteTable, once_a_table
 from gpu_tools.splicing.proteins.rows import (
     PHASES,
     RECENT,
     SPLITS,
     ProteinColumns,
 )
-from gpu_tools.splicing.rows import aligned, aligned_empty
+from gpu_tools.splicing.rows import aligned_empty, aligned_full
 
 # The state of a protein's sweep between two blocks of rows, and its copies before each block.
 
@@ -60,20 +61,22 @@ class StateSizes(NamedTuple):
     kept: int
 
 
+@once_a_table
 def sizes_of(table: SiteTable) -> StateSizes:
     """Return the sizes of a table's states."""
     classes = len(table.introns)
     lines = sum(max(len(intron.rising) - 1, 0) for intron in table.introns)
-    places, kept = power_of_two(most_pending(table) + 1), np.unique(table.junctions.donors)
-    return StateSizes(classes, (classes + lines) * SPLITS, places, len(kept))
+    places, kept = power_of_two(most_pending(table) + 1), len(table.junction_arrays.donors)
+    return StateSizes(classes, (classes + lines) * SPLITS, places, kept)
 
 
 def fresh_state(table: SiteTable, columns: ProteinColumns) -> ProteinState:
     """Return the state before boundary 0."""
     classes, maxima, places, _ = sizes_of(table)
-    counts = RECENT, PHASES, RECENT, maxima, places * PHASES
+    ends = np.cumsum((RECENT, PHASES, RECENT, maxima, places * PHASES))
+    cells = aligned_full((ends[-1], columns.width), columns.none)
     rows, codon_gaps, waiting, before, exits = (
-        aligned(np.full((count, columns.width), columns.none)) for count in counts
+        cells[first:end] for first, end in pairwise((0, *ends))
     )
     return ProteinState(
         rows, codon_gaps, waiting, np.zeros(RECENT, bool), before, exits,
