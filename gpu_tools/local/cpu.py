@@ -132,7 +132,7 @@ def bounds_of_window(problem, window, side, border, forbidden, threshold, costs,
     # gap(i, j) = max(best - open, gap - extend) of the cell before or above
     # forbidden: rows and columns of forbidden pairs; counter: raised by the cells that are done
     weights = costs.weights
-    lanes, zero = simd.VECTOR_BYTES // weights.itemsize, np.int64(weights[ZERO])
+    lanes, zero = simd.lanes_of(weights), np.int64(weights[ZERO])
     query, n_columns = problem.query[window.top : window.bottom], window.right - window.left
     symbols, n_rows = reversed_symbols(query, weights), len(query)
     largest = np.zeros((-(-n_rows // side), -(-n_columns // side)), np.int32)
@@ -214,7 +214,7 @@ def _sweep(inputs, barred, following, most, side, pruning):
     """
     known, rises, gain, n_rows, n_columns = pruning
     _, columns, _, border, weights = inputs
-    lanes, zero = simd.VECTOR_BYTES // weights.itemsize, weights[ZERO]
+    lanes, zero = simd.lanes_of(weights), weights[ZERO]
     n_pairs, size = len(border[0]) // 2, columns.shape[-1]
     largest = np.int64(np.iinfo(weights.dtype).max) - zero
     best, falling = np.full(size, zero, weights.dtype), np.full(size, zero, weights.dtype)
@@ -280,7 +280,7 @@ def _run(steps, inputs, barred, cells, following, tiles):
     symbols, columns, above, border, weights = inputs
     best, falling, edge, met = cells
     most, side = tiles
-    lanes, half, zero = simd.VECTOR_BYTES // weights.itemsize, side // 2, weights[ZERO]
+    lanes, half, zero = simd.lanes_of(weights), side // 2, weights[ZERO]
     n_pairs, block = len(border[0]) // 2, len(best) // lanes
     for step in range(steps[0], steps[1]):
         if step < lanes:  # the lane begins: before, its rows lay above the matrix
@@ -349,7 +349,7 @@ def laid_out(subject, first, block, weights, profile):
 
     They are codes, or, of shape (codes, columns), the scores of each code in each column.
     """
-    lanes = simd.VECTOR_BYTES // weights.itemsize
+    lanes = simd.lanes_of(weights)
     if profile.ndim == 1:
         columns = np.full(lanes * block, _PAD_COLUMN, weights.dtype)
     else:
@@ -367,7 +367,7 @@ def laid_out(subject, first, block, weights, profile):
 @njit(nogil=True)
 def reversed_symbols(codes, weights):
     """Return the codes of even and of odd rows, last first, a vector of padding at both ends."""
-    lanes, n_pairs = simd.VECTOR_BYTES // weights.itemsize, -(-len(codes) // 2)
+    lanes, n_pairs = simd.lanes_of(weights), -(-len(codes) // 2)
     upper = np.full(n_pairs + 2 * lanes, _PAD_ROW, weights.dtype)
     lower = upper.copy()
     simd.copy(codes[::2][::-1], upper[lanes:])
@@ -387,7 +387,7 @@ def advance(columns, best, falling, rows, state, weights, barred=None):
     # splats are outside of the loop, as every store in it could change `weights`
     match, mismatch = simd.splat(weights[_MATCH]), simd.splat(weights[_MISMATCH])
     opens, extends = simd.splat(weights[_OPENS]), simd.splat(weights[_EXTENDS])
-    lanes = simd.VECTOR_BYTES // weights.itemsize
+    lanes = simd.lanes_of(weights)
     most, opened = simd.splat(weights[ZERO]), simd.add_saturating(upper, opens)
     for position in range(0, len(best), lanes):
         up = simd.load(best, position)

@@ -172,7 +172,7 @@ def scan_costs(text, profile, deletions, insertions, span, limits, hits):
     # c(i, j) = min(c(i-1, j-1) + pair(i, j), c(i-1, j) + deletion(i), c(i, j-1) + insertion(j))
     # profile (m, 6) or (m, codes + 1, 1): pair(i, code); the last code pads, above any limit
     # deletions (m,); insertions (1, 6) or (1, codes + 1, 1), by code; the others as in `scan_words`
-    lanes = simd.VECTOR_BYTES // profile.itemsize
+    lanes = simd.lanes_of(profile)
     m, warm = len(profile), span[0]
     column, scores = np.empty(m * lanes, profile.dtype), np.empty(lanes, profile.dtype)
     total, active, count = np.int64(0), 0, 0

@@ -61,6 +61,8 @@ nothing. Sequence of a gene hardly ever ends so, and shorter stretches cost as a
 
 def kept_symbols(target: NDArray[np.uint8]) -> int:
     """Return how many symbols a target has without its poly-A tail."""
+    if (target[-LEAST_TAIL:] != _A).any():
+        return len(target)
     others = np.flatnonzero(target != _A)
     kept = int(others[-1]) + 1 if len(others) else 0
     return kept if len(target) - kept >= LEAST_TAIL else len(target)
@@ -97,7 +99,7 @@ def fill_strip(profile, start, drop, final, target, first, lifted, gap, free, cl
     `clip` is what leaving out an end costs, and the column from which on that costs nothing.
     """
     width, n, (cost, kept) = len(start), len(target), clip
-    lanes = simd.VECTOR_BYTES // start.itemsize
+    lanes = simd.lanes_of(start)
     for place in range(width):
         column = first + place % lanes * (width // lanes) + place // lanes
         inside, symbol = min(column, n), OTHER

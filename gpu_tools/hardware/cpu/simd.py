@@ -77,6 +77,13 @@ def _pointer(context, builder, array_type, array, index, vector: VectorType):
 
 
 @intrinsic
+def lanes_of(typing_context, array):
+    """Return how many elements of an `array` a vector holds, a constant of the compiled code."""
+    lanes = VectorType(array.dtype).lanes
+    return types.intp(array), lambda context, *unused: context.get_constant(types.intp, lanes)
+
+
+@intrinsic
 def load(typing_context, array, index):
     """Return the vector that begins at element `index` of a C-contiguous `array`, read flat."""
     vector = VectorType(array.dtype)

@@ -194,22 +194,15 @@ _ADVANCE, _BEGIN, _LEAVE, _ENTER = range(4)
 @njit(inline="always")
 def _enter(entries, entry, before, kinds, penalties, kind, score, floor, lanes):
     """Set the row of an entry to the best that may precede it."""
-    clear(entries, entry, floor, lanes)
+    width, begun = before.shape[1], False
     for k in range(len(kinds)):
-        if kinds[k] == kind:
-            raise_to(entries, entry, before, k, before.shape[1], lanes, score - penalties[k])
-
-
-@njit(inline="always")
-def _only_class(kinds, kind):
-    """Return the class of introns of a kind if there is one such class, else -1."""
-    found = -1
-    for k in range(len(kinds)):
-        if kinds[k] == kind:
-            if found >= 0:
-                return -1
-            found = k
-    return found
+        if kinds[k] == kind and begun:
+            raise_to(entries, entry, before, k, width, lanes, score - penalties[k])
+        elif kinds[k] == kind:
+            lower(entries, entry, before, k, width, lanes, score - penalties[k], floor)
+            begun = True
+    if not begun:
+        clear(entries, entry, floor, lanes)
 
 
 @njit(inline="always")
@@ -226,13 +219,13 @@ def end_of(row, half, carry, carry2, drop, final, span, lowest, lanes):
 @njit(nogil=True, forceinline=True)
 def _pass(
     todo, free, row, half, carry, carry2, diagonal, diagonal2, profile, pairs, start, begun,
-    gap, floor, lanes, exits, block_exits, before, from_row, entries, to_row, bonus,
+    gap, floor, lanes, exits, block_exits, entries, site_row, bonus,
 ):  # fmt: skip
     """Do what a boundary allows and compute the next row, each half of each lane for itself.
 
-    `todo` is a constant where this is compiled in. The bonus is that of the exit, whose row is
-    `to_row` of `exits`, or of the entry, whose row is `to_row` of `entries`, from `from_row` of
-    `before`. The halves are worked on in turns, as each vector waits for the one before it.
+    `todo` is a constant where this is compiled in. An exit's row is `site_row` of `exits`, with its
+    bonus; an entry's is `site_row` of `entries`. The halves are worked on in turns, as each vector
+    waits for the one before it.
 
     Returns the vectors of the halves' last columns.
     """
@@ -240,14 +233,14 @@ def _pass(
         simd.splat(floor), simd.splat(gap), simd.splat(begun), simd.splat(bonus)
     )  # fmt: skip
     left, left2 = low, low
-    to, source = to_row * 2 * half, from_row * 2 * half
+    at = site_row * 2 * half
     for k in range(0, half, lanes):
         j = half + k
         up, up2 = simd.maximum(simd.load(row, k), carry), simd.maximum(simd.load(row, j), carry2)
         if todo == _LEAVE:
             leaving, leaving2 = simd.add(up, site), simd.add(up2, site)
-            simd.store(exits, to + k, leaving)
-            simd.store(exits, to + j, leaving2)
+            simd.store(exits, at + k, leaving)
+            simd.store(exits, at + j, leaving2)
             simd.store(block_exits, k, simd.maximum(leaving, simd.load(block_exits, k)))
             simd.store(block_exits, j, simd.maximum(leaving2, simd.load(block_exits, j)))
         if free and todo != _ADVANCE:
@@ -256,11 +249,8 @@ def _pass(
         elif todo == _LEAVE:
             up, up2 = simd.maximum(up, begins), simd.maximum(up2, begins)
         if todo == _ENTER:
-            entry = simd.maximum(simd.add(simd.load(before, source + k), site), low)
-            entry2 = simd.maximum(simd.add(simd.load(before, source + j), site), low)
-            simd.store(entries, to + k, entry)
-            simd.store(entries, to + j, entry2)
-            up, up2 = simd.maximum(up, entry), simd.maximum(up2, entry2)
+            up = simd.maximum(up, simd.load(entries, at + k))
+            up2 = simd.maximum(up2, simd.load(entries, at + j))
         pair = simd.add(diagonal, simd.load(profile, pairs + k))
         pair2 = simd.add(diagonal2, simd.load(profile, pairs + j))
         left = simd.maximum(simd.maximum(pair, simd.add(up, gaps)), left)
@@ -284,7 +274,7 @@ def _settle(row, half, carry, carry2, lanes):
         simd.store(row, k, simd.maximum(simd.load(row, k), carry if k < half else carry2))
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def sweep_block(lists, sizes, target, memory, weights, strip, rows, again):
     """Sweep the boundaries ``rows[0]`` to ``rows[1] - 1`` of a strip."""
     # local names: an array read out of a tuple inside the loop costs an atomic reference count
@@ -309,11 +299,14 @@ def sweep_block(lists, sizes, target, memory, weights, strip, rows, again):
     window, limited = window_in(cells, at, again), longest.step > 0
     leaving, next_leaving = memory.borders[strip, 1], memory.borders[strip + 1, 1]
     arriving, next_arriving = memory.borders[strip, 0], memory.borders[strip + 1, 0]
-    lanes, width, ring = simd.VECTOR_BYTES // cells.itemsize, len(row), len(arriving)
+    lanes, width, ring = simd.lanes_of(cells), len(row), len(arriving)
     free, columns = target.free, len(target.symbols)
     span = final_span(strip * width, width, lanes, columns, free)
-    gain, edge = target.gain, target.gap * (strip * width - 1 if free else columns)
-    begin_edge = 0 if free else edge
+    gain, left, (cost, free_from) = target.gain, strip * width - 1, target.clip
+    edge = target.gap * (left if free else columns) - (cost if left < free_from else 0)
+    begin_edge = -cost if free else edge
+    # ends from a column on are free: there S' of the strip's last column is a bound
+    has_tail, tail_edge = free and left + width >= free_from, target.gap * max(free_from, left + 1)
     gap, floor, lowest = weights[_GAP], weights[_FLOOR], weights[_LOWEST]
     low, high = rows
     first, acceptor = first_from(firsts, low), first_from(acceptors, low)
@@ -324,8 +317,9 @@ def sweep_block(lists, sizes, target, memory, weights, strip, rows, again):
     if again:
         places, entry_rows = sizes.places_again - 1, len(entries)
     todo, begun, bonus = _ADVANCE, floor, floor
-    from_row, to_row = np.int64(0), np.int64(0)  # numba compiles functions again for literals
+    site_row = np.int64(0)  # numba compiles functions again for literals
     bottom, most, ends = simd.splat(floor), UNKNOWN, span[1] > span[0]
+    most_free = -UNKNOWN
     carry, carry2, right, right2, across = bottom, bottom, bottom, bottom, bottom
     settled, next_first, next_last = low > 0, listed(firsts, first), listed(lasts, last)
     next_donor, next_acceptor = listed(donors, donor), listed(acceptors, acceptor)
@@ -346,10 +340,8 @@ def sweep_block(lists, sizes, target, memory, weights, strip, rows, again):
             elif not free:
                 more, more2 = simd.splat(begun), simd.splat(begun)
             if todo == _ENTER:
-                source, added = from_row * width, simd.splat(bonus)
-                entered = simd.add(simd.load(before, source + half - lanes), added)
-                entered2 = simd.add(simd.load(before, source + tail), added)
-                more, more2 = simd.maximum(more, entered), simd.maximum(more2, entered2)
+                more = simd.maximum(more, simd.load(entries, site_row * width + half - lanes))
+                more2 = simd.maximum(more2, simd.load(entries, site_row * width + tail))
             end = simd.maximum(simd.maximum(right, right2), simd.maximum(carry, more2))
             simd.set_element(next_leaving, before_here, simd.last_lane(end))
             left_up, left_here = simd.element(leaving, before_here), simd.element(arriving, here)
@@ -364,26 +356,22 @@ def sweep_block(lists, sizes, target, memory, weights, strip, rows, again):
             if todo == _ADVANCE:
                 right, right2 = _pass(
                     _ADVANCE, free, row, half, carry, carry2, diagonal, diagonal2, profile, pairs,
-                    start, begun, gap, floor, lanes, exits, block_exits, before, from_row,
-                    entries, to_row, bonus,
+                    start, begun, gap, floor, lanes, exits, block_exits, entries, site_row, bonus,
                 )  # fmt: skip
             elif todo == _BEGIN:
                 right, right2 = _pass(
                     _BEGIN, free, row, half, carry, carry2, diagonal, diagonal2, profile, pairs,
-                    start, begun, gap, floor, lanes, exits, block_exits, before, from_row,
-                    entries, to_row, bonus,
+                    start, begun, gap, floor, lanes, exits, block_exits, entries, site_row, bonus,
                 )  # fmt: skip
             elif todo == _LEAVE:
                 right, right2 = _pass(
                     _LEAVE, free, row, half, carry, carry2, diagonal, diagonal2, profile, pairs,
-                    start, begun, gap, floor, lanes, exits, block_exits, before, from_row,
-                    entries, to_row, bonus,
+                    start, begun, gap, floor, lanes, exits, block_exits, entries, site_row, bonus,
                 )  # fmt: skip
             else:
                 right, right2 = _pass(
                     _ENTER, free, row, half, carry, carry2, diagonal, diagonal2, profile, pairs,
-                    start, begun, gap, floor, lanes, exits, block_exits, before, from_row,
-                    entries, to_row, bonus,
+                    start, begun, gap, floor, lanes, exits, block_exits, entries, site_row, bonus,
                 )  # fmt: skip
             if has_banned:
                 own = banned_of_row(target.banned, i - 1)
@@ -395,8 +383,10 @@ def sweep_block(lists, sizes, target, memory, weights, strip, rows, again):
             carry2, across, settled = simd.maximum(carry, right), carry, False
             end = simd.maximum(end, carry)
             simd.set_element(next_arriving, here, simd.last_lane(end))
-            # no S of the row is above `most`
+            # no score of an end in the row is above `most`, and of a free one above `most_free`
             most = max(most, np.int64(max(left_up, left_here)) + edge) + gain
+            if has_tail:
+                most_free = np.int64(simd.last_lane(end)) + tail_edge
         leave, begin_score = last_usual, first_usual
         if i == next_last:
             leave, last = np.int64(last_scores[last]), last + 1
@@ -405,22 +395,20 @@ def sweep_block(lists, sizes, target, memory, weights, strip, rows, again):
             begin_score, first = np.int64(first_scores[first]), first + 1
             next_first = listed(firsts, first)
         is_exit, is_entry = i == next_donor, i == next_acceptor
-        if ends and leave != CLOSED and most + leave > best[_SCORE]:
+        if ends and leave != CLOSED and max(most, most_free) + leave > best[_SCORE]:
             most = end_of(row, half, carry, carry2, drop, final, span, lowest, lanes)
             if most + leave > best[_SCORE]:
                 best[_SCORE], best[_END] = most + leave, i
                 _settle(row, half, carry, carry2, lanes)
                 best[_COLUMN] = column_of(row, drop, final, span, most, lanes)
-            most += target.clip[0]
-        begins, of_class, todo = begin_score != CLOSED, -1, _BEGIN
+        begins, todo = begin_score != CLOSED, _BEGIN
         begun = row.dtype.type(begin_score) if begins else floor
         slot = counts[0] & places
         if is_exit:
             bonus, todo = row.dtype.type(donor_scores[donor]), _LEAVE
         elif is_entry:
-            of_class, todo = _only_class(kinds, acceptor_kinds[acceptor]), _ENTER
-        many = (is_entry and of_class < 0) or (free and not begins)
-        many = many or i in (next_kept, next_joined)
+            todo = _ENTER
+        many = (is_exit and is_entry) or (free and not begins) or i == next_kept
         if i == high - 1 or (todo != _BEGIN and many):
             _settle(row, half, carry, carry2, lanes)
             carry, carry2, settled, todo = bottom, bottom, True, _ADVANCE
@@ -455,20 +443,19 @@ def sweep_block(lists, sizes, target, memory, weights, strip, rows, again):
             cross_event(before, window, longest, rising, i, 1, floor, lanes)
             border_row, reach = next_event(rising, longest, i + 1), i
         if todo == _LEAVE:
-            to_row, exit_rows[slot], exit_kinds[slot] = slot, i, donor_kinds[donor]
+            site_row, exit_rows[slot], exit_kinds[slot] = slot, i, donor_kinds[donor]
             counts[0], donor = counts[0] + 1, donor + 1
             next_donor = listed(donors, donor)
-        elif todo == _ENTER:
-            from_row, to_row = of_class, entry % entry_rows
-            bonus = row.dtype.type(acceptor_scores[acceptor] - penalties[of_class])
         elif is_entry:
             score, kind = acceptor_scores[acceptor], acceptor_kinds[acceptor]
-            _enter(entries, entry % entry_rows, before, kinds, penalties, kind, score, floor, lanes)
+            site_row = np.int64(entry % entry_rows)
+            _enter(entries, site_row, before, kinds, penalties, kind, score, floor, lanes)
             while i == next_joined:
                 points = score - joined_penalties[join]
-                raise_to(entries, entry % entry_rows, kept, of_joined[join], width, lanes, points)
+                raise_to(entries, site_row, kept, of_joined[join], width, lanes, points)
                 join, next_joined = join + 1, listed(joined, join + 1)
-            raise_to(row, 0, entries, entry % entry_rows, width, lanes, 0)
+            if todo == _ADVANCE:
+                raise_to(row, 0, entries, site_row, width, lanes, 0)
         most = max(most, begin_score + begin_edge)
         if is_entry:
             most, entry, acceptor = UNKNOWN, entry + 1, acceptor + 1

@@ -127,7 +127,7 @@ def fill_codons(cells, rows, gap, floor):
     `RowStarts`.
     """
     profile, width = part(cells, rows.profile, rows.start), cells.shape[1]
-    lanes = simd.VECTOR_BYTES // cells.itemsize
+    lanes = simd.lanes_of(cells)
     for codon in range(rows.rows - rows.codons - 1):
         put(cells, rows.codons + codon, cells, rows.start, width, lanes, 0)
         for symbol in (codon // 25, codon // 5 % 5, codon % 5):
@@ -220,7 +220,7 @@ def sweep_coding_block(lists, sizes, target, memory, weights, bounds, again):
     block_exits, gap, floor = cells[exits_row(sizes, bounds[0], again)], weights[0], weights[1]
     window, longest, lowest = block.window_in(cells, at, again), lists.longest, weights[2]
     width, limited = rows.shape[1], longest.step > 0
-    lanes = simd.VECTOR_BYTES // cells.itemsize
+    lanes = simd.lanes_of(cells)
     span = final_span(0, width, lanes, len(target.symbols), target.free)
     gain, begin_edge = target.gain, 0 if target.free else target.gap * len(target.symbols)
     tail, places = width - lanes, (sizes.places_again if again else sizes.places) - 1

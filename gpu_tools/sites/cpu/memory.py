@@ -334,7 +334,7 @@ def exits_row(sizes, boundary, again):
 @njit(nogil=True, error_model="numpy")
 def _copy(cells, to, source, count):
     """Copy rows of whole vectors to other ones."""
-    width, lanes = cells.shape[1], simd.VECTOR_BYTES // cells.itemsize
+    width, lanes = cells.shape[1], simd.lanes_of(cells)
     for k in range(0, count * width, lanes):
         simd.store(cells, to * width + k, simd.load(cells, source * width + k))
 
@@ -349,7 +349,7 @@ def _begin(cells, numbers, sizes, target, first, floor):
         target.clip,
     )  # fmt: skip
     for row in range(rows.rows, rows.entries):
-        clear(cells, row, floor, simd.VECTOR_BYTES // cells.itemsize)
+        clear(cells, row, floor, simd.lanes_of(cells))
     for k in range(sizes.numbers.exit_rows):
         numbers[k] = 0
     numbers[sizes.numbers.best] = _NO_SCORE

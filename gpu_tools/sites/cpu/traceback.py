@@ -214,7 +214,7 @@ def _rows_short(gains, here, columns, wanted, target):
 def _entered_at(cells, row, gains, here, columns, wanted):
     """Return the smallest column where S' of a row explains a value, or -1."""
     strips, _, width = cells.shape
-    lanes, c = simd.VECTOR_BYTES // cells.itemsize, 0
+    lanes, c = simd.lanes_of(cells), 0
     for strip in range(strips):
         for lane in range(lanes):
             for place in range(lane, width, lanes):
@@ -229,7 +229,7 @@ def _entered_at(cells, row, gains, here, columns, wanted):
 @njit(nogil=True, error_model="numpy")
 def _value(cells, row, column):
     """Return S' of a row at a target column."""
-    width, lanes = cells.shape[2], simd.VECTOR_BYTES // cells.itemsize
+    width, lanes = cells.shape[2], simd.lanes_of(cells)
     place, each = column % width, width // lanes
     return np.int64(cells[column // width, row, place % each * lanes + place // each])
 

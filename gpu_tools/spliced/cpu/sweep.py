@@ -91,7 +91,7 @@ class StreamStrip(NamedTuple):
 @register_jitable
 def lay_out_stream(graph, weights):
     """Return the `Stream` of `GraphArrays`, for cells of the type of `weights`."""
-    lanes, n_rows = simd.VECTOR_BYTES // weights.itemsize, len(graph.codes)
+    lanes, n_rows = simd.lanes_of(weights), len(graph.codes)
     symbols = np.full(n_rows + 2 * lanes, OTHER, dtype=weights.dtype)
     for row in range(n_rows):
         symbols[lanes + row] = graph.codes[n_rows - 1 - row]
@@ -124,7 +124,7 @@ def _overload_symbols_or_scores(symbols, table):
 def lay_out_strip(target, first_column, width, terms):
     """Return the state of a strip of `width` columns before its first step."""
     weights = terms.weights
-    lanes, dtype = simd.VECTOR_BYTES // weights.itemsize, weights.dtype
+    lanes, dtype = simd.lanes_of(weights), weights.dtype
     symbols, start = np.empty(width, dtype=np.uint8), np.empty(width, dtype=dtype)
     columns = width // lanes
     for lane in range(lanes):
