@@ -149,7 +149,8 @@ def indexed(genome: Genome, words: WordScheme, threads: int) -> GenomeIndex:
     parts = max(min(threads, _MOST_COUNTERS // (lists * words.number)), 1)
     borders = [len(symbols) * k // parts for k in range(parts + 1)]
     spans = list(pairwise(borders))
-    counts = np.zeros((lists, parts, words.number), np.int64)
+    # a list has fewer than 2^32 positions, and narrow counters stay in the cache
+    counts = np.zeros((lists, parts, words.number), np.uint32)
     tasks = [(k, part) for k in range(lists) for part in range(parts)]
 
     def inputs(task: tuple[int, int]) -> tuple:
@@ -159,8 +160,13 @@ def indexed(genome: Genome, words: WordScheme, threads: int) -> GenomeIndex:
 
     map_on_threads(threads, lambda task: scheme.count_words(*inputs(task)), tasks)
     bounds = np.empty((lists, words.number + 1), np.int64)
-    positions = np.empty(scheme.to_cursors(counts, bounds), np.uint32)
-    map_on_threads(threads, lambda task: scheme.place_words(*inputs(task), positions), tasks)
+    scheme.to_cursors(counts, bounds)
+    positions = np.empty(bounds[-1, -1], np.uint32)
+
+    def place(task: tuple[int, int]) -> None:
+        scheme.place_words(*inputs(task), positions[bounds[task[0], 0] :])
+
+    map_on_threads(threads, place, tasks)
     bounds = bounds.reshape(len(words.shapes), 2, words.number + 1)
     return GenomeIndex(genome, words, symbols, fixed(bounds), fixed(positions))
 

@@ -250,8 +250,9 @@ def word_at(symbols, position, step, offsets, classes, n_classes, sample):
     if last < 0 or last >= len(symbols):
         return np.int64(-1)
     word = np.int64(0)
+    first, move = np.uint64(position), np.uint64(step)  # wrapping sums take no branch
     for offset in offsets:
-        member = classes[symbols[position + step * offset]]
+        member = classes[symbols[first + move * np.uint64(offset)]]
         if member == BROKEN:
             return np.int64(-1)
         word = word * n_classes + member
@@ -267,26 +268,27 @@ def count_words(symbols, span, step, reading, counts):
     for position in range(span[0], span[1]):
         word = word_at(symbols, position, step, *reading)
         if word >= 0:
-            counts[word] += 1
+            counts[np.uint64(word)] += 1
 
 
 @njit(cache=True, nogil=True)
 def to_cursors(counts, bounds):
-    """Replace counts by list, part and word by first indices; return how many there are.
+    """Replace counts by list, part and word by first indices in the list.
 
-    `bounds` become the first index of each word of a list, and that behind the last.
+    `bounds` become the first index of each word in all lists, and that behind a list's last.
     """
     lists, parts, words = counts.shape
-    total = 0
+    first = np.int64(0)
     for k in range(lists):
+        total = np.int64(0)
         for word in range(words):
-            bounds[k, word] = total
+            bounds[k, word] = first + total
             for part in range(parts):
-                here = counts[k, part, word]
+                here = np.int64(counts[k, part, word])
                 counts[k, part, word] = total
                 total += here
-        bounds[k, words] = total
-    return total
+        first += total
+        bounds[k, words] = first
 
 
 @njit(cache=True, nogil=True)
@@ -295,8 +297,9 @@ def place_words(symbols, span, step, reading, cursors, positions):
     for position in range(span[0], span[1]):
         word = word_at(symbols, position, step, *reading)
         if word >= 0:
-            positions[cursors[word]] = position
-            cursors[word] += 1
+            place = np.uint64(word)
+            positions[np.uint64(cursors[place])] = position
+            cursors[place] += 1
 
 
 @njit(cache=True, nogil=True)

@@ -28,7 +28,9 @@ PROTEINS = "--query proteins.fa --subject proteins.fa --matrix BLOSUM62"
 BY_HAND = (
     "spliced-align --base base.fa --targets targets.fa --exons exons.tsv --ends free-target",
     "spliced-align --base base.fa --targets targets.fa --exons exons.tsv --alignments a.gff3",
+    "spliced-align --base base.fa --targets targets.fa --exons exons.tsv --max-evalue 1 --best 4",
     "spliced-align --base base.fa --targets targets.fa --site-model fly --strand +",
+    "spliced-align --base base.fa --targets targets.fa --site-model fly --coding --best 4",
     "spliced-align --base base.fa --targets targets.fa --site-model vertebrate --coding",
     f"local-align {PROTEINS} --gap-open 11 --gap-extend 1 --k 4",
     "local-align --query targets.fa --subject base.fa --k 5 --both-strands",

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import yaml
+from snakemake.exceptions import WorkflowError
 
 from gpu_tools.cli import spliced_align
 from gpu_tools.estimate.figures import shipped_figures
@@ -27,7 +28,7 @@ from tests.workflow.folders import (
     write_annotation,
     write_sheet,
 )
-from tests.workflow.rules import read_rules
+from tests.workflow.rules import BATCHES, read_rules
 
 
 class Named(dict):
@@ -82,6 +83,12 @@ def test_splice_evidence_of_the_sheet_is_cut_for_alignments_to_all_exons(folder)
     plan = folder.run("--dry-run", "--config", weight, "mode=sites")
     assert "input: j.bed, s.tsv, results/batches/" in plan
     assert re.search(r"rule site_align:\s+input: \S+/junctions.bed, \S+/splice_scores.tsv", plan)
+
+
+def test_weights_of_evidence_need_its_column(folder, monkeypatch):
+    monkeypatch.chdir(folder.path)
+    with pytest.raises(WorkflowError, match="sites.splice_weight: no splice_scores in the sheet"):
+        read_rules({"sites": {"splice_weight": 0}}, BATCHES)
 
 
 def test_splice_evidence_is_cut_by_hand(by_hand, tmp_path):

@@ -19,7 +19,7 @@ from tests.workflow.folders import (
     write_sheet,
 )
 
-SECONDS = 150
+SECONDS = 400
 INDEXES = ("", ".fai", ".gzi")
 COMMON = (
     "--workflow-profile", ROOT / "workflow" / "profiles" / "slurm",

@@ -205,14 +205,22 @@ def evidence_inputs():
 
 def evidence_weights():
     """Return the weights of splice evidence, those of what a batch has."""
-    of = {"junction_weight": "junctions", "splice_weight": "splice_scores"}
-    of["splice_only"] = "splice_scores"
 
     def weight_of(key, column):
         value = config["sites"][key]
         return lambda wildcards: value if evidence_files(wildcards.batch, column) else None
 
-    return {key: weight_of(key, column) for key, column in of.items()}
+    return {key: weight_of(key, column) for key, column in WEIGHTS.items()}
+
+
+def check_weights():
+    """A weight of splice evidence must not be given for a sheet that has none."""
+    for key, column in WEIGHTS.items():
+        has_column = any(getattr(base, column) for base in CASES.bases.values())
+        if is_given(config["sites"][key]) and not has_column:
+            raise InputError(
+                f"configuration, sites.{key}: no {column} in the sheet of cases, with which it goes"
+            )
 
 
 def file_of(source):
@@ -310,7 +318,8 @@ def sheet_files():
     paths += [getattr(base, column) for base in CASES.bases.values() for column in columns]
     sheet = config["cases"] or ""
     named = [sheet] if os.path.exists(sheet) else []
-    return list(dict.fromkeys([*named, *protein_files(), *filter(None, paths)]))
+    introns = config["proteins"]["target_introns"]
+    return list(dict.fromkeys(filter(None, [*named, *protein_files(), introns, *paths])))
 
 
 def only_genome():
@@ -341,12 +350,19 @@ def everything():
 
 # columns of the sheet by the wildcard source
 EVIDENCE = ("junctions", "splice_scores")
+# weights of splice evidence, and the columns that they go with
+WEIGHTS = {
+    "junction_weight": "junctions",
+    "splice_weight": "splice_scores",
+    "splice_only": "splice_scores",
+}
 EXON_COLUMNS = {"given": "exons", "annotation": "annotation"}
 BATCHES = case_batches()
 FIRST_BATCH = {base: name for name in reversed(BATCHES) for base, _ in BATCHES[name]}
 DRAWN = list(CASES.bases)[:MOST_DRAWN]
 ANNOTATED = annotated(CASES.bases)
 FETCHED_SOURCES = fetched_sources()
+check_weights()
 
 
 wildcard_constraints:

@@ -136,13 +136,17 @@ def check_provider():
         )
 
 
+def is_given(value):
+    """Tell whether a key has a value; a weight or cost of 0 is one."""
+    return not (value is None or value is False)
+
+
 def check_needs():
     """A key that goes with another one must not be given alone."""
     for key, needed in NEEDS.items():
         section, name = key.split(".")
         own = config[section]
-        # a weight or cost of 0 is given, too
-        if not (own[name] is None or own[name] is False or own[needed]):
+        if is_given(own[name]) and not own[needed]:
             raise InputError(f"configuration, {key}: no value of {needed}, with which it goes")
 
 
@@ -283,5 +287,5 @@ check_needs()
 if workflow.is_main_process:  # jobs read the rules, too
     check_models()
     tell_source()
-    os.environ["GPU_TOOLS_WORKFLOW"] = shlex.join(["snakemake", *sys.argv[1:]])
+    os.environ.update(GPU_TOOLS_WORKFLOW=shlex.join(["snakemake", *sys.argv[1:]]))
 VERSION = installed_version()

@@ -238,7 +238,9 @@ def sweep_coding_block(lists, sizes, target, memory, weights, bounds, again):
     most, most2, most3 = block.UNKNOWN, block.UNKNOWN, block.UNKNOWN
     leaves, joins, begun, bonus, place, entry = False, False, floor, floor, 0, 0
     codon = np.int64(0)  # numba compiles functions again for literal numbers
-    banned_row = next_banned(target.banned, low - 1)
+    banned_row, last_banned = next_banned(target.banned, low - 1), np.int64(-FRAMES)
+    if first_from(target.banned.rows, low - 1) > 0:
+        last_banned = target.banned.rows[first_from(target.banned.rows, low - 1) - 1] + 1
     clear(block_exits, 0, floor, lanes)
     for i in range(low, high):
         frame = i % FRAMES
@@ -290,7 +292,7 @@ def sweep_coding_block(lists, sizes, target, memory, weights, bounds, again):
             if has_banned:
                 own = banned_of_row(target.banned, i - 1)
                 allow_pairs(profile, pairs // width, 0, target, own)
-                banned_row = next_banned(target.banned, i)
+                last_banned, banned_row = i, next_banned(target.banned, i)
             # the track whose codon ends here comes first
             carry, carry2, carry3 = (
                 _carried(left2, floor),
@@ -324,7 +326,7 @@ def sweep_coding_block(lists, sizes, target, memory, weights, bounds, again):
         joins = begin_score != CLOSED and not stop
         if joins:
             number = (np.int64(codes[i - 3]) * 5 + codes[i - 2]) * 5 + codes[i - 1]
-            if first_from(target.banned.rows, i - FRAMES) < first_from(target.banned.rows, i):
+            if last_banned > i - FRAMES:
                 number = np.int64(len(codons) - 1)
                 put(codons, number, start, 0, width, lanes, 0)
                 for k in range(i - FRAMES, i):

@@ -89,14 +89,13 @@ def _target_of(case: Case, graph: ExonGraph, scoring: SplicedScoring) -> RowTarg
     return RowTarget(case.target.codes, scoring.lifted, banned)
 
 
-@njit(nogil=True)
+@njit(nogil=True, forceinline=True)
 def _next_row(row, profile, symbol, gap, floor, lanes, target, position):
     """Compute the next row behind the nucleotide at a position, without its banned pairs."""
     own = banned_of_row(target.banned, position)
-    scores = profile.reshape((len(profile) // len(row), len(row)))
-    ban_pairs(scores, symbol, 0, target.banned, own, gap)
+    ban_pairs(profile, symbol, 0, target.banned, own, gap)
     rows.next_row(row, profile, symbol, gap, floor, lanes)
-    allow_pairs(scores, symbol, 0, target, own)
+    allow_pairs(profile, symbol, 0, target, own)
 
 
 def _inputs(target, scoring: SplicedScoring) -> tuple[rows.Strip, NDArray[np.int32], int]:
@@ -134,8 +133,9 @@ def _sweep_stream(graph, leave_bonus, strip, ends, entries, weights, best, targe
     codes, bonus, tracks = graph
     track_rows, commits = tracks.rows, tracks.commits
     last_rows, exon_ends = tracks.last_rows, tracks.exon_ends
-    profile, start, drop, final = strip.profile, strip.start, strip.drop, strip.final
-    span, width = strip.final_span, len(strip.start)
+    start, drop, final = strip.start, strip.drop, strip.final
+    span, width = strip.final_span, len(start)
+    profile = strip.profile.reshape((len(strip.profile) // width, width))
     gap, penalty, floor = weights[0], weights[1], weights[2]
     row, maxima = start.copy(), start.copy()
     low, lanes = simd.splat(floor), 16
@@ -384,7 +384,8 @@ def _sweep_framed(graph, framed, strip, exits, entries, codes, stops, weights, t
     """Fill in the rows at exits and entries."""
     symbols, bonus, (starts, track_rows) = graph.codes, graph.bonus, graph.tracks[:2]
     all_tracks, overhangs, n_rows, first_exons, exons, exon_exits, ends, kinds = framed
-    profile, empty = strip.profile, strip.start
+    empty = strip.start
+    profile = strip.profile.reshape((len(strip.profile) // len(empty), len(empty)))
     gap, penalty, floor = weights[0], weights[1], weights[2]
     width, lanes = len(empty), 16
     maxima, row = np.full((SPLITS, width), floor), np.full(width, floor)

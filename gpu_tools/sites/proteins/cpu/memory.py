@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -74,7 +75,9 @@ def fresh_state(table: SiteTable, columns: ProteinColumns) -> ProteinState:
     classes, maxima, places, _ = sizes_of(table)
     ends = np.cumsum((RECENT, PHASES, RECENT, maxima, places * PHASES))
     cells = aligned_full((ends[-1], columns.width), columns.none)
-    rows, codon_gaps, waiting, before, exits = np.split(cells, ends[:-1])
+    rows, codon_gaps, waiting, before, exits = (
+        cells[first:end] for first, end in pairwise((0, *ends))
+    )
     return ProteinState(
         rows, codon_gaps, waiting, np.zeros(RECENT, bool), before, exits,
         np.zeros(places, np.int64), np.zeros(places, np.uint8), np.zeros(1 + classes, np.int64),
