@@ -260,6 +260,11 @@ TABLES = {
             "distant",
         ),
     ),
+    "whole": Table(
+        "whole-dictyostelium",
+        "proteins at 60 % | introns reported | in the span of a cDNA | right | processor's time",
+        rows_by("{method} | {introns} | {judged} | {right} | {processor_seconds:.1f} s", "60"),
+    ),
     **{
         f"lift-{name}": Table(
             f"lift-{name}",

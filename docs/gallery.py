@@ -1,7 +1,7 @@
 """Make the pictures of the guide again: run the commands of two pages, take what they draw.
 
 ``python docs/gallery.py`` needs the command ``gpu-tools`` with the extra ``workflow``. Pictures of
-other pages, whose data are not shipped, stay. docs/report.png is what a browser of 1380 by 760
+other pages, whose data are not shipped, stay. docs/report.png is what a browser of 1380 by 1000
 pixels shows of the demo's page.
 """
 

@@ -76,10 +76,11 @@ def found_sites(introns: Introns) -> FoundSites:
     parts: list[list[tuple]] = [[], [], [], []]
     for codes, pairs in introns:
         padded = np.pad(codes, SITE_FLANK, constant_values=OTHER)
-        gt, ag = (_starts(codes, word) for word in ("GT", "AG"))
+        begins_gt, ends_ag = (_edges(codes, word, to) for word, to in (("GT", 0), ("AG", 2)))
         own = np.array([*pairs], dtype=np.int64).reshape(-1, 2)
-        usual = own[np.isin(own[:, 0], gt) & np.isin(own[:, 1] - 2, ag)]
-        chance = np.setdiff1d(gt, usual[:, 0]), np.setdiff1d(ag + 2, usual[:, 1])
+        usual = own[begins_gt[own[:, 0]] & ends_ag[own[:, 1]]]
+        begins_gt[usual[:, 0]] = ends_ag[usual[:, 1]] = False
+        chance = np.flatnonzero(begins_gt), np.flatnonzero(ends_ag)
         for found, edges in zip(parts, (usual[:, 0], usual[:, 1], *chance), strict=True):
             found.append((padded, edges))
     donors, acceptors, *chance = parts
@@ -97,9 +98,12 @@ def _cut(found: Iterable[tuple], every: int = 1) -> NDArray[np.uint8]:
     return np.concatenate(windows)
 
 
-def _starts(codes: NDArray[np.uint8], word: str) -> NDArray[np.int64]:
+def _edges(codes: NDArray[np.uint8], word: str, to: int) -> NDArray[np.bool_]:
+    """Return which edges lie so many nucleotides behind the first one of a word of two."""
     one, two = encode(word)
-    return np.flatnonzero((codes[:-1] == one) & (codes[1:] == two))
+    found = np.zeros(len(codes) + 1, np.bool_)
+    found[to : to + len(codes) - 1] = (codes[:-1] == one) & (codes[1:] == two)
+    return found
 
 
 def mean_bits(model: GeneSites, found: FoundSites) -> SiteBits:

@@ -202,6 +202,23 @@ def test_listed_candidates(files, capsys):
     assert rows()[0]["score"] == str(int(row["score"]) + 20 - 2 * 2)
 
 
+def test_copies_of_a_gene_have_ranks(files):
+    base, name = text("base.fa").splitlines()[1], "two.bed"
+    Path("base.fa").write_text(f">chr\n{base}{base}\n")
+    copies = [[int(n) for n in part.split("-")] for part in chain(files).split(",")]
+    places = [(s - 1 + shift, e + shift) for shift in (0, len(base)) for s, e in copies]
+    Path(name).write_text("".join(f"chr\t{s}\t{e}\te\t0\t+\n" for s, e in places))
+    listed = ["--proteins", "protein.fa", "--exons", name, "--quiet", "--output", "out.tsv"]
+    for mode in (run, lambda *more: main(["spliced-align", "--base", "base.fa", *listed, *more])):
+        assert mode("--best", "3", "--alignments", "x.paf") == 0
+        first, second, *_ = rows()
+        expected = [",".join(f"{s + 1}-{e}" for s, e in own) for own in (places[:2], places[2:])]
+        assert sorted([first["chain"], second["chain"]]) == expected
+        assert (first["rank"], second["rank"]) == ("1", "2")
+        assert (first["accepted"], first["score"]) == ("yes", second["score"])
+        assert "tp:A:P\trk:i:1" in text("x.paf")
+
+
 def test_an_end_whose_exons_are_not_there_is_told_and_left_out(files, tmp_path, capsys):
     rng = np.random.default_rng(5)
     protein = random_protein(rng, 240)

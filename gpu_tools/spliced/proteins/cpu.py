@@ -197,9 +197,8 @@ def sweep_tracks(codes, tracks, part, columns, codons, penalty, exits, entries, 
 @njit(nogil=True)
 def _take(before, exits, end, boundary, codes, codons, columns, bonus):
     """Raise the maxima before entries to the exits of an end, without those to banned pairs."""
-    width, lanes, first, bans = exits.shape[1], columns.lanes, end * EXITS, columns.bans
-    number = first_from(bans.pairs.rows, boundary - 2)
-    close_exits(bans, number, boundary, exits, first, columns.none, lanes)
+    width, lanes, first = exits.shape[1], columns.lanes, end * EXITS
+    close_exits(columns.bans, boundary, exits, first, columns.none, lanes)
     raise_to(before, 0, exits, first, width, lanes, bonus)
     row = ONE + np.int64(codes[boundary - 1])
     raise_to(before, row, exits, first + 1, width, lanes, bonus)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.compiled import njit
+from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.model.results import ProteinAlignment
 from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.splicing.best_chains import BannedPairs
@@ -56,7 +57,7 @@ def pairs_of(alignment: ProteinAlignment) -> BannedPairs:
     return BannedPairs(nucleotides[firsts], np.ascontiguousarray(residues))
 
 
-@njit(nogil=True)
+@njit(nogil=True, error_model="numpy", makes_arrays=False)
 def exchange(bans, number, place, profile, pairs, width, lanes):
     """Exchange scores of a place's banned pairs with those of its codon, from `pairs` on.
 
@@ -74,15 +75,15 @@ def exchange(bans, number, place, profile, pairs, width, lanes):
     return number
 
 
-@njit(nogil=True)
-def close_exits(bans, number, boundary, exits, first, none, lanes):
+@njit(nogil=True, error_model="numpy", makes_arrays=False)
+def close_exits(bans, boundary, exits, first, none, lanes):
     """Close cells of an exit from which a split codon would make a banned pair.
 
-    `first` is the exit's row of phase 0, and `number` that of the first pair whose codon begins at
-    most two nucleotides before the exit.
+    `first` is the exit's row of phase 0.
     """
     (rows, columns), width = bans.pairs, exits.shape[1]
-    each = width // lanes
+    # a split codon begins at most two nucleotides before the exit
+    each, number = width // lanes, first_from(rows, boundary - 2)
     while number < len(rows) and rows[number] < boundary:
         column, row = columns[number], first + boundary - rows[number]
         if column < width:

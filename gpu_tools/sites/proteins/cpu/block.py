@@ -177,6 +177,30 @@ def _save(saved, number, state, lanes):
 def sweep_block(lists, columns, codons, state, kept, ends, record, low, high):
     """Sweep the boundaries `low` to ``high - 1``, see `sweep_protein_blocks`.
 
+    A boundary behind a codon with banned pairs is swept by itself: the profile has their scores.
+    """
+    inside, whole, gaps = record
+    codes, bans, width, first = lists.codes, columns.bans, len(columns.start), low
+    while first < high:
+        part = inside[first - low :], whole[first - low :], gaps[first - low :]
+        number = first_from(bans.pairs.rows, first - PHASES)
+        banned, past = listed(bans.pairs.rows, number) + PHASES, first + 1
+        if banned == first:
+            codon = codons[codes[first - 3], codes[first - 2], codes[first - 1]]
+            own = first - PHASES, columns.profile, np.int64(codon) * width, width, columns.lanes
+            exchange(bans, number, *own)
+            _sweep_rows(lists, columns, codons, state, kept, ends, part, first, past)
+            exchange(bans, number, *own)
+        else:
+            past = min(banned, high)
+            _sweep_rows(lists, columns, codons, state, kept, ends, part, first, past)
+        first = past
+
+
+@njit(nogil=True, error_model="numpy")
+def _sweep_rows(lists, columns, codons, state, kept, ends, record, low, high):
+    """Sweep the boundaries `low` to ``high - 1`` by one profile.
+
     `kept` are the rows of exits at the donors of junctions, one a phase.
     """
     codes, rising = lists.codes, lists.rising
@@ -202,9 +226,8 @@ def sweep_block(lists, columns, codons, state, kept, ends, record, low, high):
     next_first, next_last = listed(firsts, first), listed(lasts, last)
     next_donor, next_acceptor = listed(donors, donor), listed(acceptors, acceptor)
     keep, join = first_from(kept_donors, low), first_from(joined, low)
-    border_row, nothing, bans = next_border(rising, low), simd.splat(none), columns.bans
-    ban = first_from(bans.pairs.rows, low - PHASES)
-    next_ban = listed(bans.pairs.rows, ban)
+    border_row, nothing = next_border(rising, low), simd.splat(none)
+    banned = len(columns.bans.scores) > 0
     begun, carry, settled = rows.dtype.type(first_usual), nothing, True
     taking, symbols = (codes, kinds, lengths, penalties), columns.symbols
     for i in range(low, high):
@@ -229,10 +252,7 @@ def sweep_block(lists, columns, codons, state, kept, ends, record, low, high):
             _begin(rows, three * width, start, rows.dtype.type(first_scores[first]), lanes)
             first += 1
             next_first = listed(firsts, first)
-        left, first_ban = nothing if free or special else simd.splat(begun), ban
-        if i == next_ban + PHASES:
-            ban = exchange(bans, ban, i - PHASES, profile, pairs, width, lanes)
-            next_ban = listed(bans.pairs.rows, ban)
+        left = nothing if free or special else simd.splat(begun)
         if free and not special:
             left = next_codon_row(
                 True, rows, now * width, one * width, two * width, three * width, codon_gaps,
@@ -245,8 +265,6 @@ def sweep_block(lists, columns, codons, state, kept, ends, record, low, high):
                 frame * width, carry, left, profile, pairs, start, begun, gap_open, cost,
                 shift, shift_on, none, lanes,
             )  # fmt: skip
-        if ban > first_ban:
-            exchange(bans, first_ban, i - PHASES, profile, pairs, width, lanes)
         if not settled:
             raise_ends(best_ends, rows, one * width, 0, span, lanes)
         carry = carried(left, gap_open, none)
@@ -283,7 +301,8 @@ def sweep_block(lists, columns, codons, state, kept, ends, record, low, high):
             score = np.int64(donor_scores[donor])
             place = counts[0] & (len(exit_rows) - 1)
             _leave(exits, place, rows, i, score, best_exits, lanes)
-            close_exits(bans, ban, i, exits, place * PHASES, none, lanes)
+            if banned:
+                close_exits(columns.bans, i, exits, place * PHASES, none, lanes)
             exit_rows[place], exit_kinds[place] = i, donor_kinds[donor]
             if i == listed(kept_donors, keep):
                 for phase in range(PHASES):
