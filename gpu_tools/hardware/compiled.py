@@ -4,7 +4,7 @@ Functions that Python calls are stored in the compile cache: ``@njit(cache=True)
 *inner* functions, which compiled functions call: their code becomes a part of the caller's. Numba
 would also make each of them callable from Python and from C, which takes half of the time of
 compiling. Here nothing is made for calls from C, and inner functions are not made for calls from
-Python, where they are plain Python functions. They are optimized as parts of their callers alone.
+Python, where they are plain Python functions.
 
 Numba stores what it compiles of a function in numbered files, and an index of them that it reads,
 extends and writes back. It looks at a function's own file to see whether it has changed, although
@@ -43,10 +43,8 @@ from types import ModuleType
 import numba
 from llvmlite import binding
 from numba import __version__ as numba_version
-from numba._dynfunc import make_function
 from numba.core import event
 from numba.core.caching import FunctionCache
-from numba.core.cpu import CPUContext
 from numba.core.runtime import rtsys
 from numba.extending import register_jitable
 
@@ -372,38 +370,6 @@ def load_one_by_one(library: type | None = None) -> None:
         return function
 
     library.get_cufunc = loaded
-
-
-def leave_inner_functions_to_callers(context: type) -> None:
-    """Have inner functions of this package optimized and translated as parts of callers alone.
-
-    numba does so for each function, too, and once more for each function between it and one that
-    Python calls, although nothing but the last of these is ever executed.
-    """
-    prepare = context.get_executable
-
-    @wraps(prepare)
-    def get_executable(self, library, described, environment):
-        wrapper, name = described.llvm_cpython_wrapper_name, described.modname
-        made = {function.name for function in library._final_module.functions}
-        stored = library._finalized  # and loaded from the compile cache
-        if stored or wrapper in made or name.partition(".")[0] != _PACKAGE.name:
-            return prepare(self, library, described, environment)
-        library._optimize_final_module = lambda: None
-        library._finalize_final_module = partial(_check_and_finish, library)
-        return make_function(described.lookup_module(), name, "", 0, environment, (library,))
-
-    context.get_executable = get_executable
-
-
-def _check_and_finish(library) -> None:
-    """Do what numba does to finish a library, but for adding it to what can be executed."""
-    library._finalize_dynamic_globals()
-    library._verify_declare_only_symbols()
-    library._finalized = True
-
-
-leave_inner_functions_to_callers(CPUContext)
 
 
 _inner_functions: set[Callable] = set()

@@ -15,7 +15,6 @@ from unittest.mock import MagicMock
 
 import numba
 import pytest
-from numba.core.codegen import JITCodeLibrary
 
 from gpu_tools.hardware import about_to_compile, compiled, once_compiling
 from gpu_tools.hardware.compiled import load_one_by_one, njit
@@ -370,27 +369,3 @@ def test_folders_outside_of_the_digest_compile_nothing():
     texts = [path.read_text() for name in compiled.PLAIN for path in (package / name).rglob("*.py")]
     assert len(texts) > 40
     assert not any(re.search(r"^\s*(@.*njit|@cuda|@register_jitable)", t, re.M) for t in texts)
-
-
-def test_inner_functions_are_translated_with_their_callers_alone(monkeypatch):
-    translated, finish = [], JITCodeLibrary._finalize_specific
-
-    def noted(library) -> None:
-        translated.append(library.name.rpartition(".")[2])
-        finish(library)
-
-    monkeypatch.setattr(JITCodeLibrary, "_finalize_specific", noted)
-
-    def inner(number):
-        return number + 1
-
-    inner.__module__ = "gpu_tools"
-    following = njit(inner)
-
-    @numba.njit
-    def outer(number):
-        return 2 * following(number)
-
-    assert outer(3) == 8
-    assert "outer" in translated
-    assert "inner" not in translated
