@@ -40,6 +40,8 @@ class ProteinCase(SiteCase):
         Protein of a homologous gene, at least one residue, without a stop at its end.
     tables : dict of str to SiteTable
         The sites of each strand to be tried, ``+`` or ``-``, see `protein_tables_of`.
+    banned : dict of str to BannedPairs, optional
+        By strand, pairs of a codon's first nucleotide and a residue that no chain aligns.
     """
 
     target: ProteinSequence

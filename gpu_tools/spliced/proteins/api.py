@@ -45,6 +45,8 @@ class ListedProteinCase(Case):
     exons : ExonSet
         Candidate exons of `base`; equal intervals of a strand and phase count once, with the best
         score.
+    banned : dict of str to BannedPairs, optional
+        By strand, pairs of a codon's first nucleotide and a residue that no chain aligns.
     """
 
     target: ProteinSequence
