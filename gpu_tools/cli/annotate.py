@@ -250,6 +250,8 @@ def read_targets(values: dict, is_gtf: bool = False) -> list:
         found.append(protein_targets(sequences, sites, scoring, values["keep_ends"], sources))
     if cdnas:
         sequences, sources = _read_all(cdnas, read_cdnas, names, is_gtf)
+        own = with_own_introns({one.name: one for one in sequences}, values["target_introns"])
+        sequences = [*own.values()]
         cost = SITE_SCORING.end_cost if values["end_cost"] is None else values["end_cost"]
         scoring = SplicedScoring(ends=ends or SITE_SCORING.ends, end_cost=cost)
         reading = "complete" if values["coding"] else "any"
@@ -311,8 +313,10 @@ def _check_usage(values: dict) -> None:
         raise click.UsageError(
             "--intron-penalty is in points of proteins or of cDNAs; give one of them"
         )
-    if values["target_introns"] and not values["proteins"]:
-        raise click.UsageError("--target-introns needs --proteins")
+    if values["target_introns"] and values["cdnas"] and (
+        values["confidence"] or values["min_confidence"]
+    ):  # fmt: skip
+        raise click.UsageError("--target-introns of --cdnas goes without confidences")
     for name in ("coding", "stranded", "end_cost"):
         # an end cost of 0 equals False and is given all the same
         if not (values[name] is None or values[name] is False or values["cdnas"]):

@@ -289,7 +289,7 @@ def _work_on(
             return _with_proteins(files, site_model, sites, scores, proteins)
         return _with_listed_proteins(files, scores, proteins)
     if site_model is not None:
-        return _with_sites(files, site_model, sites, scores)
+        return _with_sites(files, site_model, sites, scores, proteins["target_introns"])
     return _with_candidates(files, scores, sites["reading"])
 
 
@@ -457,7 +457,9 @@ def _with_listed_proteins(files: CaseFiles, scores: dict, proteins: dict) -> _Wo
     return _Work(inputs, scoring, protein_spliced_align, nulls, lambda results: None)
 
 
-def _with_sites(files: CaseFiles, site_model: str, sites: dict, scores: dict) -> _Work:
+def _with_sites(
+    files: CaseFiles, site_model: str, sites: dict, scores: dict, own_genes: str | None
+) -> _Work:
     """Return the work on all exons that a model admits."""
     from gpu_tools.sites.api import site_align
     from gpu_tools.sites.model import load_sites
@@ -476,7 +478,9 @@ def _with_sites(files: CaseFiles, site_model: str, sites: dict, scores: dict) ->
     scoring, reading = SplicedScoring(**scores, end_cost=cost), sites["reading"]
     strands = sites["strand"] or "+-"
     read = partial(read_evidence, sites)
-    inputs = read_site_cases(files, model, strands, scoring.ends, reading, sites["threads"], read)
+    inputs = read_site_cases(
+        files, model, strands, scoring.ends, reading, sites["threads"], read, own_genes
+    )
     _warn(unusual_site_counts(model, inputs.cases))
     nulls = partial(_null_models, scoring, reading, model, own_weights)
     warning = partial(many_shortest_introns, model)

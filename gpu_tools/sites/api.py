@@ -25,6 +25,7 @@ from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.best_chains import PairCase, with_further
 from gpu_tools.splicing.bounds import device_for
 from gpu_tools.splicing.reading import is_reading_frame, translation_of
+from gpu_tools.splicing.target_introns import cdna_intron_points
 from gpu_tools.splicing.traceback import TracedChain
 
 
@@ -314,7 +315,7 @@ def _site_align(
     def on_gpus(ordinals: tuple[int, ...]) -> list[SplicedAlignment]:
         from gpu_tools.sites.gpu import schedule
 
-        at_once = [k for k, case in enumerate(cases) if not case.banned]
+        at_once = [k for k, case in enumerate(cases) if not case.banned and not case.target.introns]
         free = without_longest([cases[k] for k in at_once])
 
         def finish(case: SiteCase, strand: str | None, found) -> SplicedAlignment:
@@ -371,6 +372,12 @@ def _finished(
     return result if runs is None else result.with_runs(runs)
 
 
+def _intron_points(target: Sequence, traced: TracedChain) -> int:
+    """Return the points of a chain's introns that lie where the target's gene has one."""
+    points = cdna_intron_points(target.introns, len(target))
+    return int(points[list(traced.entries)].sum()) if len(points) else 0
+
+
 def _fields_of(case: SiteCase, strand: str, found, traced: TracedChain) -> dict:
     """Return what a result says of a traced chain, but for the CIGAR."""
     table, length, forward = case.tables[strand], len(case.base), strand == "+"
@@ -380,5 +387,6 @@ def _fields_of(case: SiteCase, strand: str, found, traced: TracedChain) -> dict:
         ),
         "target_start": traced.first_column,
         "target_end": found.column,
+        "evidence_points": _intron_points(case.target, traced),
         **({} if table.stops is None else translation_of(found.codes, traced.intervals)),
     }

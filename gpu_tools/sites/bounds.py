@@ -41,6 +41,11 @@ def table_limits(table: SiteTable, gap: int, codes) -> TableLimits:
     return TableLimits(best_sites(table), least, sum(table.largest_scores()), table.length)
 
 
+def with_intron_points(known: TableLimits, table: SiteTable, points: int) -> TableLimits:
+    """Return limits with introns that gain up to so many points by their place in the target."""
+    return known._replace(best_sites=_sum_of_sites(table, points), step=known.step + points)
+
+
 def limits(known: TableLimits, columns: int, scoring: SplicedScoring) -> Limits:
     """Work out the floor and the bounds of a sweep over `columns` target columns.
 
@@ -170,10 +175,17 @@ def _coding_exon(first, last, codes, stops, gap):
 @once_a_table
 def best_sites(table: SiteTable) -> int:
     """Return the largest sum of sites less intron penalties of a part of a chain, at least 0."""
+    return _sum_of_sites(table, 0)
+
+
+def _sum_of_sites(table: SiteTable, points: int) -> int:
+    """Return the same where each intron has some points."""
     least = min((intron.penalty for intron in table.introns), default=0)
     shortest = min((intron.min_length for intron in table.introns), default=0)
     lists = tuple(each.arrays for each in table.lists)
-    return int(_best_sites(lists, table.junction_arrays, table.length, max(shortest, 0), least))
+    junctions = table.junction_arrays
+    junctions = junctions._replace(penalties=junctions.penalties - points)
+    return int(_best_sites(lists, junctions, table.length, max(shortest, 0), least - points))
 
 
 @njit(cache=True, nogil=True)

@@ -4,7 +4,7 @@ import click
 import pytest
 
 import gpu_tools
-from gpu_tools.cli.common.grouped import _GROUP_OF, GroupedCommand
+from gpu_tools.cli.common.grouped import _GROUP_OF, SCORING, GroupedCommand
 from gpu_tools.cli.common.options import CDNA, GENOMIC, option
 from gpu_tools.cli.main import main
 from gpu_tools.model.resources import installed_version
@@ -102,10 +102,10 @@ def test_help_in_groups_has_every_option_once(name, capsys):
     text = help_of(name, capsys)
     for param in COMMANDS[name].params:
         assert any(f"  {name}" in text or f", {name}" in text for name in param.opts), param.name
-    headings = ["Inputs:", "Search and scoring:", "Scores of proteins:", "What is accepted:",
-                "Output:", "Machine:"]  # fmt: skip
-    if "matrix" not in {param.name for param in COMMANDS[name].params}:
-        headings.remove("Scores of proteins:")
+    headings = ["Inputs:", "Search and scoring:", "Splice evidence:", "Scores of proteins:",
+                "What is accepted:", "Output:", "Machine:"]  # fmt: skip
+    groups = {_GROUP_OF.get(param.name, SCORING) for param in COMMANDS[name].params}
+    headings = [heading for heading in headings if heading.removesuffix(":") in groups]
     assert [line for line in text.splitlines() if line in headings] == headings
     assert "--help  " in text.partition("Machine:")[2]
 

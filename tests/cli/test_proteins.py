@@ -11,6 +11,7 @@ from gpu_tools.cli.main import main
 from gpu_tools.formats.alignments.gene_model import gene_lines, read_models
 from gpu_tools.formats.exons.gff import features
 from gpu_tools.formats.files import read_lines
+from gpu_tools.splicing.target_introns import POINTS
 from tests.annotate import genomes as genes
 from tests.annotate.genomes import random_protein, random_text
 from tests.programs import require
@@ -82,13 +83,39 @@ def test_target_introns_of_no_target(files, capsys):
     assert "own.gff3: no coding sequence with a target's name and length" in error
 
 
-def test_target_introns_are_for_proteins_in_site_mode(files, capsys):
+def test_target_introns_are_for_site_mode(files, capsys):
     write_own_gene("own.gff3", 30, 60)
-    for extra in (["--cdnas", "base.fa", "--site-model", "fly"],
-                  ["--proteins", "protein.fa", "--exons", "own.gff3"]):  # fmt: skip
+    for extra, said in (
+        (["--proteins", "protein.fa", "--exons", "own.gff3"], "--target-introns needs"),
+        (["--cdnas", "base.fa", "--exons", "own.gff3"], "--target-introns needs"),
+        (["--cdnas", "base.fa", "--site-model", "fly", "--confidence"], "without confidences"),
+    ):
         arguments = ["--genome", "base.fa", "--target-introns", "own.gff3", *extra]
         assert main(["spliced-align", *arguments, "--output", "out.tsv"]) == 2
-        assert "--target-introns needs" in capsys.readouterr().err
+        assert said in capsys.readouterr().err
+
+
+def test_target_introns_of_a_cdna(files, capsys):
+    """By the exons of its transcript, else by its coding sequence; E-values leave them out."""
+    whole = "".join(EXONS)
+    Path("cdna.fa").write_text(f">p\n{whole}\n")
+    arguments = ["--genome", "base.fa", "--cdnas", "cdna.fa", "--site-model", "vertebrate"]
+    arguments += ["--output", "out.tsv", "--quiet"]
+    assert main(["spliced-align", *arguments]) == 0
+    (plain,) = rows()
+    first = len(EXONS[0])
+    for shift, points in ((0, POINTS[0]), (3, POINTS[1]), (4, 0)):
+        for kind in ("exon", "CDS"):
+            write_own_gene("own.gff3", first + shift, len(whole) - first - shift)
+            lines = Path("own.gff3").read_text().replace("CDS", kind)
+            Path("own.gff3").write_text(lines)
+            assert main(["spliced-align", *arguments, "--target-introns", "own.gff3"]) == 0
+            (found,) = rows()
+            assert int(found["score"]) == int(plain["score"]) + points
+            assert (found["chain"], found["evalue"]) == (plain["chain"], plain["evalue"])
+    write_own_gene("own.gff3", first, 30)
+    assert main(["spliced-align", *arguments, "--target-introns", "own.gff3"]) == 1
+    assert "no transcript with a target's name and length" in capsys.readouterr().err
 
 
 def test_table(files):

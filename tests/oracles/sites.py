@@ -169,3 +169,31 @@ def best_by_programme(base, target, sites, scoring):
                     entries.append([value + added for value in leaving])
         row = [max(values) for values in zip(row, *entries, strict=True)]
     return None if best == none else best
+
+
+def best_with_intron_points(base, target, sites, scoring, points):
+    """Best score over all chains whose introns have the points of their place in the target.
+
+    `points` are by the target's symbols that are used up before an intron; symbols that are left
+    out there may be on either side of it.
+    """
+    gap, pair, columns = scoring["gap"], scoring["pair"], range(len(target) + 1)
+    free, best, none, known = scoring["ends"] != "global", None, float("-inf"), {}
+
+    def piece(text, a, b):
+        if (text, a, b) not in known:
+            known[text, a, b] = global_score(text, target[a:b], pair, gap)
+        return known[text, a, b]
+
+    for chain, total in chains(sites, len(base)).items():
+        if sites.get("coding") and not translates(base, chain):
+            continue
+        row = [-cost_before(a, scoring) if free or a == 0 else none for a in columns]
+        for k, (start, end) in enumerate(chain):
+            before = [value + (points[a] if k else 0) for a, value in enumerate(row)]
+            text = base[start:end]
+            row = [max(before[a] + piece(text, a, b) for a in range(b + 1)) for b in columns]
+        ends = columns if free else [len(target)]
+        score = total + max(row[b] - (cost_behind(b, target, scoring) if free else 0) for b in ends)
+        best = score if best is None else max(best, score)
+    return best

@@ -88,13 +88,11 @@ def test_chains_that_translate_by_enumeration(seed, short_blocks):
 def test_the_device_does_not_matter(coding):
     """Without banned pairs a GPU aligns, with them the CPU does."""
     print("seed", int(coding))
-    rng, made = np.random.default_rng(int(coding)), []
-    for _ in range(2):
-        base = random_coding_text(rng, 12) if coding else cases.random_text(rng, 30)
-        target = Sequence.from_text("t", random_target(rng, base, 12))
-        table = coding_table if coding else random_table
-        tables = {s: table(rng, len(base)) for s in "+-"}
-        made.append(SiteCase(Sequence.from_text("b", base), target, tables))
+    rng = np.random.default_rng(int(coding))
+    base = random_coding_text(rng, 12) if coding else cases.random_text(rng, 16)
+    target, table = random_target(rng, base, 8), coding_table if coding else random_table
+    tables = {s: table(rng, len(base)) for s in ("+" if coding else "+-")}
+    made = [SiteCase(Sequence.from_text("b", base), Sequence.from_text("t", target), tables)]
     found = [site_align(made, best=3, device=device) for device in ("cpu", "cuda")]
     assert found[0] == found[1]
-    assert len(found[0]) > 2
+    assert len(found[0]) > 1

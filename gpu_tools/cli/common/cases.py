@@ -70,16 +70,20 @@ def read_site_cases(
     reading: str,
     threads: int | None = None,
     read_evidence: EvidenceReader = no_evidence,
+    own_genes: str | None = None,
 ) -> CaseInputs:
     """Read the cases of site mode: as `read_cases`, with the sites that a model gives to a base.
 
     `strands` is ``+``, ``-`` or both; `ends` is as in `gpu_tools.model.scoring.SplicedScoring`,
     `reading` as in `gpu_tools.sites.GeneSites.table`. `read_evidence` reads the evidence on bases.
+    `own_genes` is the annotation of the cDNAs' genes in the genome that they come from.
     """
     # listed candidates do not need this import, which takes time
+    from gpu_tools.cli.common.proteins import with_own_introns
     from gpu_tools.sites.api import case_of, tables_of
 
     bases, targets, pairs = _sequences_and_pairs(files)
+    targets = with_own_introns(targets, own_genes)
     evidence, used = read_evidence(bases.values()), dict.fromkeys(b for b, _ in pairs)
     tables = {
         b: tables_of(bases[b], model, strands, ends, reading, threads, True, evidence) for b in used

@@ -78,8 +78,8 @@ frameshifts = option(
 
 target_introns = option(
     "--target-introns FILE",
-    "With --proteins: GFF3 or GTF of the targets' own genes, in the genome that they come from. An "
-    "intron where the target's gene has one gains points.",
+    "With --site-model: GFF3 or GTF of the targets' own genes, in the genome that they come from. "
+    "An intron where the target's gene has one gains points.",
 )  # fmt: skip
 
 protein_options = added(
@@ -136,7 +136,7 @@ def check_protein_usage(context: click.Context, alignments: Iterable[str]) -> No
     options = context.params
     if (options["proteins"] is None) == (options["targets"] is None):
         raise click.UsageError("give either --cdnas or --proteins")
-    own = set(OPTIONS) - {"proteins", "matrix"}
+    own = set(OPTIONS) - {"proteins", "matrix", "target_introns"}
     others = {"match", "mismatch", "gap", "coding", "incomplete"}
     wrong = sorted(given & (others if options["proteins"] else own))
     if wrong:
@@ -145,6 +145,10 @@ def check_protein_usage(context: click.Context, alignments: Iterable[str]) -> No
         raise click.UsageError(f"--{name} {does} --proteins")
     if options["target_introns"] and options["exons"]:
         raise click.UsageError("--target-introns needs --site-model")
+    if options["targets"] and options["target_introns"] and (
+        options["confidence"] or options["min_confidence"]
+    ):  # fmt: skip
+        raise click.UsageError("--target-introns of --cdnas goes without confidences")
     if options["proteins"] and options["exons"] and options["ends"] == "free":
         raise click.UsageError("--proteins with --exons needs whole candidates, not --ends free")
     for path in alignments:
@@ -174,14 +178,14 @@ def read_proteins(path: str, nucleotides: str = "--cdnas") -> dict[str, ProteinS
     return found
 
 
-def with_own_introns(
-    proteins: dict[str, ProteinSequence], path: str | None
-) -> dict[str, ProteinSequence]:
-    """Return proteins with the introns of their own genes, if a file has these."""
+def with_own_introns(targets: dict, path: str | None) -> dict:
+    """Return proteins or cDNAs with the introns of their own genes, if a file has these."""
     if path is None:
-        return proteins
-    made, without = with_introns(proteins.values(), path)
-    tell(without, "target", f"without a coding sequence of this name and length in {path}")
+        return targets
+    made, without = with_introns(targets.values(), path)
+    are_proteins = all(isinstance(one, ProteinSequence) for one in targets.values())
+    what = "coding sequence" if are_proteins else "transcript"
+    tell(without, "target", f"without a {what} of this name and length in {path}")
     return {one.name: one for one in made}
 
 

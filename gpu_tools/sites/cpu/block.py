@@ -24,6 +24,7 @@ from gpu_tools.sites.introns import crossed, next_border, next_step
 from gpu_tools.sites.table import CLOSED
 from gpu_tools.splicing.best_chains import allow_pairs, ban_pairs, banned_of_row, next_banned
 from gpu_tools.splicing.rows import begin, clear, column_of, final_span, lower, put, raise_to
+from gpu_tools.splicing.target_introns import add_points
 
 # Rising penalties on a CPU, see `gpu_tools.sites.introns`: rows before entries, near and far.
 
@@ -326,6 +327,7 @@ def sweep_block(lists, sizes, target, memory, weights, strip, rows, again):
     keep, join = first_from(kept_donors, low), first_from(joined, low)
     next_kept, next_joined = listed(kept_donors, keep), listed(joined, join)
     banned_row = next_banned(target.banned, low - 1)
+    of_place, placed = cells[at.points], len(target.points) > 0
     clear(block_exits, 0, floor, lanes)
     for i in range(low, high):
         if i > 0:
@@ -454,6 +456,8 @@ def sweep_block(lists, sizes, target, memory, weights, strip, rows, again):
                 points = score - joined_penalties[join]
                 raise_to(entries, site_row, kept, of_joined[join], width, lanes, points)
                 join, next_joined = join + 1, listed(joined, join + 1)
+            if placed:
+                add_points(entries, site_row, of_place, floor, lanes)
             if todo == _ADVANCE:
                 raise_to(row, 0, entries, site_row, width, lanes, 0)
         most = max(most, begin_score + begin_edge)

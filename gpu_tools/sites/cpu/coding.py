@@ -25,6 +25,7 @@ from gpu_tools.splicing.best_chains import allow_pairs, ban_pairs, banned_of_row
 from gpu_tools.splicing.codons import SPLITS, completes, split_bases, split_class
 from gpu_tools.splicing.reading import FRAMES
 from gpu_tools.splicing.rows import clear, column_of, final_span, put, raise_to
+from gpu_tools.splicing.target_introns import add_points
 
 _ALONE = FRAMES
 _SCORE, _END, _COLUMN = range(3)
@@ -84,7 +85,7 @@ def _enter_by_junctions(
 @njit(inline="always")
 def _enter(
     rows, before, entries, waiting, waits, codes, stops, kinds, penalties, profile, boundary, place,
-    score, kind, gap, floor, lanes, kept, junctions, join, target,
+    score, kind, gap, floor, lanes, kept, junctions, join, target, points,
 ):  # fmt: skip
     """Let exons that are not the first of their chain begin at a boundary.
 
@@ -103,6 +104,9 @@ def _enter(
     join = _enter_by_junctions(
         entries, kept, junctions, join, codes, stops, boundary, place, score, lanes
     )
+    if len(target.points) > 0:
+        for to in range(place * FRAMES, (place + 1) * FRAMES):
+            add_points(entries, to, points, floor, lanes)
     raise_to(rows, boundary % FRAMES, entries, place * FRAMES, width, lanes, 0)
     for bases in range(1, FRAMES):
         left = FRAMES - bases
@@ -388,7 +392,7 @@ def sweep_coding_block(lists, sizes, target, memory, weights, bounds, again):
             join = _enter(
                 rows, before, entries, waiting, waits, codes, stops, kinds, penalties, profile, i,
                 entry % entry_rows, acceptor_scores[acceptor], acceptor_kinds[acceptor], gap, floor,
-                lanes, kept, junctions, join, target,
+                lanes, kept, junctions, join, target, cells[at.points],
             )  # fmt: skip
             most, entry, acceptor = block.UNKNOWN, entry + 1, acceptor + 1
             next_acceptor = block.listed(acceptors, acceptor)

@@ -20,6 +20,7 @@ from gpu_tools.sites.table import JunctionArrays, SiteTable, once_a_table
 from gpu_tools.splicing.best_chains import BannedPairs
 from gpu_tools.splicing.codons import SPLITS
 from gpu_tools.splicing.rows import aligned_empty, clear, fill_strip, kept_symbols
+from gpu_tools.splicing.target_introns import cdna_intron_points, fill_points
 
 # The sites of a strand in the form that the compiled loops of site mode read.
 
@@ -113,6 +114,7 @@ class RowStarts(NamedTuple):
     start: int
     drop: int
     final: int
+    points: int  # those of introns by target column, see `gpu_tools.splicing.target_introns`
     # only if chains translate, see `gpu_tools.sites.cpu.coding.fill_codons`
     codons: int
     rows: int  # the tracks' current rows; if chains translate, another one follows them
@@ -187,6 +189,7 @@ class SiteTarget(NamedTuple):
     clip: tuple[int, int]
     gain: int
     banned: BannedPairs
+    points: NDArray[np.int64]  # of introns by column, empty if the target's gene is not known
 
 
 class SweepMemory(NamedTuple):
@@ -268,7 +271,8 @@ def _row_starts(table: SiteTable, lists: SiteLists, counts, pending: int) -> Row
     before, longest = splits * (len(lists.kinds) + len(lists.rising.far_class)), lists.longest
     window = before if longest.step else 0
     rows = RowStarts(
-        profile=N_SYMBOLS, start=1, drop=1, final=1, codons=N_CODONS + 1 if tracks > 1 else 0,
+        profile=N_SYMBOLS, start=1, drop=1, final=1, points=1,
+        codons=N_CODONS + 1 if tracks > 1 else 0,
         rows=current, waiting=waiting, before=before, step=window, steps=window * longest.most,
         group=window, ends=window * longest.most, block_exits=1, entries=tracks * max(entries, 1),
         exits=tracks * places, stored=window * longest.ends, best_exits=blocks,
@@ -293,13 +297,15 @@ def _starts(counts) -> list[int]:
 
 
 def target_of(
-    symbols: NDArray[np.uint8], scoring: SplicedScoring, banned: BannedPairs
-) -> SiteTarget:
+    symbols: NDArray[np.uint8], scoring: SplicedScoring, banned: BannedPairs,
+    introns: tuple[int, ...] = (),
+) -> SiteTarget:  # fmt: skip
     """Return what a sweep reads of a target."""
     gap, free, lifted = scoring.gap, scoring.ends != "global", scoring.lifted_range[1]
     gain = (max(lifted + gap, 0) if gap <= 0 else _ANY_GAIN) if free else max(lifted, gap, 0)
     symbols, clip = np.ascontiguousarray(symbols), (scoring.clip_cost, kept_symbols(symbols))
-    return SiteTarget(symbols, scoring.lifted, gap, free, clip, gain, banned)
+    points = cdna_intron_points(introns, len(symbols))
+    return SiteTarget(symbols, scoring.lifted, gap, free, clip, gain, banned, points)
 
 
 def memory_of(
@@ -348,6 +354,7 @@ def _begin(cells, numbers, sizes, target, first, floor):
         cells[rows.final], target.symbols, first, target.lifted, target.gap, target.free,
         target.clip,
     )  # fmt: skip
+    fill_points(cells[rows.points], target.points, first)
     for row in range(rows.rows, rows.entries):
         clear(cells, row, floor, simd.lanes_of(cells))
     for k in range(sizes.numbers.exit_rows):

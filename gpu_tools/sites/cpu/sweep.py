@@ -38,6 +38,7 @@ from gpu_tools.sites.bounds import (
     limits,
     possible,
     table_limits,
+    with_intron_points,
 )
 from gpu_tools.sites.cpu import traceback
 from gpu_tools.sites.cpu.block import sweep_block
@@ -61,6 +62,7 @@ from gpu_tools.splicing.best_chains import NO_PAIRS, BannedPairs
 from gpu_tools.splicing.bounds import narrowest
 from gpu_tools.splicing.reading import FRAMES
 from gpu_tools.splicing.rows import padded
+from gpu_tools.splicing.target_introns import POINTS
 from gpu_tools.splicing.traceback import TracedChain, chain_of
 
 _log = logging.getLogger(__name__)
@@ -212,11 +214,15 @@ def sweep(
     strand: SweptStrand, target: NDArray[np.uint8], scoring: SplicedScoring, threads: int = 1,
     done: Callable[[int], None] | None = None, cells_per_call: int = CELLS_PER_CALL,
     buffers: SweepBuffers | None = None, banned: BannedPairs = NO_PAIRS,
+    introns: tuple[int, ...] = (),
 ) -> SiteSweep:  # fmt: skip
-    """Sweep one strand of one case."""
-    limit = limits(strand.known, padded(len(target) + 1, 2 * threads, 2), scoring)
+    """Sweep one strand of one case; with introns of the target's gene by one thread."""
+    known = strand.known
+    if introns:
+        known = with_intron_points(known, strand.table, max(POINTS))
+    limit = limits(known, padded(len(target) + 1, 2 * threads, 2), scoring)
     inputs, buffer = inputs_of(
-        strand, target, scoring, limit, threads, buffers or SweepBuffers(), banned
+        strand, target, scoring, limit, threads, buffers or SweepBuffers(), banned, introns
     )
     sizes, memory, path = strand.sizes, inputs.memory, np.empty(traceback.NUMBERS, np.int64)
     per_call = max(cells_per_call // (sizes.block * len(target)), 1)
@@ -242,7 +248,7 @@ def sweep(
 
 def inputs_of(
     strand: SweptStrand, target, scoring: SplicedScoring, limit: Limits, strips: int,
-    buffers: SweepBuffers, banned: BannedPairs,
+    buffers: SweepBuffers, banned: BannedPairs, introns: tuple[int, ...] = (),
 ) -> tuple[SweepInputs, NDArray[np.uint8]]:  # fmt: skip
     """Choose the type of cells and take the memory of a sweep; return its buffer, too."""
     dtype, sizes = narrowest(limit.bounds), strand.sizes
@@ -254,7 +260,7 @@ def inputs_of(
     weights = np.array([scoring.gap, limit.floor, limit.bounds.lowest], dtype=dtype)
     places = sizes.block * (_BLOCKS_OF_BORDER if strips > 1 else 1)
     memory, buffer = memory_of(sizes, (strips, int(width)), weights[1], places, buffers)
-    of_target = target_of(target, scoring, banned)
+    of_target = target_of(target, scoring, banned, introns)
     return SweepInputs(strand.lists, strand.introns, sizes, of_target, memory, weights), buffer
 
 
@@ -283,7 +289,7 @@ def trace(
     exons, *runs = sweep.follow(path)
     if path[traceback.STAGE] == traceback.LOST:
         raise ValueError("no exon or exit explains a value: the sweep is wrong")
-    return chain_of(exons, *runs, scoring)
+    return chain_of(exons, *runs, scoring)._replace(entries=tuple(exons[1:, 2].tolist()))
 
 
 # Which strand of a case is swept when, and by how many threads.
@@ -347,10 +353,13 @@ class SweptCase:
         """Sweep a strand on some threads; make the result if it is the last one."""
         strand, target = self.strands[name], self.case.target.codes
         strips = max(min(threads, len(target) // COLUMNS_PER_STRIP), 1)
-        strips = strips if strand.table.stops is None else 1
+        introns = self.case.target.introns
+        strips = strips if strand.table.stops is None and not introns else 1
         report, least = self.tally.add, CELLS_PER_REPORT // 4
         banned = self.case.banned.get(name, NO_PAIRS)
-        found = sweep(strand, target, self.scoring, strips, report, least, self.buffers, banned)
+        found = sweep(
+            strand, target, self.scoring, strips, report, least, self.buffers, banned, introns
+        )
         with self.lock:
             self.sweeps[name] = found
             is_last = len(self.sweeps) == len(self.strands)

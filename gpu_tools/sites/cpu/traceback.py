@@ -100,7 +100,7 @@ def follow(lists, stops, sizes, target, cells, path, work):
         if path[STAGE] == FIND_ENTRY:
             there = _find_entry(lists, sizes, target, cells, path, work)
         else:
-            there = _find_exit(lists, stops, sizes, cells, path)
+            there = _find_exit(lists, stops, sizes, target, cells, path)
         if not there:
             return True
     return False
@@ -235,13 +235,15 @@ def _value(cells, row, column):
 
 
 @njit(nogil=True, error_model="numpy")
-def _find_exit(lists, stops, sizes, cells, path):
+def _find_exit(lists, stops, sizes, target, cells, path):
     """Find the nearest exit that explains an entry; return False if a block is needed."""
     (boundaries, scores, kinds), introns = lists.donors, lists.introns
     tracks, start, column = sizes.tracks, path[START], path[COLUMN]
     starts, acceptor_scores, acceptor_kinds = lists.acceptors
     acceptor, rows = first_from(starts, start), sizes.rows
     wanted, kind = path[VALUE] - acceptor_scores[acceptor], acceptor_kinds[acceptor]
+    if len(target.points) > 0:
+        wanted -= target.points[column]
     joined, of_joined = _junction_before(lists, stops, sizes, cells, path, wanted)
     while path[BLOCK] >= 0:
         number = path[BLOCK]

@@ -44,14 +44,14 @@ def test_gtf_with_its_stop_codon_apart(tmp_path):
     stop = text.splitlines()[-1].replace("\tCDS\t301\t308", "\tstop_codon\t309\t311")
     path.write_text(f"{text}{stop}\n")
     for name in ("T1", "P1"):
-        assert with_introns([protein(name)], path).proteins[0].introns == (10, 19)
+        assert with_introns([protein(name)], path).targets[0].introns == (10, 19)
 
 
 def test_a_first_phase_is_not_of_the_protein(tmp_path):
     path = tmp_path / "own.gff3"
     cut = lines().replace("101\t110\t.\t+\t0", "102\t110\t.\t+\t2")
     path.write_text(GFF3.format(strand="+", cds=cut))
-    assert with_introns([protein("T1", 8)], path).proteins[0].introns == (7, 16)
+    assert with_introns([protein("T1", 8)], path).targets[0].introns == (7, 16)
 
 
 @pytest.mark.parametrize("residues", [8, 11])
