@@ -196,8 +196,11 @@ class HitSearch:
     ) -> dict[int, Trial]:  # fmt: skip
         """Return wider trials without those of hits whose ends score no more beside their parts.
 
-        Ends are aligned by themselves where that takes few cells.
+        Ends of cDNAs are aligned by themselves where that takes few cells. Distant proteins may
+        have a better chain of which no end scores more by itself.
         """
+        if self.targets.has_cores:
+            return wider
         numbers: list[int] = []
         cores: list[Core] = []
         for k, wide in wider.items():
