@@ -7,7 +7,7 @@ import pytest
 from tests.workflow.folders import BASES, HEADER, LOCI, MRNAS, TARGETS, write_sheet
 from tests.workflow.rules import BATCHES, read_rules
 
-JOBS_OF_A_BATCH, OTHER_JOBS = 4, 8
+JOBS_OF_A_BATCH, OTHER_JOBS = 4, 9
 SIZE = 20
 
 
