@@ -91,6 +91,19 @@ def test_weights_of_evidence_need_its_column(folder, monkeypatch):
         read_rules({"sites": {"splice_weight": 0}}, BATCHES)
 
 
+def test_introns_of_the_targets_are_an_input(folder, monkeypatch):
+    (folder.path / "own.gff3").touch()
+    own = "target_introns: own.gff3"
+    settings = f"sites={{{own}}}", f"proteins={{source: translated, {own}}}"
+    plan = folder.run("--dry-run", "--config", "mode=sites", *settings)
+    for rule in ("site_align", "protein_align"):
+        assert re.search(rf"rule {rule}:\s+input: .* own.gff3, ", plan)
+    monkeypatch.chdir(folder.path)
+    for confidence in ({"confidence": True}, {"min_confidence": 9}):
+        with pytest.raises(WorkflowError, match="target_introns: it goes without confidences"):
+            read_rules({"sites": {"target_introns": "own.gff3"} | confidence}, BATCHES)
+
+
 def test_splice_evidence_is_cut_by_hand(by_hand, tmp_path):
     """Of one base there are junctions, of the other one scores; other records are left out."""
     (tmp_path / "b.fa").write_text(f">x locus=r:11-50 record_length=90\n{'A' * 40}\n>y\nACGT\n")

@@ -318,8 +318,8 @@ def sheet_files():
     paths += [getattr(base, column) for base in CASES.bases.values() for column in columns]
     sheet = config["cases"] or ""
     named = [sheet] if os.path.exists(sheet) else []
-    introns = config["proteins"]["target_introns"]
-    return list(dict.fromkeys(filter(None, [*named, *protein_files(), introns, *paths])))
+    introns = [config[section]["target_introns"] for section in ("sites", "proteins")]
+    return list(dict.fromkeys(filter(None, [*named, *protein_files(), *introns, *paths])))
 
 
 def only_genome():

@@ -148,6 +148,9 @@ def check_needs():
         own = config[section]
         if is_given(own[name]) and not own[needed]:
             raise InputError(f"configuration, {key}: no value of {needed}, with which it goes")
+    sites = config["sites"]
+    if sites["target_introns"] and (sites["confidence"] or sites["min_confidence"]):
+        raise InputError("configuration, sites.target_introns: it goes without confidences")
 
 
 def check_models():
@@ -205,8 +208,8 @@ def prefixes():
 
 def site_options():
     """Return the options of site mode: its own, and what both methods share."""
-    weights = ("junction_weight", "splice_weight", "splice_only")
-    own = {key: value for key, value in config["sites"].items() if key not in weights}
+    others = ("junction_weight", "splice_weight", "splice_only", "target_introns")
+    own = {key: value for key, value in config["sites"].items() if key not in others}
     shared = ("match", "mismatch", "gap", "ends")
     options = configured_model(own.pop("model")) | own
     return options | {name: config["scoring"][name] for name in shared}

@@ -62,6 +62,7 @@ rule site_align:
         **chosen_sites(),
         base="<results>/batches/{batch}/bases.fa.gz",
         targets="<results>/batches/{batch}/targets.fa.gz",
+        target_introns=config["sites"]["target_introns"] or [],
         pairs="<results>/batches/{batch}/pairs.tsv",
     output:
         "<results>/batches/{batch}/site_alignments.bam.bai",
