@@ -116,7 +116,7 @@ def test_a_calibration_is_stored_and_renewed_for_another_version(timed, monkeypa
 
 def test_long_alignments_tell_before_how_long_they_take(monkeypatch, capsys):
     monkeypatch.setattr(spliced_align, "_CELLS_TOLD", 0)
-    monkeypatch.setattr(spliced_align, "_aligned", lambda run, wanted, quiet: [])
+    monkeypatch.setattr(spliced_align, "_aligned", lambda *given: ([], []))
     monkeypatch.setattr(api, "expected_seconds", lambda cases, kind, threads: 125.0)
     told = "aligning: 0 %, about 2 min left by the time model\n"
     for options, expected in (((), True), (("--quiet",), False), (("--coding",), False)):

@@ -6,6 +6,7 @@ a dry run is imports.
 
 import multiprocessing
 import os
+import sys
 from multiprocessing import forkserver
 from unittest import mock
 
@@ -27,6 +28,7 @@ def _run(arguments, folder, environment, output):
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
+    sys.argv = ["snakemake", *map(str, arguments)]
     stream = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     for standard in (1, 2):
         os.dup2(stream, standard)
