@@ -33,9 +33,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools import Case, ExonSet, Sequence
-from gpu_tools.exons import load_model, predict_exons
-from gpu_tools.formats.sequences.fasta import read_fasta
-from gpu_tools.model.resources import resource_path
 
 SHARED_START, SHARED_END = 0.38, 0.22
 """Probability that a candidate takes over the start, or the end, of an earlier one."""
@@ -141,18 +138,6 @@ def il1rapl1_like(seed: int = 2014) -> Case:
     rng = np.random.default_rng(seed)
     gene = _gene(rng, "IL1RAPL1-like", 2_168_787, _lengths(rng, 1_878, 253_156, 4_778))
     return Case(gene.base, _target(rng, gene, "IL1RAPL1-like-target", 2_355), gene.exons)
-
-
-def demo_cases() -> list[Case]:
-    """Return the ten demo loci with the mRNA of each, candidates predicted on both strands."""
-    model = load_model("vertebrate")
-    loci, mrnas = (
-        read_fasta(resource_path("demo", name)) for name in ("loci.fa.gz", "mrnas.fa.gz")
-    )
-    return [
-        Case(locus, mrna, predict_exons(locus.codes, model))
-        for locus, mrna in zip(loci, mrnas, strict=True)
-    ]
 
 
 def many_cases(cases: list[Case], count: int = 40_000, seed: int = 2014) -> list[Case]:
