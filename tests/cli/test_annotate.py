@@ -244,7 +244,9 @@ def test_the_summary_counts(folder):
 
 
 def genes_in(folder):
-    return [row for _, row in read_table(folder / "genes.tsv", ("coverage", "identity", "exons", "end"))]
+    return [
+        row for _, row in read_table(folder / "genes.tsv", ("coverage", "identity", "exons", "end"))
+    ]
 
 
 @pytest.mark.parametrize("search", ["seeded", "exhaustive"])

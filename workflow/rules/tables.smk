@@ -98,8 +98,8 @@ rule results_summary:
     input:
         "<results>/scores.tsv",
         # steps of one job on a cluster add up their CPUs where none waits for another
-        needs="<results>/structures.svg",
         **chosen_sites(),
+        needs="<results>/structures.svg",
         inputs=ancient(sheet_files()),
     output:
         output="<results>/summary.json",
