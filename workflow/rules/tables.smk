@@ -97,8 +97,8 @@ rule results_summary:
     """Tell what the results were made of: configuration, limits, digests of files."""
     input:
         "<results>/scores.tsv",
-        # steps of one job on a cluster add up their CPUs where none waits for another
         **chosen_sites(),
+        # steps of one job on a cluster add up their CPUs where none waits for another
         needs="<results>/structures.svg",
         inputs=ancient(sheet_files()),
     output:
