@@ -91,7 +91,8 @@ def tabled_case(seed, evidence):
 
 
 @pytest.mark.parametrize("edge", [False, True])
-@pytest.mark.parametrize("seed", range(24))
+# of the last two a split codon is equal to a banned one beside it
+@pytest.mark.parametrize("seed", [*range(24), 500107, 500125])
 def test_each_chain_is_the_best_without_pairs_of_better_ones(seed, edge, short_blocks):  # noqa: F811
     case, base, target, scoring, rng = tabled_case(seed, seed % 3 == 0)
     scoring, introns = edge_scoring(rng) if edge else scoring, case.target.introns

@@ -177,9 +177,11 @@ def _save(saved, number, state, lanes):
 def sweep_block(lists, columns, codons, state, kept, ends, record, low, high):
     """Sweep the boundaries `low` to ``high - 1``, see `sweep_protein_blocks`.
 
-    A boundary behind a codon with banned pairs is swept by itself: the profile has their scores.
+    A boundary behind a codon with banned pairs is swept by itself, by a profile of its own that has
+    their scores: split codons, of other places, keep theirs.
     """
     inside, whole, gaps = record
+    profile = columns.profile.copy() if len(columns.bans.scores) > 0 else columns.profile
     codes, bans, width, first = lists.codes, columns.bans, len(columns.start), low
     while first < high:
         part = inside[first - low :], whole[first - low :], gaps[first - low :]
@@ -187,19 +189,19 @@ def sweep_block(lists, columns, codons, state, kept, ends, record, low, high):
         banned, past = listed(bans.pairs.rows, number) + PHASES, first + 1
         if banned == first:
             codon = codons[codes[first - 3], codes[first - 2], codes[first - 1]]
-            own = first - PHASES, columns.profile, np.int64(codon) * width, width, columns.lanes
+            own = first - PHASES, profile, np.int64(codon) * width, width, columns.lanes
             exchange(bans, number, *own)
-            _sweep_rows(lists, columns, codons, state, kept, ends, part, first, past)
+            _sweep_rows(lists, columns, profile, codons, state, kept, ends, part, first, past)
             exchange(bans, number, *own)
         else:
             past = min(banned, high)
-            _sweep_rows(lists, columns, codons, state, kept, ends, part, first, past)
+            _sweep_rows(lists, columns, profile, codons, state, kept, ends, part, first, past)
         first = past
 
 
 @njit(nogil=True, error_model="numpy")
-def _sweep_rows(lists, columns, codons, state, kept, ends, record, low, high):
-    """Sweep the boundaries `low` to ``high - 1`` by one profile.
+def _sweep_rows(lists, columns, pair_profile, codons, state, kept, ends, record, low, high):
+    """Sweep the boundaries `low` to ``high - 1``, whole codons by a profile of their own.
 
     `kept` are the rows of exits at the donors of junctions, one a phase.
     """
@@ -256,13 +258,13 @@ def _sweep_rows(lists, columns, codons, state, kept, ends, record, low, high):
         if free and not special:
             left = next_codon_row(
                 True, rows, now * width, one * width, two * width, three * width, codon_gaps,
-                frame * width, carry, left, profile, pairs, start, begun, gap_open, cost,
+                frame * width, carry, left, pair_profile, pairs, start, begun, gap_open, cost,
                 shift, shift_on, none, lanes,
             )  # fmt: skip
         else:
             left = next_codon_row(
                 False, rows, now * width, one * width, two * width, three * width, codon_gaps,
-                frame * width, carry, left, profile, pairs, start, begun, gap_open, cost,
+                frame * width, carry, left, pair_profile, pairs, start, begun, gap_open, cost,
                 shift, shift_on, none, lanes,
             )  # fmt: skip
         if not settled:
