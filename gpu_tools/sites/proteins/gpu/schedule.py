@@ -232,6 +232,8 @@ def align_on_gpus(
     """
     cases, options = call.cases, options or ProteinGpuOptions()
     results, jobs = [None] * len(cases), _jobs(call, options.block)
+    # what decides it is found out here, on all threads, and stays with the jobs
+    map_on_threads(call.threads, _fit, jobs)
     left = [k for k, case in enumerate(cases) if jobs[k].keys() & case.banned.keys()]
     others = set(range(len(cases))) - set(left)
 
@@ -290,7 +292,6 @@ class _Batches:
         several = not simulated() and largest <= free / BATCHES_AT_A_TIME
         self.at_a_time = BATCHES_AT_A_TIME if several else 1
         self._taking = threading.Lock()
-        # whether jobs fit is found out while others are swept
         self._batches = within_limit(
             (k for k in jobs if self._takes(k)), partial(self._share, strips=options.strips), 1.0
         )
@@ -301,8 +302,7 @@ class _Batches:
             return next(self._batches, [])
 
     def _takes(self, k: int) -> bool:
-        fits = self._sizes[k] <= self._free and self._packs
-        if not (fits and all(job.fits for job in self._jobs[k].values())):
+        if not (self._sizes[k] <= self._free and self._packs and _fit(self._jobs[k])):
             self.left.append(k)
             return False
         return True
@@ -311,6 +311,11 @@ class _Batches:
         """Return which share of a batch a case is."""
         own = sum(job.strips for job in self._jobs[k].values())
         return max(self._sizes[k] * self.at_a_time / self._free, own / strips)
+
+
+def _fit(jobs: dict[str, ProteinJob]) -> bool:
+    """Return whether the packed kernel takes a case."""
+    return all(job.fits for job in jobs.values())
 
 
 def _bytes_of(jobs: dict[str, ProteinJob], users: Counter[int]) -> int:
