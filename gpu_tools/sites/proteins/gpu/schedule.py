@@ -39,7 +39,7 @@ from gpu_tools.sites.proteins.gpu.strips import (
     ProteinJob,
 )
 from gpu_tools.sites.proteins.gpu.sweep import sweep_proteins_warp
-from gpu_tools.sites.proteins.gpu.traces import Traces
+from gpu_tools.sites.proteins.gpu.traces import ProteinTraces
 from gpu_tools.sites.proteins.limits import nothing
 from gpu_tools.sites.table import made_once
 from gpu_tools.splicing.proteins.walk import TracedProtein
@@ -312,7 +312,7 @@ def _aligned(
     found = {}
     if traced:
         ends = [(one.number, one.end + one.job.strand.table.last.usual) for one in traced.values()]
-        traces = Traces(all_jobs, ends, call.scoring).run(launch, buffers, call.scoring)
+        traces = ProteinTraces(all_jobs, ends, call.scoring).run(launch, buffers, call.scoring)
         found = dict(zip(traced, traces, strict=True))
 
     def finished(k: int):

@@ -49,7 +49,7 @@ from gpu_tools.splicing.proteins import walk
 from gpu_tools.splicing.proteins.rows import PHASES
 
 
-class TraceNumbers(NamedTuple):
+class ProteinTraceNumbers(NamedTuple):
     """A traced job's row of the table."""
 
     job: int

@@ -17,7 +17,7 @@ from gpu_tools.sites.proteins.gpu import traceback
 from gpu_tools.sites.proteins.gpu.plan import ProteinStrand
 from gpu_tools.sites.proteins.gpu.step import columns_in_rows
 from gpu_tools.sites.proteins.gpu.strips import ProteinJob
-from gpu_tools.sites.proteins.gpu.traceback import TraceNumbers
+from gpu_tools.sites.proteins.gpu.traceback import ProteinTraceNumbers
 from gpu_tools.splicing.proteins.rows import PHASES, begun
 from gpu_tools.splicing.proteins.target_introns import intron_points
 from gpu_tools.splicing.proteins.walk import TracedProtein, traced_of
@@ -28,7 +28,7 @@ _RUNS, _EXONS = 256, 64
 """Runs and exons of a chain, beside one for each residue, for which there is space."""
 
 
-class TraceSizes(NamedTuple):
+class ProteinTraceSizes(NamedTuple):
     """Sizes of the memory that a warp works in, see `traceback.trace_proteins_warp`."""
 
     checkpoint_words: int
@@ -41,7 +41,7 @@ class TraceSizes(NamedTuple):
     exons: int
 
     @classmethod
-    def of(cls, jobs: list[ProteinJob]) -> TraceSizes:
+    def of(cls, jobs: list[ProteinJob]) -> ProteinTraceSizes:
         """Return the sizes that all of some jobs have enough of."""
         strips, block = max(job.strips for job in jobs), jobs[0].strand.block
         columns, row = max(len(job.target) for job in jobs) + 1, strips * WIDE * WARP
@@ -82,14 +82,14 @@ def _stacked(parts: list[NDArray]) -> tuple[NDArray[np.int32], list[int]]:
     return made, starts
 
 
-class Traces:
+class ProteinTraces:
     """Jobs of a launch whose chains are traced: pairs of a job's number and a score of cells."""
 
     def __init__(
         self, jobs: list[ProteinJob], traced: list[tuple[int, int]], scoring: ProteinScoring
     ):
         self.jobs = [jobs[k] for k, _ in traced]
-        self.sizes, own = TraceSizes.of(self.jobs), self.jobs
+        self.sizes, own = ProteinTraceSizes.of(self.jobs), self.jobs
         strands = list({id(job.strand): job.strand for job in own}.values())
         number = {id(strand): k for k, strand in enumerate(strands)}
         arrays = [class_arrays(strand.table).introns for strand in strands]
@@ -102,7 +102,7 @@ class Traces:
         self.starts, starts = self._starts(scoring)
         strand_of = [number[id(job.strand)] for job in own]
         self.table = np.array([
-            TraceNumbers(
+            ProteinTraceNumbers(
                 k, score, codes[n], len(job.strand.codes), residues, start, point, classes[n],
                 marks[n], sites[n], *self._counts(job.strand), job.strand.table.first.usual,
                 job.strand.table.last.usual,
