@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda, float32, float64, int32, int64
+from numba import cuda, float32, float64, int32, int64, uint32
 from numba.cuda.cudadrv.driver import device_memset
 from numpy.typing import NDArray
 
@@ -62,8 +62,6 @@ _log = logging.getLogger(__name__)
 
 BATCH_BYTES = 512 if simulated() else (1 << 24) - 1
 """Limit of a batch's values, in bytes; pinned arrays are the next power of two."""
-FETCHES = 4
-"""Loads of four values that a thread has under way at a time."""
 RUN_VALUES, TILE_THREADS = (16, 4) if simulated() else (32, 128)
 """Values of a run of the best segment, and the threads of a tile, a run each."""
 TILE = RUN_VALUES * TILE_THREADS
@@ -98,35 +96,33 @@ def batches_of(values: NDArray, length: int) -> list[tuple[int, int]]:
 
 
 @cuda.jit(device=True)
-def _fetch(values, at):
-    """Return four neighbouring values from a multiple of four on, zeros behind the last."""
-    if at + 4 <= len(values):
-        return load4(values, at)
-    none, rest = values.dtype.type(0), len(values) - at
-    one = values[at] if rest > 0 else none
-    two = values[at + 1] if rest > 1 else none
-    return one, two, values[at + 2] if rest > 2 else none, none
-
-
-@cuda.jit(device=True)
 def _put(stage, at, four):
     """Write four values of a run to shared memory."""
-    to = at + at // RUN_VALUES  # the runs begin in different banks
-    stage[to], stage[to + 1], stage[to + 2], stage[to + 3] = four
+    # the runs begin in different banks
+    to = uint32(uint32(at) + uint32(at) // uint32(RUN_VALUES))
+    stage[to], stage[uint32(to + 1)] = four[0], four[1]
+    stage[uint32(to + 2)], stage[uint32(to + 3)] = four[2], four[3]
 
 
 @cuda.jit(device=True)
 def _fill_stage(stage, values, first):
-    """Copy a tile to shared memory; a thread has several loads under way."""
-    for at in range(4 * int32(cuda.threadIdx.x), TILE, 4 * FETCHES * TILE_THREADS):
-        two = int32(at + 4 * TILE_THREADS)
-        three, four = int32(two + 4 * TILE_THREADS), int32(two + 8 * TILE_THREADS)
-        fetched = _fetch(values, first + at), _fetch(values, first + two)
-        more = _fetch(values, first + three), _fetch(values, first + four)
-        _put(stage, at, fetched[0])
-        _put(stage, two, fetched[1])
-        _put(stage, three, more[0])
-        _put(stage, four, more[1])
+    """Copy a tile to shared memory, with zeros behind the last value."""
+    thread, step = int32(cuda.threadIdx.x), int32(4 * TILE_THREADS)
+    if first + TILE <= len(values):
+        # four loads are under way before the first one is needed
+        for at in range(int32(4 * thread), int32(TILE), int32(4 * step)):
+            two = int32(at + step)
+            three, four = int32(two + step), int32(two + 2 * step)
+            fetched = load4(values, first + at), load4(values, first + two)
+            more = load4(values, first + three), load4(values, first + four)
+            _put(stage, at, fetched[0])
+            _put(stage, two, fetched[1])
+            _put(stage, three, more[0])
+            _put(stage, four, more[1])
+    else:
+        for k in range(thread, TILE, TILE_THREADS):
+            value = values[first + k] if first + k < len(values) else values.dtype.type(0)
+            stage[k + k // RUN_VALUES] = value
 
 
 def _sum_up_in(kind):
@@ -135,8 +131,8 @@ def _sum_up_in(kind):
         """Return the summary of a run, and the bits by which its values differ from their signs."""
         total, prefix, suffix, best = kind(0), kind(0), kind(0), kind(0)
         bits = kind(0)
-        for k in range(begin, int32(begin + RUN_VALUES)):
-            value = kind(to_units(stage[k], scale))
+        for k in range(RUN_VALUES):
+            value = kind(to_units(stage[uint32(begin + k)], scale))
             bits = kind(bits | kind(value ^ kind(value >> kind(31))))
             total = kind(total + value)
             suffix = max(kind(suffix + value), kind(0))
