@@ -12,6 +12,8 @@ from gpu_tools.sites.gpu.job import PackedStrips, SiteJob, distance, sizes_of_st
 from gpu_tools.sites.gpu.job_table import JobNumbers
 from gpu_tools.splicing.reading import FRAMES
 
+_SHORT = 1 << 16
+"""Steps of a job that stores all rows, at most."""
 _CODONS = 125
 
 
@@ -86,4 +88,4 @@ class CodonStrips(PackedStrips):
 def codon_strips(job: SiteJob, size: int, every: int | None = None) -> CodonStrips:
     """Cut a job into strips of `size` registers a lane and row; see `packed_strips`."""
     steps = len(job.strand.codon_plan.words)
-    return CodonStrips(job, sizes_of_strips(job, size), steps, distance(steps, every))
+    return CodonStrips(job, sizes_of_strips(job, size), steps, distance(steps, every, _SHORT))

@@ -182,7 +182,7 @@ NANOSECONDS_A_ROW = {NARROW: 5, WIDE: 8} if simulated() else {NARROW: 75, WIDE: 
 STRIPS_A_MULTIPROCESSOR = 8
 
 
-_SHORT = 1 << 16
+_SHORT = 1 << 19
 """Steps of a job that stores all rows, at most."""
 _LEAST_EVERY, _MOST_CHECKPOINTS = 1 << 14, 512
 
@@ -243,6 +243,8 @@ class PackedStrips:
     @cached_property
     def rows_in_memory(self) -> RowsInMemory:
         """Which of the plan's stored rows there are, if any are stored."""
+        if not self.first_step and not self.every and self.end_step == len(self.compiled.words):
+            return RowsInMemory()
         stored, first = self.compiled.stored, self._boundary(self.first_step)
         entry_rows = stored.parts * self._first_entry
         entry_rows += stored.tracks * (stored.n_exits - self._exits)
@@ -270,46 +272,48 @@ class PackedStrips:
 
     def _sites_before(self, sites: BoundaryScores, step: int) -> int:
         """Return how many listed sites lie before the boundaries of a step."""
+        if step in (0, len(self.compiled.words)):
+            return len(sites.boundaries) if step else 0
         at = sites.boundaries.dtype.type(self._boundary(step))
         return int(np.searchsorted(sites.boundaries, at))
 
-    @property
+    @cached_property
     def _first_exit(self) -> int:
         """The first exit whose rows are there."""
         return self._sites_before(self.job.table.donors, self.first_step)
 
-    @property
+    @cached_property
     def _exits(self) -> int:
         """Exits whose rows are there at a time."""
         if self.every:
             return 0
         return self._sites_before(self.job.table.donors, self.end_step) - self._first_exit
 
-    @property
+    @cached_property
     def _first_entry(self) -> int:
         return self._sites_before(self.job.table.acceptors, self.first_step)
 
-    @property
+    @cached_property
     def _entries(self) -> int:
         """Entries of the window."""
         return self._sites_before(self.job.table.acceptors, self.end_step) - self._first_entry
 
-    @property
+    @cached_property
     def _stored(self) -> int:
         """Rows of sites that there are at a time."""
         stored = self.compiled.stored
         return stored.tracks * self._exits + (0 if self.every else stored.parts * self._entries)
 
-    @property
+    @cached_property
     def _rows_in_memory(self) -> int:
         return FIRST_STORED + self._stored
 
-    @property
+    @cached_property
     def _advances(self) -> int:
         """Border words of a strip; a whole number of groups."""
         return 2 * (self.end_step - self.first_step)
 
-    @property
+    @cached_property
     def _checkpoint_stride(self) -> int:
         """Words of a strip's part of a checkpoint."""
         rows = 1 + max(self.compiled.n_hot - OWN_SLOTS, 0)
@@ -350,7 +354,7 @@ def packed_strips(job: SiteJob, size: int, every: int | None = None) -> PackedSt
     steps = job.strand.steps
     size = max(n for n in HOT_SLOTS if n <= size and steps.n_hot <= HOT_SLOTS[n])
     n_steps = len(steps.words)
-    every = -(-distance(n_steps, every) // WARP) * WARP
+    every = -(-distance(n_steps, every, _SHORT) // WARP) * WARP
     return PackedStrips(job, sizes_of_strips(job, size), n_steps, every)
 
 
@@ -360,10 +364,10 @@ def sizes_of_strips(job: SiteJob, size: int) -> tuple[int, ...]:
     return (size,) * whole + ((NARROW if left <= 2 * WARP * NARROW else size,) if left else ())
 
 
-def distance(steps: int, every: int | None) -> int:
-    """Return the distance of checkpoints, 0 for none if steps are few and none is given."""
+def distance(steps: int, every: int | None, short: int) -> int:
+    """Return the distance of checkpoints; 0 for none, if none is given and steps are few."""
     if every is None:
-        every = max(_LEAST_EVERY, -(-steps // _MOST_CHECKPOINTS)) if steps > _SHORT else 0
+        every = max(_LEAST_EVERY, -(-steps // _MOST_CHECKPOINTS)) if steps > short else 0
     return every
 
 
