@@ -3,7 +3,7 @@
 import pytest
 from numba import types
 
-from tests.kernels import array
+from tests.kernels import OLDEST, array, assembled
 
 pytest.importorskip("numba_cuda")
 
@@ -52,8 +52,10 @@ def test_tracebacks_of_proteins(to_ptx):
 
 
 def test_sweep_in_32_bits(to_ptx):
-    ptx = to_ptx(sweep32_warp, JOBS, STRIPS, INT32, INT32, UINT8, INT32, INT64, ENDS, INT32)
+    signature = JOBS, STRIPS, INT32, INT32, UINT8, INT32, INT64, ENDS, INT32
+    ptx = to_ptx(sweep32_warp, *signature, capability=OLDEST)
     assert ".local" not in ptx
+    assert assembled(ptx, OLDEST) > 0
 
 
 def test_best_ends(to_ptx):
