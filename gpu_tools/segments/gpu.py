@@ -125,14 +125,17 @@ def _fill_stage(stage, values, first):
             stage[k + k // RUN_VALUES] = value
 
 
-def _sum_up_in(kind):
+def _sum_up_in(kind, is_float=False):
     @cuda.jit(device=True)
     def sum_up(stage, begin, scale):
         """Return the summary of a run, and the bits by which its values differ from their signs."""
         total, prefix, suffix, best = kind(0), kind(0), kind(0), kind(0)
         bits = kind(0)
-        for k in range(RUN_VALUES):
-            value = kind(to_units(stage[uint32(begin + k)], scale))
+        at, end = uint32(begin), uint32(begin + RUN_VALUES)
+        while at < end:  # a range has more instructions
+            value = stage[at]
+            at = uint32(at + 1)
+            value = kind(to_units(value, scale)) if is_float else kind(value)
             bits = kind(bits | kind(value ^ kind(value >> kind(31))))
             total = kind(total + value)
             suffix = max(kind(suffix + value), kind(0))
@@ -140,9 +143,6 @@ def _sum_up_in(kind):
         return (int64(total), int64(prefix), int64(suffix), int64(best)), bits
 
     return sum_up
-
-
-_sum_up, _sum_up_narrow = _sum_up_in(int64), _sum_up_in(int32)
 
 
 @cuda.jit(device=True)
@@ -167,6 +167,7 @@ def _join_block(four, parts):
 
 
 def _tile_kernel(dtype):
+    sum_up_narrow, sum_up = _sum_up_in(int32), _sum_up_in(int64, dtype in (float32, float64))
     narrow = dtype == int32
 
     @kernel(dtype)
@@ -179,11 +180,11 @@ def _tile_kernel(dtype):
         _fill_stage(stage, values, int64(cuda.blockIdx.x) * TILE)
         cuda.syncthreads()
         if narrow:
-            four, bits = _sum_up_narrow(stage, begin, scale)
+            four, bits = sum_up_narrow(stage, begin, scale)
             if bits >= NARROW:
-                four, _ = _sum_up(stage, begin, scale)
+                four, _ = sum_up(stage, begin, scale)
         else:
-            four, _ = _sum_up(stage, begin, scale)
+            four, _ = sum_up(stage, begin, scale)
         four = _join_block(four, parts)
         if thread == 0:
             for k in range(4):
