@@ -13,6 +13,7 @@ from gpu_tools.sites.gpu.sweep import sweep_packed_warp
 from gpu_tools.sites.gpu.sweep32 import sweep32_warp
 from gpu_tools.sites.gpu.traceback import trace32_warp, trace_packed_warp
 from gpu_tools.sites.proteins.gpu.sweep import sweep_proteins_warp
+from gpu_tools.sites.proteins.gpu.traceback import trace_proteins_warp
 
 INT32, INT64, UINT8 = array(types.int32), array(types.int64), array(types.uint8)
 JOBS, STRIPS, ENDS = array(types.int64, 2), array(types.int32, 2), array(types.int32, 3)
@@ -34,11 +35,20 @@ def test_packed_sweep_of_chains_that_translate(to_ptx):
 
 
 def test_packed_sweep_of_proteins(to_ptx):
-    ptx = to_ptx(
-        sweep_proteins_warp, JOBS, STRIPS, INT32, INT32, INT32, INT32, INT64, INT32, INT32, INT32
-    )
+    ptx = to_ptx(sweep_proteins_warp, JOBS, STRIPS, *[INT32] * 4, INT64, *[INT32] * 4)
     assert "max.s16x2" in ptx
     assert ".local" not in ptx
+
+
+def test_tracebacks_of_proteins(to_ptx):
+    int16, cells, swept = array(types.int16), array(types.int16, 2), [*[INT32] * 4, INT64]
+    again = INT32, INT32, INT32, int16, INT32, cells
+    tables = STRIPS, STRIPS, array(types.uint8, 3), JOBS, STRIPS, *[INT64] * 4
+    ptx = to_ptx(
+        trace_proteins_warp, JOBS, JOBS, *swept, *[INT32] * 3, int16, *again, INT64, INT32,
+        UINT8, UINT8, *tables, INT32, INT32, *[STRIPS] * 4,
+    )  # fmt: skip
+    assert "max.s16x2" in ptx
 
 
 def test_sweep_in_32_bits(to_ptx):
@@ -61,6 +71,7 @@ def test_tracebacks(to_ptx, kernel):
     "kernel",
     [
         find_ends_warp,
+        trace_proteins_warp,
         sweep_packed_warp,
         sweep_codons_warp,
         sweep_proteins_warp,

@@ -25,7 +25,6 @@ from gpu_tools.sites.gpu.packed_strip import WIDE
 from gpu_tools.sites.gpu.row_plan import kept_slots
 from gpu_tools.sites.introns import RAISE, most_operations, next_border, write_border
 from gpu_tools.sites.table import SiteTable
-from gpu_tools.splicing.proteins.rows import ONE, SPLITS, TWO
 
 FRAMES = 3
 STOP, SPECIAL, JOIN, FINAL, EXIT, ENTER, HAS_OPERATIONS, CLOSED, STARTED, ENTER_PLACED = (
@@ -36,12 +35,12 @@ happens; rows that wait join; the end of a chain has other points than usual; an
 is entered; there are operations; no chain ends here; the first codon of a chain, which has points,
 may end here; what is entered has the points of introns at their places.
 """
-CODON_MASK = 31
+CODON_MASK, EXIT_SCORE_BITS = 31, 16
 START, WAITING, WAITS = 0, 1, 4
 BEFORE = WAITING + WAITS
 """Slots: of chains that begin; of rows that wait, by boundary modulo `WAITS`; of the maxima before
-entries, as in `ProteinState`, without rows for symbols that the strand lacks; and of what is
-entered where several classes may be.
+entries, as in `ProteinState`, without rows for symbols that the strand lacks; of what is entered
+where several classes may be; of donors of junctions; and of the largest rows of exits.
 """
 PLAIN, TAKE, WAIT, JUNCTION = range(4)
 KIND_MASK, LAST, FRESH, FRESH_NEXT, PLACED, TO_AT = 3, 4, 8, 16, 32, 6
@@ -72,9 +71,10 @@ CODON_BITS = 5
 OPERAND_SLOT_BITS = 16
 AHEAD = 100
 """Boundaries that the kernel may read behind the last one."""
-_BLOCKS, _CHECKPOINTS, _BYTES_OF_CHECKPOINTS = 4, 512, 1 << 24
-"""Blocks between checkpoints, at least; checkpoints of a strand, and the bytes of all those of a
-strip of columns, about, at most."""
+ROWS_BEFORE_SLOTS = 2 + 2 * FRAMES
+"""Rows of a checkpoint before those in slots."""
+CHECKPOINTS_OF_STRAND, _BYTES_OF_CHECKPOINTS = 512, 1 << 24
+"""Checkpoints of a strand, and the bytes of all those of a strip of columns, about, at most."""
 
 
 class ProteinPlan(NamedTuple):
@@ -104,17 +104,19 @@ class ProteinStrand:
     table : SiteTable
     scoring : ProteinScoring
     block : int
-        Boundaries of a block that the CPU computes again; a multiple of four and of three.
+        Boundaries of a block that a traceback computes again; a multiple of three and of `WARP`.
     placed : bool
         Whether some protein has introns, see `ProteinSequence`.
+    checkpoints : int
+        At most so many.
     """
 
     def __init__(
         self, codes: NDArray[np.uint8], table: SiteTable, scoring: ProteinScoring, block: int,
-        placed: bool = False,
+        placed: bool = False, checkpoints: int = CHECKPOINTS_OF_STRAND,
     ):  # fmt: skip
         self.codes, self.table, self.scoring, self.block = codes, table, scoring, block
-        self.placed = placed
+        self.placed, self._checkpoints = placed, checkpoints
         self.lists = lists_of(codes, table)
         self.symbols = max(int(codes.max(initial=0)) + 1, 4)
         self.ring = power_of_two(most_pending(table) + 1)
@@ -122,21 +124,15 @@ class ProteinStrand:
 
     @cached_property
     def every(self) -> int:
-        """Boundaries between two checkpoints, whole blocks."""
+        """Boundaries between two checkpoints, whole blocks: one if memory allows it."""
         fit = _BYTES_OF_CHECKPOINTS // (4 * WIDE * WARP * self.rows_of_checkpoint)
-        most = max(min(fit, _CHECKPOINTS), 1)
-        return self.block * max(_BLOCKS, -(-len(self.codes) // (most * self.block)))
+        most = max(min(fit, self._checkpoints), 1)
+        return self.block * -(-(len(self.codes) + 1) // (most * self.block))
 
     @cached_property
     def rows_of_checkpoint(self) -> int:
-        """Rows of a checkpoint: three of each kind, slots, and those of exits."""
-        return 2 * FRAMES + self.n_slots + FRAMES * self.ring
-
-    @cached_property
-    def blocks(self) -> list[tuple[int, int]]:
-        """The first boundary of each block, and the one behind it."""
-        rows = len(self.codes) + 1
-        return [(low, min(low + self.block, rows)) for low in range(0, rows, self.block)]
+        """Rows of a checkpoint, see `gpu_tools.sites.proteins.gpu.step.make_save`."""
+        return ROWS_BEFORE_SLOTS + self.n_slots + FRAMES * self.ring
 
     @property
     def splits(self) -> int:
@@ -151,27 +147,13 @@ class ProteinStrand:
 
     @cached_property
     def n_slots(self) -> int:
-        """Slots of a strip."""
-        return self._past_kept
+        """Slots of a strip; the last one is for the largest rows of exits since a checkpoint."""
+        return self._past_kept + 1
 
     @property
     def _entered(self) -> int:
         """The slot of what is entered where several classes may be."""
         return BEFORE + self.n_maxima
-
-    @cached_property
-    def checkpoint_rows(self) -> tuple[NDArray, NDArray, NDArray, int]:
-        """The rows of a checkpoint that wait, those before entries, kept ones, and where exits are.
-
-        Those before entries are -1 for symbols that the strand lacks. Of the rows kept of each
-        donor of junctions, and of exits, it is the first one.
-        """
-        own = [0, *range(ONE, ONE + self.symbols), *range(TWO, TWO + self.symbols)]
-        groups = self.n_maxima // self.splits
-        before = np.full((groups, SPLITS), -1)
-        before[:, own] = 2 * FRAMES + BEFORE + np.arange(self.n_maxima).reshape(groups, -1)
-        waiting = 2 * FRAMES + WAITING + np.arange(WAITS)
-        return waiting, before.ravel(), 2 * FRAMES + self.kept, 2 * FRAMES + self.n_slots
 
     @cached_property
     def possible(self) -> bool:
@@ -194,20 +176,19 @@ class ProteinStrand:
         stops = np.isin(self.scoring.codons, (stop, TGA_CODON))
         codons = compact[self.scoring.codons]
         return ProteinPlan(
-            *_compiled(self.lists, codons, stops, self.symbols, self.every, self.placed, self.kept)
+            *_compiled(self.lists, codons, stops, self.symbols, self.placed, self.kept)
         )
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _compiled(lists, codons, stops, symbols, every, placed, kept):
+def _compiled(lists, codons, stops, symbols, placed, kept):
     """Return boundaries and operations."""
     boundaries = np.zeros((len(lists.codes) + 1 + AHEAD, 4), np.int32)
     plain = np.empty((most_operations(lists.rising) + 1, 4), np.int64)
     operations = np.empty((_most_operations(lists), 4), np.int32)
     counts, waits = np.zeros(1 + len(lists.kinds), np.int64), np.zeros(WAITS, np.bool_)
     n = _write(
-        lists, codons, stops, symbols, every, placed, kept, boundaries, operations, plain, counts,
-        waits,
+        lists, codons, stops, symbols, placed, kept, boundaries, operations, plain, counts, waits,
     )  # fmt: skip
     return boundaries, operations[:n].copy()
 
@@ -375,8 +356,7 @@ def _at(boundaries, k):
 
 @njit(error_model="numpy", makes_arrays=False)
 def _write(
-    lists, codons, stops, symbols, every, placed, kept, boundaries, operations, plain, counts,
-    waits,
+    lists, codons, stops, symbols, placed, kept, boundaries, operations, plain, counts, waits,
 ):  # fmt: skip
     """Write boundaries and operations; return how many of the latter there are."""
     codes, rising, splits = lists.codes, lists.rising, 1 + 2 * symbols
@@ -402,7 +382,7 @@ def _write(
             n = _cross_border(rising, i, splits, operations, n, plain)
             border = next_border(rising, i + 1)
         leaves, enters = i == _at(donors, counts[0]), i == _at(acceptors, acceptor)
-        if leaves or enters or (i + 1) % every == 0:
+        if leaves or enters:
             n = _take_exits(lists, codons, symbols, i, counts, operations, n)
         if waits[i % WAITS]:
             word |= SPECIAL | JOIN
@@ -412,7 +392,7 @@ def _write(
             boundaries[i, 1] = _twice(np.int64(last_scores[last]) - last_usual)
             last += 1
         if leaves:
-            word |= SPECIAL | EXIT
+            word |= SPECIAL | EXIT | np.int64(lists.donors[1][counts[0]]) << EXIT_SCORE_BITS
             counts[0] += 1
         if i == _at(firsts, first) + FRAMES and first < len(firsts):
             word |= STARTED
@@ -430,5 +410,5 @@ def _write(
         if n > before:
             word |= HAS_OPERATIONS
             operations[n - 1, 0] |= LAST
-        boundaries[i, 0] = word
+        boundaries[i, 0] = np.int32(word)
     return n

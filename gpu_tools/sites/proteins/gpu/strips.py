@@ -33,6 +33,7 @@ class ProteinJobNumbers(NamedTuple):
     borders: int
     ends: int
     checkpoints: int
+    exits: int
     # words of a strip's columns and cells, and of a checkpoint of a strip
     column_stride: int
     cell_stride: int
@@ -44,6 +45,7 @@ class ProteinJobNumbers(NamedTuple):
     slots: int
     ring: int  # exits whose rows there are
     every: int  # boundaries between checkpoints
+    block: int  # boundaries that a traceback computes again at a time
     placed: int  # rows of points of introns at their places, one a phase, or none
     none: int  # the lowest cell
     never: int  # added to a chain that may not begin
@@ -51,16 +53,16 @@ class ProteinJobNumbers(NamedTuple):
 
 (
     STEPS, STRIPS, BOUNDARIES, OPERATIONS, COLUMNS, CELLS, BORDERS, ENDS,
-    CHECKPOINTS, COLUMN_STRIDE, CELL_STRIDE, CHECKPOINT_STRIDE, RESIDUES, FINAL_COLUMN, CODONS,
-    SYMBOLS, SLOTS, RING, EVERY, PLACED_ROWS, NONE, NEVER_BEGUN,
-) = range(22)  # fmt: skip
+    CHECKPOINTS, EXITS, COLUMN_STRIDE, CELL_STRIDE, CHECKPOINT_STRIDE, RESIDUES, FINAL_COLUMN,
+    CODONS, SYMBOLS, SLOTS, RING, EVERY, BLOCK, PLACED_ROWS, NONE, NEVER_BEGUN,
+) = range(24)  # fmt: skip
 
 
 _MOST = 32_000
 """Cells of the packed kernel stay below this magnitude: there is a word that no cells make."""
 _LEAST_SCORE, _MOST_SCORE = -128, 127
-ROWS_AGAIN = 1032
-"""Boundaries of a block that the CPU computes again; a multiple of four and of three."""
+ROWS_AGAIN = 1056
+"""Boundaries of a block that a traceback computes again; a multiple of three and of `WARP`."""
 
 
 STRIP_COLUMNS = 2 * WIDE * WARP - 1
@@ -197,9 +199,9 @@ class ProteinJob:
         return self.target.fits and few and self.strand.possible
 
     @cached_property
-    def n_checkpoints(self) -> int:
-        """Checkpoints that the job writes, none before the first boundary."""
-        return (FRAMES * self.steps - 1) // self.strand.every
+    def parts(self) -> int:
+        """Parts of the strand, each with a checkpoint before it."""
+        return -(-FRAMES * self.steps // self.strand.every)
 
     @cached_property
     def steps(self) -> int:
@@ -219,7 +221,7 @@ class ProteinJob:
     @property
     def checkpoint_words(self) -> int:
         """Words of all checkpoints."""
-        return self.checkpoint_stride * self.strips * self.n_checkpoints
+        return self.checkpoint_stride * self.ends
 
     @property
     def checkpoint_stride(self) -> int:
@@ -227,25 +229,20 @@ class ProteinJob:
         return self.strand.rows_of_checkpoint * WIDE * WARP
 
     @property
-    def checkpoint_words_each(self) -> int:
-        """Words of a checkpoint of all strips."""
-        return self.checkpoint_stride * self.strips
-
-    @property
-    def row_cells(self) -> int:
-        """Cells of a strip's row, two a word."""
-        return 2 * WIDE * WARP
-
-    @property
     def ends(self) -> int:
-        """Best ends that the job notes."""
-        return (self.n_checkpoints + 1) * self.strips
+        """Best ends that the job notes, one a part and strip."""
+        return self.parts * self.strips
+
+    @property
+    def exit_words(self) -> int:
+        """Words of the largest rows of exits, one a part and strip."""
+        return self.ends * WIDE * WARP
 
     @property
     def n_bytes(self) -> int:
         """Bytes of device memory, those of the strand left out."""
         columns = self.target.column_stride * self.strips
-        words = self.cell_words + self.checkpoint_words + columns
+        words = self.cell_words + self.checkpoint_words + self.exit_words + columns
         return 4 * (words + self.ends) + 8 * self.border_words
 
     @property
@@ -260,11 +257,13 @@ class ProteinJob:
         return ProteinJobNumbers(
             steps=self.steps, strips=self.strips,
             boundaries=0, operations=0, columns=0, cells=0, borders=0, ends=0,
-            checkpoints=0, column_stride=target.column_stride, cell_stride=self._cell_stride,
+            checkpoints=0, exits=0,
+            column_stride=target.column_stride, cell_stride=self._cell_stride,
             checkpoint_stride=self.checkpoint_stride, residues=len(target),
             final=0 if scoring.free else len(target), codons=len(scoring.codon_numbers),
             symbols=strand.symbols, slots=strand.n_slots, ring=strand.ring, every=strand.every,
-            placed=target.placed_rows, none=self.limits.none - self.bias, never=self.limits.none,
+            block=strand.block, placed=target.placed_rows,
+            none=self.limits.none - self.bias, never=self.limits.none,
         )  # fmt: skip
 
     def column_words(self) -> NDArray[np.int32]:

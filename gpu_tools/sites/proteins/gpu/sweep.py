@@ -5,7 +5,8 @@ the three rows of chains that leave a codon out. At each boundary it branches as
 `gpu_tools.sites.proteins.gpu.plan`. Of the rows in slots those of most use lie in shared memory.
 
 The first column of a strip is the last one of the strip before, whose cells come as border words,
-or lies before the first column. `checkpoints` and the best end come every so many boundaries.
+or lies before the first column. A strand has parts: of each a checkpoint before it is written, its
+best end, and the largest rows of its exits.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from gpu_tools.hardware.gpu.intrinsics.words import (
     kernel,
     load4,
     permute,
+    shuffle,
     store4,
     sync_lanes,
 )
@@ -40,6 +42,7 @@ from gpu_tools.sites.proteins.gpu.strips import (
     COLUMNS,
     ENDS,
     EVERY,
+    EXITS,
     FINAL_COLUMN,
     NEVER_BEGUN,
     NONE,
@@ -58,17 +61,17 @@ _SHARED_WORDS = step.SHARED_WORDS
 
 
 @cuda.jit(device=True)
-def _parts_of(job, strip, buffers):
-    """Return a strip's boundaries, operations, columns and cells, and its two borders."""
+def parts_of(job, strip, buffers, first):
+    """Return a strip's boundaries from one on, operations, columns and cells, and two borders."""
     boundaries, operations, columns, cells, borders = buffers
     advances = -(-FRAMES * job[STEPS] // WARP) * WARP
     before = job[BORDERS] + max(strip - 1, 0) * advances
     leaving = job[BORDERS] + strip * advances
     return (
-        boundaries[job[BOUNDARIES] :], operations[job[OPERATIONS] :],
+        boundaries[job[BOUNDARIES] + 4 * first :], operations[job[OPERATIONS] :],
         columns[job[COLUMNS] + strip * job[COLUMN_STRIDE] :],
         cells[job[CELLS] + strip * job[CELL_STRIDE] :],
-        borders[before : before + advances], borders[leaving : leaving + advances],
+        borders[before + first : before + advances], borders[leaving + first : leaving + advances],
     )  # fmt: skip
 
 
@@ -78,13 +81,14 @@ def _twice(value):
     return permute(int32(value), int32(value), int32(codon_rows.LOW_TWICE))
 
 
-def _make_prepare(size: int):
+def make_prepare(size: int):
     """Return the device function that puts what never changes into its place."""
-    stride = size * WARP
+    stride, slot_place = size * WARP, step.make_slot_place(size)
 
     @cuda.jit(device=True)
     def prepare(job, strip, parts, scoring, shared, scratch):
         """Return what all boundaries need."""
+        sync_lanes()
         plan, todo, columns, cells, arriving, leaving = parts
         lane, none = int32(cuda.threadIdx.x), _twice(job[NONE])
         profile = int32(job[CODONS]) * int32(stride // 2)
@@ -112,6 +116,7 @@ def _make_prepare(size: int):
         return (
             lanes, (shared, scratch), places, none, int32(job[SYMBOLS]), borders, weights, todo,
             rows.place_of(shared, uint32(codon_rows.SHARED_SLOTS_AT + 4 * lane)), plan,
+            slot_place(int32(job[SLOTS] - 1), places),
         )  # fmt: skip
 
     return prepare
@@ -121,7 +126,7 @@ def _make_note(size: int):
     """Return the device function that notes the best end of some boundaries."""
 
     @cuda.jit(device=True)
-    def note(job, strip, number, row, ends, extend, scratch_row, lane):
+    def note(job, strip, row, extend, scratch_row, lane, scratch):
         """`scratch_row` are words of the strip's cells that have no other use."""
         rows.store_row(address(scratch_row[4 * lane :]), row)
         best, first = int32(_LOWEST), int32(2 * size * lane - 1)
@@ -134,18 +139,68 @@ def _make_note(size: int):
                 column = int32(before + own)
                 if own >= 0 and column >= job[FINAL_COLUMN] and column <= job[RESIDUES]:
                     best = max(best, int32(value - extend * column))
-        cuda.atomic.max(ends, job[ENDS] + number * job[STRIPS] + strip, best)
+        distance = int32(1)
+        while distance < WARP:
+            best = max(best, shuffle(best, int32(lane ^ distance), scratch))
+            distance = int32(distance * 2)
+        return best
 
     return note
 
 
+def make_sweep_on(size: int):
+    """Return the device function that sweeps boundaries, part by part."""
+    stride, cross, save = size * WARP, step.make_cross(size), step.make_save(size)
+    note, load = _make_note(size), rows.load_row(size)
+
+    @cuda.jit(device=True)
+    def part_done(job, strip, state, places, part, noted, scoring, fixed):
+        """Note the best end of a part, and the largest rows of its exits; forget both."""
+        (lane, _, _), (_, scratch), (exits, ends) = fixed[0], fixed[1], noted
+        best = note(job, strip, state[4], scoring[5], places[1], lane, scratch)
+        number = part * job[STRIPS] + strip
+        if lane == 0:
+            ends[number] = best
+        to = address(exits[number * stride + 4 * lane :])
+        rows.store_row(to, load(fixed[10]))
+        low = rows.filled(state[4], fixed[3])
+        rows.store_row(fixed[10], low)
+        return (
+            state[0], state[1], state[2], state[3], low, state[5], state[6], state[7],
+        )  # fmt: skip
+
+    @cuda.jit(device=True)
+    def sweep_on(job, strip, state, cells, limits, areas, scoring, fixed):
+        """Sweep boundaries from a state on; return the state behind them.
+
+        `limits` are how many there are, and those of a part; `areas` the memory of checkpoints, of
+        the largest rows of exits and of best ends.
+        """
+        lane, (length, every) = int32(cuda.threadIdx.x), limits
+        places = fixed[2], cells[job[CELL_STRIDE] - stride :]
+        boundary, part, next_part = int32(0), int32(0), int32(0)
+        counts, saved = (int32(job[SLOTS]), int32(job[RING])), strip * job[CHECKPOINT_STRIDE]
+        while boundary < length:
+            if boundary == next_part:
+                if boundary > 0:
+                    state = part_done(job, strip, state, places, part, areas[1:], scoring, fixed)
+                    part = int32(part + 1)
+                save(areas[0][saved:], state, counts, lane, places[0])
+                saved += job[STRIPS] * job[CHECKPOINT_STRIDE]
+                next_part = int32(next_part + every)
+            # three copies of this code need no moves of rows, but the cache misses instructions
+            state = cross(boundary, state, fixed, int32(0))
+            boundary = int32(boundary + 1)
+        sync_lanes()
+        return part_done(job, strip, state, places, part, areas[1:], scoring, fixed)
+
+    return sweep_on
+
+
 def _make_sweep(size: int):
     """Return the device function that sweeps a strip of `size` registers a lane."""
-    stride, slot_place = size * WARP, step.make_slot_place(size)
-    begin_row = step.make_begin_row(size)
-    cross = step.make_cross(size)
-    prepare = _make_prepare(size)
-    note, save, load = _make_note(size), step.make_save(size), rows.load_row(size)
+    slot_place, begin_row = step.make_slot_place(size), step.make_begin_row(size)
+    prepare, sweep_on, load = make_prepare(size), make_sweep_on(size), rows.load_row(size)
 
     @cuda.jit(device=True)
     def begin(parts, fixed, model):
@@ -163,37 +218,26 @@ def _make_sweep(size: int):
 
     @cuda.jit(device=True)
     def sweep(job, strip, parts, buffers, scoring, shared, scratch):
-        """Sweep a strip; `buffers` are checkpoints and best ends."""
+        """Sweep a strip; `buffers` are checkpoints, largest rows of exits and best ends."""
         fixed = prepare(job, strip, parts, scoring, shared, scratch)
-        cells = parts[3]
-        lane, every = int32(cuda.threadIdx.x), int32(job[EVERY])
-        end = int32(FRAMES) * int32(job[STEPS])
         model = load(slot_place(int32(START), fixed[2]))
         for slot in range(1, job[SLOTS]):
             rows.store_row(slot_place(int32(slot), fixed[2]), rows.filled(model, fixed[3]))
-        state = begin(parts, fixed, model)
-        boundary, number, next_note = int32(0), int32(0), every
-        scratch_row = cells[job[CELL_STRIDE] - stride :]
-        counts, saved = (int32(job[SLOTS]), int32(job[RING])), job[CHECKPOINTS]
-        saved += strip * job[CHECKPOINT_STRIDE]
-        while boundary < end:
-            if boundary == next_note:
-                note(job, strip, number, state[4], buffers[1], scoring[5], scratch_row, lane)
-                save(buffers[0][saved:], state[1], state[2], counts, lane, fixed[2])
-                saved += job[STRIPS] * job[CHECKPOINT_STRIDE]
-                number, next_note = int32(number + 1), int32(next_note + every)
-                low = rows.filled(model, fixed[3])
-                state = (state[0], state[1], state[2], state[3], low, state[5], state[6], state[7])
-            # three copies of this code need no moves of rows, but the cache misses instructions
-            state = cross(boundary, state, fixed)
-            boundary = int32(boundary + 1)
-        sync_lanes()
+        state, areas = begin(parts, fixed, model), own_areas(job, buffers)
+        limits = int32(FRAMES) * int32(job[STEPS]), int32(job[EVERY])
+        state = sweep_on(job, strip, state, parts[3], limits, areas, scoring, fixed)
         reached = int32((state[5][0] + WARP - 1) & ~int32(WARP - 1))
-        codon_rows.leave_group(reached, fixed[5], shared, lane)
-        note(job, strip, number, state[4], buffers[1], scoring[5], scratch_row, lane)
+        codon_rows.leave_group(reached, fixed[5], shared, fixed[0][0])
         sync_lanes()
 
     return sweep
+
+
+@cuda.jit(device=True)
+def own_areas(job, buffers):
+    """Return a job's checkpoints, largest rows of exits, and best ends."""
+    checkpoints, exits, ends = buffers
+    return checkpoints[job[CHECKPOINTS] :], exits[job[EXITS] :], ends[job[ENDS] :]
 
 
 _sweep = _make_sweep(WIDE)
@@ -201,7 +245,7 @@ _sweep = _make_sweep(WIDE)
 
 @kernel()
 def sweep_proteins_warp(
-    jobs, strips, boundaries, operations, columns, cells, borders, checkpoints, ends, scoring
+    jobs, strips, boundaries, operations, columns, cells, borders, checkpoints, exits, ends, scoring
 ):
     """Sweep strips of jobs, as long as there are any; a thread block is one warp.
 
@@ -215,5 +259,5 @@ def sweep_proteins_warp(
         if any_lane(k < 0):
             return
         job, strip = jobs[strips[k, 0]], strips[k, 1]
-        parts = _parts_of(job, strip, (boundaries, operations, columns, cells, borders))
-        _sweep(job, strip, parts, (checkpoints, ends), scoring, shared, scratch)
+        parts = parts_of(job, strip, (boundaries, operations, columns, cells, borders), 0)
+        _sweep(job, strip, parts, (checkpoints, exits, ends), scoring, shared, scratch)
