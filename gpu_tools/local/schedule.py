@@ -155,12 +155,15 @@ def _results(
 ) -> list[list[PairwiseAlignment]]:
     """Return alignments of a group by pair and rank, with positions on the forward strands."""
     table, n_strands = found.alignments, len(search.strands)
-    letters = found.runs[:, 0].astype(np.uint8).tobytes().decode()
-    lengths, ends = found.runs[:, 1].tolist(), np.cumsum(table[:, tiling.RUNS])
+    # runs that are equal are one tuple: making them takes longest
+    runs = (found.runs[:, 1] << 8 | found.runs[:, 0]).tolist()
+    operations = {run: (chr(run & 0xFF), run >> 8) for run in set(runs)}
+    cigars = [operations[run] for run in runs]
+    ends = np.cumsum(table[:, tiling.RUNS])
     order = np.argsort(-table[:, tiling.SCORE], kind="stable")
     results: list[list[PairwiseAlignment]] = [[] for _ in group]
     for row, end in zip(table[order].tolist(), ends[order].tolist(), strict=True):
-        matrix, score, start, stop, left, right, runs = row
+        matrix, score, start, stop, left, right, n_runs = row
         (query, subject), of_pair = (
             group[matrix // n_strands - first],
             results[matrix // n_strands - first],
@@ -182,7 +185,7 @@ def _results(
                 query_end=stop,
                 subject_start=left,
                 subject_end=right,
-                cigar=tuple(zip(letters[end - runs : end], lengths[end - runs : end], strict=True)),
+                cigar=tuple(cigars[end - n_runs : end]),
                 strand=strand,
             )
         )

@@ -503,7 +503,7 @@ _BEHIND = 2**31 - 1
 """Row and column behind all others."""
 _ENDS = np.array([-1, _BEHIND], dtype=np.int64)
 _UNKNOWN, _NOTHING, _TOO_WIDE = -1, -1, -2
-_FINE, _FINE_PARTS = 3, 3
+_FINE, _FINE_PARTS = 4, 3
 """Least side of the parts of a tile in which its score is looked for, and the number of parts down,
 as powers of two."""
 

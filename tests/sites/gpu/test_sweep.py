@@ -393,14 +393,18 @@ def test_which_kernel_takes_what():
     assert packs("A" * 12_000, ends="free-target")  # 1 a column does not
 
 
-@pytest.mark.parametrize("seed", SEEDS[:10])
+@pytest.mark.parametrize("every", [None, WARP])
+@pytest.mark.parametrize("seed", SEEDS[:20])
 @pytest.mark.parametrize("size", SIZES)
-def test_random_batches_of_one_width(size, seed):
-    """Also many operations at one boundary, and more rows than shared memory has slots."""
+def test_random_batches_of_one_width(size, seed, every):
+    """Many operations at one boundary, more rows than slots; all rows stored, or windows."""
     rng = np.random.default_rng(300 + seed)
     made = [random_case(rng, seed % 2 == 1, varied_table) for _ in range(BATCH)]
-    scoring = SplicedScoring(mismatch=int(rng.integers(-3, 1)), gap=int(rng.integers(-4, 0)))
-    check(made, scoring, registers=size)
+    ends, cost = ("global", "free-target")[seed // 2 % 2], int(rng.choice([0, 1, 5, 40]))
+    scoring = SplicedScoring(
+        mismatch=int(rng.integers(-3, 1)), gap=int(rng.integers(-4, 0)), ends=ends, end_cost=cost
+    )
+    check(made, scoring, registers=size, every=every)
 
 
 def test_what_the_packed_kernel_does_not_take_is_for_a_cpu_with_threads():
