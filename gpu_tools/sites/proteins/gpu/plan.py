@@ -171,7 +171,7 @@ class ProteinStrand:
 # Plans are compiled on the GPU, a chunk of boundaries a thread: first to count operations.
 
 
-class StrandNumbers(NamedTuple):
+class ProteinStrandNumbers(NamedTuple):
     """A strand's row of the table of strands."""
 
     # where the strand's part begins in each buffer: nucleotides, sites, rows of intron classes and
@@ -205,7 +205,7 @@ class StrandNumbers(NamedTuple):
 ) = range(20)  # fmt: skip
 
 
-class StrandLists(NamedTuple):
+class ProteinLists(NamedTuple):
     """The sites of a strand in kernels; see `gpu_tools.sites.cpu.memory.SiteLists`.
 
     `slots` are the first ones of donors of junctions.
@@ -271,7 +271,7 @@ def lists_on_gpu(strand, sites, codes, classes, counts):
     marks, first = sites[at : at + strand[N_MARKS]], strand[MARKS]
     levels = counts[first : first + strand[N_MARKS] + 1]
     rows = classes[strand[CLASSES] : strand[CLASSES] + strand[N_CLASSES]]
-    return StrandLists(
+    return ProteinLists(
         codes[strand[CODES] : strand[CODES] + strand[LENGTH]],
         (strand[USUAL_FIRST], firsts, first_scores), acceptors, donors,
         (strand[USUAL_LAST], lasts, last_scores), kinds, lengths, penalties,

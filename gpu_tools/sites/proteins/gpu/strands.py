@@ -17,7 +17,7 @@ from gpu_tools.sites.proteins.gpu.plan import (
     AHEAD,
     CHUNK,
     ProteinStrand,
-    StrandNumbers,
+    ProteinStrandNumbers,
     plan_proteins,
     sites_of,
     words_of,
@@ -50,7 +50,7 @@ class StrandsOnGpu:
         nucleotides = buffers.pinned("codes", sum(codes), np.uint8)
         np.concatenate([strand.lists.codes for strand in strands], out=nucleotides)
         self.table = np.array([
-            StrandNumbers(code, site, own, marks, words, chunk, *_counts(strand))
+            ProteinStrandNumbers(code, site, own, marks, words, chunk, *_counts(strand))
             for strand, (code, words, chunk), site, own, marks
             in zip(strands, starts.tolist(), site_starts, class_starts, mark_starts, strict=True)
         ], np.int64)  # fmt: skip
@@ -98,8 +98,8 @@ class StrandsOnGpu:
         size = 4 * int(begins[-1]) + 4
         operations = array("operations", size, spare=size // _SPARE)
         compiled(*self.arrays, *words, boundaries, operations, numbers, 1)
-        starts = self.table[:, StrandNumbers._fields.index("boundaries")]
-        firsts = self.table[:, StrandNumbers._fields.index("chunks")]
+        starts = self.table[:, ProteinStrandNumbers._fields.index("boundaries")]
+        firsts = self.table[:, ProteinStrandNumbers._fields.index("chunks")]
         return [boundaries, operations], np.stack([starts, 4 * begins[firsts]], axis=1)
 
 
