@@ -20,21 +20,24 @@ from gpu_tools.hardware.gpu.intrinsics.words import WARP, can_pack
 from gpu_tools.hardware.threads import map_on_threads, within_limit
 from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.sites.gpu.job import twice
-from gpu_tools.sites.gpu.launch import joined_once, on_device, starts_of
+from gpu_tools.sites.gpu.launch import joined_once, starts_of
 from gpu_tools.sites.gpu.packed_strip import NEVER_BYTE
 from gpu_tools.sites.gpu.schedule import SHARE_OF_FREE_MEMORY
 from gpu_tools.sites.proteins.cpu.sweep import BestSweep, ProteinSweep, trace
-from gpu_tools.sites.proteins.gpu.plan import CHECKPOINTS_OF_STRAND, ProteinPlan, ProteinStrand
+from gpu_tools.sites.proteins.gpu.plan import CHECKPOINTS_OF_STRAND, FRAMES, ProteinStrand
+from gpu_tools.sites.proteins.gpu.strands import StrandsOnGpu, stacked
 from gpu_tools.sites.proteins.gpu.strips import (
     BORDERS,
     BOUNDARIES,
     CELLS,
     CHECKPOINTS,
-    COLUMNS,
     ENDS,
     EXITS,
+    LEAST_SCORE,
     OPERATIONS,
+    POINTS,
     ROWS_AGAIN,
+    TARGET,
     LaidOutProtein,
     ProteinJob,
 )
@@ -42,6 +45,7 @@ from gpu_tools.sites.proteins.gpu.sweep import sweep_proteins_warp
 from gpu_tools.sites.proteins.gpu.traces import ProteinTraces
 from gpu_tools.sites.proteins.limits import nothing
 from gpu_tools.sites.table import made_once
+from gpu_tools.splicing.proteins.target_introns import intron_points
 from gpu_tools.splicing.proteins.walk import TracedProtein
 
 # Launches of the packed kernel of proteins.
@@ -51,16 +55,19 @@ _SPARE = 8
 
 
 class ProteinLaunch:
-    """Jobs laid out in the memory of the current GPU; the plan of a strand is copied once.
+    """Jobs laid out in the memory of the current GPU; a strand is there once.
 
     `buffers` are arrays of an earlier launch, which is done, and its stream: to make or release
     arrays takes as long as other kernels run.
     """
 
     def __init__(
-        self, jobs: list[ProteinJob], scoring: ProteinScoring, buffers: Buffers | None = None
-    ):
+        self, jobs: list[ProteinJob], scoring: ProteinScoring, buffers: Buffers | None = None,
+        threads: int = 1,
+    ):  # fmt: skip
         self.jobs, self._buffers = jobs, buffers or Buffers()
+        strands = list({id(job.strand): job.strand for job in jobs}.values())
+        self.strands = StrandsOnGpu(strands, self._buffers, threads)
         self.stream = self._buffers.stream
         self.table = np.array([job.numbers for job in jobs], dtype=np.int64)
         sizes = [
@@ -69,7 +76,10 @@ class ProteinLaunch:
         ]
         self.table[:, [CELLS, BORDERS, CHECKPOINTS, EXITS, ENDS]] = starts_of(sizes)
         cells, borders, checkpoints, exits, ends = np.sum(sizes, axis=0).tolist()
-        self.inputs = [*self._plans(), self._columns()]
+        plans, starts = self.strands.plans(scoring)
+        of_strand = [self.strands.numbers[id(job.strand)] for job in jobs]
+        self.table[:, [BOUNDARIES, OPERATIONS]] = starts[of_strand]
+        self.inputs = [*plans, *self._columns(scoring)]
         self.cells = self._array("cells", cells, np.int32)
         self.borders = self._array("borders", borders, np.int64)
         self.checkpoints = self._array("checkpoints", checkpoints, np.int32)
@@ -84,23 +94,25 @@ class ProteinLaunch:
         """Return an array of `count` elements, with some to spare for the next launch."""
         return self._buffers.array(name, count, dtype, spare=count // _SPARE)[:count]
 
-    def _plans(self) -> list:
-        """Copy plans to the GPU, and write into the table where each job's begins."""
-        strands = list({id(job.strand): job.strand for job in self.jobs}.values())
-        parts = [[part.ravel() for part in strand.plan] for strand in strands]
-        starts = starts_of([[len(part) for part in own] for own in parts])
-        start_of = dict(zip(map(id, strands), starts, strict=True))
-        self.table[:, [BOUNDARIES, OPERATIONS]] = [start_of[id(job.strand)] for job in self.jobs]
-        return [
-            on_device(own, self.stream, partial(self._array, name))
-            for name, own in zip(ProteinPlan._fields, zip(*parts, strict=True), strict=True)
-        ]
+    def _columns(self, scoring: ProteinScoring) -> list:
+        """Copy to the GPU what strips read of their columns, what jobs share once.
 
-    def _columns(self):
-        """Copy what strips read of their columns to the GPU, what jobs share once."""
-        words = [job.column_words() for job in self.jobs]
-        joined, self.table[:, COLUMNS] = joined_once(words)
-        return self._buffers.copy("columns", joined)
+        It is residues, scores of codons' rows with residues, with none and with what stands before
+        the first column, and points of introns, three rows a protein.
+        """
+        targets, self.table[:, TARGET] = joined_once([job.target.codes for job in self.jobs])
+        scores = scoring.lifted[scoring.codon_numbers]
+        scores = np.pad(scores, ((0, 0), (0, 1)), constant_values=LEAST_SCORE).astype(np.int32)
+        none = np.zeros((FRAMES, max(len(job.target) for job in self.jobs) + 1), np.int64)
+        placed = list(dict.fromkeys(job.target for job in self.jobs if job.target.introns))
+        rows = [intron_points(target.introns, len(target)) for target in placed]
+        points, starts = stacked([none, *rows])
+        start_of = dict(zip(placed, starts[1:], strict=True))
+        self.table[:, POINTS] = [start_of.get(job.target, 0) for job in self.jobs]
+        return [
+            self._buffers.copy(f"{name} {values.shape[1:]}", values)
+            for name, values in (("targets", targets), ("scores", scores), ("points", points))
+        ]
 
     def _strips(self) -> NDArray[np.int32]:
         """Return job and strip in the order in which they begin, those that last first; then 0."""
@@ -301,9 +313,7 @@ def _aligned(
 ) -> Iterator:
     """Sweep the jobs of a batch of cases on the current GPU; yield numbers and results."""
     all_jobs = [job for own in jobs.values() for job in own.values()]
-    strands = list({id(job.strand): job.strand for job in all_jobs}.values())
-    map_on_threads(call.threads, lambda strand: strand.plan, strands)
-    launch = ProteinLaunch(all_jobs, call.scoring, buffers)
+    launch = ProteinLaunch(all_jobs, call.scoring, buffers, call.threads)
     launch.run()
     chains = dict(zip(jobs, _best_chains(jobs, launch.best_ends()), strict=True))
     traced = {
@@ -312,7 +322,7 @@ def _aligned(
     found = {}
     if traced:
         ends = [(one.number, one.end + one.job.strand.table.last.usual) for one in traced.values()]
-        traces = ProteinTraces(all_jobs, ends, call.scoring).run(launch, buffers, call.scoring)
+        traces = ProteinTraces(launch, ends, call.scoring).run(buffers)
         found = dict(zip(traced, traces, strict=True))
 
     def finished(k: int):

@@ -31,6 +31,8 @@ from gpu_tools.sites.gpu.packed_strip import WIDE, begin_strip
 from gpu_tools.sites.proteins.gpu import step
 from gpu_tools.sites.proteins.gpu.plan import FRAMES, START
 from gpu_tools.sites.proteins.gpu.strips import (
+    BEFORE_FIRST,
+    BIAS,
     BORDERS,
     BOUNDARIES,
     CELL_STRIDE,
@@ -38,8 +40,6 @@ from gpu_tools.sites.proteins.gpu.strips import (
     CHECKPOINT_STRIDE,
     CHECKPOINTS,
     CODONS,
-    COLUMN_STRIDE,
-    COLUMNS,
     ENDS,
     EVERY,
     EXITS,
@@ -48,12 +48,14 @@ from gpu_tools.sites.proteins.gpu.strips import (
     NONE,
     OPERATIONS,
     PLACED_ROWS,
+    POINTS,
     RESIDUES,
     RING,
     SLOTS,
     STEPS,
     STRIPS,
     SYMBOLS,
+    TARGET,
 )
 
 _LOWEST = -(2**31)
@@ -69,7 +71,7 @@ def parts_of(job, strip, buffers, first):
     leaving = job[BORDERS] + strip * advances
     return (
         boundaries[job[BOUNDARIES] + 4 * first :], operations[job[OPERATIONS] :],
-        columns[job[COLUMNS] + strip * job[COLUMN_STRIDE] :],
+        columns,
         cells[job[CELLS] + strip * job[CELL_STRIDE] :],
         borders[before + first : before + advances], borders[leaving + first : leaving + advances],
     )  # fmt: skip
@@ -81,9 +83,84 @@ def _twice(value):
     return permute(int32(value), int32(value), int32(codon_rows.LOW_TWICE))
 
 
+@cuda.jit(device=True)
+def _symbol(job, columns, place):
+    """Return the column of the table of scores for a place: that of a residue, or one of none."""
+    targets, scores, _ = columns
+    if 2 <= place < 2 + job[RESIDUES]:
+        return int32(targets[job[TARGET] + place - 2])
+    return int32(scores.shape[1] - (1 if place == 1 else 2))
+
+
+def _make_lay_profile(size: int):
+    """Return the device function that writes the scores of a lane's columns to shared memory.
+
+    They are bytes, four a word: of two registers both halves.
+    """
+
+    @cuda.jit(device=True)
+    def lay_profile(job, columns, first, shared, lane):
+        """`first` is the lane's first column, 1 the first one of all strips."""
+        scores = columns[1]
+        for k in range(0, size, 2):
+            a, b = _symbol(job, columns, first + k), _symbol(job, columns, first + k + size)
+            c, d = _symbol(job, columns, first + k + 1), _symbol(job, columns, first + k + 1 + size)
+            for codon in range(job[CODONS]):
+                low = scores[codon, a] & int32(255) | (scores[codon, b] & int32(255)) << int32(8)
+                high = (scores[codon, c] & int32(255)) << int32(16) | scores[codon, d] << int32(24)
+                at = int32(codon * WARP + lane) * int32(size // 2) + int32(k // 2)
+                shared[uint32(step.PROFILE_AT + at)] = int32(low | high)
+
+    return lay_profile
+
+
+@cuda.jit(device=True)
+def _begun(job, scoring, place):
+    """Return the cell of a chain that begins, its points left out, at a place."""
+    column = int32(min(place - 1, job[RESIDUES]))
+    cell = int32(job[BEFORE_FIRST])
+    if column == 0:
+        cell = int32(0)
+    elif column > 0 and job[FINAL_COLUMN] == 0:
+        cell = int32(column * scoring[5])
+    elif column > 0:
+        cell = int32(int32(scoring[0] << int32(16)) >> int32(16))
+    return int32(cell - int32(job[BIAS]))
+
+
+@cuda.jit(device=True)
+def _point(job, points, phase, place):
+    """Return the points of introns of a phase at a place."""
+    if 1 <= place <= 1 + job[RESIDUES]:
+        return int32(points[job[POINTS] + phase, place - 1])
+    return int32(0)
+
+
+def _make_lay_begins(size: int):
+    """Return the device function that writes cells of chains that begin, and points of introns."""
+    stride = size * WARP
+
+    @cuda.jit(device=True)
+    def lay_begins(job, columns, scoring, first, shared, cells, lane):
+        placed = job[CELL_STRIDE] - int64(1 + job[PLACED_ROWS]) * int64(stride)
+        for k in range(size):
+            at, place = int32((k // 4 * WARP + lane) * 4 + k % 4), int32(first + k)
+            low, high = _begun(job, scoring, place), _begun(job, scoring, int32(place + size))
+            words = permute(low, high, int32(codon_rows.LOWS))
+            shared[uint32(codon_rows.SHARED_SLOTS_AT + at)] = words
+            for phase in range(job[PLACED_ROWS]):
+                low = _point(job, columns[2], phase, place)
+                high = _point(job, columns[2], phase, int32(place + size))
+                words = permute(low, high, int32(codon_rows.LOWS))
+                cells[placed + phase * stride + at] = words
+
+    return lay_begins
+
+
 def make_prepare(size: int):
     """Return the device function that puts what never changes into its place."""
     stride, slot_place = size * WARP, step.make_slot_place(size)
+    lay_profile, lay_begins = _make_lay_profile(size), _make_lay_begins(size)
 
     @cuda.jit(device=True)
     def prepare(job, strip, parts, scoring, shared, scratch):
@@ -91,14 +168,9 @@ def make_prepare(size: int):
         sync_lanes()
         plan, todo, columns, cells, arriving, leaving = parts
         lane, none = int32(cuda.threadIdx.x), _twice(job[NONE])
-        profile = int32(job[CODONS]) * int32(stride // 2)
-        for k in range(lane, profile, WARP):
-            shared[uint32(step.PROFILE_AT + k)] = columns[k]
-        for k in range(lane, stride, WARP):
-            shared[uint32(codon_rows.SHARED_SLOTS_AT + k)] = columns[profile + k]
-        points = job[CELL_STRIDE] - int64(1 + job[PLACED_ROWS]) * int64(stride)
-        for k in range(lane, job[PLACED_ROWS] * stride, WARP):
-            cells[points + k] = columns[profile + stride + k]
+        first = int32(strip) * int32(2 * stride - 1) + int32(2 * size) * lane
+        lay_profile(job, columns, first, shared, lane)
+        lay_begins(job, columns, scoring, first, shared, cells, lane)
         at = uint32(codon_rows.SHARED_ARRIVING_AT + 2 * lane)
         shared[at], shared[at + uint32(1)] = none, none
         store4(shared, int64(step.PLAN_AT + 4 * lane), load4(plan, int64(4 * lane)))
@@ -245,8 +317,9 @@ _sweep = _make_sweep(WIDE)
 
 @kernel()
 def sweep_proteins_warp(
-    jobs, strips, boundaries, operations, columns, cells, borders, checkpoints, exits, ends, scoring
-):
+    jobs, strips, boundaries, operations, targets, scores, points, cells, borders, checkpoints,
+    exits, ends, scoring,
+):  # fmt: skip
     """Sweep strips of jobs, as long as there are any; a thread block is one warp.
 
     A strip needs only strips that were begun before it, so a warp that waits always waits for one
@@ -259,5 +332,6 @@ def sweep_proteins_warp(
         if any_lane(k < 0):
             return
         job, strip = jobs[strips[k, 0]], strips[k, 1]
-        parts = parts_of(job, strip, (boundaries, operations, columns, cells, borders), 0)
+        inputs = boundaries, operations, (targets, scores, points), cells, borders
+        parts = parts_of(job, strip, inputs, 0)
         _sweep(job, strip, parts, (checkpoints, exits, ends), scoring, shared, scratch)

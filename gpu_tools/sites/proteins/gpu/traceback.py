@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from numba import cuda, int32, int64
 
-from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.gpu.intrinsics import rows
 from gpu_tools.hardware.gpu.intrinsics.words import (
     FOUR_WORDS,
@@ -25,25 +24,25 @@ from gpu_tools.hardware.gpu.intrinsics.words import (
 )
 from gpu_tools.sites.gpu.packed_strip import WIDE
 from gpu_tools.sites.gpu.traceback import least_of
-from gpu_tools.sites.introns import Introns
 from gpu_tools.sites.proteins import exits
 from gpu_tools.sites.proteins.gpu import step
-from gpu_tools.sites.proteins.gpu.plan import FRAMES
+from gpu_tools.sites.proteins.gpu.plan import FRAMES, first_from, lists_on_gpu
 from gpu_tools.sites.proteins.gpu.strips import (
     BLOCK,
     CHECKPOINT_STRIDE,
     EVERY,
     EXITS,
     FINAL_COLUMN,
+    POINTS,
     RESIDUES,
     RING,
     SLOTS,
     STEPS,
     STRIP_COLUMNS,
     STRIPS,
+    TARGET,
 )
 from gpu_tools.sites.proteins.gpu.sweep import make_prepare, make_sweep_on, own_areas, parts_of
-from gpu_tools.sites.table import JunctionArrays
 from gpu_tools.splicing.best_chains import BannedPairs
 from gpu_tools.splicing.proteins import walk
 from gpu_tools.splicing.proteins.rows import PHASES
@@ -53,40 +52,18 @@ class ProteinTraceNumbers(NamedTuple):
     """A traced job's row of the table."""
 
     job: int
+    strand: int
     score: int  # of the best chain, in cells as they are stored
-    # where the job's part begins in each buffer
-    codes: int
-    length: int
-    residues: int
-    starts: int
-    points: int
-    classes: int
-    marks: int
-    # where lists begin among the sites of strands, and their lengths
-    sites: int
-    acceptors: int
-    donors: int
-    firsts: int
-    lasts: int
-    kept_donors: int
-    junctions: int
-    n_classes: int
-    n_marks: int
-    usual_first: int
-    usual_last: int
+    starts: int  # where cells of chains that begin lie in their buffer
 
 
-(
-    JOB, SCORE, CODES, LENGTH, TARGET, STARTS, POINTS, CLASSES, MARKS, SITES, N_ACCEPTORS,
-    N_DONORS, N_FIRSTS, N_LASTS, N_KEPT, N_JUNCTIONS, N_CLASSES, N_MARKS, USUAL_FIRST, USUAL_LAST,
-) = range(20)  # fmt: skip
+JOB, STRAND, SCORE, STARTS = range(4)
 DONE, LOST, TOO_MANY = range(3)
 """What a traceback comes to: a chain, no move that explains a cell, or too many runs or exons."""
 STATE, N_RUNS, N_EXONS, FIRST_COLUMN, LAST_COLUMN, FOUND = range(6)
 """Numbers that a traceback leaves."""
 _SHARED_WORDS = step.SHARED_WORDS
 
-_first_from = cuda.jit(device=True)(simd.first_from)
 _walk = cuda.jit(device=True)(walk.walk.py_func)
 _add_moves = cuda.jit(device=True)(walk.add_moves.py_func)
 _add_run = cuda.jit(device=True)(walk.add_run)
@@ -96,41 +73,15 @@ _exit_phase = cuda.jit(device=True)(exits.exit_phase)
 
 
 @cuda.jit(device=True)
-def _list(sites, at, count):
-    """Return boundaries, scores and kinds of a list of sites, and where the next list begins."""
-    past = at + 3 * count
-    return (
-        sites[at : at + count],
-        sites[at + count : past - count],
-        sites[past - count : past],
-    ), past
-
-
-@cuda.jit(device=True)
-def _question(trace, sites, codes, tables, targets):
-    """Return an `ExitQuestion`, first entries and last exits."""
-    classes, counts, codons, scores, points, no_pairs = tables
-    at = trace[SITES]
-    acceptors, at = _list(sites, at, trace[N_ACCEPTORS])
-    donors, at = _list(sites, at, trace[N_DONORS])
-    firsts, at = _list(sites, at, trace[N_FIRSTS])
-    lasts, at = _list(sites, at, trace[N_LASTS])
-    kept, at = sites[at : at + trace[N_KEPT]], at + trace[N_KEPT]
-    (joined, numbers, penalties), at = _list(sites, at, trace[N_JUNCTIONS])
-    kinds, at = sites[at : at + trace[N_CLASSES]], at + trace[N_CLASSES]
-    lengths, at = sites[at : at + trace[N_CLASSES]], at + trace[N_CLASSES]
-    marks = sites[at : at + trace[N_MARKS]]
-    own = classes[trace[CLASSES] : trace[CLASSES] + trace[N_CLASSES]]
-    levels = counts[trace[MARKS] : trace[MARKS] + trace[N_MARKS] + 1]
-    introns = Introns(own, marks, levels, 0, 0, 0)
-    own_codes = codes[trace[CODES] : trace[CODES] + trace[LENGTH]]
-    pairs = scores, targets[trace[TARGET] :]
-    question = exits.ExitQuestion(
-        own_codes, acceptors, donors, kinds, lengths,
-        JunctionArrays(kept, joined, numbers, penalties), introns, codons, pairs,
-        points[trace[POINTS] : trace[POINTS] + PHASES], BannedPairs(no_pairs, no_pairs),
+def _question(job, lists, tables):
+    """Return the `ExitQuestion` of a strand and a protein."""
+    targets, codons, scores, points, no_pairs = tables
+    pairs = scores, targets[job[TARGET] :]
+    return exits.ExitQuestion(
+        lists.codes, lists.acceptors, lists.donors, lists.kinds, lists.lengths, lists.junctions,
+        lists.introns, codons, pairs, points[job[POINTS] : job[POINTS] + PHASES],
+        BannedPairs(no_pairs, no_pairs),
     )  # fmt: skip
-    return question, firsts, lasts
 
 
 @cuda.jit(device=True)
@@ -213,7 +164,7 @@ def _find_end(job, question, score, inside, places, low, past, scratch):
     """
     lane, extend = int64(cuda.threadIdx.x), question[4][2]
     usual, boundaries, scores = question[2]
-    last = _first_from(boundaries, max(low, 1))
+    last = first_from(boundaries, max(low, 1))
     for i in range(max(low, 1), past):
         points = usual
         if last < len(boundaries) and boundaries[last] == i:
@@ -255,7 +206,7 @@ def _last_that_may_hold(question, path, best_exits, each, places, span, length, 
 def _exit_in(question, path, kept, places, low, past, scratch):
     """Return the last exit of a block that explains a cell, and its phase; -1 twice if none is."""
     (cell, entries), donors = path, question.donors[0]
-    first, last = int64(_first_from(donors, low)), int64(_first_from(donors, past)) - 1
+    first, last = int64(first_from(donors, low)), int64(first_from(donors, past)) - 1
     lane = int64(cuda.threadIdx.x)
     while last >= first:
         donor, found, phase = last - lane, int32(WARP), int32(-1)
@@ -285,7 +236,7 @@ def _follow(trace, job, question, memory, own, again, given, found):
     words, kept, places, moves = memory
     inputs, scoring, shared = given
     lane, scratch, length = int64(cuda.threadIdx.x), shared[1], job[BLOCK]
-    each_part, n_blocks = job[EVERY] // length, trace[LENGTH] // length + 1
+    each_part, n_blocks = job[EVERY] // length, len(read.codes) // length + 1
     each = job[STRIPS] * int64(2 * WIDE * WARP)
     wanted = trace[SCORE] - question[2][0]
     part = _first_with(job, own[2], 0, (n_blocks - 1) // each_part + 1, wanted)
@@ -293,7 +244,7 @@ def _follow(trace, job, question, memory, own, again, given, found):
     first, past = int64(0), n_blocks
     if each_part > 1:
         past, areas = int64(0), again
-    i, j, value, inside, gap = trace[LENGTH], job[RESIDUES], int64(0), True, False
+    i, j, value, inside, gap = int64(len(read.codes)), job[RESIDUES], int64(0), True, False
     end, last, n_runs, n_exons = int64(0), int64(0), int64(0), int64(0)
     entries = _entries_before(read, (i, j, value, inside))
     while True:
@@ -328,7 +279,7 @@ def _follow(trace, job, question, memory, own, again, given, found):
             _block_again(job, j, low, behind, area, words, inputs, scoring, shared)
             recorded = block
         if stage == _FIND_END:
-            behind = min(low + length, trace[LENGTH] + 1)
+            behind = min(low + length, int64(len(read.codes) + 1))
             i, j = _find_end(job, question, trace[SCORE], kept[0], places, low, behind, scratch)
             if i < 0:
                 return LOST
@@ -376,10 +327,10 @@ def _follow(trace, job, question, memory, own, again, given, found):
 
 @kernel()
 def trace_proteins_warp(
-    traces, jobs, boundaries, operations, columns, cells, borders, checkpoints, exits, ends,
-    exit_cells, again, exits_again, ends_again, exit_cells_again, records, record_cells, sizes,
-    sites, codes, targets, classes, counts, codons, scores, points, no_pairs, starts, costs,
-    weights, places, scoring, moves, runs, exons, found,
+    traces, jobs, strands, sites, codes, classes, counts, boundaries, operations, targets,
+    profile_scores, points, cells, borders, checkpoints, exits, ends, exit_cells, again,
+    exits_again, ends_again, exit_cells_again, records, record_cells, sizes, codons, scores,
+    no_pairs, starts, costs, weights, places, scoring, moves, runs, exons, found,
 ):  # fmt: skip
     """Follow the chains of traced jobs; a thread block is one warp, with memory of its own.
 
@@ -390,8 +341,8 @@ def trace_proteins_warp(
     scratch = cuda.shared.array(WARP, int32)
     shared = cuda.shared.array(_SHARED_WORDS, int32, alignment=FOUR_WORDS)
     warp = int64(cuda.blockIdx.x)
-    inputs = boundaries, operations, columns, cells, borders
-    tables = classes, counts, codons, scores, points, no_pairs
+    inputs = boundaries, operations, (targets, profile_scores, points), cells, borders
+    tables = targets, codons, scores, points, no_pairs
     n_rows, each = sizes[3] // sizes[4], sizes[4]
     memory = records[3 * warp * sizes[3] :], sizes[3], each
     kept = (
@@ -408,12 +359,10 @@ def trace_proteins_warp(
     for k in range(warp, traces.shape[0], cuda.gridDim.x):
         trace = traces[k]
         job = jobs[trace[JOB]]
-        read, firsts, lasts = _question(trace, sites, codes, tables, targets)
-        begins = firsts[0], firsts[1], starts[trace[STARTS] :]
-        question = (
-            read, begins, (trace[USUAL_LAST], lasts[0], lasts[1]), costs, weights,
-            trace[USUAL_FIRST],
-        )  # fmt: skip
+        lists = lists_on_gpu(strands[trace[STRAND]], sites, codes, classes, counts)
+        begins = lists.first[1], lists.first[2], starts[trace[STARTS] :]
+        read = _question(job, lists, tables)
+        question = read, begins, lists.last, costs, weights, lists.first[0]
         own = own_areas(job, (checkpoints, exits, ends))
         own = own[0], own[1], own[2], exit_cells[2 * job[EXITS] :]
         given = inputs, scoring, (shared, scratch)

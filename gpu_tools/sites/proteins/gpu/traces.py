@@ -10,16 +10,13 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.gpu.dispatch import Buffers
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.model.scoring import ProteinScoring
-from gpu_tools.sites.gpu.launch import joined_once, starts_of
+from gpu_tools.sites.gpu.launch import joined_once
 from gpu_tools.sites.gpu.packed_strip import WIDE
-from gpu_tools.sites.introns import class_arrays
 from gpu_tools.sites.proteins.gpu import traceback
-from gpu_tools.sites.proteins.gpu.plan import ProteinStrand
 from gpu_tools.sites.proteins.gpu.step import columns_in_rows
 from gpu_tools.sites.proteins.gpu.strips import ProteinJob
 from gpu_tools.sites.proteins.gpu.traceback import ProteinTraceNumbers
 from gpu_tools.splicing.proteins.rows import PHASES, begun
-from gpu_tools.splicing.proteins.target_introns import intron_points
 from gpu_tools.splicing.proteins.walk import TracedProtein, traced_of
 
 MOST_BYTES = 1 << 31
@@ -61,92 +58,30 @@ class ProteinTraceSizes(NamedTuple):
         return 4 * (self.checkpoint_words + exits + 3 * self.kind_words + 2 * self.moves)
 
 
-def sites_of(strand: ProteinStrand) -> NDArray[np.int32]:
-    """Return the sites of a strand as tracebacks read them, one list behind the other."""
-    table, lists, junctions = strand.table, strand.lists, strand.lists.junctions
-    parts = [
-        part for own in (table.acceptors, table.donors, table.first, table.last)
-        for part in (own.boundaries, own.scores, own.kinds)
-    ]  # fmt: skip
-    parts += [*junctions, lists.kinds, lists.lengths, class_arrays(table).introns.boundaries]
-    return np.concatenate(parts, dtype=np.int32, casting="unsafe")
-
-
-def _stacked(parts: list[NDArray]) -> tuple[NDArray[np.int32], list[int]]:
-    """Return arrays of rows below each other, and where each begins; rows are filled with 0."""
-    width = max([1, *(part.shape[1] for part in parts)])
-    starts = starts_of([[len(part)] for part in parts])[:, 0].tolist()
-    made = np.zeros((sum(map(len, parts)) + 1, width), np.int32)
-    for part, first in zip(parts, starts, strict=True):
-        made[first : first + len(part), : part.shape[1]] = part
-    return made, starts
-
-
 class ProteinTraces:
-    """Jobs of a launch whose chains are traced: pairs of a job's number and a score of cells."""
+    """Jobs of a `ProteinLaunch` whose chains are traced: pairs of a number and a score of cells."""
 
-    def __init__(
-        self, jobs: list[ProteinJob], traced: list[tuple[int, int]], scoring: ProteinScoring
-    ):
-        self.jobs = [jobs[k] for k, _ in traced]
-        self.sizes, own = ProteinTraceSizes.of(self.jobs), self.jobs
-        strands = list({id(job.strand): job.strand for job in own}.values())
-        number = {id(strand): k for k, strand in enumerate(strands)}
-        arrays = [class_arrays(strand.table).introns for strand in strands]
-        self.sites, sites = joined_once([*map(sites_of, strands)])
-        self.codes, codes = joined_once([strand.lists.codes for strand in strands])
-        self.targets, targets = joined_once([job.target.codes for job in own])
-        self.classes, classes = _stacked([each.rows for each in arrays])
-        self.counts, marks = _stacked([each.counts for each in arrays])
-        self.points, points = self._points()
-        self.starts, starts = self._starts(scoring)
-        strand_of = [number[id(job.strand)] for job in own]
-        self.table = np.array([
-            ProteinTraceNumbers(
-                k, score, codes[n], len(job.strand.codes), residues, start, point, classes[n],
-                marks[n], sites[n], *self._counts(job.strand), job.strand.table.first.usual,
-                job.strand.table.last.usual,
-            )
-            for (k, score), job, n, residues, start, point
-            in zip(traced, own, strand_of, targets, starts, points, strict=True)
-        ], np.int64)  # fmt: skip
+    def __init__(self, launch, traced: list[tuple[int, int]], scoring: ProteinScoring):
+        self.launch, self.scoring = launch, scoring
+        self.jobs = [launch.jobs[k] for k, _ in traced]
+        self.sizes = ProteinTraceSizes.of(self.jobs)
+        self.starts, starts = self._starts()
+        numbers, scores = np.array(traced, np.int64).T
+        strands = [launch.strands.numbers[id(job.strand)] for job in self.jobs]
+        columns = ProteinTraceNumbers(numbers, strands, scores, starts)
+        self.table = np.stack(columns, axis=1).astype(np.int64)
 
-    @staticmethod
-    def _counts(strand: ProteinStrand) -> list[int]:
-        """Return how long the lists of `sites_of` are."""
-        table, junctions = strand.table, strand.lists.junctions
-        lists = table.acceptors, table.donors, table.first, table.last
-        marks = class_arrays(table).introns.boundaries
-        return [
-            *(len(each.boundaries) for each in lists), len(junctions.donors),
-            len(junctions.acceptors), len(strand.lists.kinds), len(marks),
-        ]  # fmt: skip
-
-    def _points(self) -> tuple[NDArray[np.int32], list[int]]:
-        """Return the points of introns, three rows a protein with some, and where each begins."""
-        longest = max(len(job.target) for job in self.jobs)
-        made = {(): np.zeros((PHASES, longest + 1), np.int64)}
-        for job in self.jobs:
-            if job.target.introns:
-                made[job.target] = intron_points(job.target.introns, len(job.target))
-        stacked, starts = _stacked([*made.values()])
-        start_of = dict(zip(made, starts, strict=True))
-        return stacked, [start_of.get(job.target, 0) for job in self.jobs]
-
-    def _starts(self, scoring: ProteinScoring) -> tuple[NDArray[np.int64], list[int]]:
+    def _starts(self) -> tuple[NDArray[np.int64], list[int]]:
         """Return H' of chains that begin as cells are stored, and where each job's begin."""
-        cells = begun(max(len(job.target) for job in self.jobs), scoring)
+        cells = begun(max(len(job.target) for job in self.jobs), self.scoring)
         made = {job.bias: cells - job.bias for job in self.jobs}
         joined, starts = joined_once([*made.values()])
         start_of = dict(zip(made, starts, strict=True))
         return joined, [start_of[job.bias] for job in self.jobs]
 
-    def run(self, launch, buffers: Buffers, scoring: ProteinScoring) -> list[TracedProtein | None]:
-        """Follow the chains on the GPU; None where one has too many runs or exons.
-
-        `launch` is the `ProteinLaunch` that has swept the jobs.
-        """
-        sizes, count = self.sizes, len(self.jobs)
+    def run(self, buffers: Buffers) -> list[TracedProtein | None]:
+        """Follow the chains on the GPU; None where one has too many runs or exons."""
+        launch, scoring, sizes, count = self.launch, self.scoring, self.sizes, len(self.jobs)
         warps = min(max(MOST_BYTES // sizes.n_bytes, 1), count)
         parts = warps * sizes.blocks * sizes.strips
 
@@ -168,9 +103,7 @@ class ProteinTraces:
             )
         )  # fmt: skip
         inputs = {
-            "traces": self.table, "sites": self.sites, "codes": self.codes,
-            "targets": self.targets, "classes": self.classes, "counts": self.counts,
-            "points": self.points, "starts": self.starts, "weights": weights, "places": places,
+            "traces": self.table, "starts": self.starts, "weights": weights, "places": places,
             "pairs": scoring.lifted, "codon costs": scoring.codon_gaps,
             "sizes": np.array(sizes, np.int64), "no pairs": np.zeros(0, np.int64),
         }  # fmt: skip
@@ -180,14 +113,13 @@ class ProteinTraces:
         }
         codons = buffers.copy("codons", scoring.codons.ravel()).reshape(scoring.codons.shape)
         traceback.trace_proteins_warp[warps, WARP, launch.stream](
-            on["traces"], launch.device_table, *launch.inputs, launch.cells, launch.borders,
-            launch.checkpoints, launch.exits, launch.ends, launch.exits.view(np.int16),
-            words("again", warps * sizes.checkpoint_words), exits, words("ends again", parts),
-            exits.view(np.int16), records, cells, on["sizes"], on["sites"], on["codes"],
-            on["targets"], on["classes"], on["counts"], codons, on["pairs"], on["points"],
-            on["no pairs"], on["starts"], on["codon costs"], on["weights"], on["places"],
-            launch.scoring, buffers.array("moves", warps * sizes.moves, np.int32, 2), runs, exons,
-            found,
+            on["traces"], launch.device_table, *launch.strands.arrays, *launch.inputs,
+            launch.cells, launch.borders, launch.checkpoints, launch.exits, launch.ends,
+            launch.exits.view(np.int16), words("again", warps * sizes.checkpoint_words), exits,
+            words("ends again", parts), exits.view(np.int16), records, cells, on["sizes"],
+            codons, on["pairs"], on["no pairs"], on["starts"],
+            on["codon costs"], on["weights"], on["places"], launch.scoring,
+            buffers.array("moves", warps * sizes.moves, np.int32, 2), runs, exons, found,
         )  # fmt: skip
         return self._chains(*(launch.fetched(each) for each in (runs, exons, found)))
 
