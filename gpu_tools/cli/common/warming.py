@@ -31,8 +31,8 @@ IN_RUN = "GPU_TOOLS_TINY_RUN"
 _CPU = "cpu"
 _SIGNALLED = 128
 """Exit codes above are of commands that were interrupted."""
-_MOST_PROCESSES, _PROCESS_MEMORY = 16, 1 << 30
-"""More processes gain nothing, as the longest part takes as long; bytes that one may take."""
+_PROCESS_MEMORY = 1 << 30
+"""Bytes that a process which compiles may take."""
 
 
 AT_START = (
@@ -71,82 +71,73 @@ def devices_to_warm(specification: str) -> list[str]:
     return [*([_CPU] if specification == "auto" else []), *sorted(first_of.values())]
 
 
-class Part(NamedTuple):
-    """A tiny run on a device: ``cpu``, or ``cuda:`` and an ordinal."""
+class Warming:
+    """The tiny runs on one device, and a record in the compile cache of what has been run.
 
-    run: TinyRun
-    device: str
+    The device is ``cpu``, or ``cuda:`` and an ordinal.
+    """
 
-    @property
-    def line(self) -> list[str]:
-        """Return the arguments of ``gpu-tools``, but for the output."""
-        return self.run.line(self.device)[2:]
+    def __init__(self, device: str):
+        self.device = device
 
-    @property
-    def digest(self) -> str:
-        """Return what the record of parts that are done has of it."""
+    def missing(self, runs: Sequence) -> list:
+        """Return those of some runs whose code need not be in the cache."""
+        path = self._record()
+        done = _lines_of(path) if path else []
+        return [run for run in runs if self._digest(run) not in done]
+
+    def run(self, runs: Sequence, processes: int | None, tell: Callable[[str], None]) -> list[str]:
+        """Do runs in processes side by side; return why runs failed.
+
+        What fails there is done again alone: a GPU may refuse several processes, and memory end.
+        """
+        left, failures = list(range(len(runs))), []
+        processes = min(processes or _most_processes(), len(runs))
+        with tempfile.TemporaryDirectory(prefix="gpu-tools-") as name:
+            lines = [
+                [*run.line(self.device)[2:], "--quiet", "--output", f"{name}/out{number}"]
+                for number, run in enumerate(runs)
+            ]
+            write_inputs(Path(name))
+            lines = [[_inside(Path(name), word) for word in line] for line in lines]
+            if processes > 1:
+                tell(f"compiling, once: {len(left)} of {len(runs)} parts remain")
+                for number in _side_by_side(lines, processes):
+                    left.remove(number)
+                    self._note(runs[number])
+                    if left:
+                        tell(f"compiling, once: {len(left)} of {len(runs)} parts remain")
+            for k, number in enumerate(left):
+                tell(f"compiling, once: {len(left) - k} of {len(runs)} parts remain")
+                failure = _failure(lines[number])
+                if failure is None:
+                    self._note(runs[number])
+                else:
+                    failures.append(f"{' '.join(runs[number].line(self.device)[2:])}: {failure}")
+        return failures
+
+    def _note(self, run) -> None:
+        """Note that a run is done; if that cannot be written, it is done again another time."""
+        if path := self._record():
+            with contextlib.suppress(OSError), path.open("a", encoding="ascii") as stream:
+                stream.write(f"{self._digest(run)}\n")
+
+    def _record(self) -> Path | None:
+        """Return where it is written what has been run."""
+        from gpu_tools.hardware.compiled import WARMED, cache_folder
+
+        folder = cache_folder()
+        return folder and folder / WARMED
+
+    def _digest(self, run) -> str:
         ordinal = int(self.device.partition(":")[2] or 0)
         kinds = [] if self.device == _CPU else [list_gpus()[ordinal].compute_capability]
-        return sha256(repr((self.run.line(""), kinds)).encode()).hexdigest()[:16]
-
-
-def missing(parts: Sequence[Part]) -> list[Part]:
-    """Return those of some parts whose code need not be in the compile cache."""
-    path = _record()
-    done = _lines_of(path) if path else []
-    return [part for part in parts if part.digest not in done]
-
-
-def warm(parts: Sequence[Part], processes: int | None, tell: Callable[[str], None]) -> list[str]:
-    """Compile what parts need in processes side by side; return why some failed.
-
-    What fails there is done again alone: a GPU may refuse several processes, and memory end.
-    """
-    left, failures = list(range(len(parts))), []
-    processes = min(processes or _most_processes(), len(parts))
-    with tempfile.TemporaryDirectory(prefix="gpu-tools-") as name:
-        write_inputs(Path(name))
-        lines = [
-            [*(_inside(Path(name), word) for word in part.line), "--quiet"]
-            + ["--output", f"{name}/out{number}"]
-            for number, part in enumerate(parts)
-        ]
-        if processes > 1:
-            tell(f"compiling, once: {len(left)} of {len(parts)} parts remain")
-            for number in _side_by_side(lines, processes):
-                left.remove(number)
-                _note(parts[number])
-                if left:
-                    tell(f"compiling, once: {len(left)} of {len(parts)} parts remain")
-        for k, number in enumerate(left):
-            tell(f"compiling, once: {len(left) - k} of {len(parts)} parts remain")
-            failure = _failure(lines[number])
-            if failure is None:
-                _note(parts[number])
-            else:
-                failures.append(f"{' '.join(parts[number].line)}: {failure}")
-    return failures
-
-
-def _note(part: Part) -> None:
-    """Note that a part is done; if that cannot be written, it is done again another time."""
-    if path := _record():
-        with contextlib.suppress(OSError), path.open("a", encoding="ascii") as stream:
-            stream.write(f"{part.digest}\n")
-
-
-def _record() -> Path | None:
-    """Return where it is written, in the compile cache, what has been done."""
-    from gpu_tools.hardware.compiled import WARMED, cache_folder
-
-    folder = cache_folder()
-    return folder and folder / WARMED
+        return sha256(repr((run.line(""), kinds)).encode()).hexdigest()[:16]
 
 
 def _most_processes() -> int:
     memory = available_memory()
-    fitting = max((memory or 0) // _PROCESS_MEMORY, 1)
-    return min(_MOST_PROCESSES, n_processors(), fitting)
+    return min(n_processors(), max(memory // _PROCESS_MEMORY, 1) if memory else 1)
 
 
 def _side_by_side(lines: Sequence[list[str]], processes: int) -> Iterator[int]:
