@@ -147,16 +147,8 @@ def test_what_remains_is_told():
     runs = [TinyRun("max-segments", f"--sequence none{k}.fa --scale gc", frozenset(), ON_BOTH)
             for k in range(3)]  # fmt: skip
     told = []
-    assert len(Warming("cpu").run(runs, 1, told.append)) == 3
+    assert len(Warming("cpu").run(runs, 2, told.append)) == 3
     assert told == [f"compiling, once: {n} of 3 parts remain" for n in (3, 2, 1)]
-
-
-def test_what_a_process_cannot_do_is_done_alone(monkeypatch, tmp_path):
-    runs = [run for run in TINY_RUNS if run.command == "max-segments"][:2]
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "none"))
-    told = []
-    assert Warming("cpu").run(runs, 2, told.append) == []
-    assert told == [f"compiling, once: {n} of 2 parts remain" for n in (2, 2, 1)]
 
 
 def test_devices_to_warm():
