@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -20,9 +21,9 @@ class LooseEnd(NamedTuple):
     nucleotides: int
     symbols: int  # of the target, from the end to behind that stretch
 
-    def reach(self, max_intron: int) -> int:
+    def reach(self, intron_costs: Iterable[tuple[int, int]], max_intron: int) -> int:
         """Return the nucleotides beside an alignment in which other exons could win the points."""
-        intron = longest_intron(int(self.points) + USUAL, max_intron)
+        intron = longest_intron(int(self.points) + USUAL, intron_costs, max_intron)
         return self.nucleotides + intron + CONTEXT
 
 

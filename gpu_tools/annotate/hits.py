@@ -188,7 +188,8 @@ class HitSearch:
         if not trial.alignment.chain:
             return replace(trial, part=trial.window)
         ends = self.targets.loose_ends(trial.alignment)
-        reach = [end.reach(self.options.max_intron) for end in ends]
+        costs = self.targets.intron_costs
+        reach = [end.reach(costs, self.options.max_intron) for end in ends]
         return trial.widened(*(reach if trial.window.strand == "+" else reach[::-1]))
 
     def _with_ends_beside(

@@ -23,9 +23,11 @@ from gpu_tools.model.sequences import ProteinSequence, reverse_complement, rever
 from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.significance import NullModel, setting_of
 from gpu_tools.model.translation import STANDARD
+from gpu_tools.search.words import INTRON_COSTS
 from gpu_tools.sites.api import SiteCase, case_of, is_coding, site_align, tables_of
 from gpu_tools.sites.model import GeneSites
 from gpu_tools.sites.proteins.api import (
+    EXTRA,
     ProteinCase,
     protein_align,
     protein_sites,
@@ -75,6 +77,16 @@ def _of_introns(sequences: Iterable[Nucleotides]) -> dict:
     return {"introns": sha256(repr(introns).encode()).hexdigest()[:16]} if any(introns) else {}
 
 
+def _lines(sites: GeneSites) -> set[tuple[int, int]]:
+    """Return the lines along which penalties of introns rise."""
+    return {line for kind in sites.introns for line in kind.rising}
+
+
+def _costs(lines: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Return lines for the search, the usual ones if penalties of introns do not rise."""
+    return tuple(sorted(lines)) or INTRON_COSTS
+
+
 @dataclass(frozen=True)
 class ProteinTargets:
     """Proteins and how they are aligned; see `protein_targets`."""
@@ -100,6 +112,11 @@ class ProteinTargets:
     def genetic_code(self) -> int:
         """NCBI's number of the code."""
         return self.scoring.genetic_code
+
+    @property
+    def intron_costs(self) -> tuple[tuple[int, int], ...]:
+        """What introns cost in the search: half of what they cost the alignment."""
+        return _costs((extra // SEARCH_POINTS, every) for extra, every in _lines(self.sites))
 
     @cached_property
     def nulls(self) -> list[NullModel]:
@@ -198,6 +215,12 @@ class CdnaTargets:
     def shuffles_codons(self) -> bool:
         """Whether unrelated targets are made of whole codons in random order."""
         return self.reading != "any"
+
+    @property
+    def intron_costs(self) -> tuple[tuple[int, int], ...]:
+        """What introns cost in the search: what they cost there for proteins."""
+        lines = _lines(self.sites)
+        return _costs((SEARCH_POINTS * extra, max(every // EXTRA, 1)) for extra, every in lines)
 
     @cached_property
     def nulls(self) -> list[NullModel]:

@@ -45,8 +45,9 @@ def _seeded(
 
     made = index_of(genome, targets.kind, targets.genetic_code, index, threads)
     search = SearchOptions(
-        max_intron=options.max_intron, by_chance=BY_CHANCE, genetic_code=targets.genetic_code
-    )
+        max_intron=options.max_intron, by_chance=BY_CHANCE, genetic_code=targets.genetic_code,
+        intron_costs=targets.intron_costs,
+    )  # fmt: skip
     return lambda some: joined(find_windows(made, some, search, threads, None))
 
 

@@ -281,9 +281,6 @@ def chains_apart(hits, links, least, most):
 
 CONTEXT = 200
 """Additional nucleotides on both sides of a window, for the contexts of sites."""
-INTRON_COSTS = (0, 256), (8, 2048), (16, 16384)
-"""Costs of introns longer than a short one: points, and nucleotides per further point; the least
-of the three counts."""
 USUAL = 4
 """Approximate points of a first or last exon by itself, less those of a short intron."""
 COMPLETE_COST = 9
@@ -441,7 +438,8 @@ class TargetSearch:
         own = words.substitution[target, target].astype(np.int64)
         own_scores = np.concatenate(([0], np.cumsum(np.maximum(own, 1))))
         least = self.least_score(len(target))
-        reach, spans = Reach(own_scores, least, words.step, self.options.max_intron), {}
+        intron = self.options.intron_costs, self.options.max_intron
+        reach, spans = Reach(own_scores, least, words.step, intron), {}
         members = np.flatnonzero(owner >= 0)
         members = members[np.argsort(owner[members], kind="stable")]
         parts = np.searchsorted(owner[members], np.arange(len(totals) + 1))
@@ -518,7 +516,7 @@ class Reach:
     own_scores: NDArray[np.int64]
     least: int  # least score of a chain
     step: int  # nucleotides of a symbol
-    max_intron: int
+    intron: tuple[tuple, int]  # `SearchOptions.intron_costs`, and nucleotides of the longest one
 
     def before(self, first: int, rate: float, score: int) -> int:
         """Return the nucleotides for the symbols before `first`.
@@ -534,18 +532,18 @@ class Reach:
 
     def near(self, symbols: int) -> int:
         """Return the nucleotides for symbols beside a chain, without a long intron."""
-        return self.step * symbols + longest_intron(COMPLETE_COST, self.max_intron) + CONTEXT
+        return self.step * symbols + longest_intron(COMPLETE_COST, *self.intron) + CONTEXT
 
     def _nucleotides(self, symbols: int, points: float, score: int) -> int:
         most = min(LEAST_COST + max(score - self.least, 0) // STEP_COST, MOST_COST)
         cost = max(min(int(points) + USUAL, most), COMPLETE_COST)
-        intron = longest_intron(cost, self.max_intron)
+        intron = longest_intron(cost, *self.intron)
         return self.step * symbols + intron + CONTEXT
 
 
-def longest_intron(points: int, max_intron: int) -> int:
+def longest_intron(points: int, costs: Iterable[tuple[int, int]], max_intron: int) -> int:
     """Return the longest intron that costs at most `points` more than a short one."""
-    lengths = (every * (points - first) for first, every in INTRON_COSTS if points >= first)
+    lengths = (every * (points - first) for first, every in costs if points >= first)
     return min(max(lengths, default=0), max_intron)
 
 

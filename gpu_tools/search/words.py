@@ -37,6 +37,9 @@ SHAPES = {
     "cdna": ("11011011011011", "11011011011011011"),
 }
 """Usual shapes for each kind: of small genomes and of large ones."""
+INTRON_COSTS = (0, 256), (8, 2048), (16, 16384)
+"""Usual costs of introns longer than a short one, see `SearchOptions`: half of what those of a
+vertebrate's site model cost a protein."""
 PER_SAMPLE = 1_000_000_000
 """Nucleotides of a genome per step of `WordScheme.sample`."""
 _IMPOSSIBLE = -100
@@ -76,6 +79,10 @@ class SearchOptions:
     sample : int, optional
         One of so many different words is looked up, chosen by a hash; more need less memory and
         find less. By default 1 up to genomes of 1 Gb, and more for larger ones.
+    intron_costs : tuple of (int, int)
+        Lines of the cost of an intron longer than a short one: points, and nucleotides per further
+        point; the least counts. Beside a chain a window has space for an intron that its residues
+        may pay.
     repeats : float
         A word that the genome has more than so many times as often as it has words on average is
         a repeat, and is not looked up.
@@ -88,6 +95,7 @@ class SearchOptions:
     genetic_code: int = STANDARD
     shapes: str | None = None
     sample: int | None = None
+    intron_costs: tuple[tuple[int, int], ...] = INTRON_COSTS
     repeats: float = 30.0
 
     def __post_init__(self):

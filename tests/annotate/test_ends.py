@@ -96,9 +96,10 @@ def test_ends_are_aligned_in_the_part_and_in_what_is_wider_beside_it(strand):
 
 
 def test_a_loose_end_reaches_as_far_as_introns_of_its_points():
-    assert LooseEnd(2.5, 30, 20).reach(50_000) == 30 + 6 * 256 + CONTEXT
-    assert LooseEnd(10, 30, 20).reach(50_000) == 30 + 6 * 2048 + CONTEXT
-    assert LooseEnd(100, 30, 20).reach(50_000) == 30 + 50_000 + CONTEXT
+    lines = (0, 256), (8, 2048)
+    assert LooseEnd(2.5, 30, 20).reach(lines, 50_000) == 30 + 6 * 256 + CONTEXT
+    assert LooseEnd(10, 30, 20).reach(lines, 50_000) == 30 + 6 * 2048 + CONTEXT
+    assert LooseEnd(100, 30, 20).reach(lines, 50_000) == 30 + 50_000 + CONTEXT
 
 
 @pytest.mark.parametrize("far", [0, 6000])

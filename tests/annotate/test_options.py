@@ -1,11 +1,14 @@
 """Options of an annotation that are not given."""
 
+from dataclasses import replace
+
 import pytest
 
 from gpu_tools import ProteinSequence, Sequence, cdna_targets, load_sites, protein_targets
 from gpu_tools.annotate.options import AnnotationOptions, longest_intron_of
 from gpu_tools.cli.annotate import limits_of
 from gpu_tools.errors import InputError
+from gpu_tools.search.words import INTRON_COSTS
 
 
 @pytest.mark.parametrize(
@@ -19,6 +22,18 @@ def test_the_site_model_says_which_introns_are_too_long(name, longest):
     assert extra[0] <= 10
     assert limits_of({"site_model": name, "max_intron": None}).max_intron == longest
     assert limits_of({"site_model": name, "max_intron": 7}).max_intron == 7
+
+
+@pytest.mark.parametrize(("name", "every"), [("vertebrate", 256), ("fly", 128), ("fungus", 64)])
+def test_the_site_model_says_what_introns_cost_in_the_search(name, every):
+    """Those of cDNAs cost what those of proteins cost; if no penalty rises they cost the usual."""
+    sites = load_sites("fission-yeast" if name == "fungus" else name)
+    lines = (0, every), (8, 8 * every), (16, 64 * every)
+    for targets in (protein_targets([], sites), cdna_targets([], sites)):
+        assert targets.intron_costs == lines
+    constant = replace(sites, introns=tuple(replace(one, rising=()) for one in sites.introns))
+    assert protein_targets([], constant).intron_costs == INTRON_COSTS
+    assert protein_targets([], load_sites("vertebrate")).intron_costs == INTRON_COSTS
 
 
 @pytest.mark.parametrize("search", ["seeded", "exhaustive"])

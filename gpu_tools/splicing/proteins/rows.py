@@ -173,7 +173,7 @@ def next_codon_row(
     return left
 
 
-@njit(nogil=True)
+@njit(nogil=True, makes_arrays=False)
 def leave_residues_out(rows, now, gap_open, none, lanes, width):
     """Let the cells of a row leave residues out behind them; the row is settled."""
     opening, left = simd.splat(gap_open), simd.splat(none)
@@ -191,14 +191,14 @@ def carried(left, gap_open, none):
     return simd.subtract(simd.maximum(carry, simd.splat(none)), simd.splat(gap_open))
 
 
-@njit(nogil=True)
+@njit(nogil=True, makes_arrays=False)
 def settle_row(rows, now, carry, lanes, width):
     """Let the carry join a row that begins at element `now`."""
     for k in range(now, now + width, lanes):
         simd.store(rows, k, simd.maximum(simd.load(rows, k), carry))
 
 
-@njit(nogil=True)
+@njit(nogil=True, makes_arrays=False)
 def raise_ends(ends, rows, now, bonus, span, lanes):
     """Raise the best ends of the block to those of a row, between the elements of `span`."""
     added = simd.splat(ends.dtype.type(bonus))
@@ -207,7 +207,7 @@ def raise_ends(ends, rows, now, bonus, span, lanes):
         simd.store(ends, k, simd.maximum(simd.load(ends, k), here))
 
 
-@njit(nogil=True)
+@njit(nogil=True, makes_arrays=False)
 def raise_entered(to, to_row, source, source_row, points, phase, bonus, lanes):
     """Raise a row to one that an exon begins with behind an intron of some phase."""
     width, added = to.shape[1], simd.splat(to.dtype.type(bonus))
@@ -218,7 +218,7 @@ def raise_entered(to, to_row, source, source_row, points, phase, bonus, lanes):
         simd.store(to, place, simd.maximum(simd.load(to, place), here))
 
 
-@njit(nogil=True)
+@njit(nogil=True, makes_arrays=False)
 def raise_paired(to, to_row, source, source_row, profile, pairs, bonus, none, lanes, width):
     """Raise a row to another one with a codon paired behind it, whose scores begin at `pairs`."""
     added, first = simd.splat(to.dtype.type(bonus)), source_row * width

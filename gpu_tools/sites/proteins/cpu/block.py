@@ -66,7 +66,7 @@ def _enter_splits(
         waits[slot] = True
 
 
-@njit(nogil=True)
+@njit(nogil=True, makes_arrays=False)
 def _enter_junction(
     rows, waiting, waits, kept, row, codes, codons, profile, points, donor, boundary, bonus, none,
     lanes,
@@ -199,7 +199,7 @@ def sweep_block(lists, columns, codons, state, kept, ends, record, low, high):
         first = past
 
 
-@njit(nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy", makes_arrays=False)
 def _sweep_rows(lists, columns, pair_profile, codons, state, kept, ends, record, low, high):
     """Sweep the boundaries `low` to ``high - 1``, whole codons by a profile of their own.
 
@@ -357,10 +357,13 @@ def _begin(rows, now, start, points, lanes):
         simd.store(rows, now + k, simd.maximum(simd.load(rows, now + k), here))
 
 
-@njit(nogil=True)
+@njit(nogil=True, makes_arrays=False)
 def _never_falls(start):
     """Return whether a chain may begin with any residue at no cost."""
-    return (start >= 0).all()
+    least = start[0]
+    for cost in start:
+        least = min(least, cost)
+    return least >= 0
 
 
 @njit(nogil=True, makes_arrays=False)
