@@ -10,7 +10,7 @@ PYTEST := $(BIN)/python -m pytest
 # a file's tests run in one process, so that what they share is made once
 WORKERS := -n logical --maxprocesses 8 --dist loadfile --no-loadscope-reorder
 
-.PHONY: help demo test fuzz kills slurm lint bench tables reproduce docs gallery clean
+.PHONY: help demo test test-cpu test-cuda fuzz kills slurm lint bench tables reproduce docs gallery clean
 
 help:
 	@echo "make demo   align ten human loci with ten mouse mRNAs and their proteins and show the best chains"
@@ -33,8 +33,13 @@ demo: $(VENV)/.installed
 	@$(SNAKEMAKE) --configfile config/demo.yaml >logs/demo.log 2>&1 || { cat logs/demo.log >&2; exit 1; }
 	@$(BIN)/python workflow/report/best_chains.py results
 
-test: $(VENV)/.tests
+# make --jobs 2 test has both side by side: one process at a time compiles; the simulator fills gaps
+test: test-cpu test-cuda
+
+test-cpu: $(VENV)/.tests
 	$(PYTEST) $(WORKERS) -m "not slurm"
+
+test-cuda: $(VENV)/.tests
 	NUMBA_ENABLE_CUDASIM=1 $(PYTEST) $(WORKERS) -m cuda $$(grep -rl 'mark\.cuda' tests --include='*.py')
 
 # another seed, other inputs: make fuzz INPUTS=1000000 SEED=2 PROCESSES=16 RECORD=fuzz.json

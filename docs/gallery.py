@@ -19,7 +19,7 @@ READ_ALOUD = re.compile(r' (?:aria-[a-z]+|role)="[^"]*"')
 
 def commands(page: str) -> list[str]:
     """Return the shell commands of a page."""
-    return re.findall(r"^```sh\n(.*?)^```$", page, re.M | re.S)
+    return re.findall(r"^```(?:sh|console)\n(.*?)^```$", page, re.M | re.S)
 
 
 def pictures(page: str) -> list[str]:

@@ -8,7 +8,7 @@ from numba import types
 from gpu_tools.hardware.device import simulated
 from tests.programs import leave_out
 
-HOPPER = 9, 0
+OLDEST, HOPPER = (7, 5), (9, 0)
 
 
 def array(dtype, dimensions: int = 1):

@@ -149,6 +149,7 @@ def test_a_function_has_at_most_60_lines():
         ("sites/cpu/block.py", "sweep_block"),
         ("sites/cpu/coding.py", "sweep_coding_block"),
         ("sites/proteins/cpu/block.py", "_sweep_rows"),
+        ("sites/proteins/gpu/traceback.py", "_follow"),
         ("sites/gpu/codon_rows.py", "make_operate"),
         ("sites/gpu/codon_sweep.py", "_make_sweep"),
         ("sites/gpu/codon_sweep.py", "make_happen"),

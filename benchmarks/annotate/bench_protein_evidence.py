@@ -141,7 +141,8 @@ def junction_rows(data: Wild, tiny: bool) -> Iterator[dict]:
     own = longest(data.coding)[: 8 if tiny else None]
     for identity in IDENTITIES[:1] if tiny else IDENTITIES:
         targets = targets_of(data, identity, own)
-        for evidence, rare in (("none", False), ("rare", True), ("same", False)):
+        kinds = ("none", False), ("same", False), ("rare", True)
+        for evidence, rare in kinds[-1:] if tiny else kinds:
             seen = junctions_of(data, rare)
             with tempfile.TemporaryDirectory() as folder:
                 seen.write(Path(folder, "seen.bed"))
@@ -192,7 +193,8 @@ def shuffled_rows(data: Wild, tiny: bool) -> Iterator[dict]:
     with tempfile.TemporaryDirectory() as folder:
         junctions_of(data, True).write(Path(folder, "seen.bed"))
         text = Path(folder, "seen.bed").read_text()
-    for name, files in (("no evidence", {}), ("junctions", {"junctions": text})):
+    evidence = {"no evidence": {}, "junctions": {"junctions": text}}
+    for name, files in list(evidence.items())[tiny:]:
         found = annotated(data, targets, files)
         yield {"evidence": name, "targets": len(targets), "loci": len(loci(found))}
 
@@ -202,7 +204,7 @@ def place_rows(data: Wild, tiny: bool) -> Iterator[dict]:
     own = longest(data.coding)[: 8 if tiny else None]
     for identity in IDENTITIES[:1] if tiny else (*IDENTITIES[1:], 30):
         targets = targets_of(data, identity, own)
-        for conserved in (None, *CONSERVED):
+        for conserved in CONSERVED[:1] if tiny else (None, *CONSERVED):
             files = {}
             if conserved is not None:
                 rng = np.random.default_rng([SEED, 7])

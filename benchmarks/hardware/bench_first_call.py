@@ -52,9 +52,9 @@ def measure(tiny: bool = False, device: str = "cpu") -> Iterator[tuple[str, dict
     """Measure the commands on a device, then the warm-up for it."""
     runs = [r for r in TINY_RUNS if WIDE not in r.modes]
     runs = [r for r in runs if r.is_for(device)]
-    firsts = {
-        (r.command, r.modes): r for r in reversed(runs) if r.command == "max-segments" or not tiny
-    }
+    if tiny:
+        runs = [r for r in runs if r.command == "match-exact"][:1]
+    firsts = {(r.command, r.modes): r for r in reversed(runs)}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_inputs(folder)

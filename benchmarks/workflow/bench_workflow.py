@@ -113,9 +113,9 @@ def planned(folder: Path, rows: Iterable[str], mode: str) -> dict:
 
 
 def measure(tiny: bool = False) -> Iterator[tuple[str, dict]]:
-    """Measure the workflow, and its plans."""
+    """Measure the workflow, and its plans; at a tiny size plans alone."""
     loci, cases, lines = (2, 4, 100) if tiny else (LOCI, CASES, PLANNED)
-    mode = "sites" if tiny else "both"
+    mode, more = ("sites", ["--dry-run"]) if tiny else ("both", [])
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if not tiny:
@@ -125,9 +125,9 @@ def measure(tiny: bool = False) -> Iterator[tuple[str, dict]]:
             run(compiled)
         write_cases(folder, loci, cases)
         shape = {"loci": loci, "cases": cases}
-        yield "workflow, both modes", shape | run(folder, mode=mode)
+        yield "workflow, both modes", shape | run(folder, *more, mode=mode)
         change_first_row(folder)
-        yield "workflow, one row changed", shape | run(folder, mode=mode)
+        yield "workflow, one row changed", shape | run(folder, *more, mode=mode)
         write_fasta(folder / "planned.fa", ((f"planned{k}", "ATG") for k in range(lines)))
         each = (f"locus{k % loci}\tloci.fa\tplanned{k}\tplanned.fa\n" for k in range(lines))
         yield "plan, a line a case", {"cases": lines, **planned(folder, sorted(each), mode)}

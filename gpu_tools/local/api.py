@@ -10,9 +10,7 @@ import numpy as np
 
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.hardware.device import cpu_threads, resolve
-from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.local import schedule
-from gpu_tools.local.traceback import global_alignment
 from gpu_tools.model.results import PairwiseAlignment
 from gpu_tools.model.scoring import AffineScoring
 from gpu_tools.model.sequences import AMINO_ACIDS, ProteinSequence, Sequence, decode_protein
@@ -55,8 +53,8 @@ def local_align(
     threads : int, optional
         Pairs that are searched at once, all cores that the process may use by default.
     progress : callable, optional
-        Called with the number of cells that are done since its last call: once a pair, and on a
-        CPU also within a large one.
+        Called with the number of cells that are done since its last call: once a group of small
+        pairs, and on a CPU also within a large one.
 
     Returns
     -------
@@ -134,7 +132,7 @@ def global_align(
     threads : int, optional
         Pairs that are aligned at once, all cores that the process may use by default.
     progress : callable, optional
-        Called with the number of cells of each pair that is done.
+        Called with the number of cells that are done since its last call.
 
     Returns
     -------
@@ -169,15 +167,7 @@ def global_align(
     pairs, scoring = list(pairs), scoring or AffineScoring()
     _check(pairs, scoring)
     resolve(device)
-    done = progress or _ignore
-
-    def align(pair: schedule.SequencePair) -> PairwiseAlignment:
-        result = schedule.as_result(pair, global_alignment(pair.problems[0]), 1, "+")
-        done(pair.cells)
-        return result
-
-    made = schedule.make_pairs(pairs, scoring)
-    return map_on_threads(cpu_threads(threads), align, made)
+    return schedule.align_pairs(pairs, scoring, cpu_threads(threads), progress or _ignore)
 
 
 def _ignore(cells: int) -> None:

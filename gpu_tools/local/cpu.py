@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -28,7 +28,7 @@ from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.simd import first_from, largest_in, largest_of
 from gpu_tools.hardware.threads import CELLS_PER_REPORT, watched
-from gpu_tools.local.problem import ALL, Problem, Rectangle, Threshold
+from gpu_tools.local.problem import Batch, Problem, Rectangle, Threshold, Tiles, problem_of
 from gpu_tools.model.sequences import OTHER
 
 _log = logging.getLogger(__name__)
@@ -64,36 +64,30 @@ class Pruning(NamedTuple):
     columns: int
 
 
-def score_pass(
-    problem: Problem,
-    side: int,
-    threshold: Threshold = ALL,
-    done: Callable[[int], None] | None = None,
+def score_passes(
+    batch: Batch, tiles: Tiles, done: Callable[[int], None] | None = None
 ) -> NDArray[np.int32]:
-    """Return upper bounds on the scores of each tile; `side` is a power of two.
+    """Return upper bounds on the scores of all tiles, in one array.
 
     These are the largest scores, but padding behind the last row and column may raise those of the
     last tiles. Cells that are part of no alignment within the threshold are skipped.
     """
-    rows, columns = problem.shape
-    window = Rectangle(0, rows, 0, columns)
-    border = WindowBorder(np.zeros(columns + 1, np.int32), np.zeros(rows, np.int32))
-    for costs in costs_that_fit(problem, np.int8, np.int16, np.int32):
+    upper = np.zeros(int((tiles.down * tiles.across).sum()), np.int32)
+    rows, columns = batch.shapes
+    left, cells = np.arange(len(rows)), int((rows * columns).sum())
+    for costs in costs_that_fit(batch.scored, np.int8, np.int16, np.int32):
         # one byte is for score passes alone; others share what is compiled for windows
         pairs = None if costs.weights.dtype == np.int8 else _NO_PAIRS
-
-        def bounds(
-            counter: NDArray[np.int64], costs: AffineCosts = costs, pairs=pairs
-        ) -> NDArray[np.int32]:
-            return _bounds(problem, window, side, border, pairs, threshold, costs, counter)
-
-        small = done is None or rows * columns < CELLS_PER_REPORT
-        most = bounds(np.zeros(1, np.int64)) if small else watched(bounds, done)
-        if most.size:
+        bound = partial(_bound, batch, tiles, upper, left, pairs, costs)
+        small = done is None or cells < CELLS_PER_REPORT
+        left = bound(np.zeros(1, np.int64)) if small else watched(bound, done)
+        _log.debug(
+            "score passes on the CPU: %d cells; %d matrices need more than %d bits",
+            cells, len(left), 8 * costs.weights.dtype.itemsize,
+        )  # fmt: skip
+        if not len(left):
             break
-    bits = 8 * costs.weights.dtype.itemsize
-    _log.debug("score pass of %d x %d on the CPU: cells of %d bits", rows, columns, bits)
-    return most
+    return upper
 
 
 def costs_that_fit(problem: Problem, *dtypes: type) -> list[AffineCosts]:
@@ -117,9 +111,24 @@ def _costs_that_fit(scores: bytes, codes: int, gap_open: int, gap_extend: int, d
 
 
 @njit(cache=True, nogil=True)
-def _bounds(problem, window, side, border, forbidden, threshold, costs, counter):
-    """Call `bounds_of_window` from Python."""
-    return bounds_of_window(problem, window, side, border, forbidden, threshold, costs, counter)
+def _bound(batch, tiles, upper, numbers, forbidden, costs, counter):
+    """Bound the tiles of some matrices; return the matrices for which `costs` are too narrow."""
+    narrow, n = np.empty_like(numbers), 0
+    for number in numbers:
+        problem, side = problem_of(batch, number), tiles.side[number]
+        rows, columns = len(problem.query), len(problem.subject)
+        window = Rectangle(0, rows, 0, columns)
+        border = WindowBorder(np.zeros(columns + 1, np.int32), np.zeros(rows, np.int32))
+        threshold = Threshold(tiles.least[number], tiles.only_best)
+        bounds = bounds_of_window(
+            problem, window, side, border, forbidden, threshold, costs, counter
+        )
+        if len(bounds):
+            simd.copy(bounds.reshape(bounds.size), upper[tiles.first[number] :])
+        else:
+            narrow[n] = number
+            n += 1
+    return narrow[:n]
 
 
 @njit(nogil=True)

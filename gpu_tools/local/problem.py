@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.compiled import njit
@@ -42,6 +43,34 @@ class Problem(NamedTuple):
     def shape(self) -> tuple[int, int]:
         """Rows and columns of the matrix."""
         return len(self.query), len(self.subject)
+
+
+class Batch(NamedTuple):
+    """Matrices that share a scoring."""
+
+    scored: Problem  # without sequences
+    symbols: NDArray[np.uint8]  # codes of all sequences
+    spans: NDArray[np.int64]  # (matrices, 4): first and end of each query, then of the subject
+
+    @property
+    def shapes(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Rows and columns of the matrices."""
+        return self.spans[:, 1] - self.spans[:, 0], self.spans[:, 3] - self.spans[:, 2]
+
+
+class Tiles(NamedTuple):
+    """The tiles of the matrices of a batch, and the alignments to search for.
+
+    Arrays have an element for each matrix. The bounds of a matrix lie in a common array from
+    `first` on, row by row.
+    """
+
+    first: NDArray[np.int64]
+    down: NDArray[np.int64]
+    across: NDArray[np.int64]
+    side: NDArray[np.int64]  # a power of two
+    least: NDArray[np.int64]  # score of alignments to search for
+    only_best: bool  # of these only the best
 
 
 class Threshold(NamedTuple):
@@ -85,6 +114,33 @@ def make_problem(query, subject, scoring: AffineScoring) -> Problem:
     if len(identical) == OTHER + 1:
         identical[OTHER] = False
     return Problem(query, subject, table, scoring.gap_open, scoring.gap_extend, identical)
+
+
+def make_batch(sequences: list[tuple[NDArray, NDArray]], scoring: AffineScoring) -> Batch:
+    """Return the matrices of one or more pairs of queries and subjects."""
+    nothing = np.empty(0, np.uint8)
+    codes = [each for pair in sequences for each in pair]
+    ends = np.cumsum([len(each) for each in codes], dtype=np.int64)
+    spans = np.stack([np.append(0, ends[:-1]), ends], axis=1).reshape(-1, 4)
+    return Batch(make_problem(nothing, nothing, scoring), np.concatenate(codes), spans)
+
+
+@register_jitable
+def problem_of(batch, number):
+    """Return the problem of a matrix of a batch."""
+    scored, symbols, spans = batch.scored, batch.symbols, batch.spans
+    query = symbols[spans[number, 0] : spans[number, 1]]
+    subject = symbols[spans[number, 2] : spans[number, 3]]
+    gaps = scored.gap_open, scored.gap_extend
+    return Problem(query, subject, scored.table, gaps[0], gaps[1], scored.identical)
+
+
+def make_tiles(batch: Batch, sides, least, only_best: bool) -> Tiles:
+    """Return tiles of given sides whose bounds lie one matrix after the other."""
+    down, across = (-(-length // sides) for length in batch.shapes)
+    ends = np.cumsum(down * across)
+    least = np.zeros_like(down) + least
+    return Tiles(ends - down * across, down, across, sides, least, only_best)
 
 
 # ---- a lower bound of the best score, from a chain of words

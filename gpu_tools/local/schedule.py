@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Callable, Iterator
-from functools import partial
-from itertools import islice, repeat
+from itertools import accumulate, chain, repeat
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.device import Device, on_gpu_or_cpu
@@ -16,14 +15,16 @@ from gpu_tools.hardware.threads import CaseProgress, map_on_threads, prefetch, w
 from gpu_tools.local import cpu
 from gpu_tools.local import problem as problems
 from gpu_tools.local import traceback as tiling
-from gpu_tools.local.problem import USUAL_SIZES, Problem, SearchSizes, Threshold
-from gpu_tools.local.traceback import FoundAlignment, Tiles
+from gpu_tools.local.problem import USUAL_SIZES, Batch, SearchSizes, Tiles
 from gpu_tools.model.results import PairwiseAlignment
 from gpu_tools.model.scoring import LIMIT_INT32, AffineScoring
 from gpu_tools.model.sequences import Sequence, reverse_complement
 
-BYTES_PER_BATCH = 1 << 30
-"""Limit of the GPU memory for the score passes of one batch."""
+CELLS_OF_A_GROUP, _GROUPS_OF_A_THREAD = 1 << 26, 4
+"""Limit of the cells that a thread searches together, and the groups that it should have."""
+BYTES_PER_BATCH, ROWS_OF_A_BATCH = 1 << 30, 1 << 21
+"""Limits of a GPU's memory for the score passes of one batch, and of its rows: enough for all
+multiprocessors to have work."""
 PART_OF_SCORES = 0.9
 """Fraction of a pair's progress: the score pass takes most of the time."""
 TILES_IN_HOST_MEMORY = 1 << 20
@@ -31,6 +32,7 @@ TILES_FROM_GPU = 1 << 24
 """Limits of the tiles of a matrix: small tiles make the search short, and cost a GPU nothing."""
 _MANY_COLUMNS = 4 * simd.VECTOR_BYTES * cpu.LONGEST_BLOCK
 _BYTES_PER_COLUMN, _BYTES_PER_TILE = 12, 4
+_NO_LIMIT = 1 << 62
 
 
 class LocalSearch(NamedTuple):
@@ -42,41 +44,22 @@ class LocalSearch(NamedTuple):
     strands: str = "+"
     sizes: SearchSizes = USUAL_SIZES
 
-    @property
-    def threshold(self) -> Threshold:
-        """Threshold as long as no score is known."""
-        return Threshold(min(self.min_score, LIMIT_INT32), only_best=self.k == 1)
+
+Pair = tuple[Sequence, Sequence]
+"""Query and subject."""
 
 
-class SequencePair(NamedTuple):
-    """A pair of sequences and its problems, one for each strand of the query."""
+class Bounded(NamedTuple):
+    """The matrices of some pairs after their score passes, those of a pair's strands in order."""
 
-    query: Sequence
-    subject: Sequence
-    problems: tuple[Problem, ...]
-
-    @property
-    def cells(self) -> int:
-        """Cells of the matrix of one strand."""
-        return len(self.query) * len(self.subject)
-
-
-def make_pairs(
-    pairs: list[tuple[Sequence, Sequence]], scoring: AffineScoring, strands: str = "+"
-) -> list[SequencePair]:
-    """Return pairs with the problems of the queries' strands."""
-    nothing = np.empty(0, np.uint8)
-    scored = problems.make_problem(nothing, nothing, scoring)
-    made = []
-    for query, subject in pairs:
-        codes = (query.codes if s == "+" else reverse_complement(query.codes) for s in strands)
-        of_strands = (scored._replace(query=each, subject=subject.codes) for each in codes)
-        made.append(SequencePair(query, subject, tuple(of_strands)))
-    return made
+    pairs: list[Pair]
+    batch: Batch
+    tiles: Tiles
+    upper: NDArray[np.int32]
 
 
 def search_pairs(
-    pairs: list[tuple[Sequence, Sequence]],
+    pairs: list[Pair],
     search: LocalSearch,
     where: Device,
     threads: int,
@@ -84,122 +67,195 @@ def search_pairs(
 ) -> list[list[PairwiseAlignment]]:
     """Return the best alignments of each pair, in order.
 
-    A thread works on one pair at a time. With GPUs, the score passes of the next batch run while
-    threads search the batch before. `done` is called with the cells since its last call, of a large
-    pair also within its score pass on the CPU.
+    A thread works on a group of pairs at a time. With GPUs, the score passes of the next batch run
+    while threads search the batch before. `done` is called with the cells since its last call, of a
+    large group also within its score passes on the CPU.
     """
-    made = make_pairs(pairs, search.scoring, search.strands)
 
-    def finish(pair: SequencePair, tiles: list[Tiles], tally: CaseProgress):
-        return _best_of_strands(pair, tiles, search, tally)
-
-    def on_cpu(pair: SequencePair) -> list[PairwiseAlignment]:
-        tally = CaseProgress(pair.cells, done)
-        return finish(pair, _tiles_on_cpu(pair, search, tally), tally)
+    def on_cpu(group: list[Pair]) -> list[list[PairwiseAlignment]]:
+        tally = CaseProgress(cells_of(group), done)
+        found = _best_of_pairs(_bounded_on_cpu(group, search, tally), 0, group, search)
+        tally.finish()
+        return found
 
     def on_gpus(ordinals: tuple[int, ...]) -> list[list[PairwiseAlignment]]:
-        results, batches = [], _from_gpus(made, search, ordinals)
+        results, batches = [], _bounded_on_gpus(pairs, search, ordinals)
+
+        def finish(bounded: Bounded, first: int, group: list[Pair]):
+            found = _best_of_pairs(bounded, first, group, search)
+            done(cells_of(group))
+            return found
+
         # one pair has no next batch that a thread could prepare meanwhile
-        for batch, tiles in prefetch(batches, 1) if len(made) > 1 else batches:
-            tallies = [CaseProgress(pair.cells, done) for pair in batch]
-            results += map_on_threads(threads, finish, batch, tiles, tallies)
-        return results
+        for bounded in prefetch(batches, 1) if len(pairs) > 1 else batches:
+            groups = groups_of(bounded.pairs, threads)
+            firsts = accumulate(map(len, groups[:-1]), initial=0)
+            results += map_on_threads(threads, finish, repeat(bounded, len(groups)), firsts, groups)
+        return list(chain.from_iterable(results))
 
-    return on_gpu_or_cpu(where, on_gpus, partial(map_on_threads, threads, on_cpu, made))
+    def on_cpus() -> list[list[PairwiseAlignment]]:
+        found = map_on_threads(threads, on_cpu, groups_of(pairs, threads))
+        return list(chain.from_iterable(found))
+
+    return on_gpu_or_cpu(where, on_gpus, on_cpus)
 
 
-def _best_of_strands(
-    pair: SequencePair, tiles: list[Tiles], search: LocalSearch, tally: CaseProgress
+def align_pairs(
+    pairs: list[Pair], scoring: AffineScoring, threads: int, done: Callable[[int], None]
 ) -> list[PairwiseAlignment]:
-    """Return the k best alignments of all strands; ``+`` comes before ``-``."""
-    streams = [
-        zip(tiling.best_alignments(of_strand, search.k), repeat(strand), strict=False)
-        for of_strand, strand in zip(tiles, search.strands, strict=True)
+    """Return the best alignment of the whole sequences of each pair."""
+
+    def align(group: list[Pair]) -> list[list[PairwiseAlignment]]:
+        batch = problems.make_batch([(q.codes, s.codes) for q, s in group], scoring)
+        found = tiling.align_whole(batch, USUAL_SIZES.cells_at_once)
+        done(cells_of(group))
+        return _results(group, 0, tiling.Found(*found), LocalSearch(scoring))
+
+    found = chain.from_iterable(map_on_threads(threads, align, groups_of(pairs, threads)))
+    return [one for (one,) in found]
+
+
+def cells_of(pairs: list[Pair]) -> int:
+    """Return the cells of the matrices of one strand."""
+    return sum(len(query) * len(subject) for query, subject in pairs)
+
+
+def groups_of(pairs: list[Pair], threads: int) -> list[list[Pair]]:
+    """Cut pairs into groups, small enough for all threads to have several."""
+    limit = min(CELLS_OF_A_GROUP, cells_of(pairs) // (_GROUPS_OF_A_THREAD * threads))
+    return list(within_limit(pairs, lambda pair: len(pair[0]) * len(pair[1]), limit))
+
+
+def _make_batch(pairs: list[Pair], search: LocalSearch) -> Batch:
+    """Return the matrices of pairs, those of a pair's strands next to each other."""
+    codes = [
+        (query.codes if strand == "+" else reverse_complement(query.codes), subject.codes)
+        for query, subject in pairs
+        for strand in search.strands
     ]
-    best = heapq.merge(*streams, key=lambda found: -found[0].score)
-    results = [
-        as_result(pair, found, rank, strand)
-        for rank, (found, strand) in enumerate(islice(best, search.k), start=1)
-    ]
-    tally.finish()
+    return problems.make_batch(codes, search.scoring)
+
+
+def _best_of_pairs(
+    bounded: Bounded, first: int, group: list[Pair], search: LocalSearch
+) -> list[list[PairwiseAlignment]]:
+    """Return the k best alignments of all strands of a group of pairs; ``+`` comes before ``-``."""
+    _, batch, tiles, upper = bounded
+    strands, sizes = len(search.strands), search.sizes
+    numbers = range(first * strands, (first + len(group)) * strands)
+    # a large pair returns to Python after each alignment, so that the user can interrupt
+    at_once = 1 if cells_of(group) > CELLS_OF_A_GROUP else _NO_LIMIT
+    limits = tiling.SearchLimits(search.k, strands, at_once, sizes.margin, sizes.cells_at_once)
+    found = tiling.best_alignments(batch, tiles, upper, numbers, limits)
+    return _results(group, first, found, search)
+
+
+def _results(
+    group: list[Pair], first: int, found: tiling.Found, search: LocalSearch
+) -> list[list[PairwiseAlignment]]:
+    """Return alignments of a group by pair and rank, with positions on the forward strands."""
+    table, n_strands = found.alignments, len(search.strands)
+    # runs that are equal are one tuple: making them takes longest
+    runs = (found.runs[:, 1] << 8 | found.runs[:, 0]).tolist()
+    operations = {run: (chr(run & 0xFF), run >> 8) for run in set(runs)}
+    cigars = [operations[run] for run in runs]
+    ends = np.cumsum(table[:, tiling.RUNS])
+    order = np.argsort(-table[:, tiling.SCORE], kind="stable")
+    results: list[list[PairwiseAlignment]] = [[] for _ in group]
+    for row, end in zip(table[order].tolist(), ends[order].tolist(), strict=True):
+        matrix, score, start, stop, left, right, n_runs = row
+        (query, subject), of_pair = (
+            group[matrix // n_strands - first],
+            results[matrix // n_strands - first],
+        )
+        if len(of_pair) == search.k:
+            continue
+        strand = search.strands[matrix % n_strands]
+        if strand == "-":
+            start, stop = len(query) - stop, len(query) - start
+        of_pair.append(
+            PairwiseAlignment(
+                query=query.name,
+                subject=subject.name,
+                query_length=len(query),
+                subject_length=len(subject),
+                rank=len(of_pair) + 1,
+                score=score,
+                query_start=start,
+                query_end=stop,
+                subject_start=left,
+                subject_end=right,
+                cigar=tuple(cigars[end - n_runs : end]),
+                strand=strand,
+            )
+        )
     return results
 
 
-def as_result(pair: SequencePair, found: FoundAlignment, rank: int, strand: str):
-    """Return an alignment with the names of its sequences and positions on the forward strands."""
-    query, subject, (start, end) = pair.query, pair.subject, (found.start[0], found.end[0])
-    if strand == "-":
-        start, end = len(query) - end, len(query) - start
-    return PairwiseAlignment(
-        query=query.name,
-        subject=subject.name,
-        query_length=len(query),
-        subject_length=len(subject),
-        rank=rank,
-        score=found.score,
-        query_start=start,
-        query_end=end,
-        subject_start=found.start[1],
-        subject_end=found.end[1],
-        cigar=found.cigar,
-        strand=strand,
-    )
+def _sides(batch: Batch, most: int, smallest: int) -> NDArray[np.int64]:
+    """Return the sides of tiles with which a matrix has at most `most` of them."""
+    rows, columns = batch.shapes
+    sides = np.full(len(rows), smallest)
+    while (many := -(-rows // sides) * -(-columns // sides) > most).any():
+        sides[many] *= 2
+    return sides
 
 
-def side_on_cpu(problem: Problem, smallest: int = USUAL_SIZES.smallest_tile) -> int:
-    """Return the side of the tiles for a score pass on the CPU."""
-    side = tiling.tile_side(*problem.shape, TILES_IN_HOST_MEMORY, smallest)
-    # as wide as a lane's block can be, where that leaves few lanes without columns
-    return max(side, cpu.LONGEST_BLOCK) if problem.shape[1] >= _MANY_COLUMNS else side
-
-
-def _known_threshold(pair: SequencePair, threshold: Threshold, smallest: int) -> Threshold:
-    """Return the threshold, raised to a score that the best alignment of a pair reaches.
+def _leasts(batch: Batch, search: LocalSearch, smallest: int) -> NDArray[np.int64]:
+    """Return the least scores, raised to one that the best alignment of a pair reaches.
 
     In sequences of fewer than `smallest` symbols finding such a score costs too much.
     """
-    if not threshold.only_best or min(pair.problems[0].shape) < smallest:
-        return threshold
-    return threshold._replace(
-        least=max(threshold.least, *map(problems.score_reached, pair.problems))
-    )
+    leasts = np.full(len(batch.spans), min(search.min_score, LIMIT_INT32))
+    if search.k == 1:
+        for number in np.flatnonzero(np.minimum(*batch.shapes) >= smallest).tolist():
+            reached = problems.score_reached(problems.problem_of(batch, number))
+            leasts[number] = max(leasts[number], reached)
+    n_strands = len(search.strands)
+    return np.repeat(leasts.reshape(-1, n_strands).max(axis=1), n_strands)
 
 
-def _tiles_on_cpu(pair: SequencePair, search: LocalSearch, tally: CaseProgress) -> list[Tiles]:
+def tiles_on_cpu(batch: Batch, search: LocalSearch) -> Tiles:
+    """Return the tiles of a batch for score passes on the CPU."""
+    sides = _sides(batch, TILES_IN_HOST_MEMORY, search.sizes.smallest_tile)
+    # as wide as a lane's block can be, where that leaves few lanes without columns
+    wide = batch.shapes[1] >= _MANY_COLUMNS
+    sides[wide] = np.maximum(sides[wide], cpu.LONGEST_BLOCK)
+    leasts = _leasts(batch, search, search.sizes.words_on_cpu)
+    return problems.make_tiles(batch, sides, leasts, search.k == 1)
+
+
+def _bounded_on_cpu(pairs: list[Pair], search: LocalSearch, tally: CaseProgress) -> Bounded:
     def done(cells: int) -> None:
-        tally.add(int(PART_OF_SCORES * cells) // len(pair.problems))
+        tally.add(int(PART_OF_SCORES * cells) // len(search.strands))
 
-    sizes = search.sizes
-    threshold = _known_threshold(pair, search.threshold, sizes.words_on_cpu)
-    tiles = []
-    for problem in pair.problems:
-        side = side_on_cpu(problem, sizes.smallest_tile)
-        upper = cpu.score_pass(problem, side, threshold, done)
-        tiles.append(Tiles(problem, side, upper, threshold.least, sizes))
-    return tiles
+    batch = _make_batch(pairs, search)
+    tiles = tiles_on_cpu(batch, search)
+    return Bounded(pairs, batch, tiles, cpu.score_passes(batch, tiles, done))
 
 
-def _from_gpus(
-    pairs: list[SequencePair], search: LocalSearch, ordinals
-) -> Iterator[tuple[list[SequencePair], list[list[Tiles]]]]:
-    """Yield batches of pairs with the bounds of their tiles from the GPUs' score passes."""
+def _bounded_on_gpus(
+    pairs: list[Pair], search: LocalSearch, ordinals: tuple[int, ...]
+) -> Iterator[Bounded]:
+    """Yield batches of pairs after the GPUs' score passes."""
     from gpu_tools.local.gpu.score_pass import score_passes
 
     sizes = search.sizes
-    for batch in within_limit(pairs, partial(_gpu_bytes, sizes=sizes), BYTES_PER_BATCH):
-        of_pairs = [_known_threshold(p, search.threshold, sizes.words_on_gpu) for p in batch]
-        of_batch = [problem for pair in batch for problem in pair.problems]
-        thresholds = [t for t in of_pairs for _ in search.strands]
-        sides = [tiling.tile_side(*p.shape, TILES_FROM_GPU, sizes.smallest_tile) for p in of_batch]
-        passes = score_passes(of_batch, sides, ordinals, thresholds)
-        leasts = [threshold.least for threshold in thresholds]
-        tiles = map(Tiles, of_batch, sides, passes, leasts, repeat(sizes))
-        yield batch, [[next(tiles) for _ in search.strands] for _ in batch]
+
+    def part_of_batch(pair: Pair) -> float:
+        rows = len(pair[0]) * len(search.strands) / (ROWS_OF_A_BATCH * len(ordinals))
+        return max(rows, _gpu_bytes(pair, search) / BYTES_PER_BATCH)
+
+    for group in within_limit(pairs, part_of_batch, 1):
+        batch = _make_batch(group, search)
+        sides = _sides(batch, TILES_FROM_GPU, sizes.smallest_tile)
+        leasts = _leasts(batch, search, sizes.words_on_gpu)
+        tiles = problems.make_tiles(batch, sides, leasts, search.k == 1)
+        yield Bounded(group, batch, *score_passes(batch, tiles, ordinals))
 
 
-def _gpu_bytes(pair: SequencePair, sizes: SearchSizes) -> int:
-    rows, columns = pair.problems[0].shape
-    side = tiling.tile_side(rows, columns, TILES_FROM_GPU, sizes.smallest_tile)
-    tiles = (rows // side + 1) * (columns // side + 1)
+def _gpu_bytes(pair: Pair, search: LocalSearch) -> int:
+    rows, columns, smallest = len(pair[0]), len(pair[1]), search.sizes.smallest_tile
+    tiles = min((rows // smallest + 1) * (columns // smallest + 1), TILES_FROM_GPU)
     bytes_of_strand = _BYTES_PER_COLUMN * (rows + columns) + _BYTES_PER_TILE * tiles
-    return len(pair.problems) * bytes_of_strand
+    return len(search.strands) * bytes_of_strand

@@ -5,7 +5,6 @@ First the corridor of the paths of a score, then the path within a corridor, the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -13,10 +12,10 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.compiled import njit
+from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.simd import first_from, largest_in, largest_of
 from gpu_tools.local import cpu
-from gpu_tools.local.problem import ALL, USUAL_SIZES, Problem, Rectangle, SearchSizes
-from gpu_tools.model.results import CigarOperation
+from gpu_tools.local.problem import ALL, Batch, Problem, Rectangle, Tiles, problem_of
 
 # The corridor of nodes on alignments of a known best score, found backwards from their ends.
 #
@@ -60,14 +59,6 @@ def no_path():
     return Path((np.int64(-1), np.int64(-1)), (np.int64(-1), np.int64(-1)), Corridor(0, none, none))
 
 
-class KnownEnd(NamedTuple):
-    """The best score, the first node in which it ends, and the path that ends there if known."""
-
-    score: int
-    end: tuple[int, int]
-    path: Path | None
-
-
 class CorridorInputs(NamedTuple):
     """Bounds of tiles' scores, a tile's side as a power of two, and forbidden pairs."""
 
@@ -77,7 +68,8 @@ class CorridorInputs(NamedTuple):
     forbidden_columns: NDArray[np.int64]
 
 
-def whole(rows: int, columns: int) -> Corridor:
+@register_jitable
+def whole(rows, columns):
     """Return the corridor of all nodes of a matrix."""
     return Corridor(0, np.zeros(rows + 1, np.int64), np.full(rows + 1, columns, np.int64))
 
@@ -152,7 +144,7 @@ def _found_path(start, end, ends, corridor):
     return Path(start, (ends.top + 1 + down, ends.left + 1 + across), corridor)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def find_path(problem, ends, score, inputs):
     """Return start, end and corridor of the first alignment of `score` that ends in a rectangle.
 
@@ -258,81 +250,52 @@ class StoredSteps(NamedTuple):
     steps: NDArray[np.uint8]
 
 
-ForbiddenArrays = tuple[NDArray[np.int64], NDArray[np.int64]]
-"""Rows and columns of forbidden pairs; see `gpu_tools.local.traceback.ForbiddenPairs`."""
+@njit(nogil=True)
+def align(problem, rectangle, forbidden, corridor, at_once):
+    """Return score, letters and lengths of the best alignment of a rectangle's rows and columns.
 
-
-def align(
-    problem: Problem,
-    rectangle: Rectangle,
-    forbidden: ForbiddenArrays,
-    corridor: Corridor,
-    cells_at_once: int,
-) -> tuple[int, tuple[CigarOperation, ...]]:
-    """Return score and CIGAR of the best alignment of a rectangle's rows with its columns.
-
-    The corridor holds all nodes of best alignments; at most `cells_at_once` cells are stored.
-    Walking back, a pair goes before a D, that before an I; a gap ends as soon as that is as good.
+    The corridor holds all nodes of best alignments; at most `at_once` cells are stored. Walking
+    back, a pair goes before a D, that before an I; a gap ends as soon as that is as good.
     """
-    region = Region(*rectangle, BEST, BEST)
-    letters = _letters(problem, region, forbidden, corridor, cells_at_once)
-    score, operations, lengths = _summary(problem, region.top, region.left, letters)
-    return score, tuple(zip(operations.tobytes().decode(), lengths.tolist(), strict=True))
-
-
-def trace(
-    problem: Problem, best: KnownEnd, inputs: CorridorInputs, cells_at_once: int
-) -> tuple[tuple[int, int], int, tuple[CigarOperation, ...]]:
-    """Return start, score and CIGAR of the alignment of a score that ends at a node.
-
-    The start is the last possible one.
-    """
-    score, (row, column), path = best
-    if path is None:
-        ends = Rectangle(row - 1, row, column - 1, column)
-        path = find_path(problem, ends, score, inputs)
-    start, _, corridor = path
-    if start[0] < 0:
-        raise AssertionError(f"no alignment of score {score} ends at {row, column}")
-    rectangle = Rectangle(start[0], row, start[1], column)
-    forbidden = inputs.forbidden_rows, inputs.forbidden_columns
-    return start, *align(problem, rectangle, forbidden, corridor, cells_at_once)
-
-
-def _letters(
-    problem: Problem, region: Region, forbidden: ForbiddenArrays, corridor: Corridor, at_once: int
-) -> NDArray[np.uint8]:
-    """Return the letters of the region's alignment."""
-    waiting, parts = [region], []
-    while waiting:
+    top, bottom, left, right = rectangle
+    letters, n = np.empty(bottom - top + right - left, np.uint8), 0
+    waiting = [Region(top, bottom, left, right, BEST, BEST)]
+    while len(waiting):
         part = waiting.pop()
-        small, letters = _at_once(problem, part, corridor, forbidden, at_once)
-        if small:
-            parts.append(letters)
-            continue
-        middle = (part.top + part.bottom) // 2
-        column, state = _crossing(problem, part, corridor, middle, forbidden)
-        waiting.append(Region(middle, part.bottom, column, part.right, state, part.leaves))
-        waiting.append(Region(part.top, middle, part.left, column, part.enters, state))
-    return np.concatenate(parts)
+        begins = _row_begins(part, corridor)
+        if part.bottom - part.top < _FEW_ROWS or begins[-1] <= at_once:
+            steps = StoredSteps(begins, np.empty(begins[-1], np.uint8))
+            _fill(problem, part, corridor, forbidden, steps, None)
+            found = _walk_back(problem, part, corridor, steps)
+            simd.copy(found, letters[n:])
+            n += len(found)
+        else:
+            middle = (part.top + part.bottom) // 2
+            column, state = _crossing(problem, part, corridor, middle, forbidden)
+            waiting.append(Region(middle, part.bottom, column, part.right, state, part.leaves))
+            waiting.append(Region(part.top, middle, part.left, column, part.enters, state))
+    return _summary(problem, top, left, letters[:n])
 
 
 @njit(cache=True, nogil=True)
-def _at_once(problem, region, corridor, forbidden, most):
-    """Return whether all cells' steps can be stored, and if so the letters."""
-    begins = _row_begins(region, corridor)
-    if region.bottom - region.top >= _FEW_ROWS and begins[-1] > most:
-        return False, np.empty(0, np.uint8)
-    steps = StoredSteps(begins, np.empty(begins[-1], np.uint8))
-    _fill(problem, region, corridor, forbidden, steps, None)
-    return True, _walk_back(problem, region, corridor, steps)
+def align_whole(batch, at_once):
+    """Return alignments of the whole sequences of matrices, and their runs; see `Found`."""
+    added = _nothing(len(batch.spans))
+    for number in range(len(batch.spans)):
+        problem = problem_of(batch, number)
+        rows, columns = len(problem.query), len(problem.subject)
+        rectangle, corridor = Rectangle(0, rows, 0, columns), whole(rows, columns)
+        used = _ENDS.copy(), _ENDS.copy()
+        score, letters, lengths = align(problem, rectangle, used, corridor, at_once)
+        added = _added(added, (number, score, 0, rows, 0, columns), letters, lengths)
+    return _trimmed(added)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _summary(problem, row, column, letters):
     """Return score, operations and their lengths; neighbouring equal letters are one gap."""
     query, subject, table = problem.query, problem.subject, problem.table
-    operations, lengths = np.empty(len(letters), np.uint8), np.empty(len(letters), np.int64)
+    operations, lengths = np.empty(len(letters), np.int64), np.empty(len(letters), np.int64)
     total, runs, before = 0, 0, 0
     for letter in letters:
         if letter in (_LETTER_D, _LETTER_I):
@@ -348,7 +311,7 @@ def _summary(problem, row, column, letters):
             runs += 1
         lengths[runs - 1] += 1
         before = letter
-    return total, operations[:runs], lengths[:runs].copy()
+    return total, operations[:runs], lengths[:runs]
 
 
 @njit(nogil=True)
@@ -516,7 +479,7 @@ def _walk_back(problem, region, corridor, steps_of):
     return letters[n:].copy()
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _crossing(problem, region, corridor, middle, forbidden):
     """Return column and state in which the path of a region steps down from row `middle`."""
     columns = region.right - region.left
@@ -536,212 +499,172 @@ def _crossing(problem, region, corridor, middle, forbidden):
 # until the bound is lower.
 
 
-Tile = tuple[int, int]
-"""Row and column of a tile."""
 _BEHIND = 2**31 - 1
 """Row and column behind all others."""
 _ENDS = np.array([-1, _BEHIND], dtype=np.int64)
 _UNKNOWN, _NOTHING, _TOO_WIDE = -1, -1, -2
+_FINE, _FINE_PARTS = 4, 3
+"""Least side of the parts of a tile in which its score is looked for, and the number of parts down,
+as powers of two."""
 
 
-def tile_side(rows: int, columns: int, most: int, smallest: int = USUAL_SIZES.smallest_tile) -> int:
-    """Return the side of the tiles of a matrix with which there are at most `most` of them."""
-    side = smallest
-    while -(-rows // side) * -(-columns // side) > most:
-        side *= 2
-    return side
+class Matrix(NamedTuple):
+    """A matrix that is searched; its arrays change in place."""
+
+    problem: Problem
+    upper: NDArray[np.int32]  # bounds of the tiles' scores, (down, across)
+    shift: int  # side of a tile, as a power of two
+    margin: int  # tiles before a tile in its first window
+    highest: NDArray[np.int32]  # highest bound of each row of tiles
+    # start and end node of each tile's first alignment of the highest score, for the row of tiles
+    # that has that score, where they are known; and that row
+    paths: NDArray[np.int64]
+    row_of_paths: NDArray[np.int64]
 
 
-class ForbiddenPairs:
-    """Aligned pairs that no further alignment may use."""
+class End(NamedTuple):
+    """A score, the first node in which it ends, and a path, which may end in another node.
 
-    def __init__(self):
-        self._rows = self._columns = _ENDS  # replaced by larger arrays before pairs are added
-        self._count = 2
-
-    @property
-    def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Rows and columns, sorted by row, then column; valid until pairs are added.
-
-        They begin with a pair before all others and end with a pair behind all others, so that
-        loops need not check for the end.
-        """
-        return self._rows[: self._count], self._columns[: self._count]
-
-    def add(self, start: tuple[int, int], cigar: Iterable[CigarOperation]) -> None:
-        """Forbid the pairs of an alignment that begins at `start`."""
-        rows, columns = aligned_pairs(start, cigar)
-        if self._count + len(rows) > len(self._rows):
-            self._grow(2 * (self._count + len(rows)))
-        _insert(self._rows, self._columns, self._count, rows, columns)
-        self._count += len(rows)
-
-    def _grow(self, size: int) -> None:
-        """Enlarge the arrays; doubling them makes copies rare."""
-        for name in ("_rows", "_columns"):
-            larger = np.empty(size, dtype=np.int64)
-            larger[: self._count] = getattr(self, name)[: self._count]
-            setattr(self, name, larger)
-
-
-@njit(cache=True, nogil=True)
-def _insert(rows, columns, count, new_rows, new_columns):
-    """Insert sorted pairs into the first `count` of sorted ones, the last of which stays last."""
-    at, new = count - 1, len(new_rows) - 1
-    while new >= 0:
-        row, column = rows[at], columns[at]
-        to = at + new + 1
-        if (row, column) > (new_rows[new], new_columns[new]):
-            rows[to], columns[to] = row, column
-            at -= 1
-        else:
-            rows[to], columns[to] = new_rows[new], new_columns[new]
-            new -= 1
-
-
-def aligned_pairs(
-    start: tuple[int, int], cigar: Iterable[CigarOperation]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return rows and columns of the pairs of an alignment that begins at `start`."""
-    operations, lengths = zip(*cigar, strict=True)
-    letters = np.repeat(np.frombuffer("".join(operations).encode(), dtype=np.uint8), lengths)
-    in_query, in_subject = letters != ord("D"), letters != ord("I")
-    rows = start[0] + np.cumsum(in_query) - 1
-    columns = start[1] + np.cumsum(in_subject) - 1
-    paired = in_query & in_subject
-    return rows[paired], columns[paired]
-
-
-class Tiles:
-    """Upper bounds of the tiles' scores, shape (tiles down, tiles across), and the forbidden pairs.
-
-    Bounds are lowered in place. They hold for cells on alignments that score at least `least`. The
-    side of a tile is a power of two.
+    The row is `_NOTHING` if the score is too low, `_TOO_WIDE` if costs are too narrow for it.
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        side: int,
-        upper: NDArray[np.int32],
-        least: int = 1,
-        sizes: SearchSizes = USUAL_SIZES,
-    ):
-        self.problem, self.side, self.least, self.sizes = problem, side, least, sizes
-        self.margin = max(sizes.margin // side, 1)
-        self.upper = np.ascontiguousarray(upper)
-        self.highest = self.upper.max(axis=1)
-        # start and end node of each tile's first alignment of the highest score, for the row of
-        # tiles that has that score, where they are known; and that row
-        self.paths = np.full((upper.shape[1], 4), _UNKNOWN, dtype=np.int64)
-        self.row_of_paths = np.zeros(1, dtype=np.int64)
-        self.costs = cpu.costs_that_fit(problem, np.int16, np.int32)
-        self.forbidden = ForbiddenPairs()
-
-    def best_end(self) -> KnownEnd | None:
-        """Return the first node in which the best score ends, None if that is too low."""
-        paths, inputs = (self.paths, self.row_of_paths), self.corridor_inputs
-        for costs in self.costs:  # 32 bits where 16 are too few
-            score, row, column, path = _next_end(
-                self.problem, self.highest, paths, self.least, self.margin, inputs, costs
-            )
-            if row != _TOO_WIDE:
-                break
-        if row == _NOTHING:
-            return None
-        return KnownEnd(score, (row, column), path if path.end == (row, column) else None)
-
-    @property
-    def corridor_inputs(self) -> CorridorInputs:
-        """Inputs of the search for a corridor, besides the problem."""
-        shift = self.side.bit_length() - 1
-        return CorridorInputs(self.upper, shift, *self.forbidden.pairs)
-
-    def use_up(
-        self, start: tuple[int, int], end: tuple[int, int], cigar: tuple[CigarOperation, ...]
-    ) -> None:
-        """Forbid an alignment's pairs, and lower the bounds around and behind a long one."""
-        self.forbidden.add(start, cigar)
-        _forget_paths(self.paths, start, end)
-        first, last = self._tile_of(*start), self._tile_of(end[0] - 1, end[1] - 1)
-        if max(last[0] - first[0], last[1] - first[1]) <= self.margin:
-            return  # small windows lower these bounds when they are needed
-        reach = int(self.upper[last]) // max(self.problem.gap_extend, 1) // self.side + 1
-        down, across = (min(t + reach, n - 1) for t, n in zip(last, self.upper.shape, strict=True))
-        first = max(first[0] - 1, 0), max(first[1] - 1, 0)
-        inputs, corners = self.corridor_inputs, (first, (down, across))
-        for costs in self.costs:
-            if _lower(self.problem, self.highest, corners, inputs, costs):
-                break
-
-    def _tile_of(self, row: int, column: int) -> Tile:
-        return row // self.side, column // self.side
+    score: int
+    row: int
+    column: int
+    path: Path
 
 
-@njit(cache=True, nogil=True)
-def _forget_paths(paths, start, end):
-    """Mark paths as unknown that may share a pair with an alignment from start to end."""
+@njit(nogil=True)
+def _matrix(batch, tiles, upper, number, margin):
+    """Return a matrix of a batch before its search."""
+    first, down, across = tiles.first[number], tiles.down[number], tiles.across[number]
+    bounds, shift = upper[first : first + down * across].reshape(down, across), 0
+    while 1 << shift < tiles.side[number]:
+        shift += 1
+    highest = np.empty(down, np.int32)
+    for k in range(down):
+        highest[k] = largest_of(bounds[k])
+    paths, before = np.full((across, 4), _UNKNOWN), max(margin >> shift, 1)
+    rows = np.full(1, np.int64(_UNKNOWN))
+    return Matrix(problem_of(batch, number), bounds, shift, before, highest, paths, rows)
+
+
+@njit(nogil=True)
+def _with_pairs(forbidden, start, letters, lengths):
+    """Return forbidden pairs, sorted, with those of an alignment that begins at `start`.
+
+    They begin with a pair before all others and end with a pair behind all others, so that loops
+    need not check for the end.
+    """
+    (row, column), (rows, columns), new = start, forbidden, len(forbidden[0])
+    for k in range(len(letters)):
+        new += lengths[k] if letters[k] != _LETTER_D and letters[k] != _LETTER_I else 0
+    all_rows, all_columns = np.empty(new, np.int64), np.empty(new, np.int64)
+    at = n = 0
+    for k in range(len(letters)):
+        if letters[k] == _LETTER_D:
+            column += lengths[k]
+        elif letters[k] == _LETTER_I:
+            row += lengths[k]
+        else:
+            for _ in range(lengths[k]):
+                while (rows[at], columns[at]) < (row, column):
+                    all_rows[n], all_columns[n] = rows[at], columns[at]
+                    at += 1
+                    n += 1
+                all_rows[n], all_columns[n] = row, column
+                n += 1
+                row += 1
+                column += 1
+    simd.copy(rows[at:], all_rows[n:])
+    simd.copy(columns[at:], all_columns[n:])
+    return all_rows, all_columns
+
+
+@njit(nogil=True)
+def _inputs(matrix, forbidden):
+    """Return the inputs of the search for a corridor, besides the problem."""
+    return CorridorInputs(matrix.upper, matrix.shift, forbidden[0], forbidden[1])
+
+
+@njit(nogil=True)
+def _use_up(matrix, forbidden, path, costs):
+    """Forget paths that meet an alignment's, and lower the bounds around and behind a long one.
+
+    `path` is start and end of the alignment. Return whether the costs are wide enough.
+    """
+    paths, (top, left, bottom, right) = matrix.paths, path
     for k in range(len(paths)):
-        before = paths[k, 2] <= start[0] or paths[k, 3] <= start[1]
-        behind = paths[k, 0] >= end[0] or paths[k, 1] >= end[1]
+        before = paths[k, 2] <= top or paths[k, 3] <= left
+        behind = paths[k, 0] >= bottom or paths[k, 1] >= right
         if not (before or behind):
             paths[k] = _UNKNOWN
+    shift, (down, across) = matrix.shift, matrix.upper.shape
+    first, last = (top >> shift, left >> shift), ((bottom - 1) >> shift, (right - 1) >> shift)
+    if max(last[0] - first[0], last[1] - first[1]) <= matrix.margin:
+        return True  # small windows lower these bounds when they are needed
+    reach = matrix.upper[last] // max(matrix.problem.gap_extend, 1) >> shift
+    first = max(first[0] - 1, 0), max(first[1] - 1, 0)
+    last = min(last[0] + reach + 1, down - 1), min(last[1] + reach + 1, across - 1)
+    return len(_lower(matrix, (first, last), forbidden, shift, costs)) > 0
 
 
-@njit(cache=True, nogil=True)
-def _next_end(problem, highest, paths_of_row, least, margin, inputs, costs):
-    """Return the highest score, row and column of the first node in which it ends, and a path.
-
-    The row is `_NOTHING` if the score is less than `least`, `_TOO_WIDE` if `costs` are too narrow.
-    The path is the last one that was found, which may end in another node.
-    """
-    (paths, row_of_paths), last_path = paths_of_row, no_path()
+@njit(nogil=True)
+def _next_end(matrix, least, forbidden, costs):
+    """Return the first end of the highest score."""
+    upper, highest, paths = matrix.upper, matrix.highest, matrix.paths
+    path = no_path()
     while True:
         down = np.argmax(highest)
         score = np.int64(highest[down])
         if score < least:
-            return score, _NOTHING, 0, last_path
-        if row_of_paths[0] != down:
-            row_of_paths[0], paths[:] = down, _UNKNOWN
+            return End(score, _NOTHING, 0, path)
+        if matrix.row_of_paths[0] != down:
+            matrix.row_of_paths[0], paths[:] = down, _UNKNOWN
         row, column = np.iinfo(np.int64).max, np.int64(0)
         for across in range(len(paths)):
-            if inputs.upper[down, across] < score:
+            if upper[down, across] < score:
                 continue
             if paths[across, 0] == _UNKNOWN:
-                tile = down, across
-                fits, path = _settle(problem, highest, paths, tile, margin, inputs, costs)
+                fits, found = _settle(matrix, (down, across), forbidden, costs)
                 if not fits:
-                    return score, _TOO_WIDE, 0, last_path
-                last_path = path
+                    return End(score, _TOO_WIDE, 0, path)
+                path = found
             end = paths[across, 2], paths[across, 3]
-            if inputs.upper[down, across] == score and end < (row, column):
+            if upper[down, across] == score and end < (row, column):
                 row, column = end
         if highest[down] == score:
-            return score, row, column, last_path
+            return End(score, row, column, path)
 
 
 @njit(nogil=True)
-def _settle(problem, highest, paths, tile, margin, inputs, costs):
+def _settle(matrix, tile, forbidden, costs):
     """Lower a tile's bound or find the path of the first alignment that has it.
 
     Return whether the costs are wide enough, and the path; without one its start is -1.
     """
-    upper, side = inputs.upper, 1 << inputs.shift
-    score, top, left, before = np.int64(upper[tile]), tile[0] * side, tile[1] * side, margin
-    ends = Rectangle(
-        top, min(top + side, len(problem.query)), left, min(left + side, len(problem.subject))
-    )
+    problem, upper, shift, paths = matrix.problem, matrix.upper, matrix.shift, matrix.paths
+    score, before, side = np.int64(upper[tile]), matrix.margin, 1 << shift
+    fine = max(shift - _FINE_PARTS, min(shift, _FINE))
+    top, left = tile[0] << shift, tile[1] << shift
+    ends = top, min(top + side, len(problem.query)), left, min(left + side, len(problem.subject))
     # an alignment of that score is no shorter
-    shortest = score // max(largest_in(problem.table), 1) // side
+    shortest = score // max(largest_in(problem.table), 1) >> shift
     while True:
         first = max(tile[0] - before, 0), max(tile[1] - before, 0)
         last = min(tile[0] + 1, upper.shape[0] - 1), min(tile[1] + 1, upper.shape[1] - 1)
-        if shortest < before and not _lower(problem, highest, (first, last), inputs, costs):
-            return False, no_path()
+        if shortest < before:
+            bounds = _lower(matrix, (first, last), forbidden, fine, costs)
+            if not len(bounds):
+                return False, no_path()
+            if upper[tile] == score:
+                corner = top - (first[0] << shift) >> fine, left - (first[1] << shift) >> fine
+                ends = _ends_of(bounds, corner, fine, shift, score, ends)
         if upper[tile] < score:
             return True, no_path()
-        if before == margin:
-            path = find_path(problem, ends, score, inputs)
+        if before == matrix.margin:
+            within = Rectangle(ends[0], ends[1], ends[2], ends[3])
+            path = find_path(problem, within, score, _inputs(matrix, forbidden))
             if path.start[0] >= 0:
                 (row, column), (past, behind) = path.start, path.end
                 paths[tile[1], 0], paths[tile[1], 1] = row, column
@@ -749,26 +672,51 @@ def _settle(problem, highest, paths, tile, margin, inputs, costs):
                 return True, path
         if first == (0, 0):  # padding has raised the bound
             upper[tile] = min(upper[tile], score - 1)
-            highest[tile[0]] = largest_of(upper[tile[0]])
+            matrix.highest[tile[0]] = largest_of(upper[tile[0]])
         before *= 2
 
 
-@njit(cache=True, nogil=True)
-def _lower(problem, highest, corners, inputs, costs):
-    """Lower the bounds of tiles between two corners; return whether the costs are wide enough."""
-    side, upper, (first, last) = 1 << inputs.shift, inputs.upper, corners
-    bottom = min((last[0] + 1) * side, len(problem.query))
-    right = min((last[1] + 1) * side, len(problem.subject))
-    window = Rectangle(first[0] * side, bottom, first[1] * side, right)
-    forbidden = inputs.forbidden_rows, inputs.forbidden_columns
-    border, counter = _border(upper, inputs.shift, first, window), np.zeros(1, np.int64)
-    bounds = cpu.bounds_of_window(problem, window, side, border, forbidden, ALL, costs, counter)
-    for i in range(len(bounds)):
-        row = upper[first[0] + i]
+@njit(nogil=True)
+def _ends_of(bounds, corner, fine, shift, score, ends):
+    """Return the rows and columns of a tile's parts that have a score, within those of the tile."""
+    most = 1 << (shift - fine)
+    top, bottom, left, right = most, 0, most, 0
+    for i in range(min(most, bounds.shape[0] - corner[0])):
+        for j in range(min(most, bounds.shape[1] - corner[1])):
+            if bounds[corner[0] + i, corner[1] + j] >= score:
+                top, bottom = min(top, i), i + 1
+                left, right = min(left, j), max(right, j + 1)
+    return (
+        ends[0] + (top << fine), min(ends[0] + (bottom << fine), ends[1]),
+        ends[2] + (left << fine), min(ends[2] + (right << fine), ends[3]),
+    )  # fmt: skip
+
+
+@njit(nogil=True)
+def _lower(matrix, corners, forbidden, fine, costs):
+    """Lower the bounds of tiles between two corners.
+
+    Return bounds of parts of the tiles, whose side is 1 << `fine`; none if costs are too narrow.
+    """
+    upper, shift, (first, last) = matrix.upper, matrix.shift, corners
+    bottom = min((last[0] + 1) << shift, len(matrix.problem.query))
+    right = min((last[1] + 1) << shift, len(matrix.problem.subject))
+    window = Rectangle(first[0] << shift, bottom, first[1] << shift, right)
+    border, counter = _border(upper, shift, first, window), np.zeros(1, np.int64)
+    bounds = cpu.bounds_of_window(
+        matrix.problem, window, 1 << fine, border, forbidden, ALL, costs, counter
+    )
+    parts, most = shift - fine, np.zeros((last[0] - first[0] + 1, last[1] - first[1] + 1), np.int32)
+    for i in range(bounds.shape[0]):
         for j in range(bounds.shape[1]):
-            row[first[1] + j] = min(row[first[1] + j], bounds[i, j])
-        highest[first[0] + i] = largest_of(row)
-    return len(bounds) > 0
+            tile = i >> parts, j >> parts
+            most[tile] = max(most[tile], bounds[i, j])
+    for i in range(len(most) if len(bounds) else 0):
+        row = upper[first[0] + i]
+        for j in range(most.shape[1]):
+            row[first[1] + j] = min(row[first[1] + j], most[i, j])
+        matrix.highest[first[0] + i] = largest_of(row)
+    return bounds
 
 
 @njit(nogil=True)
@@ -786,40 +734,154 @@ def _border(upper, shift, first, window):
     return cpu.WindowBorder(above, left)
 
 
-class FoundAlignment(NamedTuple):
-    """An alignment in the matrix of a problem."""
-
-    score: int
-    start: tuple[int, int]  # row and column of its first pair
-    end: tuple[int, int]  # those behind its last pair
-    cigar: tuple[CigarOperation, ...]
+# columns of the table of alignments: matrix, score, first and end of rows and columns, and number
+# of runs of equal letters
+MATRIX, SCORE, TOP, BOTTOM, LEFT, RIGHT, RUNS, _FIELDS = range(8)
 
 
-def best_alignments(tiles: Tiles, k: int) -> Iterator[FoundAlignment]:
-    """Yield at most k best alignments that share no pair, by falling score; lower the bounds."""
-    for rank in range(1, k + 1):
-        if (best := tiles.best_end()) is None:
-            return
-        yield (found := _alignment_to(tiles, best))
-        if rank < k:
-            tiles.use_up(found.start, found.end, found.cigar)
+class Found(NamedTuple):
+    """Alignments by matrix, the best first, and letter and length of their runs of columns."""
+
+    alignments: NDArray[np.int64]
+    runs: NDArray[np.int64]
+
+    def of_matrix(self, number: int) -> Found:
+        """Return the alignments of a matrix, which are the last ones if there are any."""
+        own = self.alignments[self.alignments[:, MATRIX] == number]
+        return Found(own, self.runs[len(self.runs) - int(own[:, RUNS].sum()) :])
 
 
-def _alignment_to(tiles: Tiles, best: KnownEnd) -> FoundAlignment:
-    """Return the alignment that ends in the best node."""
-    inputs, at_once = tiles.corridor_inputs, tiles.sizes.cells_at_once
-    start, found, cigar = trace(tiles.problem, best, inputs, at_once)
-    if found != best.score:
-        text = f"alignment from {start} to {best.end} scores {found}, its cell {best.score}"
-        raise AssertionError(text)
-    return FoundAlignment(best.score, start, best.end, cigar)
+class SearchLimits(NamedTuple):
+    """How much is searched for: `strands` neighbouring matrices have `k` alignments together."""
+
+    k: int
+    strands: int
+    at_once: int  # alignments of a call
+    margin: int  # see `SearchSizes`
+    cells_at_once: int
 
 
-def global_alignment(
-    problem: Problem, cells_at_once: int = USUAL_SIZES.cells_at_once
-) -> FoundAlignment:
-    """Return the best alignment of the whole sequences."""
-    rows, columns = problem.shape
-    rectangle, corridor = Rectangle(0, rows, 0, columns), whole(rows, columns)
-    score, cigar = align(problem, rectangle, ForbiddenPairs().pairs, corridor, cells_at_once)
-    return FoundAlignment(score, (0, 0), (rows, columns), cigar)
+NOTHING = Found(np.empty((0, _FIELDS), np.int64), np.empty((0, 2), np.int64))
+
+
+def best_alignments(
+    batch: Batch, tiles: Tiles, upper: NDArray[np.int32], numbers: range, limits: SearchLimits
+) -> Found:
+    """Return at most k best alignments of each matrix that share no pair; the bounds are lowered.
+
+    Of several strands the later ones' are those that score more than the k-th of the first one.
+    """
+    found, number, costs = NOTHING, numbers.start, cpu.costs_that_fit(batch.scored, *_CELLS)
+    fits = True
+    while number < numbers.stop:
+        # 32 bits where 16 are too few, for one alignment
+        now = limits if fits else limits._replace(at_once=1)
+        span, wide = (number, numbers.stop), costs[0 if fits else -1]
+        begun = found.of_matrix(number)
+        new, number, fits = _search(batch, tiles, upper, span, begun, now, wide)
+        found = Found(*map(np.concatenate, zip(found, new, strict=True)))
+    return found
+
+
+_CELLS = np.int16, np.int32
+
+
+@njit(cache=True, nogil=True)
+def _search(batch, tiles, upper, span, begun, limits, costs):
+    """Search matrices; `begun` are the alignments of the first one so far.
+
+    Return further alignments and their runs, the matrix to go on with, and whether the costs are
+    wide enough for it.
+    """
+    added, count = _nothing(span[1] - span[0]), 0
+    for number in range(span[0], span[1]):
+        matrix = _matrix(batch, tiles, upper, number, limits.margin)
+        used, rank, path = (_ENDS.copy(), _ENDS.copy()), 0, (0, 0, 0, 0)
+        if number == span[0]:
+            used, rank, path = _begun(begun, used)
+        while rank < limits.k:
+            if count == limits.at_once:
+                return _trimmed(added), number, True
+            if rank and not _use_up(matrix, used, path, costs):
+                return _trimmed(added), number, False
+            best = _next_end(matrix, tiles.least[number], used, costs)
+            if best.row == _TOO_WIDE:
+                return _trimmed(added), number, False
+            if best.row == _NOTHING:
+                break
+            start, letters, lengths = _trace(matrix, best, used, limits.cells_at_once)
+            path = start[0], start[1], best.row, best.column
+            row = number, best.score, start[0], best.row, start[1], best.column
+            added = _added(added, row, letters, lengths)
+            rank, count = rank + 1, count + 1
+            if rank < limits.k:
+                used = _with_pairs(used, start, letters, lengths)
+            elif (number + 1) % limits.strands:
+                tiles.least[number + 1] = max(tiles.least[number + 1], best.score + 1)
+    return _trimmed(added), span[1], True
+
+
+@njit(nogil=True)
+def _begun(begun, used):
+    """Return forbidden pairs, number of alignments, and start and end of the last one."""
+    at, path = 0, (0, 0, 0, 0)
+    for row in begun.alignments:
+        path = row[TOP], row[LEFT], row[BOTTOM], row[RIGHT]
+        runs = begun.runs[at : at + row[RUNS]]
+        used = _with_pairs(used, (row[TOP], row[LEFT]), runs[:, 0].copy(), runs[:, 1].copy())
+        at += row[RUNS]
+    return used, len(begun.alignments), path
+
+
+@njit(nogil=True)
+def _nothing(count):
+    """Return a table of alignments with room for some, and runs, and the rows used of both."""
+    return np.empty((count, _FIELDS), np.int64), 0, np.empty((_FIELDS * count, 2), np.int64), 0
+
+
+@njit(nogil=True)
+def _added(added, fields, letters, lengths):
+    """Return `_nothing` with an alignment, its runs as letters and lengths."""
+    table, count, runs, n_runs = added
+    table, runs = _with_room(table, count + 1), _with_room(runs, n_runs + len(letters))
+    for k in range(len(fields)):
+        table[count, k] = fields[k]
+    table[count, RUNS] = len(letters)
+    for k in range(len(letters)):
+        runs[n_runs + k, 0], runs[n_runs + k, 1] = letters[k], lengths[k]
+    return table, count + 1, runs, n_runs + len(letters)
+
+
+@njit(nogil=True)
+def _with_room(table, rows):
+    """Return a table, or a larger copy, that has at least so many rows."""
+    if rows <= len(table):
+        return table
+    larger = np.empty((2 * rows, table.shape[1]), np.int64)
+    simd.copy(table.reshape(table.size), larger.reshape(larger.size))
+    return larger
+
+
+@njit(nogil=True)
+def _trimmed(added):
+    """Return the rows used of table and runs."""
+    table, count, runs, n_runs = added
+    return table[:count], runs[:n_runs]
+
+
+@njit(nogil=True)
+def _trace(matrix, best, forbidden, at_once):
+    """Return start, letters and lengths of the alignment that ends in the best node.
+
+    The start is the last possible one.
+    """
+    path, problem = best.path, matrix.problem
+    if path.end != (best.row, best.column):
+        ends = Rectangle(best.row - 1, best.row, best.column - 1, best.column)
+        path = find_path(problem, ends, best.score, _inputs(matrix, forbidden))
+    start = path.start
+    rectangle = Rectangle(start[0], best.row, start[1], best.column)
+    total, letters, lengths = align(problem, rectangle, forbidden, path.corridor, at_once)
+    if start[0] < 0 or total != best.score:
+        raise AssertionError("the score of an alignment is not that of its last cell")
+    return start, letters, lengths

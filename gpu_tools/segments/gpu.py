@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Iterator
 from functools import partial
@@ -9,7 +10,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda, float32, float64, int32, int64
+from numba import cuda, float32, float64, int32, int64, uint32
 from numba.cuda.cudadrv.driver import device_memset
 from numpy.typing import NDArray
 
@@ -42,9 +43,9 @@ from gpu_tools.segments.submatrix import Oriented, Tile
 # The values come in batches. Threads of the host copy several to a GPU at the same time, so that
 # the GPU works on one batch while others are on their way.
 #
-# Best segment: a thread block is a warp and owns a tile. Each lane owns a run of neighbouring
-# values of the tile. The runs pass through shared memory stage by stage, so that the lanes read
-# whole lines of memory. The host finds the position from the summaries of the tiles.
+# Best segment: a thread block owns a tile, and each of its threads a run of neighbouring values of
+# the tile. They pass through shared memory, so that the threads read whole lines of memory. The
+# host finds the position from the summaries of the tiles.
 #
 # All maximal segments: a thread makes Ruzzo and Tompa's list of a run of values. The lists remain
 # on the GPU. Only open segments come back, of which the host finds those that cross an end of a run
@@ -57,15 +58,16 @@ from gpu_tools.segments.submatrix import Oriented, Tile
 # counts : int32, (runs,): number of segments of a run
 
 
+_log = logging.getLogger(__name__)
+
 BATCH_BYTES = 512 if simulated() else (1 << 24) - 1
 """Limit of a batch's values, in bytes; pinned arrays are the next power of two."""
-STAGE = 32
-"""Values of a lane in shared memory at a time; a line of 128 bytes holds 32 of 4 bytes."""
-LANE_VALUES = STAGE * (2 if simulated() else 8)
-TILE = WARP * LANE_VALUES
-_STRIDE = STAGE + 1  # the lanes' values begin in different banks of shared memory
-_STAGED = WARP * _STRIDE
-_SUMMARIES = (4, WARP)
+RUN_VALUES, TILE_THREADS = (16, 4) if simulated() else (32, 128)
+"""Values of a run of the best segment, and the threads of a tile, a run each."""
+TILE = RUN_VALUES * TILE_THREADS
+NARROW = 2**30 // RUN_VALUES
+"""Values below this magnitude cannot overflow 32 bits within a run."""
+_STAGED, _SUMMARIES = TILE + TILE_THREADS, (4, 2 * TILE_THREADS)
 RUN = 16 if simulated() else 1 << 10
 SLOTS = RUN // 2
 """Segments that a run can have: a value that is not positive lies between two of them."""
@@ -80,7 +82,6 @@ RUN_SUM, OPEN_OFFSET, OPEN_COUNT = range(3)
 """Columns of `by_run`: sum of a run, and index and number of its open segments' rows."""
 
 to_units = cuda.jit(device=True)(core.to_units)
-extend = cuda.jit(device=True)(core.extend)
 join_summaries = cuda.jit(device=True)(core.join_summaries)
 push = cuda.jit(device=True)(core.push)
 mark_open = cuda.jit(device=True)(core.mark_open)
@@ -95,54 +96,101 @@ def batches_of(values: NDArray, length: int) -> list[tuple[int, int]]:
 
 
 @cuda.jit(device=True)
-def _fill_stage(stage, values, first):
-    """Copy the next `STAGE` values of all lanes, from `first` on, to shared memory, then zeros."""
-    cuda.syncthreads()
-    for k in range(cuda.threadIdx.x, WARP * STAGE, WARP):
-        at = first + k // STAGE * LANE_VALUES + k % STAGE
-        value = values[at] if at < len(values) else values.dtype.type(0)
-        stage[k // STAGE * _STRIDE + k % STAGE] = value
-    cuda.syncthreads()
+def _put(stage, at, four):
+    """Write four values of a run to shared memory."""
+    # the runs begin in different banks
+    to = uint32(uint32(at) + uint32(at) // uint32(RUN_VALUES))
+    stage[to], stage[uint32(to + 1)] = four[0], four[1]
+    stage[uint32(to + 2)], stage[uint32(to + 3)] = four[2], four[3]
 
 
 @cuda.jit(device=True)
-def _join_warp(four, runs):
-    """Join the summaries of all lanes; the result is valid in lane 0."""
-    lane = cuda.threadIdx.x
+def _fill_stage(stage, values, first):
+    """Copy a tile to shared memory, with zeros behind the last value."""
+    thread, step = int32(cuda.threadIdx.x), int32(4 * TILE_THREADS)
+    if first + TILE <= len(values):
+        # four loads are under way before the first one is needed
+        for at in range(int32(4 * thread), int32(TILE), int32(4 * step)):
+            two = int32(at + step)
+            three, four = int32(two + step), int32(two + 2 * step)
+            fetched = load4(values, first + at), load4(values, first + two)
+            more = load4(values, first + three), load4(values, first + four)
+            _put(stage, at, fetched[0])
+            _put(stage, two, fetched[1])
+            _put(stage, three, more[0])
+            _put(stage, four, more[1])
+    else:
+        for k in range(thread, TILE, TILE_THREADS):
+            value = values[first + k] if first + k < len(values) else values.dtype.type(0)
+            stage[k + k // RUN_VALUES] = value
+
+
+def _sum_up_in(kind, is_float=False):
+    @cuda.jit(device=True)
+    def sum_up(stage, begin, scale):
+        """Return the summary of a run, and the bits by which its values differ from their signs."""
+        total, prefix, suffix, best = kind(0), kind(0), kind(0), kind(0)
+        bits = kind(0)
+        at, end = uint32(begin), uint32(begin + RUN_VALUES)
+        while at < end:  # a range has more instructions
+            value = stage[at]
+            at = uint32(at + 1)
+            value = kind(to_units(value, scale)) if is_float else kind(value)
+            bits = kind(bits | kind(value ^ kind(value >> kind(31))))
+            total = kind(total + value)
+            suffix = max(kind(suffix + value), kind(0))
+            prefix, best = max(prefix, total), max(best, suffix)
+        return (int64(total), int64(prefix), int64(suffix), int64(best)), bits
+
+    return sum_up
+
+
+@cuda.jit(device=True)
+def _join_block(four, parts):
+    """Join the summaries of all threads; the result is valid in thread 0."""
+    thread, below, width = int32(cuda.threadIdx.x), int32(0), int32(TILE_THREADS)
     for k in range(4):
-        runs[k, lane] = four[k]
-    width = 1
-    while width < WARP:
+        parts[k, thread] = four[k]
+    while width > 1:
         cuda.syncthreads()
-        if lane % (2 * width) == 0:
-            other = lane + width
-            right = (runs[0, other], runs[1, other], runs[2, other], runs[3, other])
-            four = join_summaries(four, right)
+        left, above = int32(below + 2 * thread), int32(below + width + thread)
+        width = int32(width // 2)
+        if thread < width:
+            one = (parts[0, left], parts[1, left], parts[2, left], parts[3, left])
+            right = int32(left + 1)
+            two = (parts[0, right], parts[1, right], parts[2, right], parts[3, right])
+            four = join_summaries(one, two)
             for k in range(4):
-                runs[k, lane] = four[k]
-        width *= 2
+                parts[k, above] = four[k]
+        below = int32(below + 2 * width)
     return four
 
 
 def _tile_kernel(dtype):
+    sum_up_narrow, sum_up = _sum_up_in(int32), _sum_up_in(int64, dtype in (float32, float64))
+    narrow = dtype == int32
+
     @kernel(dtype)
-    def summarise_warp(values, scale, summaries):
-        """Write the summary of one tile per warp, shape (tiles, 4)."""
+    def summarise_block(values, scale, summaries):
+        """Write the summary of one tile per block, shape (tiles, 4)."""
         stage = cuda.shared.array(_STAGED, dtype)
-        runs = cuda.shared.array(_SUMMARIES, int64)
-        lane, first = cuda.threadIdx.x, int64(cuda.blockIdx.x) * TILE
-        total, prefix, suffix, best = int64(0), int64(0), int64(0), int64(0)
-        for begin in range(0, LANE_VALUES, STAGE):
-            _fill_stage(stage, values, first + begin)
-            for k in range(lane * _STRIDE, lane * _STRIDE + STAGE):
-                value = to_units(stage[k], scale)
-                total, prefix, suffix, best = extend(total, prefix, suffix, best, value)
-        four = _join_warp((total, prefix, suffix, best), runs)
-        if lane == 0:
+        parts = cuda.shared.array(_SUMMARIES, int64)
+        thread = int32(cuda.threadIdx.x)
+        begin = int32(thread * int32(RUN_VALUES + 1))
+        _fill_stage(stage, values, int64(cuda.blockIdx.x) * TILE)
+        cuda.syncthreads()
+        if narrow:
+            four, bits = sum_up_narrow(stage, begin, scale)
+            if bits >= NARROW:
+                four, _ = sum_up(stage, begin, scale)
+        else:
+            four, _ = sum_up(stage, begin, scale)
+        four = _join_block(four, parts)
+        if thread == 0:
             for k in range(4):
                 summaries[cuda.blockIdx.x, k] = four[k]
 
-    return summarise_warp
+    return summarise_block
 
 
 KERNELS = {np.dtype(str(kind)): _tile_kernel(kind) for kind in (int32, int64, float32, float64)}
@@ -151,35 +199,26 @@ KERNELS = {np.dtype(str(kind)): _tile_kernel(kind) for kind in (int32, int64, fl
 def summarise(values, scale, found, stream=0) -> None:
     """Launch the kernel that writes the summaries of an array's tiles to `found`."""
     tiles = -(-len(values) // TILE)
-    KERNELS[values.dtype][tiles, WARP, stream](values, scale, found)
-
-
-def summaries(
-    values: NDArray, scale, ordinals: tuple[int, ...], threads: int = 1
-) -> NDArray[np.int64]:
-    """Return the summary of every tile, shape (tiles, 4).
-
-    Each GPU takes an equal share; `threads` of the host copy the values.
-    """
-    tiles, n_gpus = -(-len(values) // TILE), len(ordinals)
-    bounds = [TILE * (tiles * k // n_gpus) for k in range(n_gpus + 1)]
-    shares = [values[a:b] for a, b in pairwise(bounds)]
-
-    def work(share: NDArray, pool: BufferPool) -> list[NDArray[np.int64]]:
-        streams = pool.staging[: max(threads // n_gpus, 1)]
-        batches = [share[a * TILE : b * TILE] for a, b in batches_of(share, TILE)]
-        return map_buffers(streams, partial(_summarise_batch, scale), batches)
-
-    with borrowed_pools(ordinals) as pools:
-        found = map_gpus(ordinals, work, shares, pools)
-    return np.concatenate([batch for batches in found for batch in batches])
+    KERNELS[values.dtype][tiles, TILE_THREADS, stream](values, scale, found)
 
 
 def best_segment(
     values: NDArray, scale, ordinals: tuple[int, ...], threads: int = 1
 ) -> tuple[int, int, int] | None:
-    """Return start, end and sum of the best segment, None if no sum is positive."""
-    return core.locate(values, scale, summaries(values, scale, ordinals, threads), TILE)
+    """Return start, end and sum of the best segment, None if no sum is positive.
+
+    `threads` of the host copy the values. That takes longest, and on several GPUs no less time.
+    """
+    if len(ordinals) > 1:
+        _log.info("best segment: GPU %d alone, as copies to several take no less time", ordinals[0])
+    batches = [values[a * TILE : b * TILE] for a, b in batches_of(values, TILE)]
+
+    def work(pool: BufferPool) -> list[NDArray[np.int64]]:
+        return map_buffers(pool.staging[:threads], partial(_summarise_batch, scale), batches)
+
+    with borrowed_pools(ordinals[:1]) as pools:
+        (found,) = map_gpus(ordinals[:1], work, pools)
+    return core.locate(values, scale, np.concatenate(found), TILE)
 
 
 def _summarise_batch(scale, buffers: Buffers, values: NDArray) -> NDArray[np.int64]:

@@ -28,6 +28,8 @@ COMMANDS = {
     "list": LIST,
     "list in 32 bits": f"{LIST} --match 1000 --mismatch -1000 --gap -2000",
     "sites": "spliced-align --base base.fa --site-model sites.json --targets target.fa",
+    "genes": "annotate --genome base.fa --site-model sites.json --proteins protein.fa "
+    "--search exhaustive --max-evalue 1e9",
     "shuffles": f"{LIST} --shuffles 20",
     "local": "local-align --query target.fa --subject base.fa --k 3",
     "exact": "match-exact --patterns patterns.fa --text base.fa --both-strands",

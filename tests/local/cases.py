@@ -9,9 +9,8 @@ from gpu_tools import AffineScoring, ProteinSequence, Sequence
 from gpu_tools.formats.scales import load_matrix
 from gpu_tools.hardware.device import resolve
 from gpu_tools.local import cpu
-from gpu_tools.local.problem import USUAL_SIZES, SearchSizes, make_problem
-from gpu_tools.local.schedule import LocalSearch, search_pairs, side_on_cpu
-from gpu_tools.local.traceback import Tiles, best_alignments
+from gpu_tools.local.problem import ALL, Batch, make_problem, make_tiles
+from gpu_tools.local.schedule import LocalSearch, search_pairs
 
 LINEAR, AFFINE = AffineScoring(3, -2, 4, 4), AffineScoring(5, -4, 16, 4)
 
@@ -194,11 +193,25 @@ def searched(problem, scoring, device: str = "cpu", threads: int = 1, **options)
     return found
 
 
-def k_best(problem, k: int, min_score: int = 1, sizes: SearchSizes = USUAL_SIZES):
-    """Return the best alignments of a problem, with the bounds of a score pass on the CPU."""
-    side = side_on_cpu(problem, sizes.smallest_tile)
-    tiles = Tiles(problem, side, cpu.score_pass(problem, side), min_score, sizes)
-    return list(best_alignments(tiles, k))
+def batch_of(problem, side: int, threshold=ALL):
+    """Return a problem as a batch, and its tiles."""
+    nothing = np.empty(0, np.uint8)
+    spans = np.cumsum([0, len(problem.query), 0, len(problem.subject)]).reshape(1, 4)
+    symbols = np.concatenate([problem.query, problem.subject])
+    batch = Batch(problem._replace(query=nothing, subject=nothing), symbols, spans)
+    return batch, make_tiles(batch, np.full(1, side), *threshold)
+
+
+def bounds_of(passes, problem, side: int):
+    """Return the bounds of a problem's tiles from those of score passes of it alone."""
+    (tiles, upper), shape = passes, [-(-n // side) for n in problem.shape]
+    return upper[tiles.first[0] :][: np.prod(shape)].reshape(shape)
+
+
+def score_pass(problem, side: int, threshold=ALL):
+    """Return the bounds of a score pass on the CPU."""
+    batch, tiles = batch_of(problem, side, threshold)
+    return bounds_of((tiles, cpu.score_passes(batch, tiles)), problem, side)
 
 
 def letters_of(alignment) -> str:

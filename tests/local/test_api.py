@@ -15,7 +15,7 @@ from gpu_tools import (
 )
 from gpu_tools.formats.scales import SHIPPED, load_matrix
 from gpu_tools.hardware.device import MOST_CPU_THREADS
-from gpu_tools.local import api, cpu
+from gpu_tools.local import cpu, schedule
 from tests.local.cases import PROTEIN, letters_of, random_pair, sequences
 
 
@@ -72,7 +72,9 @@ def test_many_pairs_keep_their_order():
 
 def test_threads_are_limited(monkeypatch):
     started = []
-    monkeypatch.setattr(api, "map_on_threads", lambda threads, *work: started.append(threads) or [])
+    monkeypatch.setattr(
+        schedule, "map_on_threads", lambda threads, *work: started.append(threads) or []
+    )
     assert global_align([], threads=MOST_CPU_THREADS + 1) == []
     assert started == [MOST_CPU_THREADS]
 

@@ -24,7 +24,7 @@ def test_score_pass_bounds_every_tile_and_finds_the_best(seed, factor):
     problem = make_problem(query.codes, subject.codes, scoring)
     gaps = problem.gap_open, problem.gap_extend
     exact = cases.tile_scores(problem.query, problem.subject, problem.table, gaps, 32)
-    found = cpu.score_pass(problem, 32)
+    found = cases.score_pass(problem, 32)
     assert found.max() == exact.max()
     assert (found >= exact).all()
     assert (found[:-1, :-1] == exact[:-1, :-1]).all()
@@ -35,10 +35,10 @@ def test_score_pass_bounds_every_tile_and_finds_the_best(seed, factor):
 def test_bounds_hold_for_what_is_of_interest(seed, letters):
     problem, _ = cases.problem_of(seed, letters)
     side, (most, _) = 16, cases.largest_on_the_way(problem)
-    whole = cpu.score_pass(problem, side)
+    whole = cases.score_pass(problem, side)
     for least, only_best in ((1, True), (most, True), (most, False), (most * 4 // 5, False)):
         threshold = Threshold(least, only_best)
-        found = cpu.score_pass(problem, side, threshold)
+        found = cases.score_pass(problem, side, threshold)
         assert (found <= whole).all()
         assert found.max() == whole.max()
         cases.assert_bounds_of_interest(found, problem, side, threshold)
@@ -50,17 +50,17 @@ def test_much_of_a_related_pair_is_left_out(scoring):
     query = cases.codes(rng, 6000)
     subject = np.where(rng.random(6000) < 0.1, cases.codes(rng, 6000), query).astype(np.uint8)
     problem = make_problem(query, subject, scoring)
-    whole, shares = cpu.score_pass(problem, 128), []
+    whole, shares = cases.score_pass(problem, 128), []
     most = whole.max()
     for threshold in (ALL, Threshold(1, True), Threshold(int(most), True), Threshold(5, False)):
-        shares.append((cpu.score_pass(problem, 128, threshold) < whole).mean())
+        shares.append((cases.score_pass(problem, 128, threshold) < whole).mean())
     assert shares[0] == 0
     assert shares[1] > 0.2
     assert shares[2] > 0.35
     assert shares[3] <= 0.02
     unrelated = make_problem(query[:3000], cases.codes(rng, 3000), scoring)
-    found = cpu.score_pass(unrelated, 128, Threshold(1, True))
-    assert (found < cpu.score_pass(unrelated, 128)).mean() <= 0.05
+    found = cases.score_pass(unrelated, 128, Threshold(1, True))
+    assert (found < cases.score_pass(unrelated, 128)).mean() <= 0.05
 
 
 @pytest.mark.parametrize("match", [3, 40], ids=["8-bit", "16-bit"])
@@ -75,8 +75,8 @@ def test_an_equally_good_alignment_in_a_late_block(match):
     scoring = AffineScoring(match, -match, 4 * match, match)
     problem = make_problem(query, subject, scoring)
     most = 64 * match
-    found = cpu.score_pass(problem, side, Threshold(most, True))
-    assert (found < cpu.score_pass(problem, side)).any()
+    found = cases.score_pass(problem, side, Threshold(most, True))
+    assert (found < cases.score_pass(problem, side)).any()
     assert found[63 // side, -1] == most
     ((best,),) = local_align(
         [(Sequence("q", query), Sequence("s", subject))], scoring, device="cpu"

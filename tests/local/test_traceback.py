@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from gpu_tools import AffineScoring
+from gpu_tools import AffineScoring, global_align
+from gpu_tools.local import schedule
 from gpu_tools.local.problem import SearchSizes, make_problem
-from gpu_tools.local.traceback import ForbiddenPairs, aligned_pairs, global_alignment
 from tests.local import cases
 from tests.oracles import local as oracle_local
 
@@ -87,15 +87,15 @@ def test_gaps_longer_than_tiles(extend, sizes):
 
 
 @pytest.mark.parametrize("seed", range(15))
-def test_global_is_what_the_definition_says(seed, sizes):
+def test_global_is_what_the_definition_says(seed, sizes, monkeypatch):
+    monkeypatch.setattr(schedule, "USUAL_SIZES", sizes)
     rng = np.random.default_rng(100 + seed)
     protein = seed % 3 == 0
     scoring = cases.protein_scoring(rng) if protein else cases.random_scoring(rng)
     texts = cases.random_pair(rng, 30, cases.PROTEIN if protein else "ACGTN")
     gaps, pair = (scoring.gap_open, scoring.gap_extend), cases.oracle_pair(scoring)
     expected = oracle_local.trace(*oracle_texts(*texts, scoring), pair, gaps)
-    problem = make_problem(*(s.codes for s in cases.sequences(*texts, scoring)), scoring)
-    found = global_alignment(problem, sizes.cells_at_once)
+    (found,) = global_align([cases.sequences(*texts, scoring)], scoring, device="cpu")
     assert (found.score, cases.letters_of(found)) == tuple(expected)
 
 
@@ -108,16 +108,17 @@ def test_scores_equal_those_of_filling_everything_again(seed):
         [cases.changed(rng, query[k:][:n], 0.1, 5) for k, n in ((100, 500), (0, 400))]
     )
     problem = make_problem(query, subject, AffineScoring())
-    used, gaps, pairs = ForbiddenPairs(), (problem.gap_open, problem.gap_extend), set()
-    for f in cases.k_best(problem, 8):
-        cells = cases.tile_scores(
-            problem.query, problem.subject, problem.table, gaps, 1, used.pairs
-        )
-        assert f.score == cells.max() == cases.score_of(problem, f.start, f.cigar)
-        assert np.subtract(f.end, 1).tolist() == np.argwhere(cells == f.score)[0].tolist()
-        assert f.start[0] + sum(n for o, n in f.cigar if o != "D") == f.end[0]
-        assert f.start[1] + sum(n for o, n in f.cigar if o != "I") == f.end[1]
-        own = set(zip(*(part.tolist() for part in aligned_pairs(f.start, f.cigar)), strict=True))
+    gaps, pairs = (problem.gap_open, problem.gap_extend), set()
+    for f in cases.searched(problem, AffineScoring(), k=8):
+        barred = tuple(np.array([*pairs], np.int64).reshape(-1, 2).T)
+        cells = cases.tile_scores(problem.query, problem.subject, problem.table, gaps, 1, barred)
+        (row, column), end = (f.query_start, f.subject_start), (f.query_end, f.subject_end)
+        assert f.score == cells.max() == cases.score_of(problem, (row, column), f.cigar)
+        assert np.subtract(end, 1).tolist() == np.argwhere(cells == f.score)[0].tolist()
+        own = set()
+        for letter in cases.letters_of(f):
+            own |= {(row, column)} if letter in "=X" else set()
+            row, column = row + (letter != "D"), column + (letter != "I")
+        assert (row, column) == end
         assert not own & pairs
         pairs |= own
-        used.add(f.start, f.cigar)

@@ -72,7 +72,7 @@ def test_matches_are_equal(seed, costs, within):
     assert approximate(patterns, texts, costs=COSTS[costs], max_distance=limit) or within
 
 
-@pytest.mark.parametrize("seed", range(2 if SMALL else 12))
+@pytest.mark.parametrize("seed", range(1 if SMALL else 12))
 def test_costs_by_symbol(seed):
     rng = np.random.default_rng(500 + seed)
     sizes = (5, 16, 2) if SMALL else (int(rng.choice([40, 300])), 30_000, 8)
@@ -110,7 +110,7 @@ def test_rows_over_many_lanes(length, costs):
     )
 
 
-@pytest.mark.parametrize("seed", range(4 if SMALL else 16))
+@pytest.mark.parametrize("seed", range(3 if SMALL else 16))
 def test_occurrences_are_equal(seed):
     rng = np.random.default_rng(200 + seed)
     size = 90 if rng.integers(2) else 1 << 24

@@ -132,7 +132,7 @@ def test_submatrix(shape, factor, dtype):
     assert max_submatrix(matrix, device="cuda") == max_submatrix(matrix, device="cpu")
 
 
-@pytest.mark.parametrize("seed", [2, 3] if simulated() else range(8))
+@pytest.mark.parametrize("seed", [3] if simulated() else range(8))
 def test_disjoint_submatrices(seed):
     rng = np.random.default_rng(seed)
     matrix = rng.integers(-7, 5, (3, 4) if simulated() else rng.integers(2, 60, 2))

@@ -336,7 +336,7 @@ def test_results_on_loci_are_in_the_records_coordinates_and_compared(folder, don
     header = (*HEADER, "record", "locus", "annotation")
     write_sheet(folder.path / "config" / "cases.tsv", rows, header)
     wanted = (f"results/{name}" for name in (*SITES, "accuracy.tsv"))
-    folder.run("--config", "flank=100", "batch_size=1", "--", *wanted)
+    folder.run("--config", "flank=100", "batch_size=2", "--", *wanted)
     scores = of_method(folder.table("results/scores.tsv"), "sites")[:2]
     assert [(r["base"], r["locus"]) for r in scores] == [
         (base, f"{base}:1400-6400"), ("left", f"{base}:1400-4800"),
@@ -398,9 +398,11 @@ def test_consumer_of_ten_lines(done, tmp_path):
     (tmp_path / "Snakefile").write_text(example)
     write_sheet(tmp_path / "config" / "a.tsv", demo_rows())
     consumer = Folder(tmp_path, tmp_path / "Snakefile")
-    consumer.run()
+    wanted = ("--", *(f"results/gene_structures/{name}" for name in RESULTS))
+    assert consumer.counts()["gene_structures_results_report"] == 1
+    consumer.run(*wanted)
     assert_same_results(tmp_path / "results" / "gene_structures", done)
     written = {path.name for path in tmp_path.iterdir()}
     assert written == {".snakemake", "Snakefile", "config", "gpu-tools", "logs", "results"}
     assert [path.name for path in (tmp_path / "results").iterdir()] == ["gene_structures"]
-    assert "Nothing to be done" in consumer.run()
+    assert "Nothing to be done" in consumer.run(*wanted)

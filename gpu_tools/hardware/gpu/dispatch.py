@@ -64,6 +64,8 @@ BATCHES_AT_ONCE = 4
 """Batches of one call that have buffers at the same time."""
 COPIES_AT_ONCE = 1 if simulated() else 8
 """Threads of the host that copy values of one call to a GPU at the same time, if it has so many."""
+STAGED_BYTES = 1 << 26
+"""Pinned memory of the host through which large arrays are copied, at most."""
 RETAINED_BYTES = 8 << 30
 """What a pool may retain of a GPU's memory between two calls ..."""
 RETAINED_PART = 16
@@ -87,10 +89,9 @@ class Buffers:
         return sum(array.nbytes for array in self._arrays.values())
 
     def clear(self) -> None:
-        """Release all arrays, once the stream is done."""
+        """Release the GPU's memory, once the stream is done; pinned memory stays."""
         self.stream.synchronize()
         self._arrays.clear()
-        self._pinned.clear()
 
     def array(self, name: str, count: int, dtype: type, width: int = 0, spare: int = 0):
         """Return a device array with at least `count` elements, or rows of `width` elements.
@@ -127,6 +128,34 @@ class Buffers:
         pinned = self.pinned("staged", len(values), values.dtype)
         np.copyto(pinned, values)
         return self.copy(f"{name} {values.dtype}", pinned)[: len(values)]
+
+    def joined(self, name: str, parts: Sequence[NDArray], zeros: int = 0):
+        """Return a device array of some arrays, one behind the other, and of zeros behind them.
+
+        They go by way of pinned memory; the stream is done with other uses of that at the end.
+        """
+        count = sum(map(len, parts))
+        made, size = self.array(name, count + zeros, parts[0].dtype), parts[0].itemsize
+        most = max(min(STAGED_BYTES // size, count), 1)
+        staged = self.pinned("joined", most, parts[0].dtype)
+        first = used = 0
+        for part in parts:
+            for own in (part[k : k + most] for k in range(0, len(part), most)):
+                if used + len(own) > most:
+                    self._flush(made, first, staged[:used])
+                    first, used = first + used, 0
+                staged[used : used + len(own)] = own
+                used += len(own)
+        self._flush(made, first, staged[:used])
+        if zeros:
+            device_memset(made[count:], 0, zeros * size, self.stream)
+        return made[: count + zeros]
+
+    def _flush(self, made, first: int, values: NDArray) -> None:
+        """Copy staged values into a device array, from an element on."""
+        if len(values):
+            host_to_device(made[first:], values, values.nbytes, self.stream)
+            self.stream.synchronize()
 
     def fetch(self, name: str, array, count: int) -> NDArray:
         """Return a pinned host array that holds the first elements once the stream is done."""
@@ -207,7 +236,7 @@ def borrowed_pools(ordinals: Sequence[int]) -> Iterator[list[BufferPool]]:
 
 @contextmanager
 def _borrowed_pool(ordinal: int) -> Iterator[BufferPool]:
-    """Lend a pool with its GPU current; it is retained unless it is large or the call fails."""
+    """Lend a pool with its GPU current; it is retained unless the call fails, empty if large."""
     with cuda.gpus[ordinal]:
         retained = _RETAINED[ordinal]
         pool = retained.pop() if retained else BufferPool()
@@ -218,7 +247,7 @@ def _borrowed_pool(ordinal: int) -> Iterator[BufferPool]:
             raise
         if retained or pool.bytes > _most_retained():
             pool.clear()
-        else:
+        if not retained:
             retained.append(pool)
 
 

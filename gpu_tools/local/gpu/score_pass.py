@@ -32,7 +32,7 @@ from gpu_tools.hardware.gpu.intrinsics.words import (
 )
 from gpu_tools.local.gpu import packed
 from gpu_tools.local.gpu.packed import NOT_REACHED
-from gpu_tools.local.problem import ALL, Problem, Threshold
+from gpu_tools.local.problem import Batch, Problem, Tiles, problem_of
 from gpu_tools.model.sequences import OTHER
 
 # The score pass on a GPU in 32-bit cells.
@@ -224,28 +224,30 @@ def fill_blocks_warp(symbols, scores, state, row, most, limits, block, pruning):
     _store(cells, state, strip, above)
 
 
-def score_pass32(problem: Problem, side: int, threshold: Threshold = ALL) -> NDArray[np.int32]:
-    """Return the largest score of each tile, found on the current GPU; see `ScoreLaunch`."""
+def score_pass32(batch: Batch, tiles: Tiles) -> Passes:
+    """Return the largest score of each tile of one matrix, found on the current GPU."""
+    problem, side = problem_of(batch, 0), int(tiles.side[0])
     rows, columns = problem.shape
     strips, blocks = -(-rows // STRIP), -(-columns // BLOCK)
     width = blocks * BLOCK
     symbols = _padded(problem.query, strips * STRIP), _padded(problem.subject, width)
     symbols = tuple(map(cuda.to_device, symbols))
     scores = cuda.to_device(_scores(problem))
-    limits = cuda.to_device(np.array([threshold.least], dtype=np.int32))
+    limits = cuda.to_device(tiles.least.astype(np.int32))
     gain = int(problem.table.max())
-    pruning = Pruning32(*map(np.int32, (threshold.only_best, gain, rows, columns)))
-    tiles = -(-strips * STRIP // side), -(-width // side)
+    pruning = Pruning32(*map(np.int32, (tiles.only_best, gain, rows, columns)))
+    shape = -(-strips * STRIP // side), -(-width // side)
     state, row, most = (
         cuda.to_device(np.zeros(shape, dtype=np.int32))
-        for shape in ((strips, 2 * ROWS + 1, WARP), (2, width), tiles)
+        for shape in ((strips, 2 * ROWS + 1, WARP), (2, width), shape)
     )
     for diagonal in range(strips + blocks - 1):
         first = max(0, diagonal - blocks + 1)
         count = min(diagonal, strips - 1) - first + 1
         block = BlockPosition(*map(np.int32, (diagonal, first, side)))
         fill_blocks_warp[count, WARP](symbols, scores, state, row, most, limits, block, pruning)
-    return most.copy_to_host()[: -(-rows // side), : -(-columns // side)]
+    found = most.copy_to_host()[: tiles.down[0], : tiles.across[0]]
+    return tiles._replace(first=tiles.first * 0), found.ravel()
 
 
 def _padded(codes: NDArray[np.uint8], length: int) -> NDArray[np.uint8]:
@@ -272,65 +274,70 @@ _LOOK_UP = (1, WARP) if simulated() else (512, 256)
 """Blocks and threads that look up codes."""
 _ENABLED_BEFORE = 704
 """Driver error: another library of the process has enabled the access."""
-Passes = list[NDArray[np.int32]]
+Passes = tuple[Tiles, NDArray[np.int32]]
+"""Tiles of matrices, and their bounds in one array."""
 
 
-def score_passes(
-    problems: list[Problem],
-    sides: list[int],
-    ordinals: tuple[int, ...] = (0,),
-    thresholds: list[Threshold] | None = None,
-) -> Passes:
-    """Return upper bounds on the scores of each tile of several problems, which share a scoring.
+def score_passes(batch: Batch, tiles: Tiles, ordinals: tuple[int, ...] = (0,)) -> Passes:
+    """Return upper bounds on the scores of all tiles of several matrices, and where they lie.
 
-    The GPUs share the problems; if there are fewer, each is cut into bands of rows. The sides of
-    tiles are powers of two, at least two warps. Cells below a threshold may be skipped.
+    The GPUs share the matrices; if there are fewer, each is cut into bands of rows. The sides of
+    tiles are at least two warps. Cells below a threshold may be skipped.
     """
-    thresholds = thresholds or [ALL] * len(problems)
+    count = len(tiles.side)
     with cuda.gpus[ordinals[0]]:
-        rows = rows_per_lane(problems, thresholds)
+        rows = rows_per_lane(batch, tiles)
     kernel = "32-bit kernel" if rows is None else f"packed kernel, {rows} rows a lane"
-    _log.info("score passes on GPUs: %d by the %s", len(problems), kernel)
+    _log.info("score passes on GPUs: %d by the %s", count, kernel)
+    if rows is not None and count >= len(ordinals):
+        return _distribute(batch, tiles, rows, ordinals)
+    each = np.arange(count)[:, None]
+    alone = [of_matrices(batch, tiles, number) for number in each]
     if rows is None:
-        in_turn = list(islice(cycle(ordinals), len(problems)))
-        return map_gpus(in_turn, score_pass32, problems, sides, thresholds)
-    if len(problems) < len(ordinals):
-        each = zip(problems, sides, thresholds, strict=True)
-        return [in_bands(p, side, rows, ordinals, t) for p, side, t in each]
-    with borrowed_pools(ordinals) as pools:
-        return _distribute(problems, sides, rows, ordinals, thresholds, pools)
+        in_turn = list(islice(cycle(ordinals), count))
+        passes = map_gpus(in_turn, score_pass32, *zip(*alone, strict=True))
+    else:
+        passes = [in_bands(*own, rows, ordinals) for own in alone]
+    return _joined(tiles, each, passes)
 
 
-def rows_per_lane(problems: list[Problem], thresholds: list[Threshold]) -> int | None:
+def of_matrices(batch: Batch, tiles: Tiles, numbers: NDArray[np.int64]) -> tuple[Batch, Tiles]:
+    """Return some matrices alone."""
+    own = Tiles(*(each[numbers] for each in tiles[:-1]), tiles.only_best)
+    return batch._replace(spans=batch.spans[numbers]), own
+
+
+def _joined(tiles: Tiles, numbers, passes: list[Passes]) -> Passes:
+    """Return the bounds of matrices whose numbers are given, by pass, as one array."""
+    before = 0
+    for own, (found, upper) in zip(numbers, passes, strict=True):
+        tiles.first[own] = found.first + before
+        before += len(upper)
+    return tiles, np.concatenate([upper for _, upper in passes])
+
+
+def rows_per_lane(batch: Batch, tiles: Tiles) -> int | None:
     """Return the rows of a virtual lane, None if the packed kernel is not applicable.
 
     With more rows a cell is less work, but there are fewer warps, and more steps between strips.
     """
-    one = problems[0]
-    by_equality = len(one.table) == OTHER + 1 and one.table[0, 1] <= 0
-    small = int(one.table.max()) - int(one.table.min()) < 128
+    scored = batch.scored
+    by_equality = len(scored.table) == OTHER + 1 and scored.table[0, 1] <= 0
+    small = int(scored.table.max()) - int(scored.table.min()) < 128
     if not (by_equality and small and can_pack()):
         return None
-    able = [rows for rows in packed.ROWS if packed.score_range(one, rows) is not None]
-    lengths = _lengths(problems)
-    shares = _shares(*lengths, int(one.table.max()), thresholds)
-    return min(able, key=lambda rows: _estimate(*lengths, shares, rows), default=None)
+    able = [rows for rows in packed.ROWS if packed.score_range(scored, rows) is not None]
+    shares = _shares(*batch.shapes, int(scored.table.max()), tiles.least)
+    return min(able, key=lambda rows: _estimate(*batch.shapes, shares, rows), default=None)
 
 
-def _lengths(problems: list[Problem]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the problems' rows and columns."""
-    return tuple(
-        np.array(n, dtype=np.int64) for n in zip(*(p.shape for p in problems), strict=True)
-    )
-
-
-def _shares(n_rows, columns, gain: int, thresholds: list[Threshold]) -> NDArray[np.float64]:
+def _shares(n_rows, columns, gain: int, leasts: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return the largest fraction of the strips that can be at work in a column.
 
     For its score an alignment needs pairs, of at most `gain` each, so that it can skip only some
     rows and columns, and stays near the diagonal.
     """
-    pairs = np.array([threshold.least for threshold in thresholds]) / max(gain, 1)
+    pairs = leasts / max(gain, 1)
     return np.clip((n_rows + columns - 2 * pairs) / n_rows, 0, 1)
 
 
@@ -364,28 +371,24 @@ def _schedulers() -> int:
     return 1 if simulated() else 4 * cuda.get_current_device().MULTIPROCESSOR_COUNT
 
 
-def _distribute(
-    problems, sides, rows: int, ordinals, thresholds: list[Threshold], pools: list[BufferPool]
-) -> Passes:
-    """Assign problems, the largest first, each to the GPU with the fewest cells so far."""
+def _distribute(batch: Batch, tiles: Tiles, rows: int, ordinals: tuple[int, ...]) -> Passes:
+    """Assign matrices, the largest first, each to the GPU with the fewest cells so far."""
     loads = [(0, k) for k in range(len(ordinals))]
     shares = [[] for _ in ordinals]
-    cells = [p.shape[0] * p.shape[1] for p in problems]
-    for number in sorted(range(len(problems)), key=lambda n: -cells[n]):
+    cells = np.multiply(*batch.shapes)
+    for number in np.argsort(-cells, kind="stable").tolist():
         load, k = heapq.heappop(loads)
         shares[k].append(number)
-        heapq.heappush(loads, (load + cells[number], k))
-    launches = []
-    for ordinal, share, pool in zip(ordinals, shares, pools, strict=True):
-        with cuda.gpus[ordinal]:
-            mine = ([each[n] for n in share] for each in (problems, sides, thresholds))
-            launches.append(ScoreLaunch(pool.batches[0], *mine, rows))
-            launches[-1].run()
-    results = {}
-    for ordinal, share, launch in zip(ordinals, shares, launches, strict=True):
-        with cuda.gpus[ordinal]:
-            results.update(zip(share, launch.results(), strict=True))
-    return [results[n] for n in range(len(problems))]
+        heapq.heappush(loads, (load + int(cells[number]), k))
+    with borrowed_pools(ordinals) as pools:
+        launches = []
+        for ordinal, share, pool in zip(ordinals, shares, pools, strict=True):
+            with cuda.gpus[ordinal]:
+                mine = of_matrices(batch, tiles, np.array(share))
+                launches.append(ScoreLaunch(pool.batches[0], *mine, rows))
+                launches[-1].run()
+        passes = map_gpus(ordinals, lambda launch: launch.results(), launches)
+    return _joined(tiles, shares, passes)
 
 
 def row_between(writer: int, reader: int, width: int, is_direct: bool):
@@ -427,20 +430,20 @@ def _enabled(writer, reader) -> bool:
 
 
 def in_bands(
-    problem: Problem,
-    side: int,
+    batch: Batch,
+    tiles: Tiles,
     rows: int,
     ordinals,
-    threshold: Threshold = ALL,
     is_direct: Callable[[int, int], bool] = may_write,
-) -> NDArray[np.int32]:
-    """Return the bounds of one problem, whose strips are cut into bands, one per GPU.
+) -> Passes:
+    """Return the bounds of one matrix, whose strips are cut into bands, one per GPU.
 
     Each GPU writes the row below a band for the next GPU while it computes it, if `is_direct` to
     the memory of that GPU.
     """
-    n_strips = _strips(problem.shape[0], rows)
-    width = packed.stride(problem.shape[1])
+    n_strips, width = (
+        int(n[0]) for n in (_strips(batch.shapes[0], rows), packed.stride(batch.shapes[1]))
+    )
     with cuda.gpus[ordinals[0]]:
         at_once = _BLOCKS_OF_A_CHAIN * _schedulers()
     group = min(-(-n_strips // len(ordinals)), at_once)
@@ -450,7 +453,7 @@ def in_bands(
     def prepared(k: int, pool: BufferPool) -> ScoreLaunch:
         strips = [s for s in range(n_strips) if s // group % len(ordinals) == k]
         band = Band(group, strips, rows_below[k - 1], rows_below[k])
-        return ScoreLaunch(pool.batches[0], [problem], [side], [threshold], rows, band)
+        return ScoreLaunch(pool.batches[0], batch, tiles, rows, band)
 
     with borrowed_pools(ordinals) as pools:
         launches = map_gpus(ordinals, prepared, range(len(ordinals)), pools)
@@ -458,10 +461,10 @@ def in_bands(
         for ordinal, launch in zip(ordinals, launches, strict=True):
             with cuda.gpus[ordinal]:
                 launch.run()
-        best, *others = map_gpus(ordinals, lambda launch: launch.results()[0], launches)
-    for most in others:
+        (found, best), *others = map_gpus(ordinals, lambda launch: launch.results(), launches)
+    for _, most in others:
         np.maximum(best, most, out=best)
-    return best
+    return found, best
 
 
 class Band(NamedTuple):
@@ -480,54 +483,62 @@ class ScoreLaunch:
     """
 
     def __init__(
-        self,
-        buffers: Buffers,
-        problems: list[Problem],
-        sides: list[int],
-        thresholds: list[Threshold],
-        rows: int,
-        band: Band | None = None,
+        self, buffers: Buffers, batch: Batch, tiles: Tiles, rows: int, band: Band | None = None
     ):
-        self.buffers = buffers
-        self.kernel = packed.make_kernel(rows, packed.tilt(problems[0]) == problems[0].gap_extend)
-        n_rows, columns = _lengths(problems)
+        self.buffers, self.tiles, scored = buffers, tiles, batch.scored
+        self.kernel = packed.make_kernel(rows, packed.tilt(scored) == scored.gap_extend)
+        n_rows, columns = batch.shapes
         strips = _strips(n_rows, rows)
-        self.shapes = _tiles_of(n_rows, columns, np.array(sides), rows)
+        # the kernel's strips end behind the matrix, and so do their tiles
+        self.down = -(-strips * (rows * packed.VIRTUAL_LANES) // tiles.side)
         units = _units(strips)
         if band is not None:
             units = np.array([(0, strip) for strip in band.strips], dtype=np.int32).reshape(-1, 2)
         self.n_units = len(units)
         self.blocks_at_once = _blocks_at_once(int(np.bincount(units[:, 0], minlength=1).max()))
         counters = np.array([[len(units), 0]], dtype=np.int32)
-        jobs = _jobs(columns, strips, rows, sides, self.shapes)
+        jobs = self._jobs(columns, strips, rows)
         jobs[:, packed.HEIGHT], jobs[:, packed.WIDTH] = n_rows, columns
-        limits = np.array([threshold.least for threshold in thresholds], dtype=np.int64)
         group = band.group if band else 1 << 30
-        scoring = packed.scoring_of(problems[0], rows, group, thresholds[0].only_best)
+        scoring = packed.scoring_of(scored, rows, group, tiles.only_best)
         units = np.concatenate([counters, units])
-        tables = {"jobs": jobs, "units": units, "limits": limits, "scoring": scoring}
+        tables = {"jobs": jobs, "units": units, "limits": tiles.least, "scoring": scoring}
         self.tables = [self._copied(name, table) for name, table in tables.items()]
-        self._look_up(
-            problems, strips * (rows * packed.VIRTUAL_LANES), packed.stride(columns), rows
-        )
+        self._look_up(batch, strips * (rows * packed.VIRTUAL_LANES), packed.stride(columns), rows)
         above, below = (band.above, band.below) if band else (self.row, self.row)
         self.borders = (self.row, above, below)
+
+    def _jobs(self, columns, strips, rows: int) -> NDArray[np.int64]:
+        """Return the job table."""
+        jobs = np.zeros((len(strips), packed.FIELDS), dtype=np.int64)
+        sizes = {
+            packed.SELECTORS: strips * (rows * WARP),
+            packed.COLUMN: packed.stride(columns),
+            packed.TILES: self.down * self.tiles.across,
+        }
+        for column, each in sizes.items():
+            jobs[:, column] = np.cumsum(each) - each
+        jobs[:, packed.CHUNKS] = packed.chunks(columns)
+        jobs[:, packed.ACROSS] = self.tiles.across
+        jobs[:, packed.SPAN] = np.log2(self.tiles.side // WARP)
+        jobs[:, packed.SIDE] = self.tiles.side
+        return jobs
 
     def _copied(self, name: str, values: NDArray):
         return self.buffers.copy(f"local, {name}", values)
 
-    def _look_up(self, problems: list[Problem], n_rows, columns, rows: int) -> None:
+    def _look_up(self, batch: Batch, n_rows, columns, rows: int) -> None:
         """Look the codes up on the GPU, and clear the cells above the matrix and the tiles."""
-        query = _laid_out([p.query for p in problems], n_rows, 0, OTHER)
-        subject = _laid_out([p.subject for p in problems], columns, packed.LEAD, OTHER + 1)
+        query = _laid_out(batch.symbols, batch.spans[:, :2], n_rows, 0, OTHER)
+        subject = _laid_out(batch.symbols, batch.spans[:, 2:], columns, packed.LEAD, OTHER + 1)
         buffers, sizes = self.buffers, (len(query) // 2, len(subject))
-        tiles = int(np.prod(self.shapes[:, :2], axis=1).sum())
+        tiles = int((self.down * self.tiles.across).sum())
         self.inputs = tuple(
             buffers.array(f"local, {name}", size, np.int32)[:size]
             for name, size in zip(("selectors", "words"), sizes, strict=True)
         )
         codes = self._copied("query", query), self._copied("subject", subject)[: len(subject)]
-        words = packed.words_of(problems[0])
+        words = packed.words_of(batch.scored)
         tables = self._copied("of query", packed.OF_CODE), self._copied("of subject", words)
         packed.look_up_thread[(*_LOOK_UP, buffers.stream)](*codes, *tables, *self.inputs, rows)
         self.row = buffers.filled("local, row", len(subject), np.int64)
@@ -545,20 +556,19 @@ class ScoreLaunch:
         )
 
     def results(self) -> Passes:
-        """Return the largest scores, by problem."""
-        most, first, results = self.most.copy_to_host(stream=self.buffers.stream), 0, []
+        """Return the tiles, where their bounds begin, and the bounds."""
+        most = self.most.copy_to_host(stream=self.buffers.stream)
         self.buffers.stream.synchronize()
-        for down, across, used in self.shapes.tolist():
-            results.append(most[first : first + used * across].reshape(used, across))
-            first += down * across
-        return results
+        sizes = self.down * self.tiles.across
+        return self.tiles._replace(first=np.cumsum(sizes) - sizes), most
 
 
-def _laid_out(parts: list[NDArray[np.uint8]], sizes, lead: int, filling: int):
+def _laid_out(symbols: NDArray[np.uint8], spans, sizes, lead: int, filling: int):
     """Return codes one after the other, each behind `lead` elements and padded to `sizes`."""
     codes = np.full(int(sizes.sum()), filling, dtype=np.uint8)
-    for part, first in zip(parts, (np.cumsum(sizes) - sizes + lead).tolist(), strict=True):
-        codes[first : first + len(part)] = part
+    firsts = np.cumsum(sizes) - sizes + lead
+    for (begin, end), first in zip(spans.tolist(), firsts.tolist(), strict=True):
+        codes[first : first + end - begin] = symbols[begin:end]
     return codes
 
 
@@ -566,31 +576,8 @@ def _strips(n_rows, rows: int):
     return -(-n_rows // (rows * packed.VIRTUAL_LANES))
 
 
-def _tiles_of(n_rows, columns, sides, rows: int) -> NDArray[np.int64]:
-    """Return the tiles down and across in the kernel's output, and the tiles down of the matrix."""
-    height = _strips(n_rows, rows) * rows * packed.VIRTUAL_LANES
-    return np.stack([-(-height // sides), -(-columns // sides), -(-n_rows // sides)], axis=1)
-
-
 def _units(strips: NDArray[np.int64]) -> NDArray[np.int32]:
     """Return job and strip of each unit."""
     first = np.cumsum(strips) - strips
     jobs = np.repeat(np.arange(len(strips)), strips)
     return np.stack([jobs, np.arange(len(jobs)) - first[jobs]], axis=1).astype(np.int32)
-
-
-def _jobs(columns, strips, rows: int, sides, shapes) -> NDArray[np.int64]:
-    """Return the job table."""
-    jobs = np.zeros((len(strips), packed.FIELDS), dtype=np.int64)
-    sizes = {
-        packed.SELECTORS: strips * (rows * WARP),
-        packed.COLUMN: packed.stride(columns),
-        packed.TILES: shapes[:, 0] * shapes[:, 1],
-    }
-    for column, each in sizes.items():
-        jobs[:, column] = np.cumsum(each) - each
-    jobs[:, packed.CHUNKS] = packed.chunks(columns)
-    jobs[:, packed.ACROSS] = shapes[:, 1]
-    jobs[:, packed.SPAN] = [(side // WARP).bit_length() - 1 for side in sides]
-    jobs[:, packed.SIDE] = sides
-    return jobs

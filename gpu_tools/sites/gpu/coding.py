@@ -60,7 +60,7 @@ class CodingSlots(NamedTuple):
 
 def _slots_of(sites: Sites) -> CodingSlots:
     """Return the slots of a table's rows, what is used most first."""
-    row, ring_size = 0, most_pending(sites.flags, sites.intron_lengths)
+    row, ring_size = 0, _most_pending(sites.flags, sites.intron_lengths)
     alone, start, waiting = row + FRAMES, row + FRAMES + 1, row + FRAMES + 2
     entries = waiting + WAITING
     before = entries + FRAMES
@@ -70,6 +70,11 @@ def _slots_of(sites: Sites) -> CodingSlots:
     return CodingSlots(
         before, row, alone, start, waiting, entries, ring, ring_size, kept, stored
     )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def _most_pending(flags, lengths):
+    return most_pending(flags, lengths)
 
 
 @njit(cache=True, nogil=True)

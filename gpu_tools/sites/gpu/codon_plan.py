@@ -119,8 +119,7 @@ def compile_codons(sites: Sites, cost: int = 0) -> CodonPlan:
     The kernel's row of the empty chain is higher by a cost.
     """
     words, operands, operations, slots, counts = _compiled(sites, cost)
-    start, n_slots, n_advances = slots
-    pending = most_pending(sites.flags, sites.intron_lengths)
+    start, n_slots, n_advances, pending = slots
     stored = StoredRows(*counts, FRAMES, FRAMES)
     ring = 1 << int(pending).bit_length()
     return CodonPlan(
@@ -154,7 +153,7 @@ def _compiled(sites, cost):
     advances = 0
     for k in range(n):
         advances += operations[k, 1] >= 0 and operations[k, 0] & 7 != NO_SYMBOL
-    slots = start, n_slots, advances
+    slots = start, n_slots, advances, most_pending(flags, sites.intron_lengths)
     return words, operands[: n_operands + 1], operations[:n], slots, (exits, entries)
 
 

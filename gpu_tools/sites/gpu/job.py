@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numba import cuda
@@ -18,11 +18,11 @@ from gpu_tools.sites.bounds import Limits, limits, packed_limits, table_limits
 from gpu_tools.sites.gpu.coding import compile_coding
 from gpu_tools.sites.gpu.codon_plan import NO_SLOT, SHORTEST, CodonPlan, compile_codons
 from gpu_tools.sites.gpu.job_table import JobNumbers, RowsInMemory, StrandLists, strand_lists
-from gpu_tools.sites.gpu.packed_strip import HOT_SLOTS, NARROW, WIDE
+from gpu_tools.sites.gpu.packed_strip import HOT_SLOTS, NARROW, QUAD, WIDE
 from gpu_tools.sites.gpu.row_plan import RowPlan, compile_for_memory, listed_sites, sites_of
-from gpu_tools.sites.gpu.steps import FIRST_STORED, StepTable, compile_steps
+from gpu_tools.sites.gpu.steps import FIRST_STORED, OWN_SLOTS, StepTable, compile_steps
 from gpu_tools.sites.gpu.sweep32 import STRIP
-from gpu_tools.sites.table import SiteTable
+from gpu_tools.sites.table import BoundaryScores, SiteTable
 from gpu_tools.splicing.bounds import narrowest
 from gpu_tools.splicing.rows import kept_symbols, padded
 
@@ -182,16 +182,28 @@ NANOSECONDS_A_ROW = {NARROW: 5, WIDE: 8} if simulated() else {NARROW: 75, WIDE: 
 STRIPS_A_MULTIPROCESSOR = 8
 
 
+_SHORT = 1 << 19
+"""Steps of a job that stores all rows, at most."""
+_LEAST_EVERY, _MOST_CHECKPOINTS = 1 << 14, 512
+
+
 @dataclass(frozen=True, eq=False)
 class PackedStrips:
-    """A job's strips for the packed kernel, and the registers a lane of each strip."""
+    """A job's strips for the packed kernel, and the registers a lane of each strip.
+
+    A short job stores the rows of all sites at once. A long one is swept for its best end first,
+    and leaves checkpoints. Then *windows* of it are swept, from a checkpoint up to the best end,
+    which store rows.
+    """
 
     job: SiteJob
     sizes: tuple[int, ...]
+    end_step: int  # the first step that is not swept
+    every: int = 0  # steps between checkpoints; 0 if the job stores all rows
+    first_step: int = 0
+    checkpoint: int = 0  # where the first step's checkpoint begins in the buffer
 
     border_bytes = 4
-    checkpoint_words = 0
-    rows_in_memory = RowsInMemory()
 
     @property
     def compiled(self) -> StepTable:
@@ -201,27 +213,111 @@ class PackedStrips:
     @property
     def duration(self) -> int:
         """What the time of a strip is proportional to."""
-        return self._rows * NANOSECONDS_A_ROW[self.sizes[0]]
+        return self._advances * NANOSECONDS_A_ROW[self.sizes[0]]
 
     @property
     def border_words(self) -> int:
         """Border words of all strips."""
-        return self._rows * len(self.sizes)
+        return self._advances * len(self.sizes)
 
     @property
     def cell_words(self) -> int:
         """Words of all strips' cells in device memory."""
-        return self.compiled.n_copies * sum(self.sizes) * WARP
+        return self._rows_in_memory * sum(self.sizes) * WARP
 
     @property
-    def _rows(self) -> int:
-        return 2 * len(self.compiled.words)
+    def checkpoint_words(self) -> int:
+        """Words of all checkpoints that the job writes."""
+        count = (self.end_step - 1) // self.every if self.every else 0
+        return count * len(self.sizes) * self._checkpoint_stride
 
     @cached_property
     def numbers(self) -> JobNumbers:
         """The job's row of the table, without where its parts begin."""
-        stride = self.compiled.n_copies * self.sizes[0] * WARP
-        return self._numbers_with(rows=self._rows, stride=stride)
+        return self._numbers_with(
+            rows=2 * self.end_step, slots=FIRST_STORED + self._stored, ring=self._exits,
+            exit_base=self._first_exit, n_slots=self.compiled.n_hot,
+            operands=len(self.compiled.words),
+        )  # fmt: skip
+
+    @cached_property
+    def rows_in_memory(self) -> RowsInMemory:
+        """Which of the plan's stored rows there are, if any are stored."""
+        if not self.first_step and not self.every and self.end_step == len(self.compiled.words):
+            return RowsInMemory()
+        stored, first = self.compiled.stored, self._boundary(self.first_step)
+        entry_rows = stored.parts * self._first_entry
+        entry_rows += stored.tracks * (stored.n_exits - self._exits)
+        exits = self._sites_before(self.job.table.donors, self.first_step)
+        return RowsInMemory(first, exits, stored.tracks * self._first_exit, entry_rows)
+
+    def window(self, length: int, end: int, checkpoints: int) -> Self:
+        """Return the strips of a window that ends with a boundary, of at least `length` steps.
+
+        `checkpoints` is where the job's checkpoints begin.
+        """
+        end_step = self._step_behind(end)
+        number = max(end_step - length, 0) // self.every
+        before = max(number - 1, 0) * len(self.sizes) * self._checkpoint_stride
+        first, begin = number * self.every, checkpoints + before
+        return type(self)(self.job, self.sizes, end_step, 0, first, begin)
+
+    def _boundary(self, step: int) -> int:
+        """Return the first boundary whose rows are stored from a step on."""
+        return self.compiled.boundary_from(step)
+
+    def _step_behind(self, end: int) -> int:
+        """Return the step behind those that sweep a boundary."""
+        return self.compiled.step_behind(end)
+
+    def _sites_before(self, sites: BoundaryScores, step: int) -> int:
+        """Return how many listed sites lie before the boundaries of a step."""
+        if step in (0, len(self.compiled.words)):
+            return len(sites.boundaries) if step else 0
+        at = sites.boundaries.dtype.type(self._boundary(step))
+        return int(np.searchsorted(sites.boundaries, at))
+
+    @cached_property
+    def _first_exit(self) -> int:
+        """The first exit whose rows are there."""
+        return self._sites_before(self.job.table.donors, self.first_step)
+
+    @cached_property
+    def _exits(self) -> int:
+        """Exits whose rows are there at a time."""
+        if self.every:
+            return 0
+        return self._sites_before(self.job.table.donors, self.end_step) - self._first_exit
+
+    @cached_property
+    def _first_entry(self) -> int:
+        return self._sites_before(self.job.table.acceptors, self.first_step)
+
+    @cached_property
+    def _entries(self) -> int:
+        """Entries of the window."""
+        return self._sites_before(self.job.table.acceptors, self.end_step) - self._first_entry
+
+    @cached_property
+    def _stored(self) -> int:
+        """Rows of sites that there are at a time."""
+        stored = self.compiled.stored
+        return stored.tracks * self._exits + (0 if self.every else stored.parts * self._entries)
+
+    @cached_property
+    def _rows_in_memory(self) -> int:
+        return FIRST_STORED + self._stored
+
+    @cached_property
+    def _advances(self) -> int:
+        """Border words of a strip; a whole number of groups."""
+        return 2 * (self.end_step - self.first_step)
+
+    @cached_property
+    def _checkpoint_stride(self) -> int:
+        """Words of a strip's part of a checkpoint."""
+        rows = 1 + max(self.compiled.n_hot - OWN_SLOTS, 0)
+        return (QUAD + rows * self.sizes[0]) * WARP
 
     def _numbers_with(self, **more) -> JobNumbers:
         """Return the job's row with what is not the same for all packed kernels."""
@@ -230,7 +326,11 @@ class PackedStrips:
         lifting = -self.job.scoring.gap * 2 * WARP * size if is_lifted else 0
         return JobNumbers(
             floor, strips=len(self.sizes), columns=self.job.columns, first_stored=FIRST_STORED,
-            size=size, last_size=self.sizes[-1], lifting=lifting, kept=self.job.kept, **more,
+            size=size, last_size=self.sizes[-1], lifting=lifting, kept=self.job.kept,
+            stride=self._rows_in_memory * size * WARP, advances=self._advances,
+            first_step=self.first_step, copy_base=self.rows_in_memory.entry_rows,
+            checkpoints=self.checkpoint, every=self.every,
+            checkpoint_stride=self._checkpoint_stride, **more,
         )  # fmt: skip
 
     def end_of(self, score: int, number: int, column: int) -> SweepEnd:
@@ -246,15 +346,34 @@ def twice(value: int) -> int:
     return value << 16 | value & 0xFFFF
 
 
-def packed_strips(job: SiteJob, size: int) -> PackedStrips:
+def packed_strips(job: SiteJob, size: int, every: int | None = None) -> PackedStrips:
     """Cut a job into strips of `size` registers a lane; of fewer if its slots need that.
 
-    The last strip is a narrow one if that holds the columns that are left.
+    A long job leaves checkpoints, and any job in a distance `every` of steps, if given.
     """
-    size = max(n for n in HOT_SLOTS if n <= size and job.strand.steps.n_hot <= HOT_SLOTS[n])
+    steps = job.strand.steps
+    size = max(n for n in HOT_SLOTS if n <= size and steps.n_hot <= HOT_SLOTS[n])
+    n_steps = len(steps.words)
+    every = -(-distance(n_steps, every, _SHORT) // WARP) * WARP
+    return PackedStrips(job, sizes_of_strips(job, size), n_steps, every)
+
+
+def sizes_of_strips(job: SiteJob, size: int) -> tuple[int, ...]:
+    """Return the registers a lane of a job's strips; the last one is narrow if that is enough."""
     whole, left = divmod(job.columns, 2 * WARP * size)
-    last = (NARROW if left <= 2 * WARP * NARROW else size,) if left else ()
-    return PackedStrips(job, (size,) * whole + last)
+    return (size,) * whole + ((NARROW if left <= 2 * WARP * NARROW else size,) if left else ())
+
+
+def distance(steps: int, every: int | None, short: int) -> int:
+    """Return the distance of checkpoints; 0 for none, if none is given and steps are few."""
+    if every is None:
+        every = max(_LEAST_EVERY, -(-steps // _MOST_CHECKPOINTS)) if steps > short else 0
+    return every
+
+
+def strips_of(case) -> int:
+    """Return about how many strips a case has."""
+    return len(case.tables) * -(-(len(case.target) + 1) // _WIDEST)
 
 
 def sizes_of(jobs: list[SiteJob]) -> list[int]:

@@ -9,6 +9,7 @@ from numba import cuda
 from numba.cuda.cudadrv.driver import device_memset
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.gpu.dispatch import Buffers
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import OTHER
@@ -22,28 +23,49 @@ from gpu_tools.sites.gpu.sweep import sweep_packed_warp
 from gpu_tools.sites.gpu.sweep32 import sweep32_warp
 from gpu_tools.sites.gpu.traceback import trace32_warp, trace_packed_warp
 
+_SPARE = 8
+"""An array has this part of its size to spare for the next launch."""
+
 
 class StripLaunch:
     """Jobs laid out in the memory of the current GPU, ready for a kernel that sweeps strips.
 
     A subclass makes `cells` and `borders`, which its kernel writes, and starts it. The jobs are of
-    one kind of strips; what is compiled of a strand is copied to the GPU once.
+    one kind of strips; what is compiled of a strand is copied to the GPU once. `buffers` has
+    arrays of an earlier launch, which is done: to make or release arrays takes long.
     """
 
-    def __init__(self, jobs: list, scoring: SplicedScoring):
-        self.jobs = jobs
+    def __init__(self, jobs: list, scoring: SplicedScoring, buffers: Buffers | None = None):
+        self.jobs, self.buffers = jobs, buffers or Buffers()
+        self.stream = self.buffers.stream
         compiled = list({id(job.compiled): job.compiled for job in jobs}.values())
         sizes = [(job.cell_words, job.border_words, job.numbers.strips) for job in jobs]
         self.n_cells, self.n_borders, self.n_strips = np.sum(sizes, axis=0).tolist()
         self.table = np.array([job.numbers for job in jobs], dtype=np.int64)
         self.table[:, [job_table.CELLS, job_table.BORDERS, job_table.ENDS]] = starts_of(sizes)
-        self.targets, self.table[:, job_table.TARGET] = together([job.job.target for job in jobs])
-        inputs = self._compiled(compiled)
+        targets = [job.job.target for job in jobs]
+        self.targets, self.table[:, job_table.TARGET] = self.together("targets", targets)
+        inputs, strips = self._compiled(compiled), self._strips()
         self._allocate()
-        self.ends = cuda.device_array((self.n_strips, WARP, 3), dtype=np.int32)
-        self.device_table, self.strips = map(cuda.to_device, (self.table, self._strips()))
+        self.ends = self.array("ends", self.n_strips * WARP * 3).reshape(self.n_strips, WARP, 3)
+        self.device_table = self.copy("table", self.table)
+        self.strips = self.copy("strips", strips)
         self.inputs = [*inputs, self.targets]
-        self.scoring = cuda.to_device(np.array(self._scores(scoring), dtype=np.int32))
+        self.scoring = self.copy("scoring", np.array(self._scores(scoring), dtype=np.int32))
+
+    def array(self, name: str, count: int, dtype: type = np.int32):
+        """Return a device array of the launch's own."""
+        own = f"{type(self).__name__} {name}"
+        return self.buffers.array(own, count, dtype, spare=count // _SPARE)[:count]
+
+    def copy(self, name: str, values: NDArray):
+        """Return a device array of the launch's own with some values."""
+        return self.buffers.copy(f"{type(self).__name__} {name}", values)[: len(values)]
+
+    def together(self, name: str, arrays: list) -> tuple:
+        """Copy arrays to the GPU, those that repeat once; return where each of them begins, too."""
+        unique, starts = once(arrays)
+        return self.buffers.joined(f"{type(self).__name__} {name}", unique), starts
 
     def _compiled(self, compiled: list) -> list:
         """Copy what is compiled to the GPU, and write into the table where each job's begins."""
@@ -52,7 +74,11 @@ class StripLaunch:
         start_of = dict(zip(map(id, compiled), starts, strict=True))
         columns = [job_table.BOUNDARIES, job_table.OPERATIONS][: len(arrays[0])]
         self.table[:, columns] = [start_of[id(job.compiled)] for job in self.jobs]
-        return [on_device(parts) for parts in zip(*arrays, strict=True)]
+        # kernels prefetch one operation, of four words
+        return [
+            self.buffers.joined(f"{type(self).__name__} plan {k}", parts, zeros=4)
+            for k, parts in enumerate(zip(*arrays, strict=True))
+        ]
 
     def _strips(self) -> NDArray[np.int32]:
         """Return job and strip in the order in which they begin, those that last first; then 0."""
@@ -63,30 +89,51 @@ class StripLaunch:
     def run(self) -> None:
         """Clear the progress of the strips, and start the kernels."""
         counter = self.strips[-1]
-        device_memset(counter, 0, counter.nbytes)
-        device_memset(self.borders, NEVER_BYTE, self.borders.nbytes)
+        device_memset(counter, 0, counter.nbytes, self.stream)
+        device_memset(self.borders, NEVER_BYTE, self.borders.nbytes, self.stream)
         self._start()
-        self.found = cuda.device_array((len(self.jobs), 3), dtype=np.int32)
-        job_table.find_ends_warp[len(self.jobs), WARP](self.device_table, self.ends, self.found)
+        self.found = self.array("found", 3 * len(self.jobs)).reshape(len(self.jobs), 3)
+        job_table.find_ends_warp[len(self.jobs), WARP, self.stream](
+            self.device_table, self.ends, self.found
+        )
 
     def best_ends(self) -> list[SweepEnd]:
         """Return the jobs' best ends once the kernels are done."""
-        found = self.found.copy_to_host().tolist()
+        found = self.found.copy_to_host(stream=self.stream)
+        self.stream.synchronize()
         return [
-            checked(each.job, each.end_of(*end)) for each, end in zip(self.jobs, found, strict=True)
+            checked(each.job, each.end_of(*end))
+            for each, end in zip(self.jobs, found.tolist(), strict=True)
         ]
 
 
 class SitePackedLaunch(StripLaunch):
-    """Jobs for the packed kernel; borders and cells lie in one buffer, borders first."""
+    """Jobs for the packed kernel; borders and cells lie in one buffer, borders first.
+
+    They begin with the `checkpoints` of another launch, or write their own.
+    """
 
     jobs: list[PackedStrips]
     trace_kernel = staticmethod(trace_packed_warp)
 
+    def __init__(
+        self, jobs: list[PackedStrips], scoring: SplicedScoring, buffers: Buffers | None = None,
+        checkpoints=None,
+    ):  # fmt: skip
+        self.checkpoints = checkpoints
+        super().__init__(jobs, scoring, buffers)
+
     def _allocate(self) -> None:
         self.table[:, job_table.CELLS] += self.n_borders
-        self.cells = cuda.device_array(self.n_borders + self.n_cells, dtype=np.int32)
+        self.cells = self.array("cells", self.n_borders + self.n_cells)
         self.borders = self.cells[: self.n_borders]
+        self._allocate_checkpoints()
+
+    def _allocate_checkpoints(self) -> None:
+        if self.checkpoints is None:
+            sizes = [(job.checkpoint_words,) for job in self.jobs]
+            self.table[:, [job_table.CHECKPOINTS]] = starts_of(sizes)
+            self.checkpoints = self.array("checkpoints", int(max(np.sum(sizes), 1)))
 
     @staticmethod
     def _scores(scoring: SplicedScoring) -> list[int]:
@@ -97,33 +144,24 @@ class SitePackedLaunch(StripLaunch):
         return [twice(scoring.gap), extra, *words, NEVER, free_gap, scoring.clip_cost]
 
     def _start(self) -> None:
-        sweep_packed_warp[self.n_strips, WARP](
-            self.device_table, self.strips, *self.inputs, self.cells, self.ends, self.scoring
-        )
+        sweep_packed_warp[self.n_strips, WARP, self.stream](
+            self.device_table, self.strips, *self.inputs, self.cells, self.checkpoints, self.ends,
+            self.scoring,
+        )  # fmt: skip
 
 
 class SiteCodonLaunch(SitePackedLaunch):
-    """Jobs for the packed kernel of chains that translate.
-
-    They begin with the `checkpoints` of another launch, or write their own.
-    """
+    """Jobs for the packed kernel of chains that translate."""
 
     jobs: list[CodonStrips]
 
-    def __init__(self, jobs: list[CodonStrips], scoring: SplicedScoring, checkpoints=None):
-        self.checkpoints = checkpoints
-        super().__init__(jobs, scoring)
-
     def _allocate(self) -> None:
-        self.cells = cuda.device_array(self.n_cells, dtype=np.int32)
-        self.borders = cuda.device_array(self.n_borders, dtype=np.int64)
-        if self.checkpoints is None:
-            sizes = [(job.checkpoint_words,) for job in self.jobs]
-            self.table[:, [job_table.CHECKPOINTS]] = starts_of(sizes)
-            self.checkpoints = cuda.device_array(int(max(np.sum(sizes), 1)), dtype=np.int32)
+        self.cells = self.array("cells", self.n_cells)
+        self.borders = self.array("borders", self.n_borders, np.int64)
+        self._allocate_checkpoints()
 
     def _start(self) -> None:
-        sweep_codons_warp[self.n_strips, WARP](
+        sweep_codons_warp[self.n_strips, WARP, self.stream](
             self.device_table, self.strips, *self.inputs, self.cells, self.borders,
             self.checkpoints, self.ends, self.scoring,
         )  # fmt: skip
@@ -136,15 +174,15 @@ class SiteLaunch32(StripLaunch):
     trace_kernel = staticmethod(trace32_warp)
 
     def _allocate(self) -> None:
-        self.cells = cuda.device_array(self.n_cells, dtype=np.int32)
-        self.borders = cuda.device_array(max(self.n_borders, 1), dtype=np.int64)
+        self.cells = self.array("cells", self.n_cells)
+        self.borders = self.array("borders", max(self.n_borders, 1), np.int64)
 
     @staticmethod
     def _scores(scoring: SplicedScoring) -> list[int]:
         return scores32(scoring)
 
     def _start(self) -> None:
-        sweep32_warp[self.n_strips, WARP](
+        sweep32_warp[self.n_strips, WARP, self.stream](
             self.device_table, self.strips, *self.inputs, self.cells, self.borders, self.ends,
             self.scoring,
         )  # fmt: skip
@@ -156,18 +194,18 @@ def scores32(scoring: SplicedScoring) -> list[int]:
     return [*scoring.lifted.ravel(), scoring.gap, free, most_lifted(scoring), scoring.clip_cost]
 
 
-def together(arrays: list) -> tuple:
-    """Copy arrays to the current GPU as `joined_once` joins them; return what that does."""
-    made, starts = joined_once(arrays)
-    return cuda.to_device(made), starts
+def once(arrays: list) -> tuple[list[NDArray], list[int]]:
+    """Return arrays without those that repeat, and where each begins if they are joined."""
+    unique = list({id(array): array for array in arrays}.values())
+    starts = starts_of([[len(array)] for array in unique])[:, 0].tolist()
+    start_of = dict(zip(map(id, unique), starts, strict=True))
+    return unique, [start_of[id(array)] for array in arrays]
 
 
 def joined_once(arrays: list) -> tuple[NDArray, list[int]]:
     """Join arrays, those that repeat once; return where each of them begins, too."""
-    unique = list({id(array): array for array in arrays}.values())
-    starts = starts_of([[len(array)] for array in unique])[:, 0].tolist()
-    start_of = dict(zip(map(id, unique), starts, strict=True))
-    return np.concatenate(unique), [start_of[id(array)] for array in arrays]
+    unique, starts = once(arrays)
+    return np.concatenate(unique), starts
 
 
 def on_device(parts, stream=0, make: Callable = cuda.device_array):

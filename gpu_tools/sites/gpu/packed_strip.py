@@ -2,29 +2,41 @@
 
 from __future__ import annotations
 
-from numba import cuda, int32, uint32
+from numba import cuda, int32, int64, uint32
 
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.intrinsics import rows
 from gpu_tools.hardware.gpu.intrinsics.words import (
     WARP,
+    address,
     any_lane,
     max2,
     permute,
     shuffle,
     shuffle_up,
 )
-from gpu_tools.sites.gpu.job_table import KEPT, LIFTING, LOWEST_SCORE, SIZE
+from gpu_tools.sites.gpu.job_table import (
+    COPY_BASE,
+    EXIT_BASE,
+    KEPT,
+    LIFTING,
+    LOWEST_SCORE,
+    RING,
+    SIZE,
+    SLOTS,
+)
 from gpu_tools.sites.gpu.row_plan import NO_SYMBOL
 from gpu_tools.sites.gpu.steps import (
     BEST_END,
     COPY_AT,
+    FIRST_STORED,
     FROM_ROW,
     LATE_AT,
     LEAST,
     LOWEST,
     NOWHERE,
     OLD_AT,
+    OWN_SLOTS,
     SOURCE_AT,
     START,
     TO_AT,
@@ -168,6 +180,43 @@ def make_columns(size: int):
     return columns
 
 
+def make_save(size: int):
+    """Return the device function that writes a strip's state to a checkpoint."""
+    load, stride = rows.load_quads(size), size * WARP
+
+    @cuda.jit(device=True)
+    def save(area, state, n_slots, shared, own):
+        """Write the row, three words, and the slots that change."""
+        row, diagonal, early, late, _, _ = state
+        to = address(area[int32(4) * int32(cuda.threadIdx.x) :])
+        rows.store_row(to, row)
+        rows.store_row(rows.further(to, int64(stride)), (diagonal, early, late, late))
+        to = rows.further(to, int64(stride + QUAD * WARP))
+        for slot in range(OWN_SLOTS, n_slots):
+            rows.store_row(to, load(shared, int32(own + slot * 4 * stride)))
+            to = rows.further(to, int64(stride))
+
+    return save
+
+
+def make_resume(size: int):
+    """Return the device function that brings a strip's state back from a checkpoint."""
+    load, load_words, stride = rows.load_row(size), rows.load_row(QUAD), size * WARP
+
+    @cuda.jit(device=True)
+    def resume(area, n_slots, shared, own):
+        """Bring back the slots; return the row and the three words."""
+        at = address(area[int32(4) * int32(cuda.threadIdx.x) :])
+        row, words = load(at), load_words(rows.further(at, int64(stride)))
+        at = rows.further(at, int64(stride + QUAD * WARP))
+        for slot in range(OWN_SLOTS, n_slots):
+            rows.store_quads(shared, int32(own + slot * 4 * stride), load(at))
+            at = rows.further(at, int64(stride))
+        return row, words
+
+    return resume
+
+
 def make_choose(size: int, slots_at: int = SHARED_SLOTS_AT, slot: int = NOWHERE):
     """Return the device function that makes the bytes that look the lane's lifted scores up.
 
@@ -230,6 +279,29 @@ _HIGH_THEN_LOW, _LOW_SIGNED, _HIGH_SIGNED = 0x1032, 0x9910, 0xBB32
 _LOW_THEN_SECOND_LOW, _HIGH_THEN_SECOND_HIGH = 0x5410, 0x7632
 
 
+@cuda.jit(device=True)
+def stored_rows(job):
+    """Return how numbers of copies become numbers of rows in memory, for `copy_in_memory`."""
+    return (
+        int32(job[EXIT_BASE]), int32(FIRST_STORED + job[RING]), int32(job[COPY_BASE]),
+        int32(job[SLOTS]),
+    )  # fmt: skip
+
+
+@cuda.jit(device=True)
+def copy_in_memory(copy, stored):
+    """Return the number of the row in memory of a copy, 0 if there is none.
+
+    Copies of the row are those at exits, and come first; copies of a slot are those of entries.
+    """
+    exit_base, entries_at, entry_base, past = stored
+    own = int32(copy - exit_base)
+    if copy > 0:
+        return own if own >= FIRST_STORED and own < entries_at else int32(0)
+    own = int32(-copy - entry_base)
+    return int32(-own) if copy < 0 and own >= entries_at and own < past else int32(0)
+
+
 def make_decode(stride: int):
     """Return the device function that turns a step's words into what lanes can use at once."""
 
@@ -245,7 +317,7 @@ def make_decode(stride: int):
         return int32((number & int32(127)) * int32(4 * stride))
 
     @cuda.jit(device=True)
-    def decode(words, scoring):
+    def decode(words, scoring, stored):
         what, bonuses, others, begins, leaving = words
         return (
             boundary(
@@ -262,7 +334,7 @@ def make_decode(stride: int):
             ),
             (
                 slot(what >> int32(TO_AT)), slot(others),
-                int32((others >> int32(COPY_AT)) * int32(stride)),
+                int32(copy_in_memory(int32(others >> int32(COPY_AT)), stored) * int32(stride)),
                 int32(what & int32(FROM_ROW) != 0),
             ),
             (

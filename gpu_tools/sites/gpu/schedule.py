@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numba import cuda
-from numba.cuda.cudadrv.driver import device_memset
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu.strips import shares
-from gpu_tools.hardware.gpu.dispatch import map_gpus
+from gpu_tools.hardware.device import simulated
+from gpu_tools.hardware.gpu.dispatch import BufferPool, Buffers, borrowed_pools, map_gpus
 from gpu_tools.hardware.gpu.intrinsics.words import WARP, can_pack
 from gpu_tools.hardware.threads import map_on_threads, within_limit
+from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.sites.bounds import cost_behind
 from gpu_tools.sites.gpu import job_table
-from gpu_tools.sites.gpu.codon_strips import CodonStrips, codon_strips
-from gpu_tools.sites.gpu.job import SiteJob, SiteStrand, Strips32, SweepEnd, packed_strips, sizes_of
+from gpu_tools.sites.gpu.codon_strips import codon_strips
+from gpu_tools.sites.gpu.job import (
+    PackedStrips,
+    SiteJob,
+    SiteStrand,
+    Strips32,
+    SweepEnd,
+    packed_strips,
+    sizes_of,
+    strips_of,
+)
 from gpu_tools.sites.gpu.launch import (
     SiteCodonLaunch,
     SiteLaunch32,
@@ -30,7 +41,6 @@ from gpu_tools.sites.gpu.launch import (
     scores32,
     starts_of,
     strip_bytes,
-    together,
 )
 from gpu_tools.sites.table import SiteTable, made_once
 from gpu_tools.splicing.traceback import TracedChain, align_chain
@@ -84,36 +94,38 @@ class _OnDevice:
     def __init__(self, launch: StripLaunch, jobs: list[SiteJob]):
         self.launch, self.scoring = launch, jobs[0].scoring
         strands = list({id(job.strand): job.strand for job in jobs}.values())
-        lists, of_lists = together([each.lists.numbers for each in strands])
-        codes, of_codes = together([each.codes for each in strands])
+        lists, of_lists = launch.together("lists", [each.lists.numbers for each in strands])
+        codes, of_codes = launch.together("codes", [each.codes for each in strands])
         self._about = {
             id(each): each.lists.about_from(first, codes=own, best_sites=each.limits.best_sites)
             for each, first, own in zip(strands, of_lists, of_codes, strict=True)
         }
         self._buffers = lists, codes, launch.targets
-        self._scores = cuda.to_device(np.array(scores32(self.scoring), dtype=np.int32))
+        self._scores = launch.copy("scores", np.array(scores32(self.scoring), dtype=np.int32))
 
     def exons(self, ends: dict[int, SweepEnd], most: int) -> dict[int, NDArray[np.int32] | int]:
         """Return the exons of the jobs' chains.
 
         It is `TOO_MANY` where there are more than `most`, `OUTSIDE` where rows are not there.
         """
-        widths = [(end.column // (4 * WARP) + 1) * 4 * WARP for end in ends.values()]
+        launch, widths = self.launch, [_width_of(end) for end in ends.values()]
         gains = starts_of([[width] for width in widths])[:, 0].tolist()
         traces = [
             self._numbers(k, end, gains=own, exons=n * most, most_exons=most)
             for n, ((k, end), own) in enumerate(zip(ends.items(), gains, strict=True))
         ]
-        exons = cuda.device_array((most * len(ends), 4), dtype=np.int32)
-        device_memset(exons, 0, exons.nbytes)
-        counts = cuda.device_array(len(ends), dtype=np.int32)
-        self.launch.trace_kernel[len(ends), WARP](
-            cuda.to_device(np.array(traces, dtype=np.int64)), self.launch.device_table,
-            self.launch.cells, *self._buffers, cuda.device_array(2 * sum(widths), dtype=np.int32),
-            cuda.device_array(sum(widths), dtype=np.int32), self._scores, exons, counts,
+        exons = launch.array("exons", 4 * most * len(ends)).reshape(most * len(ends), 4)
+        counts = launch.array("counts", len(ends))
+        launch.trace_kernel[len(ends), WARP, launch.stream](
+            launch.copy("traces", np.array(traces, dtype=np.int64)), launch.device_table,
+            launch.cells, *self._buffers, launch.array("gains", 2 * sum(widths)),
+            launch.array("symbols", sum(widths)), self._scores, exons, counts,
         )  # fmt: skip
-        found = exons.copy_to_host().reshape(len(ends), most, 4)
-        return dict(zip(ends, map(_in_order, found, counts.copy_to_host().tolist()), strict=True))
+        found = exons.copy_to_host(stream=launch.stream)
+        numbers = counts.copy_to_host(stream=launch.stream)
+        launch.stream.synchronize()
+        each = found.reshape(len(ends), most, 4)
+        return dict(zip(ends, map(_in_order, each, numbers.tolist()), strict=True))
 
     def _numbers(self, k: int, end: SweepEnd, **places) -> job_table.TraceNumbers:
         job = self.launch.jobs[k].job
@@ -130,6 +142,11 @@ class _OnDevice:
         )  # fmt: skip
 
 
+def _width_of(end: SweepEnd) -> int:
+    """Return the columns of a row of W, whole ones of all lanes."""
+    return (end.column // (4 * WARP) + 1) * 4 * WARP
+
+
 def _in_order(exons: NDArray[np.int32], count: int) -> NDArray[np.int32] | int:
     """Return a chain's exons in reading direction, given those of a kernel."""
     if count == job_table.NOT_EXPLAINED:
@@ -140,14 +157,16 @@ def _in_order(exons: NDArray[np.int32], count: int) -> NDArray[np.int32] | int:
     return exons[:count][::-1].copy()
 
 
-# Chains that translate, followed in windows of long jobs that have left checkpoints.
+# Chains of long jobs that have left checkpoints, followed in windows.
 
 SHARE_OF_FREE_MEMORY = 0.8
+BATCHES_AT_A_TIME = 1 if simulated() else 3
+"""Some are laid out, followed or aligned while another is swept."""
 _LONGER_TIMES = 4
 
 
 def follow_windows(
-    launch: SiteCodonLaunch,
+    launch: SitePackedLaunch,
     ends: dict[int, SweepEnd],
     scoring: SplicedScoring,
     usual_exons: int,
@@ -158,7 +177,8 @@ def follow_windows(
     A job that has left checkpoints is swept again from one of them to its best end. If the chain
     begins before that, a longer window is.
     """
-    limit = memory or SHARE_OF_FREE_MEMORY * cuda.current_context().get_memory_info().free
+    free = cuda.current_context().get_memory_info().free + launch.buffers.bytes
+    limit = memory or SHARE_OF_FREE_MEMORY * free / BATCHES_AT_A_TIME
     whole = {k: end for k, end in ends.items() if not launch.jobs[k].every}
     found = follow(launch, whole, usual_exons) if whole else {}
     left, times = {k: end for k, end in ends.items() if k not in whole}, 1
@@ -166,7 +186,9 @@ def follow_windows(
         windows = {k: _window_of(launch, k, end, times) for k, end in left.items()}
         fitting = [(k, each) for k, each in windows.items() if strip_bytes(each) <= limit]
         for batch in within_limit(fitting, lambda each: strip_bytes(each[1]), limit):
-            part = SiteCodonLaunch([each for _, each in batch], scoring, launch.checkpoints)
+            part = type(launch)(
+                [each for _, each in batch], scoring, launch.buffers, launch.checkpoints
+            )
             part.run()
             numbers = [k for k, _ in batch]
             own = {n: ends[k] for n, k in enumerate(numbers)}
@@ -177,7 +199,7 @@ def follow_windows(
     return found
 
 
-def _window_of(launch: SiteCodonLaunch, k: int, end: SweepEnd, times: int) -> CodonStrips:
+def _window_of(launch: SitePackedLaunch, k: int, end: SweepEnd, times: int) -> PackedStrips:
     """Return a window of so many times the distance of checkpoints, at least."""
     job = launch.jobs[k]
     return job.window(times * job.every, end.end, int(launch.table[k, job_table.CHECKPOINTS]))
@@ -185,6 +207,8 @@ def _window_of(launch: SiteCodonLaunch, k: int, end: SweepEnd, times: int) -> Co
 
 _log = logging.getLogger(__name__)
 
+STRIPS = 2048
+"""Strips of a batch, about, twice as many as an H200 sweeps at a time."""
 CPU_THREADS = 4
 """With so many threads a CPU does as many cells a second as the 32-bit kernel."""
 
@@ -199,6 +223,16 @@ class SiteGpuOptions(NamedTuple):
     memory: int | None = None  # bytes of GPU memory for rows; cases that need more are for the CPU
 
 
+class SiteCall(NamedTuple):
+    """What all batches of a call have in common; `finish` makes a case's result from its chain."""
+
+    cases: list
+    scoring: SplicedScoring
+    threads: int
+    finish: Callable
+    options: SiteGpuOptions
+
+
 def align_on_gpus(
     cases: list,
     scoring: SplicedScoring,
@@ -209,44 +243,96 @@ def align_on_gpus(
     options: SiteGpuOptions | None = None,
 ) -> list:
     """Align all cases: sweeps and chains on GPUs; tables and alignments on the CPU."""
-    results, spread = [None] * len(cases), partial(map_on_threads, threads)
-    options = options or SiteGpuOptions()
-    strand_of, left = partial(SiteStrand, scoring=scoring), []
-    strands = made_once(cases, strand_of, spread, SiteTable.has_chain)
+    call = SiteCall(cases, scoring, threads, finish, options or SiteGpuOptions())
+    results, strands, left = [None] * len(cases), {}, []
 
-    def drive(share: list[int]) -> None:
-        made, packs = {k: _jobs(cases[k], strands) for k in share}, can_pack()
-        if threads >= CPU_THREADS:
-            left.extend(k for k, own in made.items() if not _packs(own, packs))
-        own = {k: jobs for k, jobs in made.items() if k not in set(left)}
-        _compile([job for jobs in own.values() for job in jobs.values()], packs, spread)
-        sizes = {k: sum(device_bytes(job, packs) for job in own[k].values()) for k in own}
-        free = options.memory
-        if free is None:
-            free = SHARE_OF_FREE_MEMORY * cuda.current_context().get_memory_info().free
-        left.extend(k for k in own if sizes[k] > free)
-        fitting = [(k, own[k]) for k in own if sizes[k] <= free]
-        limit = min(options.bytes_per_batch or free, free)
-        n_packed = sum(_packs(jobs, packs) for _, jobs in fitting)
-        _log.info(
-            "site mode on a GPU: %d cases by the packed kernel, %d by the 32-bit kernel, %d on the "
-            "CPU",
-            n_packed, len(fitting) - n_packed, len(share) - len(fitting),
-        )  # fmt: skip
-        _log.debug("batches of at most %.1f GB of the GPU's memory", limit / 1e9)
-        for batch in within_limit(fitting, lambda each: sizes[each[0]], limit):
-            found = _best_chains(batch, scoring, packs, options)
-            too_long = {k for k, strand, chain in found if strand is not None and chain is None}
-            left.extend(too_long)
-            found = [each for each in found if each[0] not in too_long]
-            ends = spread(lambda each: finish(cases[each[0]], *each[1:]), found)
-            for (k, *_), result in zip(found, ends, strict=True):
-                results[k] = result
+    def drive(share: list[int], pool: BufferPool, gpu: int) -> None:
+        batches = _Batches(call, share, strands, pool.free_bytes)
 
-    map_gpus(ordinals, drive, shares([case.cells for case in cases], len(ordinals)))
+        def align(buffers: Buffers) -> None:
+            with cuda.gpus[gpu]:
+                while batch := batches.next():
+                    for k, result in _aligned(batch, call, buffers, batches.left):
+                        results[k] = result
+
+        at_a_time = BATCHES_AT_A_TIME
+        map_on_threads(at_a_time, align, pool.batches[:at_a_time])
+        left.extend(batches.left)
+
+    with borrowed_pools(ordinals) as pools:
+        each = shares([case.cells for case in cases], len(ordinals))
+        map_gpus(ordinals, drive, each, pools, ordinals)
     for k, result in zip(left, on_cpu([cases[k] for k in left]), strict=True):
         results[k] = result
     return results
+
+
+class _Batches:
+    """The batches of the current GPU; threads take one after the other.
+
+    While one is swept, the strands of the next are compiled. When all are taken, `left` has the
+    cases for the CPU.
+    """
+
+    def __init__(self, call: SiteCall, share: list[int], strands: dict[int, SiteStrand], free: int):
+        self._call, self._strands, self._packs, self.left = call, strands, can_pack(), []
+        self._free = SHARE_OF_FREE_MEMORY * free / BATCHES_AT_A_TIME
+        if call.options.memory is not None:
+            self._free = call.options.memory
+        self._taking = threading.Lock()
+        self._batches = self._made(share)
+
+    def next(self) -> list[tuple[int, dict[str, SiteJob]]]:
+        """Return the numbers and jobs of the next batch of cases, none behind the last one."""
+        with self._taking:
+            return next(self._batches, [])
+
+    def _made(self, share: list[int]) -> Iterator[list]:
+        cases, limit = self._call.cases, self._call.options.bytes_per_batch or self._free
+        for own in within_limit(share, lambda k: strips_of(cases[k]), STRIPS):
+            sizes, made = {}, self._jobs(own)
+            for k in own:
+                sizes[k] = sum(device_bytes(job, self._packs) for job in made.get(k, {}).values())
+            self.left.extend(k for k in own if k not in made or sizes[k] > self._free)
+            fitting = [(k, made[k]) for k in made if sizes[k] <= self._free]
+            n_packed = sum(_packs(jobs, self._packs) for _, jobs in fitting)
+            _log.info(
+                "site mode on a GPU: %d cases by the packed kernel, %d by the 32-bit kernel, %d on "
+                "the CPU",
+                n_packed, len(fitting) - n_packed, len(own) - len(fitting),
+            )  # fmt: skip
+            bytes_of = partial(_bytes_of, sizes)
+            yield from within_limit(fitting, bytes_of, min(limit, self._free))
+
+    def _jobs(self, numbers: list[int]) -> dict[int, dict[str, SiteJob]]:
+        """Return the jobs of cases, but for those that the CPU does faster."""
+        call, spread = self._call, partial(map_on_threads, self._call.threads)
+        cases, strand_of = call.cases, partial(SiteStrand, scoring=call.scoring)
+        self._strands |= made_once(
+            [cases[k] for k in numbers], strand_of, spread,
+            lambda table: id(table) not in self._strands and table.has_chain(),
+        )  # fmt: skip
+        made = {k: _jobs(cases[k], self._strands) for k in numbers}
+        if call.threads >= CPU_THREADS:
+            made = {k: own for k, own in made.items() if _packs(own, self._packs)}
+        _compile([job for own in made.values() for job in own.values()], self._packs, spread)
+        return made
+
+
+def _bytes_of(sizes: dict[int, int], case: tuple[int, dict]) -> int:
+    return sizes[case[0]]
+
+
+def _aligned(
+    batch: list, call: SiteCall, buffers: Buffers, left: list[int]
+) -> Iterator[tuple[int, SplicedAlignment]]:
+    """Yield numbers and results of a batch; `left` takes cases that need too many rows."""
+    found, spread = _best_chains(batch, call, buffers), partial(map_on_threads, call.threads)
+    too_long = {k for k, strand, chain in found if strand is not None and chain is None}
+    left.extend(too_long)
+    found = [each for each in found if each[0] not in too_long]
+    ends = spread(lambda each: call.finish(call.cases[each[0]], *each[1:]), found)
+    yield from zip((k for k, *_ in found), ends, strict=True)
 
 
 def _packs(jobs: dict[str, SiteJob], packs: bool) -> bool:
@@ -271,34 +357,35 @@ def _compile(jobs: list[SiteJob], packs: bool, spread: Callable) -> None:
 
 
 def _launches_of(
-    jobs: list[SiteJob], scoring: SplicedScoring, packs: bool, options: SiteGpuOptions
+    jobs: list[SiteJob], call: SiteCall, buffers: Buffers
 ) -> Iterator[tuple[list[int], StripLaunch]]:
     """Lay jobs out for the three kernels; yield the numbers of each launch's jobs with it."""
+    options, scoring, packs = call.options, call.scoring, can_pack()
     packed = [k for k, job in enumerate(jobs) if packs and job.fits_packed]
     others = sorted(set(range(len(jobs))) - set(packed))
     plain = [k for k in packed if jobs[k].table.stops is None]
     coding = sorted(set(packed) - set(plain))
     for numbers, cut, launch in (
-        (plain, packed_strips, SitePackedLaunch),
-        (coding, partial(codon_strips, every=options.every), SiteCodonLaunch),
-    ):
+        (plain, packed_strips, SitePackedLaunch), (coding, codon_strips, SiteCodonLaunch)
+    ):  # fmt: skip
         if numbers:
             chosen, registers = [jobs[k] for k in numbers], options.registers
             sizes = [registers] * len(chosen) if registers else sizes_of(chosen)
-            yield numbers, launch(list(map(cut, chosen, sizes)), scoring)
+            cut_in = partial(cut, every=options.every)
+            yield numbers, launch(list(map(cut_in, chosen, sizes)), scoring, buffers)
     if others:
-        yield others, SiteLaunch32([Strips32(jobs[k]) for k in others], scoring)
+        yield others, SiteLaunch32([Strips32(jobs[k]) for k in others], scoring, buffers)
 
 
 def _best_chains(
-    batch: list, scoring: SplicedScoring, packs: bool, options: SiteGpuOptions
+    batch: list, call: SiteCall, buffers: Buffers
 ) -> list[tuple[int, str | None, DeviceChain | None]]:
     """Return number, best strand and best chain of each case of a batch.
 
     There is a strand without a chain if too many rows would be needed to follow it.
     """
     jobs = [job for _, own in batch for job in own.values()]
-    launches = list(_launches_of(jobs, scoring, packs, options))
+    options, launches = call.options, list(_launches_of(jobs, call, buffers))
     for _, launch in launches:
         launch.run()
     ends: dict[int, SweepEnd] = {}
@@ -311,8 +398,8 @@ def _best_chains(
         own = {n: ends[k] for n, k in enumerate(numbers) if k in chosen}
         if own:
             found = (
-                follow_windows(launch, own, scoring, options.usual_exons, options.memory)
-                if isinstance(launch, SiteCodonLaunch)
+                follow_windows(launch, own, call.scoring, options.usual_exons, options.memory)
+                if isinstance(launch, SitePackedLaunch)
                 else follow(launch, own, options.usual_exons)
             )
             chains |= {numbers[n]: chain for n, chain in found.items()}

@@ -39,7 +39,8 @@ from gpu_tools.sites.table import FIRST_ENTRY, LAST_EXIT
 
 ZERO, START, LOWEST, LEAST, NOWHERE = range(5)
 """Slots of rows that never change, the empty chain's among them, and one that is never read."""
-_OWN_SLOTS = 5
+OWN_SLOTS = 5
+"""Slots that no step sets, or that nobody reads."""
 FROM_ROW = 8
 """Added to a step's first word if its slot is raised to the row; the source is `ZERO` then."""
 LATE_AT, SOURCE_AT, OLD_AT, TO_AT, COPY_AT = 4, 8, 16, 24, 8
@@ -101,6 +102,15 @@ class StepTable(NamedTuple):
         """Return the boundary that a number belongs to."""
         return int(np.searchsorted(self.numbers, np.int32(number)))
 
+    def boundary_from(self, step: int) -> int:
+        """Return the first boundary of a step or of those behind it."""
+        return self.boundary_at(2 * step)
+
+    def step_behind(self, boundary: int) -> int:
+        """Return the step behind those that bring all lanes to a boundary; whole groups."""
+        last = int(self.numbers[boundary]) // 2 + WARP
+        return min(-(-last // WARP) * WARP, len(self.words))
+
 
 def compile_steps(listed: ListedSites, cost: int = 0) -> StepTable:
     """Compile a table for the packed kernel, whose empty chain's row is higher by a cost."""
@@ -113,7 +123,7 @@ def compile_steps(listed: ListedSites, cost: int = 0) -> StepTable:
 def _compiled(listed, cost):
     """Compile a table in one call; return the elements of a `StepTable`."""
     sites = lay_out(listed)
-    plan = write_plan(sites, _OWN_SLOTS, IN_REGISTERS, False)
+    plan = write_plan(sites, OWN_SLOTS, IN_REGISTERS, False)
     boundaries, operations, (_, stored), counts, n_hot = plan
     # a boundary or an operation adds a step at most
     words = np.empty((len(operations) + len(boundaries) + 2 * WARP, WORDS), np.int32)

@@ -18,7 +18,7 @@ less.
 
 from __future__ import annotations
 
-from numba import cuda, int32, uint32
+from numba import cuda, int32, int64, uint32
 
 from gpu_tools.hardware.gpu.intrinsics.rows import (
     clipped_ramp,
@@ -42,15 +42,19 @@ from gpu_tools.sites.gpu.steps import BEST_END, WORDS
 
 @cuda.jit(device=True)
 def _parts_of(job, strip, buffers):
-    """Return a strip's steps, the target, the strip's cells, and the borders around it."""
-    steps, targets, memory = buffers
-    n_rows = job[job_table.ROWS]
+    """Return a strip's steps, the target, its cells, the borders around it, and checkpoints.
+
+    The first checkpoint is the one to begin with, or the first one to be written.
+    """
+    steps, targets, memory, checkpoints = buffers
+    n_rows = job[job_table.ADVANCES]
     before = job[job_table.BORDERS] + max(strip - 1, 0) * n_rows
     return (
         steps[job[job_table.BOUNDARIES] :],
         targets[job[job_table.TARGET] :],
         memory[job[job_table.CELLS] + strip * job[job_table.STRIDE] :],
         memory[before : before + n_rows], memory[job[job_table.BORDERS] + strip * n_rows :],
+        checkpoints[job[job_table.CHECKPOINTS] + strip * job[job_table.CHECKPOINT_STRIDE] :],
     )  # fmt: skip
 
 
@@ -74,9 +78,9 @@ def _put_step(shared, at, step):
 
 
 @cuda.jit(device=True)
-def _words_of(steps, n, n_steps):
-    """Return the words of a step, of the last one if there are not so many."""
-    at = uint32(min(int32(n), int32(n_steps - 1)) * int32(WORDS))
+def _words_of(steps, n, idle):
+    """Return the words of a step, those of the last one, which is `idle`, if there is none."""
+    at = uint32(min(int32(n), idle) * int32(WORDS))
     return (
         steps[at], steps[at + uint32(1)], steps[at + uint32(2)], steps[at + uint32(3)],
         steps[at + uint32(4)],
@@ -95,6 +99,7 @@ def _make_sweep(size: int):
     decode, choose = packed_strip.make_decode(size * WARP), packed_strip.make_choose(size)
     start, do_step = packed_strip.make_start(size), packed_strip.make_step(size)
     columns, find_column = packed_strip.make_columns(size), packed_strip.make_find_column(size)
+    save, resume = packed_strip.make_save(size), packed_strip.make_resume(size)
 
     @cuda.jit(device=True)
     def advance(state, step, first, k, is_last, fixed):
@@ -109,8 +114,10 @@ def _make_sweep(size: int):
     @cuda.jit(device=True)
     def sweep(job, strip, parts, numbers, ends, scoring, shared, scratch):
         """Sweep a strip; `ends` takes the lane's best end."""
-        steps, target, cells, arriving, leaving = parts
+        steps, target, cells, arriving, leaving, checkpoints = parts
         lane, own = numbers
+        begin, every = int32(job[job_table.FIRST_STEP]), int32(job[job_table.EVERY])
+        stored, n_slots = packed_strip.stored_rows(job), int32(job[job_table.N_SLOTS])
         n_steps, floor = int32(job[job_table.ROWS] >> 1), int32(job[job_table.FLOOR])
         own_step, own_border = uint32(4 * lane), uint32(packed_strip.SHARED_BORDERS_AT + 2 * lane)
         next_step = own_step + uint32(4 * WARP)
@@ -126,23 +133,31 @@ def _make_sweep(size: int):
         is_last = lane == int32(WARP - 1)
         sync_lanes()
         state = start(chosen, starts, floor, lane, own, shared)
-        # the last step does nothing: so do the lanes that are before the first one
-        idle = _words_of(steps, int32(n_steps - 1), n_steps)
-        _put_step(shared, next_step, decode(idle, scoring))
-        words, at = _words_of(steps, lane, n_steps), int32(2 * (lane + WARP - 1))
+        # the last step of all does nothing: so do the lanes that are before the first one
+        idle = int32(job[job_table.OPERANDS] - 1)
+        before = int32(begin - WARP + lane) if begin > 0 else idle
+        _put_step(shared, next_step, decode(_words_of(steps, before, idle), scoring, stored))
+        if begin > 0:
+            row, (diagonal, early, late, _) = resume(checkpoints, n_slots, shared, own)
+            state = row, diagonal, early, late, state[4], int32(state[5] + 2 * begin)
+        words, at = _words_of(steps, int32(begin + lane), idle), int32(2 * (lane + WARP - 1))
         early = packed_strip.peek(arriving, strip, at)
         late = packed_strip.peek(arriving, strip, int32(at + 1))
-        first = int32(0)
+        first, next_save, saved = begin, every if every > 0 else n_steps, int64(0)
         while any_lane(first < n_steps):
+            if any_lane(first == next_save):
+                save(checkpoints[saved:], state, n_slots, shared, own)
+                saved += job[job_table.STRIPS] * job[job_table.CHECKPOINT_STRIDE]
+                next_save = int32(next_save + every)
             early = packed_strip.await_word(arriving, strip, at, early, floor)
             late = packed_strip.await_word(arriving, strip, int32(at + 1), late, floor)
             early, late = max2(add2(early, lowered), floor), max2(add2(late, lowered), floor)
             sync_lanes()
             _put_step(shared, own_step, _step_of(shared, int32(4 * WARP + 4 * lane)))
-            _put_step(shared, next_step, decode(words, scoring))
+            _put_step(shared, next_step, decode(words, scoring, stored))
             shared[own_border], shared[own_border + uint32(1)] = early, late
             sync_lanes()
-            words = _words_of(steps, int32(first + lane + WARP), n_steps)
+            words = _words_of(steps, int32(first + lane + WARP), idle)
             at = int32(at + 2 * WARP)
             early = packed_strip.peek(arriving, strip, at)
             late = packed_strip.peek(arriving, strip, int32(at + 1))
@@ -157,7 +172,10 @@ def _make_sweep(size: int):
                 state, step = advance(state, step, own_first, int32(k + 1), is_last, fixed)
                 k = int32(k + 2)
             sync_lanes()
-            out, left = uint32(2 * (first + lane)), uint32(packed_strip.SHARED_OUTS_AT + 2 * lane)
+            out, left = (
+                uint32(2 * (first - begin + lane)),
+                uint32(packed_strip.SHARED_OUTS_AT + 2 * lane),
+            )
             store_word(leaving, out, shared[left])
             store_word(leaving, out + uint32(1), shared[left + uint32(1)])
             first = int32(first + WARP)
@@ -178,7 +196,7 @@ _SHARED_WORDS = packed_strip.SHARED_SLOTS_AT + WARP * max(
 
 
 @kernel()
-def sweep_packed_warp(jobs, strips, steps, targets, memory, ends, scoring):
+def sweep_packed_warp(jobs, strips, steps, targets, memory, checkpoints, ends, scoring):
     """Sweep strips of jobs, as long as there are any; a thread block is one warp.
 
     A strip needs only strips that were begun before it, so a warp that waits always waits for one
@@ -195,7 +213,7 @@ def sweep_packed_warp(jobs, strips, steps, targets, memory, ends, scoring):
         if any_lane(k < 0):
             return
         job, strip = jobs[strips[k, 0]], strips[k, 1]
-        parts = _parts_of(job, strip, (steps, targets, memory))
+        parts = _parts_of(job, strip, (steps, targets, memory, checkpoints))
         is_last, found = strip == job[job_table.STRIPS] - 1, ends[job[job_table.ENDS] + strip, lane]
         if any_lane(job[job_table.LAST_SIZE if is_last else job_table.SIZE] == packed_strip.WIDE):
             _sweep_wide(job, strip, parts, numbers, found, scoring, shared, scratch)

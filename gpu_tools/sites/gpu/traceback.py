@@ -62,6 +62,26 @@ def packed_value(memory, layout, row, column):
 
 
 @cuda.jit(device=True)
+def packed_values(memory, layout, row, column):
+    """Return four cells of such a row, from a column on that is a multiple of four."""
+    log, last_log, last_strip, lifting, (cells, first_stored, stride) = layout
+    strip = int32(column >> int32(log + _LOG_LANES))
+    left = int32(column - int32(strip << int32(log + _LOG_LANES)))
+    if strip == last_strip:
+        log = last_log
+    half, k = int32(left >> log), int32(left & int32(int32(1 << log) - 1))
+    word = int32(k * WARP + (half >> 1) * QUAD)
+    four = load4(memory, cells + strip * stride + (first_stored + row) * int64(WARP << log) + word)
+    shift, lifted = int32(16 - 16 * (half & 1)), int32(strip * lifting)
+    return (
+        int32(int32(int32(four[0] << shift) >> int32(16)) + lifted),
+        int32(int32(int32(four[1] << shift) >> int32(16)) + lifted),
+        int32(int32(int32(four[2] << shift) >> int32(16)) + lifted),
+        int32(int32(int32(four[3] << shift) >> int32(16)) + lifted),
+    )  # fmt: skip
+
+
+@cuda.jit(device=True)
 def layout32(job):
     """Return where the 32-bit kernel's rows lie."""
     return job[job_table.CELLS], job[job_table.FIRST_STORED], job[job_table.STRIDE]
@@ -76,6 +96,16 @@ def value32(memory, layout, row, column):
     return memory[cells + strip * stride + (first_stored + row) * int64(STRIP) + k * WARP + lane]
 
 
+@cuda.jit(device=True)
+def values32(memory, layout, row, column):
+    """Return four cells of such a row, from a column on."""
+    return (
+        value32(memory, layout, row, column), value32(memory, layout, row, int32(column + 1)),
+        value32(memory, layout, row, int32(column + 2)),
+        value32(memory, layout, row, int32(column + 3)),
+    )  # fmt: skip
+
+
 # Where an exon of a chain begins, looked for by a warp: the first half of a traceback on a GPU.
 #
 # W, the most that S' can still gain (see `gpu_tools.splicing.traceback`), is computed row by row
@@ -86,6 +116,8 @@ _LOW = -(2**29)
 NOT_FOUND = 2**30
 _USUAL_EXON = 8 if simulated() else 512
 """Nucleotides of an exon that is looked for first; then four times as many, and so on."""
+_LONG_EXON = 4096
+"""Exons up to this length are found in every window that holds them."""
 
 
 clipped_chain = cuda.jit(device=True)(recurrence.clipped_chain)
@@ -184,7 +216,16 @@ def _first_wanted(trace, sites, first, state, left):
     return int32(value - score), first
 
 
-def make_find_exon(value_of):
+@cuda.jit(device=True)
+def _equal_ones(values, bonus, wanted):
+    """Return which of four values are the wanted ones less a bonus, a bit each."""
+    found = int32(0)
+    for k in range(4):
+        found |= int32(values[k] + bonus == wanted[k]) << int32(k)
+    return found
+
+
+def make_find_exon(values_of):
     """Return the device function that finds where an exon begins."""
 
     @cuda.jit(device=True)
@@ -223,20 +264,25 @@ def make_find_exon(value_of):
         return row, bonus, joined
 
     @cuda.jit(device=True)
-    def explained_by_others(trace, layout, buffers, inner, column, wanted):
-        """Return whether a further intron class explains an inner entry's value at a column."""
+    def explained(trace, layout, buffers, inner, column, wanted):
+        """Return which of four values an inner entry explains, from a column on, a bit each."""
         memory, sites = buffers[:2]
-        entry, row, _, joined = inner
-        at, found, n = trace[job_table.AT_ENTRIES] + entry * job_table.SITE, False, int32(0)
+        entry, row, bonus, joined = inner
+        found = _equal_ones(values_of(memory, layout, row, column), bonus, wanted)
+        if trace[job_table.AT_STOPS] >= 0 or trace[job_table.AT_PARTS] == 1:
+            return found
+        at, n = trace[job_table.AT_ENTRIES] + entry * job_table.SITE, int32(0)
         for k in range(trace[job_table.AT_N_CLASSES]):
             of_class = trace[job_table.AT_CLASSES] + k * trace[job_table.AT_CLASS_SIZE]
             if sites[of_class + introns.KIND] == sites[at + job_table.KIND]:
                 bonus = int32(sites[at + job_table.VALUE] - sites[of_class + introns.PENALTY])
-                found |= value_of(memory, layout, int32(row + n), column) + bonus == wanted
+                if n > 0:
+                    values = values_of(memory, layout, int32(row + n), column)
+                    found |= _equal_ones(values, bonus, wanted)
                 n = int32(n + 1)
         if joined >= 0:
-            bonus = sites[at + job_table.VALUE]
-            found |= value_of(memory, layout, joined, column) + bonus == wanted
+            bonus = int32(sites[at + job_table.VALUE])
+            found |= _equal_ones(values_of(memory, layout, joined, column), bonus, wanted)
         return found
 
     @cuda.jit(device=True)
@@ -249,12 +295,11 @@ def make_find_exon(value_of):
         Return the lane's smallest column at which an exon is entered, twice, plus one for an inner
         entry; W there; and the lane's part of what the next row takes over.
         """
-        memory, gains, symbols = buffers[0], buffers[4], buffers[5]
+        gains, symbols = buffers[4], buffers[5]
         (even, low, quads, nucleotide, carry, right), (table, gap, free, cost, _) = here, scores
         _, column, value, _, _ = state
         lane, found, gained = int32(cuda.threadIdx.x), int32(NOT_FOUND), int32(0)
         before, after = (int32(0), quads) if even else (quads, int32(0))
-        single = trace[job_table.AT_STOPS] >= 0 or trace[job_table.AT_PARTS] == 1
         best = int32(_LOW)
         for n in range(quads):
             quad = int32(quads - 1 - n)
@@ -265,15 +310,14 @@ def make_find_exon(value_of):
             b = max(four[1], carry)
             c = max(four[2], carry)
             d = max(four[3], carry)
+            entered = int32(0)
+            if inner[0] >= 0 and own - 3 <= column:
+                wanted = int32(value - a), int32(value - b), int32(value - c), int32(value - d)
+                entered = explained(trace, layout, buffers, inner, int32(own - 3), wanted)
             for k in range(4):
                 gain = d if k == 0 else (c if k == 1 else (b if k == 2 else a))
-                if inner[0] >= 0 and own <= column:
-                    wanted = int32(value - gain)
-                    entered = value_of(memory, layout, inner[1], own) + inner[2] == wanted
-                    if not (entered or single):
-                        entered = explained_by_others(trace, layout, buffers, inner, own, wanted)
-                    if entered:
-                        found, gained = int32(2 * own + 1), gain
+                if own <= column and entered & int32(8 >> k):
+                    found, gained = int32(2 * own + 1), gain
                 is_open = first_wanted > _LOW and own <= column
                 if is_open and gain + clipped_chain(own, gap, free, cost) == first_wanted:
                     found, gained = int32(2 * own), gain
@@ -350,11 +394,13 @@ def make_find_exon(value_of):
         """
         end, column, value, _, _ = state
         most = int32(end - trace[job_table.AT_LOW])
+        if trace[job_table.AT_LOW] > 0:  # else a longer exon is looked for in a longer window
+            most = int32(max(most // 4, min(most, _LONG_EXON)))
         longest, first, lifted = int32(_USUAL_EXON), int32(0), scores[4]
         if lifted > 0:
             first = int32((value - trace[job_table.AT_BEST_SITES]) // lifted)
         while True:
-            low = int32(min(max(first - longest, 0), column))
+            low = int32(min(max(first - longest, 0), column) & ~int32(3))  # four cells are loaded
             until = most if low == 0 else min(most, longest)
             found = look_for(trace, layout, buffers, scores, state, (low, until), scratch)
             if found[0] < NOT_FOUND or until == most:
@@ -494,9 +540,9 @@ def _make_find_exit(value_of):
     return find_exit
 
 
-def _make_trace(value_of, layout_of):
-    """Return what a warp does if rows lie as `layout_of` says and `value_of` reads them."""
-    find_exon, find_exit = make_find_exon(value_of), _make_find_exit(value_of)
+def _make_trace(value_of, values_of, layout_of):
+    """Return what a warp does if rows lie as `layout_of` says and the others read them."""
+    find_exon, find_exit = make_find_exon(values_of), _make_find_exit(value_of)
 
     @cuda.jit(device=True)
     def follow(trace, job, buffers, scoring, exons):
@@ -533,8 +579,8 @@ def _make_trace(value_of, layout_of):
     return follow
 
 
-_follow_packed = _make_trace(packed_value, packed_layout)
-_follow32 = _make_trace(value32, layout32)
+_follow_packed = _make_trace(packed_value, packed_values, packed_layout)
+_follow32 = _make_trace(value32, values32, layout32)
 
 
 @cuda.jit(device=True)

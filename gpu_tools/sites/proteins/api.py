@@ -201,7 +201,7 @@ def _protein_align(
         from gpu_tools.sites.proteins.gpu.schedule import ProteinCall, align_on_gpus
 
         def finish(case: ProteinCase, found: BestSweep | None) -> ProteinAlignment:
-            result = _result(case, found, least.get(id(case)))
+            result = _result(case, scoring, found, least.get(id(case)))
             done(case.cells)
             return result
 
@@ -231,21 +231,22 @@ def _aligned(
     scored = [strand for strand, sweep in sweeps.items() if sweep.score is not None]
     # the first of equals: + before -
     best = max(scored, key=lambda strand: sweeps[strand].score, default=None)
-    found = best and BestSweep(best, sweeps[best].score, lambda: sweeps[best])
-    return _result(case, found, least)
+    found = best and BestSweep(best, sweeps[best].score, lambda: trace(sweeps[best]))
+    return _result(case, scoring, found, least)
 
 
 def _result(
-    case: ProteinCase, found: BestSweep | None, least: int | None = None
+    case: ProteinCase, scoring: ProteinScoring, found: BestSweep | None, least: int | None = None
 ) -> ProteinAlignment:
+    """Return the result of a case; `least` is the score from which on its chain is wanted."""
     result = walk.without_chain(case)
     if found is None:
         return result
     if least is not None and found.score < least:
         return result.changed(strand=found.strand, score=found.score)
-    sweep = found.sweep()
-    traced, question = trace(sweep), walk.StrandAndProtein(sweep.codes, sweep.target, sweep.scoring)
-    stop = walk.stop_behind(sweep.codes, traced.intervals[-1][1], sweep.scoring)
+    traced, codes = found.trace(), case.codes(found.strand)
+    question = walk.StrandAndProtein(codes, case.target.codes, scoring)
+    stop = walk.stop_behind(codes, traced.intervals[-1][1], scoring)
     fields = walk.chain_fields(found.strand, traced, question, stop)
     points = walk.points_of_introns(traced, case.target)
     return result.changed(score=found.score, evidence_points=points, **fields)

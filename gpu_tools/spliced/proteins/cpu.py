@@ -48,8 +48,9 @@ from gpu_tools.splicing.proteins.walk import (
     TracedProtein,
     add_moves,
     add_run,
-    runs_in_order,
+    traced_of,
     walk,
+    with_room,
 )
 from gpu_tools.splicing.rows import aligned_full, by_column, by_lane, clear, padded, put, raise_to
 
@@ -473,14 +474,14 @@ def trace(sweep: CandidateSweep) -> TracedCandidates:
         start, end = int(tracks.starts[exon.track]), int(tracks.ends[donor.end])
         intervals.append((start, end if intervals else end - best.back))
         exons.append(exon.number)
-        runs, count = add_moves(runs, count, moves, len(moves))
+        runs = with_room(runs, count + len(moves) + 1)
+        count = add_moves(runs, count, moves, len(moves))
         if move == BEGIN:
             break
         donor, phase = tracer.donor_before(exon, cell)
         length = start - int(tracks.ends[donor.end])
-        runs, count = add_run(runs, count, INTRON_RUN + phase, length)
-    found = runs_in_order(runs, count)
-    traced = TracedProtein(intervals[::-1], cell.column, best.column, found)
+        count = add_run(runs, count, INTRON_RUN + phase, length)
+    traced = traced_of(runs[:count], np.array(intervals), cell.column, best.column)
     return TracedCandidates(traced, exons[::-1], best.back > 0)
 
 
@@ -491,7 +492,7 @@ class _Tracer:
         self.sweep, scoring = sweep, sweep.scoring
         self.tracks, self.codes = sweep.candidates.tracks, sweep.candidates.codes
         self.places = sweep.columns.place(np.arange(len(sweep.target) + 1))
-        self.pairs = lifted_pairs(sweep.target, scoring)
+        self.pairs = scoring.lifted, sweep.target
         self.weights = np.array([scoring.gap_open, scoring.frameshift, scoring.gap_extend])
         self.start = begun(len(sweep.target), scoring)
 
@@ -539,7 +540,7 @@ class _Tracer:
         if phase:
             split = tuple(self.codes[ends[:before] - back] for back in range(phase, 0, -1))
             codons = scoring.codons[(*split, *self.codes[start : cell.boundary])]
-            wanted = wanted - self.pairs[codons, column]
+            wanted = wanted - scoring.lifted[codons, sweep.target[column]]
         found = np.flatnonzero(values == wanted)
         if not len(found):
             raise ValueError("no exit explains the value of an entry: the sweep is wrong")

@@ -61,16 +61,23 @@ class Cell(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
+def with_room(runs, count):
+    """Return pairs of numbers in space for at least `count` of them."""
+    if count <= len(runs):
+        return runs
+    more = np.empty((2 * count, 2), np.int64)
+    # numba takes long to compile an assignment to a slice
+    for k in range(len(runs)):
+        more[k, 0], more[k, 1] = runs[k, 0], runs[k, 1]
+    return more
+
+
+@njit(nogil=True)
 def add_run(runs, count, first, second):
-    """Append a pair of numbers; return the pairs, perhaps in more space, and how many there are."""
-    if count == len(runs):
-        more = np.empty((2 * count + 1, 2), np.int64)
-        # numba takes long to compile an assignment to a slice
-        for k in range(count):
-            more[k, 0], more[k, 1] = runs[k, 0], runs[k, 1]
-        runs = more
-    runs[count, 0], runs[count, 1] = first, second
-    return runs, count + 1
+    """Append a pair of numbers if there is space for it; return how many there are then."""
+    if count < len(runs):
+        runs[count, 0], runs[count, 1] = first, second
+    return count + 1
 
 
 @njit(cache=True, nogil=True)
@@ -90,17 +97,18 @@ def add_moves(runs, count, moves, n_moves):
         else:
             letter = SHIFT_RUN if move in (_SHIFT_1, _SHIFT_2) else SHIFTED_RUN
             length = 1 if move in (_SHIFT_1, _SHIFT_PAIR_1) else 2
-        joins = letter in (CODON_RUN, MISSING_RUN)
-        if joins and count and runs[count - 1, 0] == letter:
+        joins = letter in (CODON_RUN, MISSING_RUN) and 0 < count <= len(runs)
+        if joins and runs[count - 1, 0] == letter:
             runs[count - 1, 1] += length
         else:
-            runs, count = add_run(runs, count, letter, length)
-    return runs, count
+            count = add_run(runs, count, letter, length)
+    return count
 
 
-def runs_in_order(runs, count: int) -> list[tuple[str, int]]:
-    """Return letters and lengths of runs that were appended from the last one on."""
-    return [(LETTERS[letter], length) for letter, length in runs[:count][::-1].tolist()]
+def traced_of(runs: NDArray, exons: NDArray, first: int, last: int) -> TracedProtein:
+    """Return a chain from its runs and its exons, both appended from the last one on."""
+    found = [(LETTERS[letter], length) for letter, length in runs[::-1].tolist()]
+    return TracedProtein([*map(tuple, exons[::-1].tolist())], first, last, found)
 
 
 @njit(cache=True, nogil=True)
@@ -110,11 +118,12 @@ def walk(
 ):  # fmt: skip
     """Follow a path through the rows of a block; return where it leaves them, and why.
 
-    `places` are the elements of columns. `begins` are boundaries, the points of chains whose first
-    codon begins there, and H' of a chain that begins, points left out, by column. Moves and lengths
-    are written to `found`; the result is a `Cell`'s fields, the number of moves, and what follows:
-    `BEFORE` for the block before, `BEGIN` where such a chain begins, or `AT_INTRON` where no move
-    explains the cell, so that an intron or another chain's begin does.
+    `places` are the elements of columns. `pairs` are what pairs add to H', by codon and residue,
+    and the residues. `begins` are boundaries, the points of chains whose first codon begins there,
+    and H' of a chain that begins, points left out, by column. Moves and lengths are written to
+    `found`; the result is a `Cell`'s fields, the number of moves, and what follows: `BEFORE` for
+    the block before, `BEGIN` where such a chain begins, or `AT_INTRON` where no move explains the
+    cell, so that an intron or another chain's begin does.
     """
     count = 0
     gap_open, shift, extend = weights[0], weights[1], weights[2]
@@ -166,9 +175,10 @@ def _move(
     """
     at, before = places[j], places[max(j - 1, 0)]
     if i >= 3 and j and not is_banned(banned, i - 3, j - 1):
-        if whole[k - 3, before] + pairs[codon, j - 1] == value:
+        paired = value - pairs[0][codon, pairs[1][j - 1]]
+        if whole[k - 3, before] == paired:
             return _PAIR, 1
-        if _begun(begins, i - 3, j - 1) + pairs[codon, j - 1] == value:
+        if _begun(begins, i - 3, j - 1) == paired:
             return BEGIN, 1
     if j and i >= 1 and whole[k - 1, before] - shift + extend == value:
         return _SHIFT_PAIR_1, 1

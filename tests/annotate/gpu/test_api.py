@@ -1,4 +1,8 @@
-"""Annotation on CUDA and on the CPU gives the same genes, on a GPU or on numba's simulator."""
+"""Annotation on CUDA and on the CPU gives the same genes, on a GPU.
+
+It would take the simulator minutes: there `tests.sites.proteins.gpu` compares alignments, and
+`tests.hardware.test_gpu_faults` sees that ``annotate`` takes the GPU.
+"""
 
 import numpy as np
 import pytest
@@ -17,22 +21,18 @@ from tests.annotate.genomes import (
     random_text,
 )
 
-pytestmark = pytest.mark.cuda
-RESIDUES, SPACE, INTRONS = (4, 3, 0) if simulated() else (120, 2000, 2)
-# the simulator is slow: so short a target is not credible
-MOST = 1.0 if simulated() else 0.001
+pytestmark = [
+    pytest.mark.cuda, pytest.mark.skipif(simulated(), reason="takes the simulator minutes"),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("search", ["exhaustive", "seeded"] if not simulated() else ["exhaustive"])
+@pytest.mark.parametrize("search", ["exhaustive", "seeded"])
 def test_devices_give_the_same_genes(search, monkeypatch):
     rng = np.random.default_rng(6)
-    protein = random_protein(rng, RESIDUES)
-    text = gene(rng, protein, INTRONS)
-    record = genome(random_text(rng, SPACE), text, random_text(rng, SPACE))
-    targets = [proteins(a=protein)]
-    if not simulated():
-        targets = [proteins(a=protein, b=mutated(rng, protein)), cdnas(c=gene(rng, protein, 0))]
-    options = AnnotationOptions(search=search, max_evalue=MOST)
+    protein = random_protein(rng)
+    record = genome(random_text(rng, 2000), gene(rng, protein), random_text(rng, 2000))
+    targets = [proteins(a=protein, b=mutated(rng, protein)), cdnas(c=gene(rng, protein, 0))]
+    options = AnnotationOptions(search=search)
     expected = annotate_genome([record], targets, options, device="cpu")
     assert len(expected.genes) >= 1
     left_to_cpu = []

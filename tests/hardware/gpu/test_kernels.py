@@ -1,13 +1,14 @@
-"""Kernels compile for a GPU, also where there is none; see `tests.kernels`."""
+"""Kernels become machine code of every generation of GPUs, also where there is none."""
 
 import numpy as np
 import pytest
 from numba import from_dtype, types
 
-from tests.kernels import array
+from tests.kernels import HOPPER, OLDEST, array, assembled
 
 pytest.importorskip("numba_cuda")
 
+from gpu_tools.hardware.gpu.intrinsics import words
 from gpu_tools.local.gpu import packed as local_packed
 from gpu_tools.local.gpu import score_pass
 from gpu_tools.matching import gpu as matching
@@ -67,18 +68,52 @@ WITHOUT_LOCAL_MEMORY = {
 }  # fmt: skip
 
 
+PACKED_CODE = "s16x2"
+BEFORE, LATER = ((8, 0), (8, 6), (8, 9)), ((10, 0), (12, 0))
+SAMPLE, PACKED_SAMPLE = "unit costs on lanes", "costs"
+"""A kernel of each kind that takes little time to compile."""
+
+
+def capability_of(expected):
+    """Return the first generation that has the instructions of a kernel, which is to have some."""
+    return HOPPER if PACKED_CODE in expected else OLDEST
+
+
 @pytest.mark.parametrize("name", COMPILED)
 def test_compiles(name, to_ptx):
     make, arguments, expected = COMPILED[name]
-    assert expected in to_ptx(make(), *arguments)
+    capability = capability_of(expected)
+    ptx = to_ptx(make(), *arguments, capability=capability)
+    assert expected in ptx
+    assert assembled(ptx, capability) > 0
 
 
 @pytest.mark.parametrize("name", WITHOUT_LOCAL_MEMORY)
 def test_what_a_thread_holds_stays_in_registers(name, to_ptx):
     kernel, arguments, expected = WITHOUT_LOCAL_MEMORY[name]
-    ptx = to_ptx(kernel, *arguments)
+    capability = capability_of(expected)
+    ptx = to_ptx(kernel, *arguments, capability=capability)
     assert expected in ptx
     assert ".local" not in ptx
+    assert assembled(ptx, capability) > 0
+
+
+@pytest.mark.parametrize(
+    ("name", "capability"),
+    [(SAMPLE, each) for each in (*BEFORE, HOPPER)] + [(PACKED_SAMPLE, each) for each in LATER],
+)
+def test_other_generations(name, capability, to_ptx):
+    make, arguments, _ = COMPILED[name]
+    assert assembled(to_ptx(make(), *arguments, capability=capability), capability) > 0
+
+
+def test_packed_kernels_need_what_they_say(to_ptx):
+    make, arguments, _ = COMPILED[PACKED_SAMPLE]
+    before = BEFORE[-1]
+    assert before < words.PACKED_CAPABILITY
+    ptx = to_ptx(make(), *arguments, capability=before)
+    with pytest.raises(Exception, match="PTX"):
+        assembled(ptx, before)
 
 
 @pytest.mark.parametrize("cell", ["float32", "int32", "int64"])

@@ -3,7 +3,7 @@
 import pytest
 from numba import types
 
-from tests.kernels import array
+from tests.kernels import OLDEST, array, assembled
 
 pytest.importorskip("numba_cuda")
 
@@ -12,10 +12,14 @@ from gpu_tools.sites.gpu.job_table import find_ends_warp
 from gpu_tools.sites.gpu.sweep import sweep_packed_warp
 from gpu_tools.sites.gpu.sweep32 import sweep32_warp
 from gpu_tools.sites.gpu.traceback import trace32_warp, trace_packed_warp
+from gpu_tools.sites.proteins.gpu.plan import plan_proteins
 from gpu_tools.sites.proteins.gpu.sweep import sweep_proteins_warp
+from gpu_tools.sites.proteins.gpu.traceback import trace_proteins_warp
 
 INT32, INT64, UINT8 = array(types.int32), array(types.int64), array(types.uint8)
 JOBS, STRIPS, ENDS = array(types.int64, 2), array(types.int32, 2), array(types.int32, 3)
+WORDS, STRANDS = array(types.uint8, 3), (JOBS, INT32, UINT8, STRIPS, STRIPS)
+SWEPT = INT32, INT32, UINT8, STRIPS, STRIPS, INT32, INT64
 
 
 def test_packed_sweep(to_ptx):
@@ -34,16 +38,33 @@ def test_packed_sweep_of_chains_that_translate(to_ptx):
 
 
 def test_packed_sweep_of_proteins(to_ptx):
-    ptx = to_ptx(
-        sweep_proteins_warp, JOBS, STRIPS, INT32, INT32, INT32, INT32, INT64, INT32, INT32, INT32
-    )
+    ptx = to_ptx(sweep_proteins_warp, JOBS, STRIPS, *SWEPT, *[INT32] * 4)
     assert "max.s16x2" in ptx
     assert ".local" not in ptx
 
 
+def test_tracebacks_of_proteins(to_ptx):
+    int16, cells = array(types.int16), array(types.int16, 2)
+    again = INT32, INT32, INT32, int16, INT32, cells
+    tables = WORDS, JOBS, *[INT64] * 4
+    ptx = to_ptx(
+        trace_proteins_warp, JOBS, JOBS, *STRANDS, *SWEPT, *[INT32] * 3, int16, *again, INT64,
+        *tables, INT32, INT32, *[STRIPS] * 4,
+    )  # fmt: skip
+    assert "max.s16x2" in ptx
+
+
+def test_plans_of_proteins(to_ptx):
+    assert "st.v4" in to_ptx(
+        plan_proteins, *STRANDS, WORDS, WORDS, INT32, INT32, INT64, types.int64
+    )
+
+
 def test_sweep_in_32_bits(to_ptx):
-    ptx = to_ptx(sweep32_warp, JOBS, STRIPS, INT32, INT32, UINT8, INT32, INT64, ENDS, INT32)
+    signature = JOBS, STRIPS, INT32, INT32, UINT8, INT32, INT64, ENDS, INT32
+    ptx = to_ptx(sweep32_warp, *signature, capability=OLDEST)
     assert ".local" not in ptx
+    assert assembled(ptx, OLDEST) > 0
 
 
 def test_best_ends(to_ptx):
@@ -61,6 +82,8 @@ def test_tracebacks(to_ptx, kernel):
     "kernel",
     [
         find_ends_warp,
+        plan_proteins,
+        trace_proteins_warp,
         sweep_packed_warp,
         sweep_codons_warp,
         sweep_proteins_warp,

@@ -34,7 +34,7 @@ def both(examples, scoring, options=None):
     return spliced_align(made, scoring, device="cpu"), list(cuda)
 
 
-@pytest.mark.parametrize("seed", range(3 if simulated() else 100))
+@pytest.mark.parametrize("seed", range(1 if simulated() else 100))
 @pytest.mark.parametrize(
     ("n_rate", "options"), [(0.0, TOGETHER), (0.0, APART), (0.02, None)],
     ids=["together", "apart", "unknown bases"],
@@ -51,7 +51,7 @@ def test_random_batches_are_equal_to_the_last_symbol(seed, n_rate, options):
     assert cuda == cpu
 
 
-@pytest.mark.parametrize("seed", range(3 if simulated() else 40))
+@pytest.mark.parametrize("seed", range(2 if simulated() else 40))
 def test_nested_tracks_of_the_32_bit_kernel(seed):
     """All rows that a sweep stores are those of the CPU's."""
     from gpu_tools.spliced.case import prepare_case
@@ -169,7 +169,7 @@ def test_batches_take_turns(count, batch, memory):
 
 
 def test_calls_from_several_threads():
-    examples = [cases.WORKED_EXAMPLE, cases.Example("ACCGT", "CG", [(0, 2), (2, 4)])] * 2
+    examples = [cases.WORKED_EXAMPLE, cases.Example("ACCGT", "CG", [(0, 2), (2, 4)])]
     made = [[example.case("case")] for example in examples]
     with ThreadPoolExecutor(len(made)) as pool:
         found = list(pool.map(lambda one: spliced_align(one, device="cuda"), made))

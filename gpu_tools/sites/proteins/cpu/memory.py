@@ -1,4 +1,4 @@
-"""Memory of a protein's sweep and of its traceback: states, checkpoints, first columns."""
+"""Memory of a protein's sweep and of its traceback: states, and first columns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.sites.cpu.memory import SiteLists, most_pending, power_of_two
-from gpu_tools.sites.introns import Introns
+from gpu_tools.sites.proteins.exits import ExitQuestion
 from gpu_tools.sites.table import SiteTable, once_a_table
 from gpu_tools.splicing.proteins.rows import (
     PHASES,
@@ -203,19 +203,6 @@ def state_in(memory, maxima, width):
 
 
 @njit(nogil=True)
-def begin(state, none):
-    """Fill in the state before boundary 0."""
-    for rows in (state.rows, state.codon_gaps, state.waiting, state.before):
-        flat = rows.reshape(rows.size)
-        for k in range(len(flat)):
-            flat[k] = none
-    for k in range(len(state.waits)):
-        state.waits[k] = False
-    for k in range(len(state.counts)):
-        state.counts[k] = 0
-
-
-@njit(nogil=True)
 def restore(state, states, number, elements, lanes):
     """Fill in the first columns of a stored state, and the exits that some class lacks."""
     find_elements(elements, state.rows.shape[1], states.rows.shape[2], lanes)
@@ -242,25 +229,21 @@ def restore(state, states, number, elements, lanes):
 class ProteinQuestion(NamedTuple):
     """A strand and a protein, and the score of their best chain.
 
-    `pairs` are lifted scores by number of a codon and residue, `codon_costs` those of
-    `ProteinScoring.codon_gaps`, `weights` gap open, frameshift, gap extend, `introns` the
-    table's. `start` is H' of a chain that begins, its points left
-    out, by column; `final` the first column in which a chain may end; `score` that of the best
-    chain, `maxima` the rows of `ProteinState.before`, and `points` those of `target_introns`.
+    `codon_costs` are those of `ProteinScoring.codon_gaps`, `weights` gap open, frameshift, gap
+    extend. `start` is H' of a chain that begins, its points left out, by column; `final` the first
+    column in which a chain may end; `score` that of the best chain, and `maxima` the rows of
+    `ProteinState.before`.
     """
 
     lists: SiteLists
     columns: ProteinColumns
-    codons: NDArray[np.uint8]
-    pairs: NDArray[np.int64]
+    exits: ExitQuestion
     codon_costs: NDArray[np.int64]
     weights: NDArray[np.int64]
-    introns: Introns
     start: NDArray[np.int64]
     final: int
     score: int
     maxima: int
-    points: NDArray[np.int64]
 
 
 @njit(nogil=True)
@@ -281,12 +264,10 @@ def prefix_kept(junctions, stored, memory, width, low, high):
 class StoredBlocks(NamedTuple):
     """States before some blocks, and the largest ends and exits of each, laid out as columns are.
 
-    `states` have an axis for the block in front. `first` is the number of the first of them, and
-    `length` are the boundaries of a block. `kept` are the rows of exits at the donors of junctions,
-    one a phase.
+    `states` have an axis for the block in front. `length` are the boundaries of a block. `kept` are
+    the rows of exits at the donors of junctions, one a phase.
     """
 
-    first: int
     length: int
     states: ProteinState
     ends: NDArray
@@ -299,9 +280,8 @@ class TraceMemory(NamedTuple):
     `cells` are for a protein's first columns and the largest ends of a block, `elements` where the
     columns lie in all of them, and `state` for a state. `rows` are those of a block and the three
     before, see `sweep_protein_blocks`, and `block` its number and the elements of its rows;
-    `places` are the elements of columns in them. `states` and `ends` are for the blocks between two
-    checkpoints, `found` for the moves in a block, and `kept` for rows at donors of junctions,
-    `kept_again` for those of the states.
+    `places` are the elements of columns in them. `found` is for the moves in a block, and `kept`
+    for rows at donors of junctions.
     """
 
     cells: NDArray
@@ -310,17 +290,12 @@ class TraceMemory(NamedTuple):
     rows: NDArray
     block: NDArray[np.int64]
     places: NDArray[np.int64]
-    states: StateMemory
-    ends: NDArray
     found: NDArray[np.int64]
     kept: NDArray
-    kept_again: NDArray
 
 
-def trace_memory(
-    columns: ProteinColumns, sizes: StateSizes, block: int, blocks: int
-) -> TraceMemory:
-    """Return memory for blocks of so many boundaries, and for `blocks` states."""
+def trace_memory(columns: ProteinColumns, sizes: StateSizes, block: int) -> TraceMemory:
+    """Return memory for blocks of so many boundaries."""
     width, dtype = columns.width, columns.none.dtype
 
     def cells(count: int) -> NDArray:
@@ -329,156 +304,6 @@ def trace_memory(
     return TraceMemory(
         cells(len(columns.profile) + (3 + PHASES) * width), np.empty(width, np.int64),
         state_memory(sizes, columns, 1), cells(3 * (PHASES + block) * width), np.array([-1, 0]),
-        np.empty(width, np.int64), state_memory(sizes, columns, blocks), cells(2 * blocks * width),
-        np.empty((2 * (PHASES + block + width), 2), np.int64),
-        cells(PHASES * sizes.kept * width), cells(bool(blocks) * PHASES * sizes.kept * width),
+        np.empty(width, np.int64), np.empty((2 * (PHASES + block + width), 2), np.int64),
+        cells(PHASES * sizes.kept * width),
     )  # fmt: skip
-
-
-def no_blocks(columns: ProteinColumns, sizes: StateSizes, length: int) -> StoredBlocks:
-    """Return what is stored of a strand before any block, of so many boundaries, is swept."""
-    waits, exit_rows, exit_kinds, counts = state_memory(sizes, columns, 0)[1:]
-    rows, gaps, waiting, before, exits, ends = (
-        np.empty((0, count, columns.width), columns.none.dtype)
-        for count in (RECENT, PHASES, RECENT, sizes.maxima, PHASES * sizes.places, 2)
-    )
-    states = ProteinState(rows, gaps, waiting, waits, before, exits, exit_rows, exit_kinds, counts)
-    return StoredBlocks(0, length, states, ends, np.empty((0, columns.width), ends.dtype))
-
-
-# Checkpoints that a GPU wrote, and the state of a sweep that goes on from one.
-
-
-class Checkpoints(NamedTuple):
-    """Some checkpoints of a strand, one behind the other."""
-
-    # All rows. A checkpoint begins with the latest rows of H, then those of chains that leave a
-    # codon out, each the latest first.
-    cells: NDArray[np.int16]
-    first: int  # number of the first checkpoint, from 1
-    count: int
-    sizes: tuple[int, int]  # cells of a checkpoint and of a row
-    columns: NDArray[np.int64]  # where columns lie in a row, -1 for those that it lacks
-    bias: int  # what is added to cells
-    # the rows of `ProteinState.waiting` and of `ProteinState.before`, -1 if they are not stored
-    waiting: NDArray[np.int64]
-    before: NDArray[np.int64]
-    kept: NDArray[np.int64]  # the first row of each donor of junctions, without the site's points
-    # the first row of exits, those of exit e at place e modulo the places of `ProteinState`,
-    # without the points of the site
-    exits: int
-    every: int  # boundaries from checkpoint to checkpoint
-
-
-@njit(nogil=True)
-def has_checkpoint(checkpoints, part):
-    """Return whether the state before a part is known."""
-    return part == 0 or 0 <= part - checkpoints.first < checkpoints.count
-
-
-@njit(nogil=True)
-def resume(state, kept, checkpoints, part, lists, codons, columns):
-    """Fill in the state before the first boundary of a part, which is not the first part.
-
-    `codons` are numbers of words of three nucleotides; the state is that before boundary 0. `kept`
-    are rows at donors of junctions, of which those are filled in that the part may need.
-    """
-    boundary, first = part * checkpoints.every, part - checkpoints.first
-    for back in range(1, 1 + PHASES):
-        _read(state.rows, (boundary - back) % RECENT, checkpoints, first, back - 1, 0, columns)
-        frame, row = (boundary + 1 - back) % PHASES, PHASES + back - 1
-        # the kernel is ahead of the boundary: what the codon costs is added again
-        cost = _codon_cost(lists.codes, codons, columns, boundary) if back == 1 else 0
-        _read(state.codon_gaps, frame, checkpoints, first, row, cost, columns)
-    _wait(state, lists.kinds, lists.acceptors, len(lists.codes), boundary)
-    _wait_for_junctions(state, lists.junctions, len(lists.codes), boundary)
-    for k in np.flatnonzero(state.waits):
-        _read(state.waiting, k, checkpoints, first, checkpoints.waiting[k], 0, columns)
-    for k in range(len(checkpoints.before)):
-        _read(state.before, k, checkpoints, first, checkpoints.before[k], 0, columns)
-    taken = _pend(state, lists.lengths, lists.donors, boundary)
-    for donor in range(taken, state.counts[0]):
-        place, points = donor & (len(state.exit_rows) - 1), np.int64(lists.donors[1][donor])
-        for row in range(PHASES * place, PHASES * (place + 1)):
-            source = checkpoints.exits + row
-            _read(state.exits, row, checkpoints, first, source, points, columns)
-
-    _read_kept(kept, checkpoints, first, lists, boundary, len(state.exit_rows), columns)
-
-
-@njit(nogil=True)
-def _read_kept(kept, checkpoints, first, lists, boundary, places, columns):
-    """Fill in the rows at donors of junctions that go on behind a boundary."""
-    (donors, acceptors, numbers, _), (boundaries, points, _) = lists.junctions, lists.donors
-    for k in range(first_from(acceptors, boundary), len(acceptors)):
-        number = numbers[k]
-        if donors[number] >= boundary:
-            continue
-        exit = first_from(boundaries, donors[number])
-        source = checkpoints.kept[number]
-        if donors[number] == boundary - 1:  # the kernel keeps rows at the next boundary
-            source = checkpoints.exits + PHASES * (exit & (places - 1))
-        for phase in range(PHASES):
-            row, bonus = PHASES * number + phase, np.int64(points[exit])
-            _read(kept, row, checkpoints, first, source + phase, bonus, columns)
-
-
-@njit(nogil=True)
-def _wait_for_junctions(state, junctions, length, boundary):
-    """Note which rows behind introns of their own penalties wait for a boundary."""
-    donors, acceptors, numbers, _ = junctions
-    first = first_from(acceptors, boundary - RECENT + 2)
-    for k in range(first, first_from(acceptors, boundary)):
-        for phase in range(1, PHASES):
-            end = np.int64(acceptors[k]) + PHASES - phase
-            if boundary <= end <= length and donors[numbers[k]] >= phase:
-                state.waits[end % RECENT] = True
-
-
-@njit(nogil=True)
-def _read(rows, to, checkpoints, number, row, bonus, columns):
-    """Fill in a row from one of a checkpoint, if it is stored."""
-    if row < 0:
-        return
-    lanes, cells = columns.lanes, checkpoints.cells
-    first = number * checkpoints.sizes[0] + row * checkpoints.sizes[1]
-    added, each = checkpoints.bias + bonus, rows.shape[1] // lanes
-    for lane in range(lanes):
-        for k in range(each):
-            place = checkpoints.columns[lane * each + k]
-            if place >= 0:
-                rows[to, k * lanes + lane] = cells[first + place] + added
-
-
-@njit(nogil=True)
-def _codon_cost(codes, codons, columns, boundary):
-    """Return what it costs to leave out the codon that ends at a boundary."""
-    codon = codons[codes[boundary - 3], codes[boundary - 2], codes[boundary - 1]]
-    return np.int64(columns.costs[codon])
-
-
-@njit(nogil=True)
-def _wait(state, kinds, acceptors, length, boundary):
-    """Note which rows wait for a boundary from `boundary` on."""
-    boundaries, _, entry_kinds = acceptors
-    first = first_from(boundaries, boundary - RECENT + 2)
-    for acceptor in range(first, first_from(boundaries, boundary)):
-        entered = np.int64(boundaries[acceptor])
-        for end in range(max(entered + 1, boundary), min(entered + 2, length) + 1):
-            for kind in kinds:
-                if kind == entry_kinds[acceptor]:
-                    state.waits[end % RECENT] = True
-
-
-@njit(nogil=True)
-def _pend(state, lengths, donors, boundary):
-    """Note which exits some class of introns has not taken; return the first of them."""
-    boundaries, _, kinds = donors
-    taken = state.counts[0] = first_from(boundaries, boundary)
-    for k in range(len(lengths)):
-        state.counts[1 + k] = first_from(boundaries, boundary - lengths[k])
-        taken = min(taken, state.counts[1 + k])
-    for donor in range(taken, state.counts[0]):
-        place = donor & (len(state.exit_rows) - 1)
-        state.exit_rows[place], state.exit_kinds[place] = boundaries[donor], kinds[donor]
-    return taken

@@ -17,7 +17,6 @@ from gpu_tools.sites.introns import class_arrays
 from gpu_tools.sites.proteins.cpu import traceback
 from gpu_tools.sites.proteins.cpu.block import sweep_protein_blocks
 from gpu_tools.sites.proteins.cpu.memory import (
-    Checkpoints,
     ProteinQuestion,
     ProteinState,
     StateSizes,
@@ -28,12 +27,13 @@ from gpu_tools.sites.proteins.cpu.memory import (
     states_of,
     trace_memory,
 )
+from gpu_tools.sites.proteins.exits import ExitQuestion
 from gpu_tools.sites.proteins.limits import columns_of, nothing
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.best_chains import NO_PAIRS, BannedPairs
-from gpu_tools.splicing.proteins.rows import PHASES, ProteinColumns, begun, lifted_pairs
+from gpu_tools.splicing.proteins.rows import PHASES, ProteinColumns, begun
 from gpu_tools.splicing.proteins.target_introns import intron_points
-from gpu_tools.splicing.proteins.walk import TracedProtein, runs_in_order
+from gpu_tools.splicing.proteins.walk import TracedProtein, traced_of
 from gpu_tools.splicing.rows import aligned_empty
 
 ROWS_PER_BLOCK = 1024
@@ -85,7 +85,7 @@ class ProteinSweep:
         blocks = np.stack([lows, np.minimum(lows + self.block, rows)], axis=1)
         ends = np.full((len(blocks), 2, self.columns.width), self.columns.none)
         kept = aligned_empty((PHASES * self.sizes.kept, self.columns.width), ends.dtype)
-        self.stored = StoredBlocks(0, self.block, states_of(state, len(blocks)), ends, kept)
+        self.stored = StoredBlocks(self.block, states_of(state, len(blocks)), ends, kept)
         best = nothing(self.table, len(self.target), self.scoring)
         each = max(_CELLS_PER_CALL // (self.block * self.columns.width), 1)
         for first in range(0, len(blocks), each):
@@ -115,22 +115,13 @@ class ProteinSweep:
         found = int(scores.argmax())
         return found, int(scores[found]) + self.table.last.usual
 
-    @property
-    def blocks_again(self) -> int:
-        """Blocks that a traceback sweeps at a time to find the states before them."""
-        return 0
-
-    def checkpoints(self, part: int | None) -> Checkpoints | None:
-        """Return checkpoints, that before a part among them; None if all blocks are stored."""
-        return None
-
 
 class BestSweep(NamedTuple):
-    """The best chain of a case before it is traced: strand, score, and what returns the sweep."""
+    """The best chain of a case before it is traced: strand, score, and what traces it."""
 
     strand: str
     score: int
-    sweep: Callable[[], ProteinSweep]
+    trace: Callable[[], TracedProtein]
 
 
 # The traceback of a protein: from a sweep to the best chain and its alignment.
@@ -155,32 +146,28 @@ def trace(sweep: ProteinSweep) -> TracedProtein:
     path = np.zeros(traceback.NUMBERS, np.int64)
     path[[traceback.STAGE, traceback.BLOCK]] = sweep.begin
     path[[traceback.BOUNDARY, traceback.COLUMN]] = len(sweep.codes), len(sweep.target)
-    runs = exons = np.empty((_SPACE, 2), np.int64)
-    checkpoints, exons = sweep.checkpoints(None), exons.copy()
-    while True:
-        part, runs, exons = traceback.follow(
-            question, sweep.stored, checkpoints, memory, path, runs, exons
-        )
-        if part < 0:
-            break
-        checkpoints = sweep.checkpoints(part)
-    if part == traceback.LOST:
+    runs = np.empty((_SPACE, 2), np.int64)
+    runs, exons = traceback.follow(question, sweep.stored, memory, path, runs, runs.copy())
+    if path[traceback.STAGE] == traceback.LOST:
         raise ValueError("no move explains the value of a cell: the sweep is wrong")
-    chain = exons[: path[traceback.EXONS]][::-1].tolist()
-    column, last = int(path[traceback.COLUMN]), int(path[traceback.LAST])
-    in_order = runs_in_order(runs, path[traceback.RUNS])
-    return TracedProtein([(start, end) for start, end in chain], column, last, in_order)
+    counts = path[[traceback.RUNS, traceback.EXONS]]
+    ends = path[[traceback.COLUMN, traceback.LAST]]
+    return traced_of(runs[: counts[0]], exons[: counts[1]], *ends.tolist())
 
 
 def _question_of(sweep: ProteinSweep) -> ProteinQuestion:
     """Return what the traceback reads."""
     scoring, length = sweep.scoring, len(sweep.target)
-    pairs = np.ascontiguousarray(lifted_pairs(sweep.target, scoring))
     weights = np.array([scoring.gap_open, scoring.frameshift, scoring.gap_extend])
+    lists, points = sweep.lists, intron_points(sweep.introns, length)
+    exits = ExitQuestion(
+        lists.codes, lists.acceptors, lists.donors, lists.kinds, lists.lengths, lists.junctions,
+        class_arrays(sweep.table).introns, scoring.codons, (scoring.lifted, sweep.target.copy()),
+        points, sweep.columns.bans.pairs,
+    )  # fmt: skip
     return ProteinQuestion(
-        sweep.lists, sweep.columns, scoring.codons, pairs, scoring.codon_gaps, weights,
-        class_arrays(sweep.table).introns, begun(length, scoring), 0 if scoring.free else length,
-        sweep.score, sweep.sizes.maxima, intron_points(sweep.introns, length),
+        lists, sweep.columns, exits, scoring.codon_gaps, weights, begun(length, scoring),
+        0 if scoring.free else length, sweep.score, sweep.sizes.maxima,
     )  # fmt: skip
 
 
@@ -196,11 +183,11 @@ _reused = _Reused()
 
 def _memory_of(sweep: ProteinSweep) -> TraceMemory:
     """Return memory for a traceback, that of the thread's latest one if it has the same sizes."""
-    own = sweep.sizes, sweep.block, sweep.blocks_again
+    own = sweep.sizes, sweep.block
     key = sweep.columns.width, sweep.columns.none.dtype, *own
     if key != _reused.key:
         made = trace_memory(sweep.columns, *own)
-        if sum(part.nbytes for part in (made.rows, made.states.cells)) > _MOST_REUSED:
+        if made.rows.nbytes > _MOST_REUSED:
             return made
         _reused.key, _reused.memory = key, made
     _reused.memory.block[0] = -1

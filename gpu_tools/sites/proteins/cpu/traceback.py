@@ -1,9 +1,8 @@
 """The traceback of a protein in compiled code: block by block, from the last exon to the first.
 
 What the path needs of a block is computed again: its rows up to the boundary where the path
-enters it, and up to the path's column. Where only checkpoints are known, the blocks between two
-of them are swept first. Of introns before a cell the shortest is taken that explains the cell's
-value, and of introns of one length the one that splits the codon behind fewer nucleotides.
+enters it, and up to the path's column. How the exon before an intron is found says
+`gpu_tools.sites.proteins.exits`.
 
 numba takes long to compile a function that takes many arrays. So few functions take the question.
 """
@@ -14,22 +13,15 @@ import numpy as np
 
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu.simd import first_from
-from gpu_tools.model.scoring import N_SYMBOLS
-from gpu_tools.sites.introns import joins, penalty_of
-from gpu_tools.sites.proteins.cpu.block import sweep_block, sweep_protein_blocks
+from gpu_tools.sites.proteins.cpu.block import sweep_block
 from gpu_tools.sites.proteins.cpu.memory import (
-    StoredBlocks,
-    begin,
-    has_checkpoint,
     prefix_columns,
     prefix_kept,
     prefix_width,
     restore,
-    resume,
     state_in,
-    states_in,
 )
-from gpu_tools.splicing.best_chains import is_banned
+from gpu_tools.sites.proteins.exits import entries_before, exit_phase, may_hold
 from gpu_tools.splicing.proteins.rows import PHASES, RECENT
 from gpu_tools.splicing.proteins.walk import (
     AT_INTRON,
@@ -39,154 +31,32 @@ from gpu_tools.splicing.proteins.walk import (
     add_moves,
     add_run,
     walk,
+    with_room,
 )
-
-_NO_SCORE = -(2**62)
-
-
-@njit(nogil=True)
-def _entry(boundaries, cell, phase):
-    """Return the entry of an intron of some phase before a cell, and its acceptor, -1 if none.
-
-    `boundaries` are those of the acceptors.
-    """
-    boundary, column, _, inside = cell
-    start = boundary - (PHASES - phase) % PHASES
-    acceptor = first_from(boundaries, start)
-    open_ = start >= 0 and acceptor < len(boundaries) and boundaries[acceptor] == start
-    if not open_ or column < (phase > 0) or (phase == 0 and inside):
-        return start, np.int64(-1)
-    return start, acceptor
-
-
-@njit(nogil=True)
-def _split_pair(words, column, phase, start, one, two):
-    """Return the score of the codon that an intron of some phase splits, 0 if it splits none.
-
-    `words` are the codes of the strand, the numbers of codons and the scores of pairs; `one` and
-    `two` the second last and the last nucleotide before the exit.
-    """
-    codes, codons, pairs = words
-    if phase == 1:
-        return pairs[codons[two, codes[start], codes[start + 1]], column - 1]
-    if phase == 2:
-        return pairs[codons[one, two, codes[start]], column - 1]
-    return np.int64(0)
-
-
-@njit(nogil=True, error_model="numpy")
-def may_hold(question, cell, best_exits, low, length):
-    """Return whether a block's best exits, column by column, may explain a cell.
-
-    The block begins with boundary `low`; its last exits have the least penalties.
-    """
-    width, lanes, lists = len(best_exits), question.columns.lanes, question.lists
-    boundaries, scores, kinds = lists.acceptors
-    words = lists.codes, question.codons, question.pairs
-    for phase in range(PHASES):
-        start, acceptor = _entry(boundaries, cell, phase)
-        if acceptor < 0 or low > start:
-            continue
-        column = cell[1] - (phase > 0)
-        place = column % (width // lanes) * lanes + column // (width // lanes)
-        points = np.int64(scores[acceptor]) + question.points[phase, cell[1]]
-        points += _most_split_pair(words, cell[1], phase, start)
-        for k in range(len(lists.kinds)):
-            end = min(low + length - 1, start - lists.lengths[k])
-            if lists.kinds[k] != kinds[acceptor] or end < low:
-                continue
-            if best_exits[place] - penalty_of(question.introns, k, end, start) + points >= cell[2]:
-                return True
-        donors, joined, numbers, penalties = lists.junctions
-        for k in range(first_from(joined, start), first_from(joined, start + 1)):
-            inside = low <= donors[numbers[k]] < low + length
-            if inside and best_exits[place] - penalties[k] + points >= cell[2]:
-                return True
-    return False
-
-
-@njit(nogil=True)
-def _most_split_pair(words, column, phase, start):
-    """Return the largest score of a split codon, whatever the nucleotides before the exit."""
-    most = np.int64(_NO_SCORE)
-    for one in range(N_SYMBOLS if phase == 2 else 1):
-        for two in range(N_SYMBOLS if phase else 1):
-            most = max(most, _split_pair(words, column, phase, start, one, two))
-    return most
-
-
-@njit(nogil=True)
-def exit_in(question, cell, inside, whole, places, low, high):
-    """Return the last exit of a block that explains a cell, and its phase; -1 twice if none does.
-
-    The block has the boundaries `low` to ``high - 1``; see `TraceMemory` for its rows.
-    """
-    lists = question.lists
-    boundaries, scores, kinds = lists.donors
-    entries, points, entry_kinds = lists.acceptors
-    codes, words = lists.codes, (lists.codes, question.codons, question.pairs)
-    starts, acceptors = np.empty(PHASES, np.int64), np.empty(PHASES, np.int64)
-    for phase in range(PHASES):
-        starts[phase], acceptors[phase] = _entry(entries, cell, phase)
-    donors, joined, numbers, penalties = lists.junctions
-    junctions = first_from(joined, starts.min()), first_from(joined, starts.max() + 1)
-    last = first_from(boundaries, min(high, cell[0] + 1))
-    for donor in range(last - 1, first_from(boundaries, low) - 1, -1):
-        end = np.int64(boundaries[donor])
-        one = np.int64(codes[end - 2]) if end >= 2 else 0
-        two = np.int64(codes[end - 1]) if end >= 1 else 0
-        for phase in range(PHASES):
-            start, acceptor = starts[phase], acceptors[phase]
-            if acceptor < 0 or end < phase:
-                continue
-            column = cell[1] - (phase > 0)
-            if phase and is_banned(question.columns.bans.pairs, end - phase, column):
-                continue
-            row = PHASES + end - phase - low
-            value = np.int64((whole if phase else inside)[row, places[column]]) + scores[donor]
-            value += points[acceptor] + question.points[phase, cell[1]]
-            value += _split_pair(words, cell[1], phase, start, one, two)
-            alike, surplus = kinds[donor] == entry_kinds[acceptor], value - cell[2]
-            if alike and joins(question.introns, kinds[donor], surplus, end, start):
-                return end, phase
-            for k in range(junctions[0], junctions[1]):
-                is_own = joined[k] == start and donors[numbers[k]] == end
-                if is_own and penalties[k] == surplus:
-                    return end, phase
-    return np.int64(-1), np.int64(-1)
-
 
 STAGE, BLOCK, BOUNDARY, COLUMN, VALUE, INSIDE, GAP, EXON_END, LAST, RUNS, EXONS, NUMBERS = range(12)
 """Numbers of a path: what is looked for, in which block; the fields of a `Cell`; where its exon
 ends; the column in which the chain ends; and how many runs and exons there are so far."""
-FIND_BLOCK, FIND_END, WALK, FIND_EXIT = range(4)
+FIND_END, WALK, FIND_EXIT = range(3)
 DONE, LOST = -1, -2
-"""Results of `follow`."""
+"""Stages behind the last one: the chain is found, or no move explains a cell."""
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def follow(question, stored, checkpoints, memory, path, runs, exons):
-    """Follow the best chain back to its begin, or to where a checkpoint is needed."""
-    length = stored.length
+def follow(question, stored, memory, path, runs, exons):
+    """Follow the best chain back to its begin; return its runs and exons."""
+    length, exits = stored.length, question.exits
     usual, firsts, first_scores = question.lists.first
     while path[STAGE] >= 0:
-        known = 0 <= path[BLOCK] - stored.first < len(stored.ends)
-        if checkpoints is None:
-            if not known:
-                return LOST, runs, exons
-        else:
-            part = path[BLOCK] * length // checkpoints.every
-            if not known:
-                if path[BLOCK] < 0 or not has_checkpoint(checkpoints, part):
-                    return part if part >= 0 else LOST, runs, exons
-                stored = _sweep_part(question, checkpoints, length, memory, part, path[COLUMN])
-            if path[STAGE] == FIND_BLOCK:
-                _find_block(question, stored.ends, stored.first, path)
-                continue
+        if path[BLOCK] < 0:
+            path[STAGE] = LOST
+            break
         low, cell = path[BLOCK] * length, (path[BOUNDARY], path[COLUMN], path[VALUE], path[INSIDE])
         if path[STAGE] == FIND_EXIT:
-            best_exits = stored.ends[path[BLOCK] - stored.first, 1]
-            if not may_hold(question, cell, best_exits, low, length):
+            entries, best_exits = entries_before(exits, cell), stored.ends[path[BLOCK], 1]
+            lanes = question.columns.lanes
+            best = _element(best_exits, cell[1], lanes), _element(best_exits, cell[1] - 1, lanes)
+            if not may_hold(exits, cell, entries, best, low, low + length):
                 path[BLOCK] -= 1
                 continue
         if memory.block[0] != path[BLOCK]:
@@ -198,25 +68,51 @@ def follow(question, stored, checkpoints, memory, path, runs, exons):
             _find_end(question, inside, memory.places, low, low + length, path)
         elif path[STAGE] == WALK:
             walked = walk(
-                inside, whole, gaps, memory.places, low, question.lists.codes, question.codons,
-                question.pairs, question.columns.bans.pairs, question.codon_costs, question.weights,
+                inside, whole, gaps, memory.places, low, exits.codes, exits.codons, exits.pairs,
+                exits.banned, question.codon_costs, question.weights,
                 (firsts, first_scores, question.start), path[BOUNDARY], path[COLUMN],
                 path[VALUE], path[INSIDE] == 1, path[GAP] == 1, memory.found,
             )  # fmt: skip
-            runs, path[RUNS] = add_moves(runs, path[RUNS], memory.found, walked[5])
+            runs = with_room(runs, path[RUNS] + walked[5])
+            path[RUNS] = add_moves(runs, path[RUNS], memory.found, walked[5])
             if _go_on(path, walked, usual, question.start, length):
-                exons, path[EXONS] = add_run(exons, path[EXONS], walked[0], path[EXON_END])
+                exons = with_room(exons, path[EXONS] + 1)
+                path[EXONS] = add_run(exons, path[EXONS], walked[0], path[EXON_END])
         else:
-            end, phase = exit_in(question, cell, inside, whole, memory.places, low, low + length)
+            rows = inside, whole
+            end, phase = _exit_in(exits, cell, entries, rows, memory.places, low, low + length)
             if end < 0:
                 path[BLOCK] -= 1
                 continue
-            start = path[BOUNDARY] - (PHASES - phase) % PHASES
-            exons, path[EXONS] = add_run(exons, path[EXONS], start, path[EXON_END])
-            runs, path[RUNS] = add_run(runs, path[RUNS], INTRON_RUN + phase, start - end)
+            start = entries[phase][0]
+            runs, exons = with_room(runs, path[RUNS] + 1), with_room(exons, path[EXONS] + 1)
+            path[EXONS] = add_run(exons, path[EXONS], start, path[EXON_END])
+            path[RUNS] = add_run(runs, path[RUNS], INTRON_RUN + phase, start - end)
             row = (whole if phase else inside)[PHASES + end - phase - low]
             _leave(path, end, phase, row, memory.places, length)
-    return path[STAGE], runs, exons
+    return runs, exons
+
+
+@njit(nogil=True)
+def _element(row, column, lanes):
+    """Return the element of a column of a row, that of the first one for the column before it."""
+    each, column = len(row) // lanes, max(column, 0)
+    return np.int64(row[column % each * lanes + column // each])
+
+
+@njit(nogil=True)
+def _exit_in(exits, cell, entries, rows, places, low, high):
+    """Return the last exit of a block that explains a cell, and its phase; -1 twice if none does.
+
+    The block has the boundaries `low` to ``high - 1``; see `TraceMemory` for its rows.
+    """
+    donors = exits.donors[0]
+    last = first_from(donors, min(high, cell[0] + 1))
+    for donor in range(last - 1, first_from(donors, low) - 1, -1):
+        phase = exit_phase(exits, cell, entries, rows, places, low, donor)
+        if phase >= 0:
+            return np.int64(donors[donor]), phase
+    return np.int64(-1), -1
 
 
 @njit(nogil=True)
@@ -246,35 +142,6 @@ def _leave(path, end, phase, row, places, length):
 
 
 @njit(nogil=True)
-def _sweep_part(question, checkpoints, length, memory, part, column):
-    """Sweep the columns up to one between two checkpoints; return the states before its blocks."""
-    lists = question.lists
-    width, maxima = prefix_width(column, question.columns.lanes), question.maxima
-    columns = prefix_columns(question.columns, width, memory.cells, memory.elements)
-    state = state_in(memory.state, maxima, width)
-    begin(state, columns.none)
-    rows = PHASES * len(lists.junctions.donors)
-    kept = memory.kept_again[: rows * width].reshape((rows, width))
-    if part > 0:
-        resume(state, kept, checkpoints, part, lists, question.codons, columns)
-    low, high = part * checkpoints.every, min((part + 1) * checkpoints.every, len(lists.codes) + 1)
-    blocks = np.empty((-(-(high - low) // length), 2), np.int64)
-    for k in range(len(blocks)):
-        blocks[k, 0] = low + k * length
-        blocks[k, 1] = min(low + (k + 1) * length, high)
-    states = states_in(memory.states, len(blocks), maxima, width)
-    ends = memory.ends[: 2 * len(blocks) * width].reshape((len(blocks), 2, width))
-    for k in range(len(ends)):
-        for place in range(width):
-            ends[k, 0, place] = ends[k, 1, place] = columns.none
-    none = memory.rows[:0].reshape((0, width))
-    sweep_protein_blocks(
-        lists, columns, question.codons, state, states, kept, ends, (none, none, none), blocks
-    )
-    return StoredBlocks(low // length, length, states, ends, kept)
-
-
-@njit(nogil=True)
 def _rows(memory):
     """Return the rows of the block in memory."""
     width = memory.block[1]
@@ -298,7 +165,7 @@ def _compute_rows(question, stored, memory, low, high, path):
     width, each = memory.block[1], memory.block[1] // lanes
     columns = prefix_columns(question.columns, width, memory.cells, memory.elements)
     state = state_in(memory.state, maxima, width)
-    restore(state, stored.states, path[BLOCK] - stored.first, memory.elements, lanes)
+    restore(state, stored.states, path[BLOCK], memory.elements, lanes)
     for column in range(width):
         memory.places[column] = column % each * lanes + column // each
     record = _rows(memory)
@@ -310,20 +177,9 @@ def _compute_rows(question, stored, memory, low, high, path):
             gaps[k, place] = state.codon_gaps[boundary % PHASES, place]
     ends = memory.cells[len(memory.cells) - 2 * width :].reshape((2, width))
     kept = prefix_kept(question.lists.junctions, stored, memory, width, low, high)
-    sweep_block(question.lists, columns, question.codons, state, kept, ends, record, low, high)
-
-
-@njit(nogil=True)
-def _find_block(question, ends, first, path):
-    """Find the first block in which the best chain ends."""
-    width, lanes = ends.shape[2], question.columns.lanes
-    extend, usual = question.weights[2], question.lists.last[0]
-    path[STAGE] = LOST
-    for k in range(len(ends) - 1, -1, -1):
-        for column in range(question.final, len(question.start)):
-            place = column % (width // lanes) * lanes + column // (width // lanes)
-            if ends[k, 0, place] - extend * column + usual == question.score:
-                path[STAGE], path[BLOCK] = FIND_END, first + k
+    sweep_block(
+        question.lists, columns, question.exits.codons, state, kept, ends, record, low, high
+    )
 
 
 @njit(nogil=True)

@@ -5,6 +5,10 @@ concerns rows in slots alone is done by *operations* in front of the boundary: e
 enough behind are taken, penalties rise at borders, and rows are made that wait for the end of a
 split codon. Then comes the row, which a slot joins: the rows that wait for this boundary, or where
 nothing else happens the chains that begin here. Then come its *events*.
+
+A boundary has four words: what there is to do; in both halves what the end of a chain has more than
+usual; what a chain that begins has, in the upper half with the codon that ends here if the word has
+`STARTED`; then the slot that is entered, and in the upper half the points of that.
 """
 
 from __future__ import annotations
@@ -13,19 +17,21 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numba import cuda, int32, int64
 from numpy.typing import NDArray
 
-from gpu_tools.hardware.compiled import njit
-from gpu_tools.hardware.cpu.simd import first_from
-from gpu_tools.hardware.gpu.intrinsics.words import WARP
+from gpu_tools.hardware.cpu import simd
+from gpu_tools.hardware.device import simulated
+from gpu_tools.hardware.gpu.intrinsics.words import WARP, kernel, permute, store4
 from gpu_tools.model.scoring import TGA_CODON, ProteinScoring
 from gpu_tools.model.sequences import encode_protein
+from gpu_tools.sites import introns
 from gpu_tools.sites.cpu.memory import lists_of, most_pending, power_of_two
+from gpu_tools.sites.gpu.codon_rows import LOW_TWICE
 from gpu_tools.sites.gpu.packed_strip import WIDE
 from gpu_tools.sites.gpu.row_plan import kept_slots
-from gpu_tools.sites.introns import RAISE, most_operations, next_border, write_border
-from gpu_tools.sites.table import SiteTable
-from gpu_tools.splicing.proteins.rows import ONE, SPLITS, TWO
+from gpu_tools.sites.introns import Introns, Rising
+from gpu_tools.sites.table import JunctionArrays, SiteTable
 
 FRAMES = 3
 STOP, SPECIAL, JOIN, FINAL, EXIT, ENTER, HAS_OPERATIONS, CLOSED, STARTED, ENTER_PLACED = (
@@ -36,12 +42,12 @@ happens; rows that wait join; the end of a chain has other points than usual; an
 is entered; there are operations; no chain ends here; the first codon of a chain, which has points,
 may end here; what is entered has the points of introns at their places.
 """
-CODON_MASK = 31
+CODON_MASK, EXIT_SCORE_BITS = 31, 16
 START, WAITING, WAITS = 0, 1, 4
 BEFORE = WAITING + WAITS
 """Slots: of chains that begin; of rows that wait, by boundary modulo `WAITS`; of the maxima before
-entries, as in `ProteinState`, without rows for symbols that the strand lacks; and of what is
-entered where several classes may be.
+entries, as in `ProteinState`, without rows for symbols that the strand lacks; of what is entered
+where several classes may be; of donors of junctions; and of the largest rows of exits.
 """
 PLAIN, TAKE, WAIT, JUNCTION = range(4)
 KIND_MASK, LAST, FRESH, FRESH_NEXT, PLACED, TO_AT = 3, 4, 8, 16, 32, 6
@@ -72,26 +78,17 @@ CODON_BITS = 5
 OPERAND_SLOT_BITS = 16
 AHEAD = 100
 """Boundaries that the kernel may read behind the last one."""
-_BLOCKS, _CHECKPOINTS, _BYTES_OF_CHECKPOINTS = 4, 512, 1 << 24
-"""Blocks between checkpoints, at least; checkpoints of a strand, and the bytes of all those of a
-strip of columns, about, at most."""
-
-
-class ProteinPlan(NamedTuple):
-    """What happens along a strand.
-
-    Attributes
-    ----------
-    boundaries : ndarray of int32, shape (B, 4)
-        A row a boundary, and `AHEAD` more. A boundary's word; in both halves what the end of a
-        chain has more than usual; what a chain that begins has, in the upper half with the codon
-        that ends here if the word has `STARTED`; then the slot that is entered, and in the upper
-        half the points of that.
-    operations : ndarray of int32, shape (n, 4)
-    """
-
-    boundaries: NDArray[np.int32]
-    operations: NDArray[np.int32]
+CHUNK = 16 if simulated() else 128
+"""Boundaries of which a thread writes the plan."""
+MOST_CLASSES = 16
+"""Classes of introns that a plan has, at most."""
+WAITS_AT, STATE_SIZE = 1 + MOST_CLASSES, 1 + MOST_CLASSES + WAITS
+"""Of a thread's numbers, how many exits there were, then how many each class has taken, which rows
+wait, by boundary modulo `WAITS`."""
+ROWS_BEFORE_SLOTS = 2 + 2 * FRAMES
+"""Rows of a checkpoint before those in slots."""
+CHECKPOINTS_OF_STRAND, _BYTES_OF_CHECKPOINTS = 512, 1 << 24
+"""Checkpoints of a strand, and the bytes of all those of a strip of columns, about, at most."""
 
 
 class ProteinStrand:
@@ -104,17 +101,19 @@ class ProteinStrand:
     table : SiteTable
     scoring : ProteinScoring
     block : int
-        Boundaries of a block that the CPU computes again; a multiple of four and of three.
+        Boundaries of a block that a traceback computes again; a multiple of three and of `WARP`.
     placed : bool
         Whether some protein has introns, see `ProteinSequence`.
+    checkpoints : int
+        At most so many.
     """
 
     def __init__(
         self, codes: NDArray[np.uint8], table: SiteTable, scoring: ProteinScoring, block: int,
-        placed: bool = False,
+        placed: bool = False, checkpoints: int = CHECKPOINTS_OF_STRAND,
     ):  # fmt: skip
         self.codes, self.table, self.scoring, self.block = codes, table, scoring, block
-        self.placed = placed
+        self.placed, self._checkpoints = placed, checkpoints
         self.lists = lists_of(codes, table)
         self.symbols = max(int(codes.max(initial=0)) + 1, 4)
         self.ring = power_of_two(most_pending(table) + 1)
@@ -122,21 +121,15 @@ class ProteinStrand:
 
     @cached_property
     def every(self) -> int:
-        """Boundaries between two checkpoints, whole blocks."""
+        """Boundaries between two checkpoints, whole blocks: one if memory allows it."""
         fit = _BYTES_OF_CHECKPOINTS // (4 * WIDE * WARP * self.rows_of_checkpoint)
-        most = max(min(fit, _CHECKPOINTS), 1)
-        return self.block * max(_BLOCKS, -(-len(self.codes) // (most * self.block)))
+        most = max(min(fit, self._checkpoints), 1)
+        return self.block * -(-(len(self.codes) + 1) // (most * self.block))
 
     @cached_property
     def rows_of_checkpoint(self) -> int:
-        """Rows of a checkpoint: three of each kind, slots, and those of exits."""
-        return 2 * FRAMES + self.n_slots + FRAMES * self.ring
-
-    @cached_property
-    def blocks(self) -> list[tuple[int, int]]:
-        """The first boundary of each block, and the one behind it."""
-        rows = len(self.codes) + 1
-        return [(low, min(low + self.block, rows)) for low in range(0, rows, self.block)]
+        """Rows of a checkpoint, see `gpu_tools.sites.proteins.gpu.step.make_save`."""
+        return ROWS_BEFORE_SLOTS + self.n_slots + FRAMES * self.ring
 
     @property
     def splits(self) -> int:
@@ -151,8 +144,8 @@ class ProteinStrand:
 
     @cached_property
     def n_slots(self) -> int:
-        """Slots of a strip."""
-        return self._past_kept
+        """Slots of a strip; the last one is for the largest rows of exits since a checkpoint."""
+        return self._past_kept + 1
 
     @property
     def _entered(self) -> int:
@@ -160,275 +153,400 @@ class ProteinStrand:
         return BEFORE + self.n_maxima
 
     @cached_property
-    def checkpoint_rows(self) -> tuple[NDArray, NDArray, NDArray, int]:
-        """The rows of a checkpoint that wait, those before entries, kept ones, and where exits are.
-
-        Those before entries are -1 for symbols that the strand lacks. Of the rows kept of each
-        donor of junctions, and of exits, it is the first one.
-        """
-        own = [0, *range(ONE, ONE + self.symbols), *range(TWO, TWO + self.symbols)]
-        groups = self.n_maxima // self.splits
-        before = np.full((groups, SPLITS), -1)
-        before[:, own] = 2 * FRAMES + BEFORE + np.arange(self.n_maxima).reshape(groups, -1)
-        waiting = 2 * FRAMES + WAITING + np.arange(WAITS)
-        return waiting, before.ravel(), 2 * FRAMES + self.kept, 2 * FRAMES + self.n_slots
-
-    @cached_property
     def possible(self) -> bool:
         """Whether the kernel takes the strand: no intron is without nucleotides."""
-        return bool((self.lists.lengths > 0).all())
+        lengths = self.lists.lengths
+        return len(lengths) <= MOST_CLASSES and bool((lengths > 0).all())
 
-    @cached_property
+    @property
     def plan_bytes(self) -> int:
         """Bytes of the plan, at most; known before it is compiled."""
-        rows = len(self.codes) + 1 + AHEAD
-        return 4 * 4 * (rows + _most_operations(self.lists))
-
-    @cached_property
-    def plan(self) -> ProteinPlan:
-        """The compiled plan."""
-        compact = np.zeros(TGA_CODON + 1, np.int64)
-        numbers = self.scoring.codon_numbers
-        compact[numbers] = np.arange(len(numbers))
-        stop = encode_protein(b"*")[0]
-        stops = np.isin(self.scoring.codons, (stop, TGA_CODON))
-        codons = compact[self.scoring.codons]
-        return ProteinPlan(
-            *_compiled(self.lists, codons, stops, self.symbols, self.every, self.placed, self.kept)
-        )
+        table, classes = self.table, len(self.lists.kinds)
+        borders, far = len(self.lists.rising.boundaries), len(self.lists.rising.far_class)
+        most = (len(table.donors.boundaries) + 3 * len(table.acceptors.boundaries)) * classes
+        most += 5 * len(table.junctions.acceptors) + borders * (classes + 3 * far)
+        return 16 * (len(self.codes) + 1 + AHEAD + most)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _compiled(lists, codons, stops, symbols, every, placed, kept):
-    """Return boundaries and operations."""
-    boundaries = np.zeros((len(lists.codes) + 1 + AHEAD, 4), np.int32)
-    plain = np.empty((most_operations(lists.rising) + 1, 4), np.int64)
-    operations = np.empty((_most_operations(lists), 4), np.int32)
-    counts, waits = np.zeros(1 + len(lists.kinds), np.int64), np.zeros(WAITS, np.bool_)
-    n = _write(
-        lists, codons, stops, symbols, every, placed, kept, boundaries, operations, plain, counts,
-        waits,
+# Plans are compiled on the GPU, a chunk of boundaries a thread: first to count operations.
+
+
+class ProteinStrandNumbers(NamedTuple):
+    """A strand's row of the table of strands."""
+
+    # where the strand's part begins in each buffer: nucleotides, sites, rows of intron classes and
+    # of counted marks, boundaries; and the first chunk
+    codes: int
+    sites: int
+    classes: int
+    marks: int
+    boundaries: int
+    chunks: int
+    # how long lists of sites are
+    length: int
+    acceptors: int
+    donors: int
+    firsts: int
+    lasts: int
+    kept: int
+    junctions: int
+    n_classes: int
+    far: int
+    n_marks: int
+    usual_first: int
+    usual_last: int
+    symbols: int
+    placed: int
+
+
+(
+    CODES, SITES, CLASSES, MARKS, ROWS, CHUNKS, LENGTH, N_ACCEPTORS, N_DONORS, N_FIRSTS, N_LASTS,
+    N_KEPT, N_JUNCTIONS, N_CLASSES, N_FAR, N_MARKS, USUAL_FIRST, USUAL_LAST, SYMBOLS, PLACES,
+) = range(20)  # fmt: skip
+
+
+class ProteinLists(NamedTuple):
+    """The sites of a strand in kernels; see `gpu_tools.sites.cpu.memory.SiteLists`.
+
+    `slots` are the first ones of donors of junctions.
+    """
+
+    codes: NDArray[np.uint8]
+    first: tuple[int, NDArray, NDArray]
+    acceptors: tuple[NDArray, NDArray, NDArray]
+    donors: tuple[NDArray, NDArray, NDArray]
+    last: tuple[int, NDArray, NDArray]
+    kinds: NDArray
+    lengths: NDArray
+    penalties: NDArray
+    rising: Rising
+    junctions: JunctionArrays
+    slots: NDArray
+    introns: Introns
+
+
+def words_of(scoring: ProteinScoring) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """Return rows of profiles by codon, and which codons are stop codons."""
+    compact = np.zeros(TGA_CODON + 1, np.uint8)
+    numbers = scoring.codon_numbers
+    compact[numbers] = np.arange(len(numbers))
+    stops = np.isin(scoring.codons, (encode_protein(b"*")[0], TGA_CODON))
+    return compact[scoring.codons], stops.astype(np.uint8)
+
+
+def sites_of(strand: ProteinStrand) -> list[NDArray]:
+    """Return the sites of a strand, in the order in which `lists_on_gpu` takes them apart."""
+    table, lists = strand.table, strand.lists
+    inner = table.acceptors, table.donors, table.first, table.last
+    parts = [part for own in inner for part in (own.boundaries, own.scores, own.kinds)]
+    junctions, rising = lists.junctions, lists.rising
+    own = junctions.donors, strand.kept, *junctions[1:], lists.kinds, lists.lengths, lists.penalties
+    return [*parts, *own, *rising[2:], rising.boundaries]
+
+
+@cuda.jit(device=True)
+def _three(sites, at, count):
+    """Return three lists of a length that lie one behind the other, and where the next begins."""
+    past = at + 3 * count
+    return (
+        sites[at : at + count],
+        sites[at + count : past - count],
+        sites[past - count : past],
+    ), past
+
+
+@cuda.jit(device=True)
+def lists_on_gpu(strand, sites, codes, classes, counts):
+    """Return the lists of a strand from the table of strands."""
+    acceptors, at = _three(sites, strand[SITES], strand[N_ACCEPTORS])
+    donors, at = _three(sites, at, strand[N_DONORS])
+    (firsts, first_scores, _), at = _three(sites, at, strand[N_FIRSTS])
+    (lasts, last_scores, _), at = _three(sites, at, strand[N_LASTS])
+    kept, at = sites[at : at + strand[N_KEPT]], at + strand[N_KEPT]
+    slots, at = sites[at : at + strand[N_KEPT]], at + strand[N_KEPT]
+    (joined, numbers, costs), at = _three(sites, at, strand[N_JUNCTIONS])
+    (kinds, lengths, penalties), at = _three(sites, at, strand[N_CLASSES])
+    near, at = sites[at : at + strand[N_CLASSES]], at + strand[N_CLASSES]
+    (far_class, far_level, far_extra), at = _three(sites, at, strand[N_FAR])
+    marks, first = sites[at : at + strand[N_MARKS]], strand[MARKS]
+    levels = counts[first : first + strand[N_MARKS] + 1]
+    rows = classes[strand[CLASSES] : strand[CLASSES] + strand[N_CLASSES]]
+    return ProteinLists(
+        codes[strand[CODES] : strand[CODES] + strand[LENGTH]],
+        (strand[USUAL_FIRST], firsts, first_scores), acceptors, donors,
+        (strand[USUAL_LAST], lasts, last_scores), kinds, lengths, penalties,
+        Rising(marks, levels, near, far_class, far_level, far_extra),
+        JunctionArrays(kept, joined, numbers, costs), slots, Introns(rows, marks, levels, 0, 0, 0),
     )  # fmt: skip
-    return boundaries, operations[:n].copy()
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _most_operations(lists):
-    """Return more than how many operations a strand has."""
-    rising, classes, rows = lists.rising, len(lists.kinds), len(lists.codes) + 1
-    borders, border = 0, next_border(rising, 0)
-    while border < rows:
-        borders, border = borders + 1, next_border(rising, border + 1)
-    most = (len(lists.donors[0]) + 3 * len(lists.acceptors[0])) * classes
-    most += len(lists.junctions.donors) + 4 * len(lists.junctions.acceptors)
-    return most + borders * (most_operations(rising) + 1) + 1
+first_from = cuda.jit(device=True)(simd.first_from)
+_next_border = cuda.jit(device=True)(introns.next_border)
+_is_border = cuda.jit(device=True)(introns.is_border)
+_crossed = cuda.jit(device=True)(introns.crossed)
 
 
-@njit(inline="always")
-def _put(operations, n, kind, to, source, bonus):
-    """Append an operation; return how many there are."""
-    operations[n, 0], operations[n, 1], operations[n, 2] = kind | to << TO_AT, source, 1
-    operations[n, 3] = _twice(bonus)
-    return n + 1
+@cuda.jit(device=True)
+def _put(operations, n, kind, to, source, what, bonus):
+    """Append an operation, if there is space for it; return how many there are."""
+    if 4 * n < len(operations):
+        added = permute(int32(bonus), int32(bonus), int32(LOW_TWICE))
+        words = int32(kind | to << TO_AT), int32(source), int32(what), added
+        store4(operations, int64(4 * n), words)
+    return int64(n + 1)
 
 
-@njit(inline="always")
-def _twice(value):
-    """Return a 16-bit value in both halves of a word."""
-    low = np.int64(value) & 0xFFFF
-    return np.int32(low | low << 16)
-
-
-@njit(makes_arrays=False)
-def _take_exits(lists, codons, symbols, reach, counts, operations, n):
+@cuda.jit(device=True)
+def _take_exits(lists, codons, symbols, reach, state, operations, n):
     """Raise the maxima before entries to the exits that an intron up to `reach` may follow.
 
-    `counts` says how many exits there are so far, then how many each class has taken.
+    `state` says how many exits there are so far, then how many each class has taken.
     """
     codes, splits = lists.codes, 1 + 2 * symbols
     boundaries, scores, exit_kinds = lists.donors
     for k in range(len(lists.kinds)):
         to = BEFORE + k * splits
-        while counts[1 + k] < counts[0]:
-            exit = counts[1 + k]
-            boundary = np.int64(boundaries[exit])
+        while state[1 + k] < state[0]:
+            exit = state[1 + k]
+            boundary = int64(boundaries[exit])
             if boundary + lists.lengths[k] > reach:
                 break
-            counts[1 + k] += 1
+            state[1 + k] += 1
             if exit_kinds[exit] != lists.kinds[k]:
                 continue
-            bonus = np.int64(scores[exit]) - lists.penalties[k]
-            what = np.int64(codes[boundary - 1]) if boundary >= 1 else NO_SYMBOL
+            what = int64(codes[boundary - 1]) if boundary >= 1 else int64(NO_SYMBOL)
             if boundary >= 2:
                 for last in range(symbols):
-                    codon = codons[codes[boundary - 2], codes[boundary - 1], last]
+                    codon = int64(codons[codes[boundary - 2], codes[boundary - 1], last])
                     what |= codon << (SYMBOL_BITS + CODON_BITS * last)
             else:
                 what |= NO_CODONS
-            n = _put(operations, n, TAKE, to, exit, bonus)
-            operations[n - 1, 2] = what
+            bonus = int64(scores[exit]) - lists.penalties[k]
+            n = _put(operations, n, TAKE, to, exit, what, bonus)
     return n
 
 
-@njit(makes_arrays=False)
-def _wait(lists, codons, symbols, placed, boundary, k, bonus, waits, operations, n):
+@cuda.jit(device=True)
+def _wait(lists, codons, symbols, placed, boundary, k, bonus, state, operations, n):
     """Let exons that begin with the rest of a split codon wait for its end."""
     codes, place = lists.codes, (boundary + 1) % WAITS
-    left, what = len(codes) - boundary, NO_SYMBOL | NO_CODONS
-    kind = WAIT | (0 if waits[place] else FRESH)
-    kind |= 0 if waits[(place + 1) % WAITS] else FRESH_NEXT
+    left, what, kind = len(codes) - boundary, int64(NO_SYMBOL | NO_CODONS), int64(WAIT)
+    kind |= FRESH if state[WAITS_AT + place] == 0 else 0
+    kind |= FRESH_NEXT if state[WAITS_AT + (place + 1) % WAITS] == 0 else 0
     kind |= PLACED if placed else 0
     if left >= 1:
-        what = np.int64(codes[boundary]) | NO_CODONS
-        waits[place] = True
+        what = int64(codes[boundary]) | NO_CODONS
+        state[WAITS_AT + place] = 1
     if left >= 2:
-        what = np.int64(codes[boundary])
+        what = int64(codes[boundary])
         for one in range(symbols):
-            codon = codons[one, codes[boundary], codes[boundary + 1]]
+            codon = int64(codons[one, codes[boundary], codes[boundary + 1]])
             what |= codon << (SYMBOL_BITS + CODON_BITS * one)
-        waits[(place + 1) % WAITS] = True
-    n = _put(operations, n, kind, WAITING + place, BEFORE + k * (1 + 2 * symbols), bonus)
-    operations[n - 1, 2] = what
-    return n
+        state[WAITS_AT + (place + 1) % WAITS] = 1
+    source = BEFORE + k * (1 + 2 * symbols)
+    return _put(operations, n, kind, WAITING + place, source, what, bonus)
 
 
-@njit(makes_arrays=False)
-def _enter(lists, codons, symbols, placed, kept, acceptor, waits, operations, n):
+@cuda.jit(device=True)
+def _enter(lists, codons, symbols, placed, acceptor, state, operations, n):
     """Write the operations of an entry; return how many there are, and its operand, -1 for none."""
     boundaries, scores, entry_kinds = lists.acceptors
-    boundary, bonus = np.int64(boundaries[acceptor]), np.int64(scores[acceptor])
-    found, operand = 0, np.int64(-1)
-    maxima = len(lists.kinds) + len(lists.rising.far_class)
-    entered, joined = BEFORE + maxima * (1 + 2 * symbols), lists.junctions.acceptors
-    joins = first_from(joined, boundary), first_from(joined, boundary + 1)
-    for k in range(len(lists.kinds)):
-        if lists.kinds[k] != entry_kinds[acceptor]:
+    boundary, bonus = int64(boundaries[acceptor]), int64(scores[acceptor])
+    found, operand, first = int64(0), int64(-1), int64(0)
+    maxima, joined = len(lists.kinds) + len(lists.rising.far_class), lists.junctions.acceptors
+    entered = int64(BEFORE + maxima * (1 + 2 * symbols))
+    k, past = first_from(joined, boundary), first_from(joined, boundary + 1)
+    alone = not placed and k == past
+    for c in range(len(lists.kinds)):
+        if lists.kinds[c] != entry_kinds[acceptor]:
             continue
-        n = _wait(lists, codons, symbols, placed, boundary, k, bonus, waits, operations, n)
-        source = BEFORE + k * (1 + 2 * symbols)
-        if placed or joins[0] < joins[1]:
-            kind = PLAIN | (PLACED if placed else 0) | (FRESH if found == 0 else 0)
-            n, operand = _put(operations, n, kind, entered, source, bonus), entered
-        elif found == 0:
-            operand, first = source | (bonus & 0xFFFF) << OPERAND_SLOT_BITS, source
+        n = _wait(lists, codons, symbols, placed, boundary, c, bonus, state, operations, n)
+        source = int64(BEFORE + c * (1 + 2 * symbols))
+        if alone and found == 0:
+            operand, first = bonus << OPERAND_SLOT_BITS | source, source
         else:
-            if found == 1:
-                n = _put(operations, n, PLAIN | FRESH, entered, first, bonus)
-                operand = entered
-            n = _put(operations, n, PLAIN, entered, source, bonus)
+            if alone and found == 1:
+                n = _put(operations, n, PLAIN | FRESH, entered, first, 1, bonus)
+            kind = PLAIN | (PLACED if placed else 0) | (FRESH if found == 0 else 0)
+            n, operand = _put(operations, n, kind, entered, source, 1, bonus), entered
         found += 1
-    for k in range(joins[0], joins[1]):
+    while k < past:
         n = _through_junction(
-            lists, codons, placed, k, bonus, kept, entered, found == 0, waits, operations, n
+            lists, codons, placed, k, bonus, entered, found == 0, state, operations, n
         )
-        operand, found = np.int64(entered), found + 1
+        operand, found, k = entered, found + 1, k + 1
     return n, operand, found
 
 
-@njit(makes_arrays=False)
-def _through_junction(
-    lists, codons, placed, k, bonus, kept, entered, first, waits, operations, n
-):  # fmt: skip
+@cuda.jit(device=True)
+def _through_junction(lists, codons, placed, k, bonus, entered, first, state, operations, n):
     """Write the operations of an entry through an intron with a penalty of its own.
 
     `first` is whether the slot `entered` has nothing that is entered there.
     """
     codes, junctions = lists.codes, lists.junctions
-    number, boundary = junctions.kept[k], np.int64(junctions.acceptors[k])
-    donor, left = np.int64(junctions.donors[number]), len(codes) - boundary
-    own = PLACED if placed else 0
-    bonus += np.int64(lists.donors[1][first_from(lists.donors[0], donor)]) - junctions.penalties[k]
+    number, boundary = junctions.kept[k], int64(junctions.acceptors[k])
+    donor, left = int64(junctions.donors[number]), len(codes) - boundary
+    own, slot = PLACED if placed else 0, int64(lists.slots[number])
+    bonus += int64(lists.donors[1][first_from(lists.donors[0], donor)]) - junctions.penalties[k]
     kind = PLAIN | own | (FRESH if first else 0)
-    n = _put(operations, n, kind, entered, kept[number], bonus)
+    n = _put(operations, n, kind, entered, slot, 1, bonus)
     for phase in range(1, FRAMES):
         if donor < phase or left < FRAMES - phase:
             continue
         if phase == 1:
-            codon = codons[codes[donor - 1], codes[boundary], codes[boundary + 1]]
+            codon = int64(codons[codes[donor - 1], codes[boundary], codes[boundary + 1]])
         else:
-            codon = codons[codes[donor - 2], codes[donor - 1], codes[boundary]]
+            codon = int64(codons[codes[donor - 2], codes[donor - 1], codes[boundary]])
         place = (boundary + FRAMES - phase) % WAITS
-        kind = JUNCTION | own | (0 if waits[place] else FRESH)
-        n = _put(operations, n, kind, WAITING + place, kept[number] + phase, bonus)
-        operations[n - 1, 2] = codon | phase << CODON_BITS
-        waits[place] = True
+        kind = JUNCTION | own | (FRESH if state[WAITS_AT + place] == 0 else 0)
+        what = codon | phase << CODON_BITS
+        n = _put(operations, n, kind, WAITING + place, slot + phase, what, bonus)
+        state[WAITS_AT + place] = 1
     return n
 
 
-@njit(makes_arrays=False)
-def _cross_border(rising, boundary, splits, operations, n, plain):
-    """Write the operations of a border."""
-    # of one row a class or line; all its rows have the same
-    for k in range(write_border(rising, boundary, 1, 0, plain, 0)):
-        fresh = 0 if plain[k, 0] == RAISE else FRESH
-        to, source = BEFORE + splits * plain[k, 1], BEFORE + splits * plain[k, 2]
-        n = _put(operations, n, PLAIN | fresh, to, source, plain[k, 3])
-        operations[n - 1, 2] = splits
+@cuda.jit(device=True)
+def _cross_border(rising, boundary, splits, operations, n):
+    """Write the operations of a border, see `gpu_tools.sites.introns`."""
+    classes, mark = len(rising.near_level), first_from(rising.boundaries, boundary)
+    for k in range(classes):
+        if not _is_border(rising, k, mark):
+            continue
+        near = BEFORE + k * splits
+        for f in range(len(rising.far_class)):
+            if rising.far_class[f] == k:
+                far = BEFORE + (classes + f) * splits
+                n = _put(operations, n, PLAIN, far, near, splits, -rising.far_extra[f])
+                if _crossed(rising, rising.far_level[f], mark, mark + 1) > 0:
+                    n = _put(operations, n, PLAIN | FRESH, far, far, splits, -1)
+        n = _put(operations, n, PLAIN | FRESH, near, near, splits, -1)
+        for f in range(len(rising.far_class)):
+            if rising.far_class[f] == k:
+                far = BEFORE + (classes + f) * splits
+                n = _put(operations, n, PLAIN, near, far, splits, 0)
     return n
 
 
-@njit(makes_arrays=False)
+@cuda.jit(device=True)
+def _begin(lists, boundary, state):
+    """Set what is known in front of a boundary, but for rows that wait."""
+    donors, borders = lists.donors[0], lists.rising.boundaries
+    state[0], reach = first_from(donors, boundary), int64(-1)
+    acceptor, border = first_from(lists.acceptors[0], boundary), first_from(borders, boundary)
+    if state[0] > 0:
+        reach = int64(donors[state[0] - 1])
+    if acceptor > 0:
+        reach = max(reach, int64(lists.acceptors[0][acceptor - 1]))
+    if border > 0:
+        reach = max(reach, int64(borders[border - 1]) - 1)
+    for k in range(len(lists.kinds)):
+        state[1 + k] = first_from(donors, reach - lists.lengths[k] + 1)
+    for k in range(WAITS):
+        state[WAITS_AT + k] = 0
+
+
+@cuda.jit(device=True)
 def _at(boundaries, k):
     """Return a listed boundary, -1 if there is none."""
-    return np.int64(boundaries[k]) if k < len(boundaries) else np.int64(-1)
+    return int64(boundaries[k]) if k < len(boundaries) else int64(-1)
 
 
-@njit(error_model="numpy", makes_arrays=False)
-def _write(
-    lists, codons, stops, symbols, every, placed, kept, boundaries, operations, plain, counts,
-    waits,
-):  # fmt: skip
-    """Write boundaries and operations; return how many of the latter there are."""
-    codes, rising, splits = lists.codes, lists.rising, 1 + 2 * symbols
-    first_usual, firsts, first_scores = lists.first
+@cuda.jit(device=True)
+def _write(lists, tables, symbols, placed, span, state, boundaries, operations):
+    """Write the boundaries of a span, and their operations; return how many of the latter.
+
+    Two boundaries before the span tell which rows wait; of these nothing is written.
+    """
+    (codons, stops), (low, past), codes = tables, span, lists.codes
+    usual, firsts, first_scores = lists.first
     last_usual, lasts, last_scores = lists.last
-    acceptors, donors = lists.acceptors[0], lists.donors[0]
-    first = last = acceptor = keep = n = 0
-    border = next_border(rising, 0)
-    for i in range(len(boundaries)):
-        boundaries[i, 2] = _twice(first_usual)
-        if i > len(codes):
-            boundaries[i, 0] = CLOSED | SPECIAL
-            continue
-        before, word = n, CLOSED | SPECIAL if i == 0 else 0
-        if i >= FRAMES:
+    begin, n = max(low - 2, 0), int64(0)
+    _begin(lists, begin, state)
+    first, last = int64(first_from(firsts, begin - FRAMES)), int64(first_from(lasts, begin))
+    acceptor = int64(first_from(lists.acceptors[0], begin))
+    keep = int64(first_from(lists.junctions.donors, begin - 1))
+    border, own = int64(_next_border(lists.rising, begin)), operations[:0]
+    for i in range(begin, past):
+        if i == low:
+            n, own = int64(0), operations
+        before, word, final, begins, entered = n, int64(0), int64(0), int64(usual), int64(0)
+        if i == 0 or i > len(codes):
+            word = int64(CLOSED | SPECIAL)
+        if FRAMES <= i <= len(codes):
             word |= codons[codes[i - 3], codes[i - 2], codes[i - 1]]
             word |= STOP if stops[codes[i - 3], codes[i - 2], codes[i - 1]] else 0
-        if keep < len(kept) and lists.junctions.donors[keep] == i - 1:
-            n, keep = _put(operations, n, JUNCTION, kept[keep], counts[0] - 1, 0), keep + 1
-            operations[n - 1, 2] = KEEP
+        if i <= len(codes) and i - 1 == _at(lists.junctions.donors, keep) and i > 0:
+            slot = int64(lists.slots[keep])
+            n, keep = _put(own, n, JUNCTION, slot, state[0] - 1, KEEP, 0), keep + 1
         if i == border:
-            n = _take_exits(lists, codons, symbols, i - 1, counts, operations, n)
-            n = _cross_border(rising, i, splits, operations, n, plain)
-            border = next_border(rising, i + 1)
-        leaves, enters = i == _at(donors, counts[0]), i == _at(acceptors, acceptor)
-        if leaves or enters or (i + 1) % every == 0:
-            n = _take_exits(lists, codons, symbols, i, counts, operations, n)
-        if waits[i % WAITS]:
+            n = _take_exits(lists, codons, symbols, i - 1, state, own, n)
+            n = _cross_border(lists.rising, i, 1 + 2 * symbols, own, n)
+            border = int64(_next_border(lists.rising, i + 1))
+        leaves = i == _at(lists.donors[0], state[0])
+        enters = i == _at(lists.acceptors[0], acceptor)
+        if leaves or enters:
+            n = _take_exits(lists, codons, symbols, i, state, own, n)
+        if state[WAITS_AT + i % WAITS] > 0:
             word |= SPECIAL | JOIN
-            waits[i % WAITS] = False
+            state[WAITS_AT + i % WAITS] = 0
         if i == _at(lasts, last):
             word |= SPECIAL | FINAL
-            boundaries[i, 1] = _twice(np.int64(last_scores[last]) - last_usual)
-            last += 1
+            final, last = int64(last_scores[last]) - last_usual, last + 1
         if leaves:
-            word |= SPECIAL | EXIT
-            counts[0] += 1
-        if i == _at(firsts, first) + FRAMES and first < len(firsts):
+            word |= SPECIAL | EXIT | int64(lists.donors[1][state[0]]) << EXIT_SCORE_BITS
+            state[0] += 1
+        if FRAMES <= i <= len(codes) and i - FRAMES == _at(firsts, first):
             word |= STARTED
-            points = np.int64(first_scores[first]) << 16
-            boundaries[i, 2] = np.int32(points | np.int64(first_usual) & 0xFFFF)
-            first += 1
+            begins, first = int64(first_scores[first]) << 16 | usual & 0xFFFF, first + 1
         if enters:
-            n, operand, found = _enter(
-                lists, codons, symbols, placed, kept, acceptor, waits, operations, n
-            )
+            n, operand, found = _enter(lists, codons, symbols, placed, acceptor, state, own, n)
             acceptor += 1
-            if found:
+            if found > 0:
                 word |= SPECIAL | ENTER | (ENTER_PLACED if placed else 0)
-                boundaries[i, 3] = operand
+                entered = operand
         if n > before:
             word |= HAS_OPERATIONS
-            operations[n - 1, 0] |= LAST
-        boundaries[i, 0] = word
+            if 4 * n <= len(own):
+                own[4 * (n - 1)] |= LAST
+        if i >= low:
+            end, both = int32(final), int32(begins)
+            if word & STARTED == 0:
+                both = permute(both, both, int32(LOW_TWICE))
+            end = permute(end, end, int32(LOW_TWICE))
+            store4(boundaries, int64(4 * i), (int32(word), end, both, int32(entered)))
     return n
+
+
+@kernel()
+def plan_proteins(
+    strands, sites, codes, classes, counts, codons, stops, boundaries, operations, numbers, writes
+):
+    """Write a chunk's boundaries, and how many operations they have, or these; a thread a chunk.
+
+    With `writes` the operations are written, and `numbers` say where each chunk's begin.
+    """
+    state = cuda.local.array(STATE_SIZE, int64)
+    chunk = int64(cuda.grid(1))
+    if chunk >= len(numbers) - 1:
+        return
+    low, high = int64(0), int64(strands.shape[0])
+    while low + 1 < high:
+        middle = (low + high) // 2
+        if strands[middle, CHUNKS] <= chunk:
+            low = middle
+        else:
+            high = middle
+    strand = strands[low]
+    lists = lists_on_gpu(strand, sites, codes, classes, counts)
+    first = (chunk - strand[CHUNKS]) * CHUNK
+    span = first, min(first + CHUNK, strand[LENGTH] + 1 + AHEAD)
+    to = operations[:0]
+    if writes:
+        to = operations[4 * numbers[chunk] : 4 * numbers[chunk + 1]]
+    n = _write(
+        lists, (codons, stops), strand[SYMBOLS], strand[PLACES] != 0, span, state,
+        boundaries[strand[ROWS] :], to,
+    )  # fmt: skip
+    if not writes:
+        numbers[chunk] = n

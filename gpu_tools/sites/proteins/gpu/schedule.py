@@ -20,76 +20,33 @@ from gpu_tools.hardware.gpu.intrinsics.words import WARP, can_pack
 from gpu_tools.hardware.threads import map_on_threads, within_limit
 from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.sites.gpu.job import twice
-from gpu_tools.sites.gpu.launch import joined_once, on_device, starts_of
+from gpu_tools.sites.gpu.launch import joined_once, starts_of
 from gpu_tools.sites.gpu.packed_strip import NEVER_BYTE
 from gpu_tools.sites.gpu.schedule import SHARE_OF_FREE_MEMORY
-from gpu_tools.sites.proteins.cpu.memory import Checkpoints, no_blocks
-from gpu_tools.sites.proteins.cpu.sweep import BestSweep, ProteinSweep
-from gpu_tools.sites.proteins.cpu.traceback import FIND_BLOCK
-from gpu_tools.sites.proteins.gpu.plan import ProteinPlan, ProteinStrand
-from gpu_tools.sites.proteins.gpu.step import columns_in_rows
+from gpu_tools.sites.proteins.cpu.sweep import BestSweep, ProteinSweep, trace
+from gpu_tools.sites.proteins.gpu.plan import CHECKPOINTS_OF_STRAND, FRAMES, ProteinStrand
+from gpu_tools.sites.proteins.gpu.strands import StrandsOnGpu, stacked
 from gpu_tools.sites.proteins.gpu.strips import (
     BORDERS,
     BOUNDARIES,
     CELLS,
     CHECKPOINTS,
-    COLUMNS,
     ENDS,
+    EXITS,
+    LEAST_SCORE,
     OPERATIONS,
+    POINTS,
     ROWS_AGAIN,
+    TARGET,
     LaidOutProtein,
     ProteinJob,
 )
 from gpu_tools.sites.proteins.gpu.sweep import sweep_proteins_warp
+from gpu_tools.sites.proteins.gpu.traces import ProteinTraces
 from gpu_tools.sites.proteins.limits import nothing
 from gpu_tools.sites.table import made_once
-
-# The sweep of a strand that a GPU has swept, as far as a traceback needs it.
-
-_BYTES_AT_A_TIME = 1 << 20
-"""Bytes of checkpoints, about, that are copied from a GPU at a time."""
-
-
-class ResumedSweep(ProteinSweep):
-    """A `ProteinSweep` that goes on from checkpoints: blocks are computed when they are needed.
-
-    The best chain has `score` and ends in `part`, the first such one between checkpoints. `fetch`
-    returns the checkpoints from one number, the first is 1, to before another, a row of int32 each.
-    """
-
-    def __init__(self, job: ProteinJob, score: int, part: int, fetch: Callable):
-        strand = job.strand
-        super().__init__(
-            strand.codes, job.target.codes, strand.table, strand.scoring, strand.lists,
-            job.target.introns,
-        )  # fmt: skip
-        self._job, self._fetch, self.score, self._part = job, fetch, score, part
-        self.begin = FIND_BLOCK, part * self.blocks_again
-        self.stored = no_blocks(self.columns, self.sizes, self.block)
-
-    @property
-    def block(self) -> int:
-        """Boundaries of a block."""
-        return self._job.strand.block
-
-    @property
-    def blocks_again(self) -> int:
-        """Blocks between two checkpoints."""
-        return self._job.strand.every // self.block
-
-    def checkpoints(self, part: int | None) -> Checkpoints:
-        """Return the checkpoint before a part, or that where the best chain ends, and some more."""
-        job, last = self._job, self._part if part is None else part
-        words = job.checkpoint_words_each
-        first = max(last + 1 - max(_BYTES_AT_A_TIME // (4 * words), 1), 1)
-        cells = self._fetch(first, last + 1) if first <= last else np.empty((0, words), np.int32)
-        waiting, before, kept, exits = job.strand.checkpoint_rows
-        return Checkpoints(
-            cells.view(np.int16).ravel(), first, len(cells), (2 * words, job.row_cells),
-            columns_in_rows(job.strips, job.checkpoint_stride, self.columns.width), job.bias,
-            waiting, before, kept, exits, job.strand.every,
-        )  # fmt: skip
-
+from gpu_tools.splicing.proteins.target_introns import intron_points
+from gpu_tools.splicing.proteins.walk import TracedProtein
 
 # Launches of the packed kernel of proteins.
 
@@ -98,25 +55,35 @@ _SPARE = 8
 
 
 class ProteinLaunch:
-    """Jobs laid out in the memory of the current GPU; the plan of a strand is copied once.
+    """Jobs laid out in the memory of the current GPU; a strand is there once.
 
     `buffers` are arrays of an earlier launch, which is done, and its stream: to make or release
     arrays takes as long as other kernels run.
     """
 
     def __init__(
-        self, jobs: list[ProteinJob], scoring: ProteinScoring, buffers: Buffers | None = None
-    ):
-        self.jobs, self._fetching, self._buffers = jobs, threading.Lock(), buffers or Buffers()
+        self, jobs: list[ProteinJob], scoring: ProteinScoring, buffers: Buffers | None = None,
+        threads: int = 1,
+    ):  # fmt: skip
+        self.jobs, self._buffers = jobs, buffers or Buffers()
+        strands = list({id(job.strand): job.strand for job in jobs}.values())
+        self.strands = StrandsOnGpu(strands, self._buffers, threads)
         self.stream = self._buffers.stream
         self.table = np.array([job.numbers for job in jobs], dtype=np.int64)
-        sizes = [(job.cell_words, job.border_words, job.checkpoint_words, job.ends) for job in jobs]
-        self.table[:, [CELLS, BORDERS, CHECKPOINTS, ENDS]] = starts_of(sizes)
-        cells, borders, checkpoints, ends = np.sum(sizes, axis=0).tolist()
-        self.inputs = [*self._plans(), self._columns()]
+        sizes = [
+            (job.cell_words, job.border_words, job.checkpoint_words, job.exit_words, job.ends)
+            for job in jobs
+        ]
+        self.table[:, [CELLS, BORDERS, CHECKPOINTS, EXITS, ENDS]] = starts_of(sizes)
+        cells, borders, checkpoints, exits, ends = np.sum(sizes, axis=0).tolist()
+        plans, starts = self.strands.plans(scoring)
+        of_strand = [self.strands.numbers[id(job.strand)] for job in jobs]
+        self.table[:, [BOUNDARIES, OPERATIONS]] = starts[of_strand]
+        self.inputs = [*plans, *self._columns(scoring)]
         self.cells = self._array("cells", cells, np.int32)
         self.borders = self._array("borders", borders, np.int64)
-        self.checkpoints = self._array("checkpoints", max(checkpoints, 1), np.int32)
+        self.checkpoints = self._array("checkpoints", checkpoints, np.int32)
+        self.exits = self._array("exits", exits, np.int32)
         self.ends = self._array("ends", ends, np.int32)
         strips = self._strips()
         self.device_table = self._buffers.copy("table", self.table)
@@ -127,23 +94,25 @@ class ProteinLaunch:
         """Return an array of `count` elements, with some to spare for the next launch."""
         return self._buffers.array(name, count, dtype, spare=count // _SPARE)[:count]
 
-    def _plans(self) -> list:
-        """Copy plans to the GPU, and write into the table where each job's begins."""
-        strands = list({id(job.strand): job.strand for job in self.jobs}.values())
-        parts = [[part.ravel() for part in strand.plan] for strand in strands]
-        starts = starts_of([[len(part) for part in own] for own in parts])
-        start_of = dict(zip(map(id, strands), starts, strict=True))
-        self.table[:, [BOUNDARIES, OPERATIONS]] = [start_of[id(job.strand)] for job in self.jobs]
-        return [
-            on_device(own, self.stream, partial(self._array, name))
-            for name, own in zip(ProteinPlan._fields, zip(*parts, strict=True), strict=True)
-        ]
+    def _columns(self, scoring: ProteinScoring) -> list:
+        """Copy to the GPU what strips read of their columns, what jobs share once.
 
-    def _columns(self):
-        """Copy what strips read of their columns to the GPU, what jobs share once."""
-        words = [job.column_words() for job in self.jobs]
-        joined, self.table[:, COLUMNS] = joined_once(words)
-        return self._buffers.copy("columns", joined)
+        It is residues, scores of codons' rows with residues, with none and with what stands before
+        the first column, and points of introns, three rows a protein.
+        """
+        targets, self.table[:, TARGET] = joined_once([job.target.codes for job in self.jobs])
+        scores = scoring.lifted[scoring.codon_numbers]
+        scores = np.pad(scores, ((0, 0), (0, 1)), constant_values=LEAST_SCORE).astype(np.int32)
+        none = np.zeros((FRAMES, max(len(job.target) for job in self.jobs) + 1), np.int64)
+        placed = list(dict.fromkeys(job.target for job in self.jobs if job.target.introns))
+        rows = [intron_points(target.introns, len(target)) for target in placed]
+        points, starts = stacked([none, *rows])
+        start_of = dict(zip(placed, starts[1:], strict=True))
+        self.table[:, POINTS] = [start_of.get(job.target, 0) for job in self.jobs]
+        return [
+            self._buffers.copy(f"{name} {values.shape[1:]}", values)
+            for name, values in (("targets", targets), ("scores", scores), ("points", points))
+        ]
 
     def _strips(self) -> NDArray[np.int32]:
         """Return job and strip in the order in which they begin, those that last first; then 0."""
@@ -155,30 +124,18 @@ class ProteinLaunch:
         """Clear the progress of the strips, and start the kernel."""
         counter = self.strips[-1]
         device_memset(counter, 0, counter.nbytes, self.stream)
-        for words in (self.borders, self.ends):
-            device_memset(words, NEVER_BYTE, words.nbytes, self.stream)
+        device_memset(self.borders, NEVER_BYTE, self.borders.nbytes, self.stream)
         sweep_proteins_warp[len(self.strips) - 1, WARP, self.stream](
             self.device_table, self.strips, *self.inputs, self.cells, self.borders,
-            self.checkpoints, self.ends, self.scoring,
+            self.checkpoints, self.exits, self.ends, self.scoring,
         )  # fmt: skip
 
-    def best_ends(self) -> list[NDArray[np.int64]]:
-        """Return for each job the best end of each part between checkpoints, in points."""
-        ends, made = self._fetched(self.ends).astype(np.int64), []
-        for job, first in zip(self.jobs, self.table[:, ENDS].tolist(), strict=True):
-            own = ends[first : first + job.ends].reshape(-1, job.strips).max(axis=1)
-            made.append(own + job.bias + job.strand.table.last.usual)
-        return made
+    def best_ends(self) -> list[int]:
+        """Return the best end of each job, as cells are stored."""
+        ends, firsts = self.fetched(self.ends), self.table[:, ENDS]
+        return np.maximum.reduceat(ends, firsts).tolist()
 
-    def checkpoints_of(self, k: int, first: int, past: int) -> NDArray[np.int32]:
-        """Return the words of some of a job's checkpoints, a row each; they count from 1."""
-        words = self.jobs[k].checkpoint_words_each
-        begin = int(self.table[k, CHECKPOINTS])
-        own = self.checkpoints[begin + (first - 1) * words : begin + (past - 1) * words]
-        with self._fetching:
-            return self._fetched(own).reshape(-1, words)
-
-    def _fetched(self, array) -> NDArray[np.int32]:
+    def fetched(self, array) -> NDArray[np.int32]:
         """Copy an array from the GPU when what was started before is done."""
         made = array.copy_to_host(stream=self.stream)
         self.stream.synchronize()
@@ -201,7 +158,8 @@ STRIPS = 1024
 class ProteinGpuOptions(NamedTuple):
     """Sizes that results do not depend on."""
 
-    block: int = ROWS_AGAIN  # boundaries of a block that the CPU computes again
+    block: int = ROWS_AGAIN  # boundaries of a block that a traceback computes again
+    checkpoints: int = CHECKPOINTS_OF_STRAND  # at most
     memory: int | None = None  # bytes of GPU memory for batches, by default most of what is free
     strips: int = STRIPS  # about the strips of a batch
 
@@ -226,12 +184,14 @@ def align_on_gpus(
     on_cpu: Callable[[list], list],
     options: ProteinGpuOptions | None = None,
 ) -> list:
-    """Align all cases: sweeps on GPUs, chains and alignments on the CPU from their checkpoints.
+    """Align all cases: sweeps and chains on GPUs, alignments on the CPU.
 
     Strands with banned pairs are left to the CPU.
     """
     cases, options = call.cases, options or ProteinGpuOptions()
-    results, jobs = [None] * len(cases), _jobs(call, options.block)
+    results, jobs = [None] * len(cases), _jobs(call, options)
+    # what decides it is found out here, on all threads, and stays with the jobs
+    map_on_threads(call.threads, _fit, jobs)
     left = [k for k, case in enumerate(cases) if jobs[k].keys() & case.banned.keys()]
     others = set(range(len(cases))) - set(left)
 
@@ -242,7 +202,7 @@ def align_on_gpus(
             with cuda.gpus[gpu]:
                 buffers = Buffers()
                 while batch := batches.next():
-                    for k, result in _aligned({k: jobs[k] for k in batch}, call, gpu, buffers):
+                    for k, result in _aligned({k: jobs[k] for k in batch}, call, buffers):
                         results[k] = result
 
         map_on_threads(batches.at_a_time, align, range(batches.at_a_time))
@@ -254,10 +214,13 @@ def align_on_gpus(
     return results
 
 
-def _jobs(call: ProteinCall, block: int) -> list[dict[str, ProteinJob]]:
+def _jobs(call: ProteinCall, options: ProteinGpuOptions) -> list[dict[str, ProteinJob]]:
     """Return the jobs of each case, + first."""
     placed = any(case.target.introns for case in call.cases)
-    strand_of = partial(ProteinStrand, scoring=call.scoring, block=block, placed=placed)
+    strand_of = partial(
+        ProteinStrand, scoring=call.scoring, block=options.block, placed=placed,
+        checkpoints=options.checkpoints,
+    )  # fmt: skip
     strands = made_once(call.cases, strand_of, partial(map_on_threads, call.threads))
     targets = {id(case.target): case.target for case in call.cases}
     laid_out = {
@@ -290,7 +253,6 @@ class _Batches:
         several = not simulated() and largest <= free / BATCHES_AT_A_TIME
         self.at_a_time = BATCHES_AT_A_TIME if several else 1
         self._taking = threading.Lock()
-        # whether jobs fit is found out while others are swept
         self._batches = within_limit(
             (k for k in jobs if self._takes(k)), partial(self._share, strips=options.strips), 1.0
         )
@@ -301,8 +263,7 @@ class _Batches:
             return next(self._batches, [])
 
     def _takes(self, k: int) -> bool:
-        fits = self._sizes[k] <= self._free and self._packs
-        if not (fits and all(job.fits for job in self._jobs[k].values())):
+        if not (self._sizes[k] <= self._free and self._packs and _fit(self._jobs[k])):
             self.left.append(k)
             return False
         return True
@@ -311,6 +272,11 @@ class _Batches:
         """Return which share of a batch a case is."""
         own = sum(job.strips for job in self._jobs[k].values())
         return max(self._sizes[k] * self.at_a_time / self._free, own / strips)
+
+
+def _fit(jobs: dict[str, ProteinJob]) -> bool:
+    """Return whether the packed kernel takes a case."""
+    return all(job.fits for job in jobs.values())
 
 
 def _bytes_of(jobs: dict[str, ProteinJob], users: Counter[int]) -> int:
@@ -324,60 +290,66 @@ def _bytes_of(jobs: dict[str, ProteinJob], users: Counter[int]) -> int:
 
 
 class _Chain(NamedTuple):
-    """The best chain of a case: its strand, its job's number, and best ends of the job's parts."""
+    """The best chain of a case: its strand, its job and that one's number, and its score."""
 
     strand: str
+    job: ProteinJob
     number: int
-    ends: NDArray[np.int64]
+    end: int  # the score as cells are stored
 
     @property
     def score(self) -> int:
-        return int(self.ends.max())
+        return self.end + self.job.bias + self.job.strand.table.last.usual
+
+    @property
+    def is_one(self) -> bool:
+        """Whether it scores more than no chain."""
+        table, target = self.job.strand.table, self.job.target
+        return self.score > nothing(table, len(target), target.scoring)
 
 
 def _aligned(
-    jobs: dict[int, dict[str, ProteinJob]], call: ProteinCall, gpu: int, buffers: Buffers
+    jobs: dict[int, dict[str, ProteinJob]], call: ProteinCall, buffers: Buffers
 ) -> Iterator:
     """Sweep the jobs of a batch of cases on the current GPU; yield numbers and results."""
     all_jobs = [job for own in jobs.values() for job in own.values()]
-    strands = list({id(job.strand): job.strand for job in all_jobs}.values())
-    map_on_threads(call.threads, lambda strand: strand.plan, strands)
-    launch = ProteinLaunch(all_jobs, call.scoring, buffers)
+    launch = ProteinLaunch(all_jobs, call.scoring, buffers, call.threads)
     launch.run()
-    chains = dict(zip(jobs, _best_chains(jobs, launch), strict=True))
+    chains = dict(zip(jobs, _best_chains(jobs, launch.best_ends()), strict=True))
+    traced = {
+        k: one for k, one in chains.items() if one and call.is_traced(call.cases[k], one.score)
+    }
+    found = {}
+    if traced:
+        ends = [(one.number, one.end + one.job.strand.table.last.usual) for one in traced.values()]
+        traces = ProteinTraces(launch, ends, call.scoring).run(buffers)
+        found = dict(zip(traced, traces, strict=True))
 
     def finished(k: int):
         chain, case = chains[k], call.cases[k]
-        if chain is None:
-            return call.finish(case, None)
+        best = chain and BestSweep(
+            chain.strand, chain.score, lambda: found[k] or _traced_again(chain.job)
+        )
+        return call.finish(case, best)
 
-        def fetch(first: int, past: int):
-            with cuda.gpus[gpu]:
-                return launch.checkpoints_of(chain.number, first, past)
-
-        def sweep() -> ResumedSweep:
-            job = jobs[k][chain.strand]
-            return ResumedSweep(job, chain.score, int(np.argmax(chain.ends)), fetch)
-
-        return call.finish(case, BestSweep(chain.strand, chain.score, sweep))
-
-    traced = [k for k, one in chains.items() if one and call.is_traced(call.cases[k], one.score)]
-    results = dict(zip(traced, map_on_threads(call.threads, finished, traced), strict=True))
-    for k in jobs:
-        yield k, results[k] if k in results else finished(k)
+    yield from zip(jobs, map_on_threads(call.threads, finished, jobs), strict=True)
 
 
 def _best_chains(
-    jobs: dict[int, dict[str, ProteinJob]], launch: ProteinLaunch
+    jobs: dict[int, dict[str, ProteinJob]], ends: list[int]
 ) -> Iterator[_Chain | None]:
     """Yield the best chain of each case, the first of equals, + before -."""
-    swept = enumerate(launch.best_ends())
+    swept = enumerate(ends)
     for own in jobs.values():
-        chains = [_Chain(strand, *next(swept)) for strand in own]
-        scored = [chain for chain in chains if chain.score > _least(own[chain.strand])]
+        chains = [_Chain(strand, job, *next(swept)) for strand, job in own.items()]
+        scored = [chain for chain in chains if chain.is_one]
         yield max(scored, key=lambda chain: chain.score, default=None)
 
 
-def _least(job: ProteinJob) -> int:
-    """Return the score of no chain."""
-    return nothing(job.strand.table, len(job.target), job.target.scoring)
+def _traced_again(job: ProteinJob) -> TracedProtein:
+    """Return the best chain of a job, swept by the CPU."""
+    strand, target = job.strand, job.target
+    sweep = ProteinSweep(
+        strand.codes, target.codes, strand.table, strand.scoring, strand.lists, target.introns
+    )
+    return trace(sweep.run(lambda cells: None))

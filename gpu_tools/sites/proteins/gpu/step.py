@@ -495,47 +495,114 @@ def make_operate(size: int):
     return operate
 
 
-# Checkpoints of the kernel of proteins: all rows before a boundary, from which a CPU goes on.
+# Checkpoints of the kernel of proteins: all rows before a boundary, from which a warp goes on.
+
+
+def _make_copy(size: int):
+    """Return the device function that copies rows."""
+    load, stride = load_row(size), size * WARP
+
+    @cuda.jit(device=True)
+    def copy(source, to, count):
+        k = int64(0)
+        while k + 2 <= count:
+            # both are waited for at once
+            one = load(further(source, k * int64(stride)))
+            two = load(further(source, (k + int64(1)) * int64(stride)))
+            store_row(further(to, k * int64(stride)), one)
+            store_row(further(to, (k + int64(1)) * int64(stride)), two)
+            k = int64(k + 2)
+        if k < count:
+            store_row(further(to, k * int64(stride)), load(further(source, k * int64(stride))))
+
+    return copy
 
 
 def make_save(size: int):
-    """Return the device function that writes a checkpoint."""
-    load, stride, slot_place = load_row(size), size * WARP, make_slot_place(size)
+    """Return the device function that writes a checkpoint.
+
+    Its rows are one of numbers, the next operation's and how many exits there were; the row that is
+    begun; the three before it, and those of chains that leave a codon out; slots; and those of the
+    latest exits.
+    """
+    copy, stride = _make_copy(size), size * WARP
 
     @cuda.jit(device=True)
-    def save(area, rows, gaps, counts, lane, places):
+    def save(area, state, counts, lane, places):
         """Write a checkpoint to an area; `counts` are slots, and exits whose rows there are."""
-        n_slots, ring = counts
-        first = address(area[4 * lane :])
-        for k in range(FRAMES):
-            row = rows[0] if k == 0 else (rows[1] if k == 1 else rows[2])
-            store_row(further(first, int64(k * stride)), row)
-            gap = gaps[0] if k == 0 else (gaps[1] if k == 1 else gaps[2])
-            store_row(further(first, int64((FRAMES + k) * stride)), gap)
-        for slot in range(n_slots):
-            to = further(first, int64(2 * FRAMES + slot) * int64(stride))
-            store_row(to, load(slot_place(int32(slot), places)))
-        for k in range(FRAMES * ring):
-            source = further(places[2], int64(k) * int64(stride))
-            to = further(first, int64(2 * FRAMES + n_slots + k) * int64(stride))
-            store_row(to, load(source))
+        row, (one, two, three), (gap, gap_one, gap_two) = state[0], state[1], state[2]
+        if lane == 0:
+            area[0], area[1] = state[6][1], state[6][2]
+        first = address(area[stride + 4 * lane :])
+        store_row(first, row)
+        store_row(further(first, int64(stride)), one)
+        store_row(further(first, int64(2 * stride)), two)
+        store_row(further(first, int64(3 * stride)), three)
+        store_row(further(first, int64(4 * stride)), gap)
+        store_row(further(first, int64(5 * stride)), gap_one)
+        store_row(further(first, int64(6 * stride)), gap_two)
+        hot, to = int64(min(counts[0], HOT_SLOTS)), further(first, int64(7 * stride))
+        copy(places[0], to, hot)
+        copy(places[1], further(to, hot * int64(stride)), int64(counts[0]) - hot)
+        to = further(to, int64(counts[0]) * int64(stride))
+        copy(places[2], to, int64(FRAMES * counts[1]))
 
     return save
 
 
-@cache
-def columns_in_rows(strips: int, stride: int, width: int) -> NDArray[np.int64]:
-    """Return where columns lie in a row of a checkpoint, -1 for those that the strips lack.
+def make_resume(size: int):
+    """Return the device function that goes on from a checkpoint."""
+    copy, load, stride = _make_copy(size), load_row(size), size * WARP
 
-    The first column of a strip is that of the strip before; `stride` is the words of a strip's part
-    of a checkpoint.
+    @cuda.jit(device=True)
+    def resume(area, counts, plan, strip):
+        """Return the state in front of the first boundary of a plan."""
+        (lane, is_first, _), (_, scratch), places = strip[0], strip[1], strip[2]
+        none, borders, todo = strip[3], strip[5], strip[7]
+        first = address(area[stride + 4 * lane :])
+        hot, source = int64(min(counts[0], HOT_SLOTS)), further(first, int64(7 * stride))
+        copy(source, places[0], hot)
+        copy(further(source, hot * int64(stride)), places[1], int64(counts[0]) - hot)
+        source = further(source, int64(counts[0]) * int64(stride))
+        copy(source, places[2], int64(FRAMES * counts[1]))
+        row, one = load(first), load(further(first, int64(stride)))
+        two, three = (
+            load(further(first, int64(2 * stride))),
+            load(further(first, int64(3 * stride))),
+        )
+        gaps = (
+            load(further(first, int64(4 * stride))), load(further(first, int64(5 * stride))),
+            load(further(first, int64(6 * stride))),
+        )  # fmt: skip
+        edges = (
+            codon_rows.settled_carry(one[-1], none, is_first, scratch),
+            codon_rows.settled_carry(two[-1], none, is_first, scratch),
+            codon_rows.settled_carry(three[-1], none, is_first, scratch),
+        )
+        n, exits = int32(area[0]), int32(area[1])
+        cursor = int32(0), codon_rows.peek_pair(int32(0), borders, lane)
+        seen = load4(plan, int64(4) * int64(WARP + lane))
+        return (
+            row, (one, two, three), gaps, edges, filled(row, none), cursor,
+            (load4(todo, int64(4) * int64(n)), n, exits), (load4(plan, int64(0)), seen),
+        )  # fmt: skip
+
+    return resume
+
+
+@cache
+def columns_in_rows(strips: int) -> NDArray[np.int32]:
+    """Return where columns lie in the cells of a row, all strips side by side.
+
+    The first column of a strip is that of the strip before.
     """
-    strip, column = np.divmod(np.arange(width), 2 * WIDE * WARP - 1)
+    each = 2 * WIDE * WARP
+    strip, column = np.divmod(np.arange(strips * (each - 1)), each - 1)
     lane, column = np.divmod(column + 1, 2 * WIDE)
     half, column = np.divmod(column, WIDE)
     quad, word = np.divmod(column, 4)
-    places = ((quad * WARP + lane) * 4 + word) * 2 + half + 2 * stride * strip
-    return np.where(strip < strips, places, -1)
+    places = ((quad * WARP + lane) * 4 + word) * 2 + half + each * strip
+    return places.astype(np.int32)
 
 
 @cuda.jit(device=True)
@@ -576,6 +643,9 @@ def _make_happen(size: int):
             store_row(exit_place(exits, int32(1), places), one)
             store_row(exit_place(exits, int32(2), places), two)
             exits = int32(exits + 1)
+            most = raised(raised(row, one, int32(0)), two, int32(0))
+            score = permute(word, word, int32(codon_rows.HIGH_TWICE))
+            store_row(strip[10], raised(load(strip[10]), most, score))
         begins = permute(begins, begins, int32(codon_rows.LOW_TWICE))
         row = raised(row, load_start(shared, strip[8]), begins)
         if word & int32(ENTER):
@@ -624,8 +694,15 @@ def make_begin_row(size: int):
     return begin_row
 
 
-def make_cross(size: int):
+@cuda.jit(device=True)
+def _keep_nothing(number, row, to):
+    """Keep no row."""
+
+
+def make_cross(size: int, keep=_keep_nothing):
     """Return the device function that goes on by a boundary.
+
+    `keep` is called with the row before the events of a boundary.
 
     The state is the row that `begin_row` has begun; the three rows before it, the last one first;
     those of chains that leave a codon out, that of the boundary first; what stands before the
@@ -635,7 +712,7 @@ def make_cross(size: int):
     operate, happen, begin_row = make_operate(size), _make_happen(size), make_begin_row(size)
 
     @cuda.jit(device=True)
-    def cross(number, state, strip):
+    def cross(number, state, strip, to):
         row, (one, two, _), gaps, edges, ends, cursor, (operation, n, exits), plan = state
         (lane, is_first, is_last), (shared, scratch) = strip[0], strip[1]
         none, borders, weights = strip[3], strip[5], strip[6]
@@ -656,6 +733,7 @@ def make_cross(size: int):
             whole = permute(words[1], none, int32(codon_rows.LOWS))
         row = first_at_least(at_least(made[:size], carry), inside)
         leaves = permute(row[-1], most, int32(codon_rows.HIGH_THEN_LOW))
+        keep(number, row, to)
         largest = row[-1]
         if word & int32(CLOSED) == 0:
             ends = raised(ends, row, here[1])

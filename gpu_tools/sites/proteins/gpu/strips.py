@@ -1,8 +1,8 @@
-"""How proteins are laid out for the packed kernel: jobs, their strips of columns, and profiles."""
+"""How proteins are laid out for the packed kernel: jobs, and their strips of columns."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -15,7 +15,6 @@ from gpu_tools.sites.gpu.packed_strip import WIDE
 from gpu_tools.sites.proteins.gpu.plan import FRAMES, ProteinStrand
 from gpu_tools.sites.proteins.gpu.step import HOT_SLOTS, MOST_CODONS
 from gpu_tools.sites.proteins.limits import PairBounds, ProteinLimits, pair_bounds, protein_limits
-from gpu_tools.splicing.proteins.target_introns import intron_points
 
 # The table of jobs that the kernel of proteins reads: a row of numbers for each job.
 
@@ -28,13 +27,14 @@ class ProteinJobNumbers(NamedTuple):
     # where the job's part begins in each buffer
     boundaries: int
     operations: int
-    columns: int
+    residues_at: int
+    points: int
     cells: int
     borders: int
     ends: int
     checkpoints: int
-    # words of a strip's columns and cells, and of a checkpoint of a strip
-    column_stride: int
+    exits: int
+    # words of a strip's cells, and of a checkpoint of a strip
     cell_stride: int
     checkpoint_stride: int
     residues: int
@@ -44,23 +44,26 @@ class ProteinJobNumbers(NamedTuple):
     slots: int
     ring: int  # exits whose rows there are
     every: int  # boundaries between checkpoints
+    block: int  # boundaries that a traceback computes again at a time
     placed: int  # rows of points of introns at their places, one a phase, or none
     none: int  # the lowest cell
     never: int  # added to a chain that may not begin
+    bias: int  # what is taken off all cells
+    before_first: int  # what a chain that begins has before the first column
 
 
 (
-    STEPS, STRIPS, BOUNDARIES, OPERATIONS, COLUMNS, CELLS, BORDERS, ENDS,
-    CHECKPOINTS, COLUMN_STRIDE, CELL_STRIDE, CHECKPOINT_STRIDE, RESIDUES, FINAL_COLUMN, CODONS,
-    SYMBOLS, SLOTS, RING, EVERY, PLACED_ROWS, NONE, NEVER_BEGUN,
-) = range(22)  # fmt: skip
+    STEPS, STRIPS, BOUNDARIES, OPERATIONS, TARGET, POINTS, CELLS, BORDERS, ENDS, CHECKPOINTS, EXITS,
+    CELL_STRIDE, CHECKPOINT_STRIDE, RESIDUES, FINAL_COLUMN, CODONS, SYMBOLS, SLOTS, RING, EVERY,
+    BLOCK, PLACED_ROWS, NONE, NEVER_BEGUN, BIAS, BEFORE_FIRST,
+) = range(26)  # fmt: skip
 
 
 _MOST = 32_000
 """Cells of the packed kernel stay below this magnitude: there is a word that no cells make."""
-_LEAST_SCORE, _MOST_SCORE = -128, 127
-ROWS_AGAIN = 1032
-"""Boundaries of a block that the CPU computes again; a multiple of four and of three."""
+LEAST_SCORE, _MOST_SCORE = -128, 127
+ROWS_AGAIN = 1056
+"""Boundaries of a block that a traceback computes again; a multiple of three and of `WARP`."""
 
 
 STRIP_COLUMNS = 2 * WIDE * WARP - 1
@@ -75,7 +78,6 @@ class LaidOutProtein:
     scoring: ProteinScoring
     introns: tuple[int, ...] = ()  # those of the `ProteinSequence`
     placed: bool = False  # whether the plan of the strand is `placed`
-    _words: dict[tuple[int, int], NDArray[np.int32]] = field(default_factory=dict, repr=False)
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -91,11 +93,6 @@ class LaidOutProtein:
         return self.strips * STRIP_COLUMNS
 
     @property
-    def column_stride(self) -> int:
-        """Words of a strip's columns."""
-        return (len(self.scoring.codon_numbers) // 2 + 2 + self.placed_rows) * WIDE * WARP
-
-    @property
     def placed_rows(self) -> int:
         """Rows of points of introns at their places."""
         return FRAMES if self.placed else 0
@@ -105,63 +102,11 @@ class LaidOutProtein:
         """Bounds of the scores of pairs."""
         return pair_bounds(self.codes, self.scoring, self.introns)
 
-    @cached_property
+    @property
     def fits(self) -> bool:
         """Whether the packed kernel takes the protein's scores."""
-        narrow = self._scores.min() >= _LEAST_SCORE and self._scores.max() <= _MOST_SCORE
-        return bool(narrow and len(self.scoring.codon_numbers) <= MOST_CODONS)
-
-    @cached_property
-    def _scores(self) -> NDArray[np.int64]:
-        """Lifted scores of the codons that there are against the residues."""
-        rows = self.scoring.substitution[self.scoring.codon_numbers]
-        return rows[:, self.codes] + self.scoring.gap_extend
-
-    @cached_property
-    def _profiles(self) -> list[NDArray[np.int32]]:
-        """The words of each strip's scores."""
-        profile = np.zeros((len(self._scores), self.columns + 1), np.int8)
-        profile[:, 2 : 2 + len(self.codes)] = self._scores
-        # a chain begins with the first column: no codon is paired before it
-        profile[:, 1] = _LEAST_SCORE
-        return [profile_words(profile[:, own]).ravel() for own in self._slices]
-
-    @property
-    def _slices(self) -> list[slice]:
-        """The columns of each strip, and the last one of the strip before."""
-        firsts = range(0, self.columns, STRIP_COLUMNS)
-        return [slice(first, first + STRIP_COLUMNS + 1) for first in firsts]
-
-    def column_words(self, before_first: int, bias: int) -> NDArray[np.int32]:
-        """Return what strips read of their columns, one strip behind the other.
-
-        The same array for the same numbers: the cell of a chain that begins before the first
-        column, and what is taken off all cells.
-        """
-        key = before_first, bias
-        if key not in self._words:
-            self._words[key] = self._laid_out(before_first, bias)
-        return self._words[key]
-
-    def _laid_out(self, before_first: int, bias: int) -> NDArray[np.int32]:
-        made = np.zeros((self.strips, self.column_stride), np.int32)
-        start = np.concatenate([[before_first], self._start()]) - bias
-        # the first column of a strip is the last one of the strip before, as that of chains
-        points = np.zeros((FRAMES, self.columns + 1), np.int64)
-        points[:, 1 : len(self.codes) + 2] = intron_points(self.introns, len(self.codes))
-        rows = np.concatenate([start[None], points[: self.placed_rows]])
-        for row, profile, own in zip(made, self._profiles, self._slices, strict=True):
-            begins = packed(rows[:, own]).ravel()
-            row[: len(profile)] = profile
-            row[len(profile) : len(profile) + len(begins)] = begins
-        return made.ravel()
-
-    def _start(self) -> NDArray[np.int64]:
-        """Return lifted cells of a chain that begins, its points left out."""
-        left_out = np.minimum(np.arange(self.columns), len(self.codes))
-        if self.scoring.free:
-            return left_out * self.scoring.gap_extend
-        return np.where(left_out, -self.scoring.gap_open, 0)
+        few = len(self.scoring.codon_numbers) <= MOST_CODONS
+        return few and self.pairs.largest <= _MOST_SCORE
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,9 +142,9 @@ class ProteinJob:
         return self.target.fits and few and self.strand.possible
 
     @cached_property
-    def n_checkpoints(self) -> int:
-        """Checkpoints that the job writes, none before the first boundary."""
-        return (FRAMES * self.steps - 1) // self.strand.every
+    def parts(self) -> int:
+        """Parts of the strand, each with a checkpoint before it."""
+        return -(-FRAMES * self.steps // self.strand.every)
 
     @cached_property
     def steps(self) -> int:
@@ -219,7 +164,7 @@ class ProteinJob:
     @property
     def checkpoint_words(self) -> int:
         """Words of all checkpoints."""
-        return self.checkpoint_stride * self.strips * self.n_checkpoints
+        return self.checkpoint_stride * self.ends
 
     @property
     def checkpoint_stride(self) -> int:
@@ -227,25 +172,19 @@ class ProteinJob:
         return self.strand.rows_of_checkpoint * WIDE * WARP
 
     @property
-    def checkpoint_words_each(self) -> int:
-        """Words of a checkpoint of all strips."""
-        return self.checkpoint_stride * self.strips
-
-    @property
-    def row_cells(self) -> int:
-        """Cells of a strip's row, two a word."""
-        return 2 * WIDE * WARP
-
-    @property
     def ends(self) -> int:
-        """Best ends that the job notes."""
-        return (self.n_checkpoints + 1) * self.strips
+        """Best ends that the job notes, one a part and strip."""
+        return self.parts * self.strips
+
+    @property
+    def exit_words(self) -> int:
+        """Words of the largest rows of exits, one a part and strip."""
+        return self.ends * WIDE * WARP
 
     @property
     def n_bytes(self) -> int:
         """Bytes of device memory, those of the strand left out."""
-        columns = self.target.column_stride * self.strips
-        words = self.cell_words + self.checkpoint_words + columns
+        words = self.cell_words + self.checkpoint_words + self.exit_words
         return 4 * (words + self.ends) + 8 * self.border_words
 
     @property
@@ -259,33 +198,17 @@ class ProteinJob:
         strand, target, scoring = self.strand, self.target, self.target.scoring
         return ProteinJobNumbers(
             steps=self.steps, strips=self.strips,
-            boundaries=0, operations=0, columns=0, cells=0, borders=0, ends=0,
-            checkpoints=0, column_stride=target.column_stride, cell_stride=self._cell_stride,
+            boundaries=0, operations=0, residues_at=0, points=0, cells=0, borders=0, ends=0,
+            checkpoints=0, exits=0, cell_stride=self._cell_stride,
             checkpoint_stride=self.checkpoint_stride, residues=len(target),
             final=0 if scoring.free else len(target), codons=len(scoring.codon_numbers),
             symbols=strand.symbols, slots=strand.n_slots, ring=strand.ring, every=strand.every,
-            placed=target.placed_rows, none=self.limits.none - self.bias, never=self.limits.none,
+            block=strand.block, placed=target.placed_rows,
+            none=self.limits.none - self.bias, never=self.limits.none, bias=self.bias,
+            before_first=self._before_first,
         )  # fmt: skip
-
-    def column_words(self) -> NDArray[np.int32]:
-        """Return what strips read of their columns; jobs may share it."""
-        return self.target.column_words(self._before_first, self.bias)
 
     @property
     def _before_first(self) -> int:
         """What a chain that begins has before the first column: as low as cells are."""
         return self.limits.none - self.strand.table.first.usual
-
-
-def packed(rows: NDArray) -> NDArray[np.int32]:
-    """Return rows of a strip's columns as words, in the order in which rows are stored."""
-    halves = rows.astype(np.int16).reshape(len(rows), WARP, 2, WIDE // 4, 4)
-    words = np.ascontiguousarray(halves.transpose(0, 3, 1, 4, 2)).reshape(len(rows), -1)
-    return words.view(np.int32)
-
-
-def profile_words(scores: NDArray[np.int8]) -> NDArray[np.int32]:
-    """Return a strip's scores, four a word: of two registers a lane both halves."""
-    lanes = scores.reshape(len(scores), WARP, 2, WIDE)
-    words = np.ascontiguousarray(lanes.transpose(0, 1, 3, 2)).reshape(len(scores), -1)
-    return words.view(np.int32)

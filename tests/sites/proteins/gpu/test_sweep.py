@@ -34,7 +34,7 @@ from tests.sites.test_junctions import with_junctions
 pytestmark = pytest.mark.cuda
 LONGEST_BASE, LONGEST_TARGET = (30, 9) if simulated() else (3000, 1300)
 SEEDS = (5,) if simulated() else range(60)
-BLOCK = 12
+BLOCK = 12 if simulated() else 96
 
 
 def on_gpu(made: list[ProteinCase], scoring, least=(), **options):
@@ -53,7 +53,7 @@ def on_gpu(made: list[ProteinCase], scoring, least=(), **options):
     wanted = dict(zip(map(id, made), least, strict=False))
 
     def finish(case, found):
-        return _result(case, found, wanted.get(id(case)))
+        return _result(case, scoring, found, wanted.get(id(case)))
 
     def is_traced(case, score):
         return score >= wanted.get(id(case), score)
@@ -92,7 +92,10 @@ def test_random_cases(seed, scoring_of, evidence):
 
 
 def test_batches_of_one_case_and_chains_that_are_not_wanted():
-    """Cases that share a base and a protein, two batches at a time on a GPU."""
+    """Cases that share a base and a protein, two batches at a time on a GPU.
+
+    Memory has checkpoints of some blocks alone.
+    """
     rng = np.random.default_rng(11)
     case, scoring = random_case(rng), random_scoring(rng)
     other = replace(case, target=random_case(rng, placed=True).target)
@@ -100,7 +103,7 @@ def test_batches_of_one_case_and_chains_that_are_not_wanted():
     # one chain is worth its score, the second is not
     best = protein_align(made, scoring, device="cpu")
     least = [one.score + (k == 1) for k, one in enumerate(best)]
-    found, left = on_gpu(made, scoring, least, block=BLOCK, strips=1)
+    found, left = on_gpu(made, scoring, least, block=BLOCK, strips=1, checkpoints=2)
     assert not left
     assert found == protein_align(made, scoring, device="cpu", min_scores=least)
     assert [bool(one.chain) for one in found[:2]] == [True, False]

@@ -1,0 +1,136 @@
+"""Tracebacks of a launch of proteins: what they read, and what they find."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpu_tools.hardware.gpu.dispatch import Buffers
+from gpu_tools.hardware.gpu.intrinsics.words import WARP
+from gpu_tools.model.scoring import ProteinScoring
+from gpu_tools.sites.gpu.launch import joined_once
+from gpu_tools.sites.gpu.packed_strip import WIDE
+from gpu_tools.sites.proteins.gpu import traceback
+from gpu_tools.sites.proteins.gpu.step import columns_in_rows
+from gpu_tools.sites.proteins.gpu.strips import ProteinJob
+from gpu_tools.sites.proteins.gpu.traceback import ProteinTraceNumbers
+from gpu_tools.splicing.proteins.rows import PHASES, begun
+from gpu_tools.splicing.proteins.walk import TracedProtein, traced_of
+
+MOST_BYTES = 1 << 31
+"""Bytes of GPU memory that the warps of a launch work in, at most, if there are several."""
+_RUNS, _EXONS = 256, 64
+"""Runs and exons of a chain, beside one for each residue, for which there is space."""
+
+
+class ProteinTraceSizes(NamedTuple):
+    """Sizes of the memory that a warp works in, see `traceback.trace_proteins_warp`."""
+
+    checkpoint_words: int
+    blocks: int  # of a part, 0 if parts are blocks
+    strips: int
+    kind_words: int
+    row_words: int
+    moves: int
+    runs: int
+    exons: int
+
+    @classmethod
+    def of(cls, jobs: list[ProteinJob]) -> ProteinTraceSizes:
+        """Return the sizes that all of some jobs have enough of."""
+        strips, block = max(job.strips for job in jobs), jobs[0].strand.block
+        columns, row = max(len(job.target) for job in jobs) + 1, strips * WIDE * WARP
+        parts = {job: job.strand.every // block for job in jobs}
+        several = [job for job in jobs if parts[job] > 1]
+        words = max([parts[job] * job.strips * job.checkpoint_stride for job in several], default=0)
+        return cls(
+            words, max([parts[job] for job in several], default=0), strips,
+            (PHASES + block) * row, row, 2 * (PHASES + block + columns), _RUNS + columns,
+            _EXONS + columns,
+        )  # fmt: skip
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes that a warp works in."""
+        exits = self.blocks * self.strips * (WIDE * WARP + 1)
+        return 4 * (self.checkpoint_words + exits + 3 * self.kind_words + 2 * self.moves)
+
+
+class ProteinTraces:
+    """Jobs of a `ProteinLaunch` whose chains are traced: pairs of a number and a score of cells."""
+
+    def __init__(self, launch, traced: list[tuple[int, int]], scoring: ProteinScoring):
+        self.launch, self.scoring = launch, scoring
+        self.jobs = [launch.jobs[k] for k, _ in traced]
+        self.sizes = ProteinTraceSizes.of(self.jobs)
+        self.starts, starts = self._starts()
+        numbers, scores = np.array(traced, np.int64).T
+        strands = [launch.strands.numbers[id(job.strand)] for job in self.jobs]
+        columns = ProteinTraceNumbers(numbers, strands, scores, starts)
+        self.table = np.stack(columns, axis=1).astype(np.int64)
+
+    def _starts(self) -> tuple[NDArray[np.int64], list[int]]:
+        """Return H' of chains that begin as cells are stored, and where each job's begin."""
+        cells = begun(max(len(job.target) for job in self.jobs), self.scoring)
+        made = {job.bias: cells - job.bias for job in self.jobs}
+        joined, starts = joined_once([*made.values()])
+        start_of = dict(zip(made, starts, strict=True))
+        return joined, [start_of[job.bias] for job in self.jobs]
+
+    def run(self, buffers: Buffers) -> list[TracedProtein | None]:
+        """Follow the chains on the GPU; None where one has too many runs or exons."""
+        launch, scoring, sizes, count = self.launch, self.scoring, self.sizes, len(self.jobs)
+        warps = min(max(MOST_BYTES // sizes.n_bytes, 1), count)
+        parts = warps * sizes.blocks * sizes.strips
+
+        def words(name: str, number: int):
+            return buffers.array(name, number, np.int32)[: max(number, 1)]
+
+        exits, records = (
+            words("exits again", parts * WIDE * WARP),
+            words("records", warps * 3 * sizes.kind_words),
+        )
+        weights = np.array([scoring.gap_open, scoring.frameshift, scoring.gap_extend], np.int64)
+        cells = records.view(np.int16).reshape(-1, 2 * sizes.row_words)
+        places = columns_in_rows(sizes.strips)
+        runs, exons, found = (
+            buffers.array(name, rows, np.int32, width)[:rows]
+            for name, rows, width in (
+                ("runs", count * sizes.runs, 2), ("exons", count * sizes.exons, 2),
+                ("found", count, traceback.FOUND),
+            )
+        )  # fmt: skip
+        inputs = {
+            "traces": self.table, "starts": self.starts, "weights": weights, "places": places,
+            "pairs": scoring.lifted, "codon costs": scoring.codon_gaps,
+            "sizes": np.array(sizes, np.int64), "no pairs": np.zeros(0, np.int64),
+        }  # fmt: skip
+        on = {
+            name: buffers.copy(f"{name} {values.shape[1:]}", values)[: len(values)]
+            for name, values in inputs.items()
+        }
+        codons = buffers.copy("codons", scoring.codons.ravel()).reshape(scoring.codons.shape)
+        traceback.trace_proteins_warp[warps, WARP, launch.stream](
+            on["traces"], launch.device_table, *launch.strands.arrays, *launch.inputs,
+            launch.cells, launch.borders, launch.checkpoints, launch.exits, launch.ends,
+            launch.exits.view(np.int16), words("again", warps * sizes.checkpoint_words), exits,
+            words("ends again", parts), exits.view(np.int16), records, cells, on["sizes"],
+            codons, on["pairs"], on["no pairs"], on["starts"],
+            on["codon costs"], on["weights"], on["places"], launch.scoring,
+            buffers.array("moves", warps * sizes.moves, np.int32, 2), runs, exons, found,
+        )  # fmt: skip
+        return self._chains(*(launch.fetched(each) for each in (runs, exons, found)))
+
+    def _chains(self, runs, exons, found) -> list[TracedProtein | None]:
+        """Return chains from what the kernel has left."""
+        runs, exons = runs.reshape(len(found), -1, 2), exons.reshape(len(found), -1, 2)
+        if (found[:, traceback.STATE] == traceback.LOST).any():
+            raise ValueError("no move explains the value of a cell: the sweep is wrong")
+        return [
+            None if state == traceback.TOO_MANY
+            else traced_of(own_runs[:n_runs], own_exons[:n_exons], first, last)
+            for own_runs, own_exons, (state, n_runs, n_exons, first, last)
+            in zip(runs, exons, found.tolist(), strict=True)
+        ]  # fmt: skip
