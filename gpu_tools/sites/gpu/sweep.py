@@ -99,7 +99,7 @@ def _make_sweep(size: int):
     decode, choose = packed_strip.make_decode(size * WARP), packed_strip.make_choose(size)
     start, do_step = packed_strip.make_start(size), packed_strip.make_step(size)
     columns, find_column = packed_strip.make_columns(size), packed_strip.make_find_column(size)
-    save, resume = packed_strip.make_save(size), packed_strip.make_resume(size)
+    save, resume, stride = packed_strip.make_save(size), packed_strip.make_resume(size), size * WARP
 
     @cuda.jit(device=True)
     def advance(state, step, first, k, is_last, fixed):
@@ -129,6 +129,16 @@ def _make_sweep(size: int):
             row, (diagonal, early, late, _) = resume(parts[5], n_slots, shared, own)
             state = row, diagonal, early, late, state[4], int32(state[5] + 2 * begin)
         return (chosen, starts, drops), state
+
+    @cuda.jit(device=True)
+    def note_end(job, strip, best, copies, first_column, ends, scoring):
+        """Write the lane's best end."""
+        ends[job_table.SCORE], ends[job_table.NUMBER] = best
+        ends[job_table.COLUMN] = first_column
+        if best[0] > job_table.LOWEST_SCORE:  # else there is no row
+            at_ends, row = packed_strip.ends_of(job, strip, scoring), copies[BEST_END * stride :]
+            gap = scoring[uint32(packed_strip.END_GAP_AT)]
+            ends[job_table.COLUMN] = find_column(row, first_column, gap, at_ends)
 
     @cuda.jit(device=True)
     def sweep(job, strip, parts, numbers, ends, scoring, shared, scratch):
@@ -189,14 +199,7 @@ def _make_sweep(size: int):
             store_word(leaving, out, shared[left])
             store_word(leaving, out + uint32(1), shared[left + uint32(1)])
             first = int32(first + WARP)
-        best_row = copies[BEST_END * size * WARP :]
-        ends[job_table.SCORE], ends[job_table.NUMBER] = state[4]
-        ends[job_table.COLUMN] = first_column
-        if state[4][0] > job_table.LOWEST_SCORE:  # else there is no row
-            at_ends = packed_strip.ends_of(job, strip, scoring)
-            ends[job_table.COLUMN] = find_column(
-                best_row, first_column, scoring[uint32(packed_strip.END_GAP_AT)], at_ends
-            )
+        note_end(job, strip, state[4], copies, first_column, ends, scoring)
         sync_lanes()
 
     return sweep
