@@ -1,4 +1,4 @@
-"""Files of every kind are taken; damaged headers of arrays are told; `tests.fuzz` damages the rest."""
+"""Files of every kind are taken, damaged headers of arrays are told; `tests.fuzz` damages more."""
 
 import pytest
 
