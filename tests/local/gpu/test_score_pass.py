@@ -33,7 +33,8 @@ def wide(problem, side, threshold=ALL):
 def in_bands(problem, ordinals, **options):
     """Return the bounds of a matrix cut into bands."""
     batch, tiles = cases.batch_of(problem, SIDE)
-    found = cuda.in_bands(batch, tiles, cuda_packed.ROWS[0], ordinals, **options)
+    buffers = [Buffers() for _ in ordinals]
+    found = cuda.in_bands(batch, tiles, cuda_packed.ROWS[0], ordinals, buffers, **options)
     return cases.bounds_of(found, problem, SIDE)
 
 
