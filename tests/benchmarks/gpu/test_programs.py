@@ -22,7 +22,7 @@ PARTS = [
     ("spliced.bench_spliced", "measure_gpu"),
     ("spliced.bench_spliced", "measure_several"),
 ]
-QUICK = {"matching.bench_matching", "segments.bench_segments"}
+QUICK = {"matching.bench_matching"}
 """Others take a simulator 10 seconds and more; `tests/gpu.sh` runs them on a GPU."""
 
 
