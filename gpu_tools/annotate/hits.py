@@ -171,15 +171,23 @@ class HitSearch:
             yield trials, self._cases([trial.part for trial in trials])
 
     def _tried(self, trials: list[Trial], cases: list) -> list[Trial]:
-        """Return trials with the best chains of their parts, and these chains' E-values."""
+        """Return trials with the best chains of their parts, and these chains' E-values.
+
+        A wider part has the chain of the part before, if there is one and none is better.
+        """
         if not trials:
             return []
-        least = [self._least_score(trial.window.target) for trial in trials]
+        chained = [bool(one.alignment and one.alignment.chain) for one in trials]
+        least = [
+            one.alignment.score + 1 if known else self._least_score(one.window.target)
+            for one, known in zip(trials, chained, strict=True)
+        ]
         found = self.targets.align(cases, least, self.device, self.threads)
         return [
             replace(trial, alignment=self._placed(trial.part, one))
-            for trial, one in zip(trials, found, strict=True)
-        ]
+            if not known or one.score >= score else trial
+            for trial, one, known, score in zip(trials, found, chained, least, strict=True)
+        ]  # fmt: skip
 
     def _wider(self, trial: Trial) -> Trial | None:
         """Return the trial of what is aligned after a part, None if nothing is."""
@@ -235,13 +243,12 @@ class HitSearch:
         trials = list(trials)
         cases = map_on_threads(self.threads, lambda k: self._case_of_place(trials[k]), doubtful)
         numbers = [self._places(trials[k], case) for k, case in zip(doubtful, cases, strict=True)]
-        scores = [trials[k].alignment.score_alone for k in doubtful]
+        own = [trials[k].alignment for k in doubtful]
+        scores, known = [one.score_alone for one in own], [one.evalue for one in own]
         codons = self.targets.shuffles_codons
-        own = evalues_in_place(cases, scores, self._align_all, codons, numbers)
-        for k, evalue in zip(doubtful, own, strict=True):
-            one = trials[k].alignment
-            judged = one.with_evalue(max(one.evalue, evalue))
-            trials[k] = replace(trials[k], alignment=judged)
+        found = evalues_in_place(cases, scores, known, self._align_all, codons, numbers)
+        for k, one, evalue in zip(doubtful, own, found, strict=True):
+            trials[k] = replace(trials[k], alignment=one.with_evalue(evalue))
         return trials
 
     def _case_of_place(self, trial: Trial):

@@ -10,7 +10,7 @@ import numpy as np
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.sequences import Sequence as Nucleotides
 from gpu_tools.model.significance import Gumbel
-from gpu_tools.splicing.shuffles import SHUFFLE_SEED, AnyCase, shuffled_laws
+from gpu_tools.splicing.shuffles import SHUFFLE_SEED, AnyCase, laws_of, shuffled_scores
 
 SHUFFLES = 30
 """Shuffles of a doubtful target."""
@@ -20,6 +20,8 @@ LEAST_PLACE = 10_000
 """Nucleotides of a base, at least, whose scores tell of a genome's."""
 _FEW_SCORES = 1.15
 """Factor of a scale that so few scores give: E-values of 0.001 are then as rare as they say."""
+_FIRST, _FIRST_SCORES = 10, 2.0
+"""Shuffles that may do, and the factor of their scale: one of a hundred scales is still larger."""
 
 
 def is_doubtful(evalue: float | None, law: Gumbel | None) -> bool:
@@ -35,17 +37,30 @@ def is_doubtful(evalue: float | None, law: Gumbel | None) -> bool:
 
 
 def evalues_in_place(
-    cases: Sequence[AnyCase], scores: Sequence[int],
+    cases: Sequence[AnyCase], scores: Sequence[int], known: Sequence[float],
     align: Callable[[list[AnyCase]], Sequence[SplicedAlignment]],
     codons: bool = False, places: Sequence[float] | None = None,
 ) -> list[float]:  # fmt: skip
-    """Return how often targets in random order score as well on cases' own bases."""
-    laws = shuffled_laws(cases, align, SHUFFLES, codons)
-    several = zip(laws, scores, places or [1.0] * len(laws), strict=True)
-    return [
-        law._replace(scale=_FEW_SCORES * law.scale).among(number).evalue(score) if law else 0.0
-        for law, score, number in several
-    ]
+    """Return how often targets in random order score as well on cases' own bases.
+
+    The E-value that is known counts where it is larger; the first shuffles say that of most.
+    """
+    evalues, left, places = list(known), range(len(cases)), places or [1.0] * len(cases)
+    found: list[list] = [[] for _ in cases]
+    stages = (range(_FIRST), _FIRST_SCORES), (range(_FIRST, SHUFFLES), _FEW_SCORES)
+    for numbers, factor in stages:
+        some = [cases[k] for k in left]
+        for k, more in zip(left, shuffled_scores(some, align, numbers, codons), strict=True):
+            found[k] += more
+        laws = laws_of(some, [found[k] for k in left])
+        own = {
+            k: law._replace(scale=factor * law.scale).among(places[k]).evalue(scores[k])
+            for k, law in zip(left, laws, strict=True) if law
+        }  # fmt: skip
+        left = [k for k, evalue in own.items() if evalue > known[k]]
+    for k in left:
+        evalues[k] = own[k]
+    return evalues
 
 
 def lengthened(base: Nucleotides) -> Nucleotides:
@@ -73,7 +88,8 @@ def judged_in_place(
         if is_doubtful(one.evalue, law)
     ]  # fmt: skip
     scores = [alignments[k].score_alone for k in doubtful]
-    own = evalues_in_place([cases[k] for k in doubtful], scores, align, codons)
-    for k, evalue in zip(doubtful, own, strict=True):
-        alignments[k] = alignments[k].with_evalue(max(alignments[k].evalue, evalue))
+    known = [alignments[k].evalue for k in doubtful]
+    found = evalues_in_place([cases[k] for k in doubtful], scores, known, align, codons)
+    for k, evalue in zip(doubtful, found, strict=True):
+        alignments[k] = alignments[k].with_evalue(evalue)
     return alignments

@@ -73,22 +73,37 @@ def shuffled_laws(
     """
     if shuffles < LEAST_SHUFFLES:
         raise ValueError(f"{shuffles} shuffles; expected at least {LEAST_SHUFFLES}")
-    laws = []
-    for part in _parts(cases, max(most_alignments // shuffles, 1)):
+    return laws_of(cases, shuffled_scores(cases, align, range(shuffles), codons, most_alignments))
+
+
+def shuffled_scores(
+    cases: Sequence[AnyCase], align: Callable[[list[AnyCase]], Sequence[SplicedAlignment]],
+    numbers: range, codons: bool = False, most_alignments: int = MOST_ALIGNMENTS,
+) -> list[list[int | None]]:  # fmt: skip
+    """Return each case's best scores with shuffles of its target, by the shuffles' numbers."""
+    found: list[list[int | None]] = []
+    for part in _parts(cases, max(most_alignments // len(numbers), 1)):
         made = [
             replace(case, target=shuffled(case.target, number, codons))
             for case in part
-            for number in range(shuffles)
+            for number in numbers
         ]
         scores = [alignment.score for alignment in align(made)]
-        laws += [_law_of(scores[k : k + shuffles]) for k in range(0, len(scores), shuffles)]
-    least = least_evalues(cases)
+        found += _parts(scores, len(numbers))
+    return found
+
+
+def laws_of(
+    cases: Sequence[AnyCase], scores: Sequence[Sequence[int | None]]
+) -> list[Gumbel | None]:
+    """Fit the law of each case's best score to scores of shuffles, see `shuffled_laws`."""
+    laws, least = map(_law_of, scores), least_evalues(cases)
     return [law and law._replace(least=chance) for law, chance in zip(laws, least, strict=True)]
 
 
-def _parts(cases: Sequence[AnyCase], size: int) -> Iterator[Sequence[AnyCase]]:
-    for first in range(0, len(cases), size):
-        yield cases[first : first + size]
+def _parts(several: Sequence, size: int) -> Iterator[Sequence]:
+    for first in range(0, len(several), size):
+        yield several[first : first + size]
 
 
 def _law_of(scores: list[int | None]) -> Gumbel | None:

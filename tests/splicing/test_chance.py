@@ -48,8 +48,19 @@ def test_the_larger_evalue_counts(seed):
     assert (hopeless, clear) == (found[0], found[2])
     assert 0.05 < doubtful.evalue < 0.5 > found[1].evalue * 100
     assert len(aligned) == 30
-    (other,) = judged_in_place([case], found[1:2], [law], lambda made: [result(1)] * len(made))
-    assert other == found[1]
+
+
+def test_few_shuffles_say_that_chance_in_place_is_no_larger():
+    case = Case(Sequence.from_text("b", "ACGT" * 500), Sequence.from_text("t", "ACG" * 50),
+                ExonSet.empty())  # fmt: skip
+    found, aligned = result(35).with_evalue(KNOWN.evalue(35)), []
+
+    def align(cases):
+        aligned.extend(cases)
+        return [result(1)] * len(cases)
+
+    assert judged_in_place([case], [found], [KNOWN], align) == [found]
+    assert len(aligned) == 10
 
 
 def test_a_short_base_is_lengthened_by_its_own_nucleotides():

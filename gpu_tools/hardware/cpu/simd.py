@@ -49,7 +49,7 @@ def first_from(positions, position):
 
 
 VECTOR_BYTES = 64
-_INDEX = ir.IntType(32)
+_INDEX, _BYTES = ir.IntType(32), ir.IntType(8).as_pointer()
 
 
 class VectorType(types.Type):
@@ -128,6 +128,22 @@ def set_element(typing_context, array, index, value):
         return context.get_dummy_value()
 
     return types.void(array, types.intp, array.dtype), generate
+
+
+@intrinsic
+def prefetch(typing_context, array, index):
+    """Have the element of a C-contiguous `array` at `index` brought to the cache."""
+
+    def generate(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        pointer = builder.bitcast(builder.gep(data, [arguments[1]]), _BYTES)
+        numbers = [_INDEX(0), _INDEX(3), _INDEX(1)]  # to read, in all caches, data
+        function = ir.FunctionType(ir.VoidType(), [_BYTES, *(one.type for one in numbers)])
+        made = get_or_insert_function(builder.module, function, "llvm.prefetch.p0i8")
+        builder.call(made, [pointer, *numbers])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), generate
 
 
 @intrinsic
