@@ -17,7 +17,7 @@ from gpu_tools.local import cpu
 from gpu_tools.local import problem as problems
 from gpu_tools.local import traceback as tiling
 from gpu_tools.local.problem import USUAL_SIZES, Batch, SearchSizes, Tiles
-from gpu_tools.model.results import PairwiseAlignment
+from gpu_tools.model.results import PairwiseAlignment, Runs
 from gpu_tools.model.scoring import LIMIT_INT32, AffineScoring
 from gpu_tools.model.sequences import Sequence, reverse_complement
 
@@ -169,15 +169,17 @@ def _best_of_pairs(
     return _results(work.pairs, tiling.joined(found), search)
 
 
+_EMPTY = PairwiseAlignment("", "", 0, 0, 0, 0, 0, 0, 0, 0)
+vars(_EMPTY).pop("cigar")
+
+
 def _results(
     pairs: list[Pair], found: tiling.Found, search: LocalSearch
 ) -> list[list[PairwiseAlignment]]:
     """Return alignments by pair and rank, with positions on the forward strands."""
     table, n_strands = found.alignments, len(search.strands)
-    # runs that are equal are one tuple: making them takes longest
-    runs = (found.runs[:, 1] << 8 | found.runs[:, 0]).tolist()
-    operations = {run: (chr(run & 0xFF), run >> 8) for run in set(runs)}
-    cigars = [operations[run] for run in runs]
+    letters = found.runs[:, 0].astype(np.uint8).tobytes().decode()
+    lengths = np.ascontiguousarray(found.runs[:, 1])
     ends = np.cumsum(table[:, tiling.RUNS])
     order = np.argsort(-table[:, tiling.SCORE], kind="stable")
     results: list[list[PairwiseAlignment]] = [[] for _ in pairs]
@@ -190,21 +192,14 @@ def _results(
         if strand == "-":
             start, stop = len(query) - stop, len(query) - start
         of_pair.append(
-            PairwiseAlignment(
-                query=query.name,
-                subject=subject.name,
-                query_length=len(query),
-                subject_length=len(subject),
-                rank=len(of_pair) + 1,
-                score=score,
-                query_start=start,
-                query_end=stop,
-                subject_start=left,
-                subject_end=right,
-                cigar=tuple(cigars[end - n_runs : end]),
-                strand=strand,
+            _EMPTY.changed(
+                query=query.name, subject=subject.name,
+                query_length=len(query), subject_length=len(subject),
+                rank=len(of_pair) + 1, score=score, strand=strand,
+                query_start=start, query_end=stop, subject_start=left, subject_end=right,
+                _runs=Runs(letters[end - n_runs : end], lengths[end - n_runs : end], {}),
             )
-        )
+        )  # fmt: skip
     return results
 
 

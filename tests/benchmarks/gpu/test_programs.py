@@ -11,7 +11,6 @@ from tests.benchmarks.test_programs import check
 
 pytestmark = [pytest.mark.cuda, pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")]
 PARTS = [
-    ("annotate.bench_gpu", "measure"),
     ("estimate.bench_estimate", "measure_gpu"),
     ("estimate.bench_estimate", "measure_start"),
     ("local.bench_local", "measure_gpu"),
