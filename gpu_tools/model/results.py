@@ -36,8 +36,8 @@ def _leading(cigar: Iterable[CigarOperation], until: str, counted: str) -> int:
     return count_columns(before, counted)
 
 
-class _Alignment:
-    """What all alignments share."""
+class _Changeable:
+    """What all alignments share: copies with other values."""
 
     def changed(self, **fields: Any) -> Self:
         """Return a copy with other values; `dataclasses.replace` takes ten times as long.
@@ -49,7 +49,7 @@ class _Alignment:
         return other
 
 
-class _ColumnCounts(_Alignment):
+class _ColumnCounts(_Changeable):
     """What the results with a CIGAR share: its runs, and counts of its columns."""
 
     cigar: tuple[CigarOperation, ...]
@@ -80,7 +80,7 @@ class _ColumnCounts(_Alignment):
         return counts["="] + counts["X"] + counts["I"] + counts["D"]
 
 
-class _ExonChain(_Alignment):
+class _ExonChain(_Changeable):
     """What alignments of cDNAs and of proteins to a chain of exons share."""
 
     chain: tuple[tuple[int, int], ...]

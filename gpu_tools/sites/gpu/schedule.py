@@ -163,8 +163,7 @@ def _in_order(exons: NDArray[np.int32], count: int) -> NDArray[np.int32] | int:
 SHARE_OF_FREE_MEMORY = 0.8
 BATCHES_AT_A_TIME = 1 if simulated() else 3
 """Some are laid out, followed or aligned while another is swept."""
-_FIRST_TIMES = _LONGER_TIMES = 4
-"""Distances of checkpoints of a first window, and how many times as long the next one is."""
+_LONGER_TIMES = 4
 
 
 def follow_windows(
@@ -183,7 +182,7 @@ def follow_windows(
     limit = memory or SHARE_OF_FREE_MEMORY * free / BATCHES_AT_A_TIME
     whole = {k: end for k, end in ends.items() if not launch.jobs[k].every}
     found = follow(launch, whole, usual_exons) if whole else {}
-    left, times = {k: end for k, end in ends.items() if k not in whole}, _FIRST_TIMES
+    left, times = {k: end for k, end in ends.items() if k not in whole}, 1
     while left:
         windows = {k: _window_of(launch, k, end, times) for k, end in left.items()}
         fitting = [(k, each) for k, each in windows.items() if strip_bytes(each) <= limit]

@@ -149,10 +149,10 @@ def _weights(scoring: ProteinScoring) -> NDArray[np.int32]:
     return np.array([*map(twice, added), extend], dtype=np.int32)
 
 
-BATCHES_AT_A_TIME = 2
-"""One is laid out or traced on the CPU while another is swept."""
-STRIPS_OF_BATCH = 1024
-"""Strips of a batch, about as many as an H200 sweeps at a time."""
+BATCHES_AT_A_TIME = 3
+"""Some are laid out or finished on the CPU while others are swept."""
+STRIPS_OF_BATCH = 512
+"""Strips of a batch, about half as many as an H200 sweeps at a time."""
 
 
 class ProteinGpuOptions(NamedTuple):
@@ -328,8 +328,9 @@ def _aligned(
     def finished(k: int):
         chain, case = chains[k], call.cases[k]
         best = chain and BestSweep(
-            chain.strand, chain.score, lambda: found[k] or _traced_again(chain.job)
-        )
+            chain.strand, chain.job.strand.codes, chain.score,
+            lambda: found[k] or _traced_again(chain.job),
+        )  # fmt: skip
         return call.finish(case, best)
 
     yield from zip(jobs, map_on_threads(call.threads, finished, jobs), strict=True)
