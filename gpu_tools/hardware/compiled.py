@@ -251,6 +251,8 @@ def _repair(folder: Path) -> None:
         return
     with _locked(folder):
         known, wrong = listed(folder), damaged(folder)
+        if not wrong:
+            return  # another process had not listed yet what it stored
         (folder / WARMED).unlink(missing_ok=True)
         for name in wrong:
             path = folder / name

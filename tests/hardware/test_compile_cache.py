@@ -368,3 +368,14 @@ def test_folders_outside_of_the_digest_compile_nothing():
     texts = [path.read_text() for name in compiled.PLAIN for path in (package / name).rglob("*.py")]
     assert len(texts) > 40
     assert not any(re.search(r"^\s*(@.*njit|@cuda|@register_jitable)", t, re.M) for t in texts)
+
+
+def test_what_another_process_stores_meanwhile_is_not_damaged(tmp_path, monkeypatch):
+    """A file that is found between its writing and its listing costs no record of a warm-up."""
+    record = tmp_path / compiled.WARMED
+    record.touch()
+    found = iter([["a.nbi"], []])
+    monkeypatch.setattr(compiled, "damaged", lambda folder: next(found))
+    compiled._repair(tmp_path)
+    assert record.exists()
+    assert next(found, None) is None
