@@ -26,6 +26,13 @@ def rates(names: dict[str, str], rate: str = "gcups") -> Callable[[dict], Iterat
     return rows
 
 
+def calls(figures: dict) -> Iterator[Row]:
+    """Yield a row for each whole call: its time, the processor's, and the rate if it has one."""
+    for name, own in figures.items():
+        times = seconds(own["seconds"]), seconds(own["processor_seconds"])
+        yield name, *times, number(own["gcups"]) if "gcups" in own else ""
+
+
 def spliced_several(figures: dict) -> Iterator[Row]:
     """Yield a row a function: the time on one GPU, on two, and so on."""
     for function in ("spliced_scores", "spliced_align_many"):

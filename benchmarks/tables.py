@@ -107,16 +107,18 @@ TABLES = {
         ),
     ),
     "published": Table("estimate-h200", "design | GCUPS | best case", rows.published),
+    "calls": Table(
+        "calls-gpu", "warm calls, 16 cores | time | processor's time | GCUPS", rows.calls
+    ),
+    "calls-commands": Table(
+        "calls-commands-gpu", "fly, 3 Mb, 16 cores | time", rows_by("{name} | {seconds!t}")
+    ),
     # site mode
     "site-mode": Table("sites-h200", f"site mode | {RATES}", rows.sites),
     "site-mode-coding": Table(
         "sites-coding-h200", f"chains that translate | {RATES}", rows.rates(CODING)
     ),
     "proteins": Table("proteins-h200", f"proteins in site mode | {RATES}", rows.rates(PROTEINS)),
-    "site-mode-calls": Table(
-        "sites-whole-calls-h200", "one H200, 16 cores | checkpoints | rows of all sites",
-        rows_by("{name} | {before!t} | {after!t}"),
-    ),
     "site-mode-cpu": Table(
         "sites-cpu", "site mode | processor's time | GCUPS a core",
         rows_by("{name} | {processor_seconds!t} | {gcups_a_core!n}"),
@@ -211,10 +213,6 @@ TABLES = {
             ("-references", REFERENCES, rows.references),
         )
     },
-    "annotation-gpu": Table(
-        "annotation-h200", "search, nucleotides x proteins, device | time | processor's time",
-        rows_by("{name} | {seconds:.1f} s | {processor_seconds:.1f} s"),
-    ),
     "annotation-memory": Table(
         "annotation-memory",
         "genome | whole, seeded | index and genome, by the sum | a part of 16, exhaustive",

@@ -13,8 +13,8 @@ So this package's functions lie in a folder of their own, see `cache_folder`:
 
 - Its name holds a digest of the package's modules, the processor and numba's version. So what
   is stored there never changes, and other versions have folders of their own.
-- One process at a time compiles, but for those of a warm-up. The others load what is stored
-  meanwhile; only those that miss something wait, and then look again.
+- One process at a time compiles. The others load what is stored meanwhile; only those that miss
+  something wait, and then look again.
 - A list has the size and checksum of every file. What does not fit, because it was damaged or a
   process was killed before it had stored all, is removed before numba reads it.
 - A second lock is held alone while files and list are written, and shared while they are read.
@@ -290,7 +290,6 @@ class _Turn:
 
     def __init__(self):
         self._threads, self._depth, self._turn = threading.RLock(), 0, None
-        self.beside_others = False
 
     def enter(self) -> None:
         """Wait for other threads when numba takes its lock."""
@@ -315,7 +314,7 @@ class _Turn:
         if folder is not None:
             with suppress(OSError):
                 lock = self._turn.enter_context((folder / _COMPILING).open("a"))
-                system.lock(lock, shared=self.beside_others)
+                system.lock(lock)
         if gc.isenabled():  # compiling makes little garbage in cycles, and many objects to search
             gc.disable()
             self._turn.callback(gc.enable)
@@ -329,14 +328,6 @@ class _Turn:
 
 
 _turn = _Turn()
-
-
-def compile_beside_others() -> None:
-    """Have this process compile at the same time as others that do; all wait for those that don't.
-
-    What two of them need is compiled twice.
-    """
-    _turn.beside_others = True
 
 
 def listen(events: ModuleType, kind: str) -> None:

@@ -64,17 +64,25 @@ class Pruning(NamedTuple):
     columns: int
 
 
+def empty_bounds(tiles: Tiles) -> NDArray[np.int32]:
+    """Return the common array of the bounds of tiles that lie one matrix after the other."""
+    return np.zeros(int((tiles.down * tiles.across).sum()), np.int32)
+
+
 def score_passes(
-    batch: Batch, tiles: Tiles, done: Callable[[int], None] | None = None
-) -> NDArray[np.int32]:
-    """Return upper bounds on the scores of all tiles, in one array.
+    batch: Batch,
+    tiles: Tiles,
+    upper: NDArray[np.int32],
+    numbers: range,
+    done: Callable[[int], None] | None = None,
+) -> None:
+    """Write upper bounds on the scores of the tiles of some matrices.
 
     These are the largest scores, but padding behind the last row and column may raise those of the
     last tiles. Cells that are part of no alignment within the threshold are skipped.
     """
-    upper = np.zeros(int((tiles.down * tiles.across).sum()), np.int32)
-    rows, columns = batch.shapes
-    left, cells = np.arange(len(rows)), int((rows * columns).sum())
+    left = np.array(numbers)
+    cells = int(np.multiply(*batch.shapes)[left].sum())
     for costs in costs_that_fit(batch.scored, np.int8, np.int16, np.int32):
         # one byte is for score passes alone; others share what is compiled for windows
         pairs = None if costs.weights.dtype == np.int8 else _NO_PAIRS
@@ -87,7 +95,6 @@ def score_passes(
         )  # fmt: skip
         if not len(left):
             break
-    return upper
 
 
 def costs_that_fit(problem: Problem, *dtypes: type) -> list[AffineCosts]:

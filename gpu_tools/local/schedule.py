@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import accumulate, chain, repeat
+from functools import partial
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -11,19 +12,19 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.device import Device, on_gpu_or_cpu
-from gpu_tools.hardware.threads import CaseProgress, map_on_threads, prefetch, within_limit
+from gpu_tools.hardware.threads import CaseProgress, map_on_threads, within_limit
 from gpu_tools.local import cpu
 from gpu_tools.local import problem as problems
 from gpu_tools.local import traceback as tiling
 from gpu_tools.local.problem import USUAL_SIZES, Batch, SearchSizes, Tiles
-from gpu_tools.model.results import PairwiseAlignment
+from gpu_tools.model.results import PairwiseAlignment, Runs
 from gpu_tools.model.scoring import LIMIT_INT32, AffineScoring
 from gpu_tools.model.sequences import Sequence, reverse_complement
 
 CELLS_OF_A_GROUP, _GROUPS_OF_A_THREAD = 1 << 26, 4
 """Limit of the cells that a thread searches together, and the groups that it should have."""
-BYTES_PER_BATCH, ROWS_OF_A_BATCH = 1 << 30, 1 << 21
-"""Limits of a GPU's memory for the score passes of one batch, and of its rows: enough for all
+BYTES_PER_BATCH, ROWS_OF_A_BATCH = 1 << 29, 1 << 21
+"""Limits of the memory of a batch, of which a GPU has two, and of its rows on a GPU, enough for all
 multiprocessors to have work."""
 PART_OF_SCORES = 0.9
 """Fraction of a pair's progress: the score pass takes most of the time."""
@@ -49,13 +50,12 @@ Pair = tuple[Sequence, Sequence]
 """Query and subject."""
 
 
-class Bounded(NamedTuple):
-    """The matrices of some pairs after their score passes, those of a pair's strands in order."""
+class Work(NamedTuple):
+    """Pairs, their matrices, those of a pair's strands in order, and the matrices' tiles."""
 
     pairs: list[Pair]
     batch: Batch
     tiles: Tiles
-    upper: NDArray[np.int32]
 
 
 def search_pairs(
@@ -67,52 +67,53 @@ def search_pairs(
 ) -> list[list[PairwiseAlignment]]:
     """Return the best alignments of each pair, in order.
 
-    A thread works on a group of pairs at a time. With GPUs, the score passes of the next batch run
-    while threads search the batch before. `done` is called with the cells since its last call, of a
-    large group also within its score passes on the CPU.
+    Threads only call what is compiled, for several pairs at a time: Python in several threads has
+    each wait for the others. With GPUs, the score passes of the next batch run while threads search
+    the batch before. `done` is called with the cells since its last call, of a large pair also
+    within its score pass on the CPU.
     """
 
-    def on_cpu(group: list[Pair]) -> list[list[PairwiseAlignment]]:
-        tally = CaseProgress(cells_of(group), done)
-        found = _best_of_pairs(_bounded_on_cpu(group, search, tally), 0, group, search)
-        tally.finish()
-        return found
+    def on_cpu() -> list[list[PairwiseAlignment]]:
+        results = []
+        for group in within_limit(pairs, partial(_part_of_batch, search, np.inf), 1):
+            batch = _make_batch(group, search)
+            work = Work(group, batch, tiles_on_cpu(batch, search))
+            upper = cpu.empty_bounds(work.tiles)
+
+            def bound(numbers: range, tally: CaseProgress, work=work, upper=upper) -> None:
+                def report(cells: int) -> None:
+                    tally.add(int(PART_OF_SCORES * cells) // len(search.strands))
+
+                cpu.score_passes(work.batch, work.tiles, upper, numbers, report)
+
+            results += _best_of_pairs(work, upper, search, threads, done, bound)
+        return results
 
     def on_gpus(ordinals: tuple[int, ...]) -> list[list[PairwiseAlignment]]:
-        results, batches = [], _bounded_on_gpus(pairs, search, ordinals)
+        from gpu_tools.local.gpu.score_pass import score_passes
 
-        def finish(bounded: Bounded, first: int, group: list[Pair]):
-            found = _best_of_pairs(bounded, first, group, search)
-            done(cells_of(group))
-            return found
+        results = []
+        for work, tiles, upper in score_passes(_gpu_batches(pairs, search, ordinals), ordinals):
+            bounded = work._replace(tiles=tiles)
+            results += _best_of_pairs(bounded, upper, search, threads, done)
+        return results
 
-        # one pair has no next batch that a thread could prepare meanwhile
-        for bounded in prefetch(batches, 1) if len(pairs) > 1 else batches:
-            groups = groups_of(bounded.pairs, threads)
-            firsts = accumulate(map(len, groups[:-1]), initial=0)
-            results += map_on_threads(threads, finish, repeat(bounded, len(groups)), firsts, groups)
-        return list(chain.from_iterable(results))
-
-    def on_cpus() -> list[list[PairwiseAlignment]]:
-        found = map_on_threads(threads, on_cpu, groups_of(pairs, threads))
-        return list(chain.from_iterable(found))
-
-    return on_gpu_or_cpu(where, on_gpus, on_cpus)
+    return on_gpu_or_cpu(where, on_gpus, on_cpu)
 
 
 def align_pairs(
     pairs: list[Pair], scoring: AffineScoring, threads: int, done: Callable[[int], None]
 ) -> list[PairwiseAlignment]:
     """Return the best alignment of the whole sequences of each pair."""
+    search = LocalSearch(scoring)
 
     def align(group: list[Pair]) -> list[list[PairwiseAlignment]]:
-        batch = problems.make_batch([(q.codes, s.codes) for q, s in group], scoring)
-        found = tiling.align_whole(batch, USUAL_SIZES.cells_at_once)
+        found = tiling.align_whole(_make_batch(group, search), USUAL_SIZES.cells_at_once)
         done(cells_of(group))
-        return _results(group, 0, tiling.Found(*found), LocalSearch(scoring))
+        return _results(group, tiling.Found(*found), search)
 
-    found = chain.from_iterable(map_on_threads(threads, align, groups_of(pairs, threads)))
-    return [one for (one,) in found]
+    groups = [pairs[first:past] for first, past in groups_of(pairs, threads)]
+    return [one for found in map_on_threads(threads, align, groups) for (one,) in found]
 
 
 def cells_of(pairs: list[Pair]) -> int:
@@ -120,10 +121,12 @@ def cells_of(pairs: list[Pair]) -> int:
     return sum(len(query) * len(subject) for query, subject in pairs)
 
 
-def groups_of(pairs: list[Pair], threads: int) -> list[list[Pair]]:
-    """Cut pairs into groups, small enough for all threads to have several."""
+def groups_of(pairs: list[Pair], threads: int) -> list[tuple[int, int]]:
+    """Cut pairs into groups, small enough for all threads to have several; return their bounds."""
     limit = min(CELLS_OF_A_GROUP, cells_of(pairs) // (_GROUPS_OF_A_THREAD * threads))
-    return list(within_limit(pairs, lambda pair: len(pair[0]) * len(pair[1]), limit))
+    groups = within_limit(pairs, lambda pair: len(pair[0]) * len(pair[1]), limit)
+    past = list(accumulate(map(len, groups)))
+    return list(zip([0, *past], past, strict=False))
 
 
 def _make_batch(pairs: list[Pair], search: LocalSearch) -> Batch:
@@ -137,58 +140,66 @@ def _make_batch(pairs: list[Pair], search: LocalSearch) -> Batch:
 
 
 def _best_of_pairs(
-    bounded: Bounded, first: int, group: list[Pair], search: LocalSearch
+    work: Work,
+    upper: NDArray[np.int32],
+    search: LocalSearch,
+    threads: int,
+    done: Callable[[int], None],
+    bound: Callable[[range, CaseProgress], None] = lambda numbers, tally: None,
 ) -> list[list[PairwiseAlignment]]:
-    """Return the k best alignments of all strands of a group of pairs; ``+`` comes before ``-``."""
-    _, batch, tiles, upper = bounded
+    """Return the k best alignments of all strands of pairs; ``+`` comes before ``-``.
+
+    `bound` makes the bounds of some matrices, if they are not made yet.
+    """
     strands, sizes = len(search.strands), search.sizes
-    numbers = range(first * strands, (first + len(group)) * strands)
-    # a large pair returns to Python after each alignment, so that the user can interrupt
-    at_once = 1 if cells_of(group) > CELLS_OF_A_GROUP else _NO_LIMIT
-    limits = tiling.SearchLimits(search.k, strands, at_once, sizes.margin, sizes.cells_at_once)
-    found = tiling.best_alignments(batch, tiles, upper, numbers, limits)
-    return _results(group, first, found, search)
+
+    def find(group: tuple[int, int]) -> tiling.Found:
+        first, past = group
+        cells, numbers = cells_of(work.pairs[first:past]), range(first * strands, past * strands)
+        tally = CaseProgress(cells, done)
+        bound(numbers, tally)
+        # a large pair returns to Python after each alignment, so that the user can interrupt
+        at_once = 1 if cells > CELLS_OF_A_GROUP else _NO_LIMIT
+        limits = tiling.SearchLimits(search.k, strands, at_once, sizes.margin, sizes.cells_at_once)
+        found = tiling.best_alignments(work.batch, work.tiles, upper, numbers, limits)
+        tally.finish()
+        return found
+
+    found = map_on_threads(threads, find, groups_of(work.pairs, threads))
+    return _results(work.pairs, tiling.joined(found), search)
+
+
+_EMPTY = PairwiseAlignment("", "", 0, 0, 0, 0, 0, 0, 0, 0)
+vars(_EMPTY).pop("cigar")
 
 
 def _results(
-    group: list[Pair], first: int, found: tiling.Found, search: LocalSearch
+    pairs: list[Pair], found: tiling.Found, search: LocalSearch
 ) -> list[list[PairwiseAlignment]]:
-    """Return alignments of a group by pair and rank, with positions on the forward strands."""
+    """Return alignments by pair and rank, with positions on the forward strands."""
     table, n_strands = found.alignments, len(search.strands)
-    # runs that are equal are one tuple: making them takes longest
-    runs = (found.runs[:, 1] << 8 | found.runs[:, 0]).tolist()
-    operations = {run: (chr(run & 0xFF), run >> 8) for run in set(runs)}
-    cigars = [operations[run] for run in runs]
+    letters = found.runs[:, 0].astype(np.uint8).tobytes().decode()
+    lengths = np.ascontiguousarray(found.runs[:, 1])
     ends = np.cumsum(table[:, tiling.RUNS])
     order = np.argsort(-table[:, tiling.SCORE], kind="stable")
-    results: list[list[PairwiseAlignment]] = [[] for _ in group]
+    results: list[list[PairwiseAlignment]] = [[] for _ in pairs]
     for row, end in zip(table[order].tolist(), ends[order].tolist(), strict=True):
         matrix, score, start, stop, left, right, n_runs = row
-        (query, subject), of_pair = (
-            group[matrix // n_strands - first],
-            results[matrix // n_strands - first],
-        )
+        (query, subject), of_pair = pairs[matrix // n_strands], results[matrix // n_strands]
         if len(of_pair) == search.k:
             continue
         strand = search.strands[matrix % n_strands]
         if strand == "-":
             start, stop = len(query) - stop, len(query) - start
         of_pair.append(
-            PairwiseAlignment(
-                query=query.name,
-                subject=subject.name,
-                query_length=len(query),
-                subject_length=len(subject),
-                rank=len(of_pair) + 1,
-                score=score,
-                query_start=start,
-                query_end=stop,
-                subject_start=left,
-                subject_end=right,
-                cigar=tuple(cigars[end - n_runs : end]),
-                strand=strand,
+            _EMPTY.changed(
+                query=query.name, subject=subject.name,
+                query_length=len(query), subject_length=len(subject),
+                rank=len(of_pair) + 1, score=score, strand=strand,
+                query_start=start, query_end=stop, subject_start=left, subject_end=right,
+                _runs=Runs(letters[end - n_runs : end], lengths[end - n_runs : end], {}),
             )
-        )
+        )  # fmt: skip
     return results
 
 
@@ -225,37 +236,22 @@ def tiles_on_cpu(batch: Batch, search: LocalSearch) -> Tiles:
     return problems.make_tiles(batch, sides, leasts, search.k == 1)
 
 
-def _bounded_on_cpu(pairs: list[Pair], search: LocalSearch, tally: CaseProgress) -> Bounded:
-    def done(cells: int) -> None:
-        tally.add(int(PART_OF_SCORES * cells) // len(search.strands))
-
-    batch = _make_batch(pairs, search)
-    tiles = tiles_on_cpu(batch, search)
-    return Bounded(pairs, batch, tiles, cpu.score_passes(batch, tiles, done))
-
-
-def _bounded_on_gpus(
+def _gpu_batches(
     pairs: list[Pair], search: LocalSearch, ordinals: tuple[int, ...]
-) -> Iterator[Bounded]:
-    """Yield batches of pairs after the GPUs' score passes."""
-    from gpu_tools.local.gpu.score_pass import score_passes
-
-    sizes = search.sizes
-
-    def part_of_batch(pair: Pair) -> float:
-        rows = len(pair[0]) * len(search.strands) / (ROWS_OF_A_BATCH * len(ordinals))
-        return max(rows, _gpu_bytes(pair, search) / BYTES_PER_BATCH)
-
-    for group in within_limit(pairs, part_of_batch, 1):
+) -> Iterator[Work]:
+    """Yield batches of pairs for score passes on GPUs."""
+    rows = ROWS_OF_A_BATCH * len(ordinals)
+    for group in within_limit(pairs, partial(_part_of_batch, search, rows), 1):
         batch = _make_batch(group, search)
-        sides = _sides(batch, TILES_FROM_GPU, sizes.smallest_tile)
-        leasts = _leasts(batch, search, sizes.words_on_gpu)
-        tiles = problems.make_tiles(batch, sides, leasts, search.k == 1)
-        yield Bounded(group, batch, *score_passes(batch, tiles, ordinals))
+        sides = _sides(batch, TILES_FROM_GPU, search.sizes.smallest_tile)
+        leasts = _leasts(batch, search, search.sizes.words_on_gpu)
+        yield Work(group, batch, problems.make_tiles(batch, sides, leasts, search.k == 1))
 
 
-def _gpu_bytes(pair: Pair, search: LocalSearch) -> int:
+def _part_of_batch(search: LocalSearch, rows_of_batch: float, pair: Pair) -> float:
+    """Return how much of a batch a pair takes."""
     rows, columns, smallest = len(pair[0]), len(pair[1]), search.sizes.smallest_tile
     tiles = min((rows // smallest + 1) * (columns // smallest + 1), TILES_FROM_GPU)
     bytes_of_strand = _BYTES_PER_COLUMN * (rows + columns) + _BYTES_PER_TILE * tiles
-    return len(search.strands) * bytes_of_strand
+    strands = len(search.strands)
+    return strands * max(rows / rows_of_batch, bytes_of_strand / BYTES_PER_BATCH)

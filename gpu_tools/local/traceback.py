@@ -764,6 +764,11 @@ class SearchLimits(NamedTuple):
 NOTHING = Found(np.empty((0, _FIELDS), np.int64), np.empty((0, 2), np.int64))
 
 
+def joined(parts: list[Found]) -> Found:
+    """Return alignments that follow each other."""
+    return Found(*map(np.concatenate, zip(*parts, strict=True)))
+
+
 def best_alignments(
     batch: Batch, tiles: Tiles, upper: NDArray[np.int32], numbers: range, limits: SearchLimits
 ) -> Found:
@@ -779,7 +784,7 @@ def best_alignments(
         span, wide = (number, numbers.stop), costs[0 if fits else -1]
         begun = found.of_matrix(number)
         new, number, fits = _search(batch, tiles, upper, span, begun, now, wide)
-        found = Found(*map(np.concatenate, zip(found, new, strict=True)))
+        found = joined([found, Found(*new)])
     return found
 
 

@@ -36,10 +36,29 @@ def _leading(cigar: Iterable[CigarOperation], until: str, counted: str) -> int:
     return count_columns(before, counted)
 
 
-class _ColumnCounts:
-    """What the results with a CIGAR share: counts of its columns."""
+class _Changeable:
+    """What all alignments share: copies with other values."""
+
+    def changed(self, **fields: Any) -> Self:
+        """Return a copy with other values; `dataclasses.replace` takes ten times as long.
+
+        Of a CIGAR that is not made yet its runs and counts go along.
+        """
+        other = object.__new__(type(self))
+        vars(other).update(vars(self), **fields)
+        return other
+
+
+class _ColumnCounts(_Changeable):
+    """What the results with a CIGAR share: its runs, and counts of its columns."""
 
     cigar: tuple[CigarOperation, ...]
+
+    def with_runs(self, runs: Runs) -> Self:
+        """Return the alignment with the CIGAR that some runs come to."""
+        other = self.changed(_runs=runs, _counts=runs.columns)
+        del vars(other)["cigar"]
+        return other
 
     @cached_property
     def _counts(self) -> Mapping[str, int]:
@@ -61,7 +80,7 @@ class _ColumnCounts:
         return counts["="] + counts["X"] + counts["I"] + counts["D"]
 
 
-class _ExonChain:
+class _ExonChain(_Changeable):
     """What alignments of cDNAs and of proteins to a chain of exons share."""
 
     chain: tuple[tuple[int, int], ...]
@@ -122,15 +141,6 @@ class _ExonChain:
     def with_evalue(self, evalue: float | None) -> Self:
         """Return the alignment with an E-value."""
         return self.changed(evalue=evalue)
-
-    def changed(self, **fields: Any) -> Self:
-        """Return a copy with other values; `dataclasses.replace` takes ten times as long.
-
-        Of a CIGAR that is not made yet its runs and counts go along.
-        """
-        other = object.__new__(type(self))
-        vars(other).update(vars(self), **fields)
-        return other
 
 
 class Runs(NamedTuple):
@@ -238,12 +248,6 @@ class SplicedAlignment(_ExonChain, _ColumnCounts):
     def with_target_reversed(self) -> SplicedAlignment:
         """Return the alignment as that of the target's reverse complement."""
         return self.changed(target_reversed=True)
-
-    def with_runs(self, runs: Runs) -> SplicedAlignment:
-        """Return the alignment with the CIGAR that some runs come to."""
-        other = self.changed(_runs=runs, _counts=runs.columns)
-        del vars(other)["cigar"]
-        return other
 
     @property
     def _paired(self) -> int:
@@ -566,7 +570,7 @@ class PairwiseAlignment(_ColumnCounts):
     query_end: int
     subject_start: int
     subject_end: int
-    cigar: tuple[CigarOperation, ...]
+    cigar: tuple[CigarOperation, ...] = _CigarOfRuns()
     strand: str = "+"
 
     @property

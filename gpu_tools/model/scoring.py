@@ -411,6 +411,12 @@ class ProteinScoring:
         return np.pad(self.substitution + self.gap_extend, ((0, 0), (0, 1)))
 
     @cached_property
+    def lifted_most(self) -> NDArray[np.int64]:
+        """The largest lifted score of each residue, and the largest magnitude, a row each."""
+        scores = self.lifted[:, :-1]
+        return np.stack([scores.max(axis=0), np.abs(scores).max(axis=0)])
+
+    @cached_property
     def codon_gaps(self) -> NDArray[np.int64]:
         """What it costs to leave a codon out, gap open not counted, by number; shape (28,)."""
         costs = np.full(N_CODONS, self.gap_extend, dtype=np.int64)

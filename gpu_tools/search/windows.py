@@ -34,7 +34,7 @@ GROUP, START = STRAND, PLACE
 """Columns of a hit to be chained: record and strand in one number, first nucleotide."""
 _NEARBY = 4
 """Symbols on each side of a word whose scores are tested before it is extended."""
-_AHEAD = 16
+_SYMBOLS_AHEAD = 16
 """Positions of a word whose symbols are brought to the cache beforehand."""
 _SLOTS = 1 << 13
 _MIXER = np.uint64(0x9E3779B97F4A7C15)
@@ -133,11 +133,11 @@ def hits_of(symbols, words, bounds, positions, profiles, step, shapes, limits):
                 begin, end = bounds[shape, strand, word], bounds[shape, strand, word + 1]
                 if end - begin > limits.most:
                     continue
-                for k in range(begin, min(begin + _AHEAD, end)):
+                for k in range(begin, min(begin + _SYMBOLS_AHEAD, end)):
                     simd.prefetch(symbols, np.int64(positions[k]))
                 for k in range(begin, end):
-                    if k + _AHEAD < end:
-                        simd.prefetch(symbols, np.int64(positions[k + _AHEAD]))
+                    if k + _SYMBOLS_AHEAD < end:
+                        simd.prefetch(symbols, np.int64(positions[k + _SYMBOLS_AHEAD]))
                     p = np.int64(positions[k])
                     if not _is_promising(symbols, profile, q, p, move, length, limits.near):
                         continue

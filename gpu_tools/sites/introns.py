@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.sites.marks import ranks_below
-from gpu_tools.sites.table import SiteTable, once_a_table
+from gpu_tools.sites.table import IntronClass, SiteTable, once_a_table
 
 # Operations on rows of cells, of which site mode on a GPU and rising penalties are made.
 
@@ -69,26 +70,29 @@ class ClassArrays(NamedTuple):
 @once_a_table
 def class_arrays(table: SiteTable) -> ClassArrays:
     """Return the arrays of a table's intron classes, read only."""
-    levels = sorted({every for intron in table.introns for _, every in intron.rising})
-    rows = _rows_of(table, levels)
+    levels, rows, lines = _of_classes(table.introns)
     boundaries, counts = _counted(table, levels)
     known = (table.step, table.most_steps, table.origin) if table.longest else (0, 0, 0)
     columns = (rows[:, column].copy() for column in (KIND, LENGTH, PENALTY))
     return ClassArrays(
-        *columns, _rising_of(table, levels, boundaries, counts),
-        Introns(rows, boundaries, counts, *known),
-    )  # fmt: skip
+        *columns, Rising(boundaries, counts, *lines), Introns(rows, boundaries, counts, *known)
+    )
 
 
-def _rows_of(table: SiteTable, levels: list[int]) -> NDArray[np.int64]:
-    """Return the numbers of each intron class, a row a class."""
-    most = max((len(intron.rising) for intron in table.introns), default=0)
-    rows = np.zeros((len(table.introns), LINES + 2 * most), np.int64)
-    for row, each in zip(rows, table.introns, strict=True):
+@cache
+def _of_classes(introns: tuple[IntronClass, ...]) -> tuple[list[int], NDArray, list[NDArray]]:
+    """Return levels, the numbers of each intron class, a row a class, and lines as in `Rising`."""
+    levels = sorted({every for intron in introns for _, every in intron.rising})
+    most = max((len(intron.rising) for intron in introns), default=0)
+    rows = np.zeros((len(introns), LINES + 2 * most), np.int64)
+    for row, each in zip(rows, introns, strict=True):
         lines = [n for extra, every in each.rising for n in (extra, levels.index(every))]
         numbers = [*each[:3], len(each.rising), *lines]
         row[: len(numbers)] = numbers
-    return rows
+    near = [levels.index(each.rising[0][1]) if each.rising else -1 for each in introns]
+    far = [(k, levels.index(e), x) for k, each in enumerate(introns) for x, e in each.rising[1:]]
+    columns = np.array(far, dtype=np.int64).reshape(-1, 3).T
+    return levels, rows, [np.array(near, np.int64), *(column.copy() for column in columns)]
 
 
 def _counted(table: SiteTable, levels: list[int]) -> tuple[NDArray, NDArray]:
@@ -167,14 +171,6 @@ class Rising(NamedTuple):
     far_class: NDArray[np.int64]
     far_level: NDArray[np.int64]
     far_extra: NDArray[np.int64]
-
-
-def _rising_of(table: SiteTable, levels: list[int], boundaries, counts) -> Rising:
-    lines = [intron.rising for intron in table.introns]
-    near = [levels.index(own[0][1]) if own else -1 for own in lines]
-    far = [(k, levels.index(e), x) for k, own in enumerate(lines) for x, e in own[1:]]
-    columns = np.array(far, dtype=np.int64).reshape(-1, 3).T
-    return Rising(boundaries, counts, np.array(near, np.int64), *(c.copy() for c in columns))
 
 
 @njit(error_model="numpy")

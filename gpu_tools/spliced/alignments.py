@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.model.results import Runs, SplicedAlignment
 from gpu_tools.spliced.case import CaseColumns, Jobs, PreparedCase, result_of
 from gpu_tools.splicing.traceback import LETTERS, letters_of
@@ -17,6 +18,9 @@ NO_CHAIN = np.iinfo(np.int64).min
 """Stands for the score of a case without candidates."""
 _CASES_AT_ONCE = 1024
 """Results that are made together, for arrays have a cost each."""
+
+
+_EMPTY = SplicedAlignment("", "", 0, 0).with_runs(Runs("", np.empty(0, np.int64), {}))
 
 
 class Chains(NamedTuple):
@@ -28,8 +32,26 @@ class Chains(NamedTuple):
     first_exons: NDArray[np.int64]  # (J + 1,) where each job's exons begin in `exons`
     exons: NDArray[np.int64]  # numbers among the exons of all strands, in transcript order
     first_runs: NDArray[np.int64]  # (J + 1,) where each job's runs begin in the next two
-    letters: NDArray[np.uint8]  # operations, as `splicing.traceback` numbers them
+    letters: str
     run_lengths: NDArray[np.int64]
+    sums: NDArray[np.int64]  # (J, 5) of each operation's lengths, in the order of `LETTERS`
+
+    @classmethod
+    def make(cls, *columns) -> Chains:
+        """Return chains from columns that have operations as `splicing.traceback` numbers them."""
+        *others, first_runs, operations, lengths = columns
+        sums = _sums(first_runs, operations, lengths)
+        return cls(*others, first_runs, letters_of(operations), lengths, sums)
+
+
+@njit(cache=True, nogil=True)
+def _sums(first_runs, operations, lengths):
+    """Return the sum of each operation's lengths, shape (jobs, operations)."""
+    sums = np.zeros((len(first_runs) - 1, len(LETTERS)), np.int64)
+    for job in range(len(sums)):
+        for k in range(first_runs[job], first_runs[job + 1]):
+            sums[job, operations[k]] += lengths[k]
+    return sums
 
 
 class Alignments(Sequence[SplicedAlignment]):
@@ -98,23 +120,30 @@ class Alignments(Sequence[SplicedAlignment]):
             of_strand.first_exons[strands + 1] - of_strand.first_exons[strands],
             chains.first_columns[chosen], chains.last_columns[chosen],
         )  # fmt: skip
-        columns = cases.tolist(), exons_of, _runs_of(chains, chosen), *(f.tolist() for f in fields)
-        for case, own, runs, strand, score, n_exons, start, end in zip(*columns, strict=True):
-            yield result_of(
-                self._prepared(case), strand=strand, score=score, n_exons=n_exons,
-                chain=tuple(chain[own]), target_start=start, target_end=end,
-                exon_scores=tuple(scores[own]),
-            ).with_runs(runs)  # fmt: skip
+        columns = exons_of, _runs_of(chains, chosen), *(f.tolist() for f in fields)
+        of_case = (
+            [self.columns.cases[k] for k in cases.tolist()],
+            self.columns.cells[cases].tolist(),
+        )
+        for case, cells, own, runs, strand, score, n_exons, start, end in zip(
+            *of_case, *columns, strict=True
+        ):
+            # a changed copy takes less time than a new object
+            yield _EMPTY.changed(
+                base=case.base.name, target=case.target.name, base_length=len(case.base),
+                target_length=len(case.target), cells=cells, strand=strand, score=score,
+                n_exons=n_exons, chain=tuple(chain[own]), target_start=start, target_end=end,
+                exon_scores=tuple(scores[own]), _runs=runs, _counts=runs.columns,
+            )  # fmt: skip
 
 
 def _runs_of(chains: Chains, chosen: NDArray[np.int64]) -> list[Runs]:
     """Return the runs of chosen jobs."""
-    at, runs_of = _parts_of(chains.first_runs, chosen)
-    letters, lengths = chains.letters[at], chains.run_lengths[at]
-    text, counts = letters_of(letters), _count_columns(letters, lengths, runs_of).tolist()
+    letters, lengths, sums = chains.letters, chains.run_lengths, chains.sums[chosen].tolist()
+    bounds = chains.first_runs[chosen].tolist(), chains.first_runs[chosen + 1].tolist()
     return [
-        Runs(text[own], lengths[own], dict(zip(LETTERS, columns, strict=True)))
-        for own, columns in zip(runs_of, counts, strict=True)
+        Runs(letters[first:past], lengths[first:past], dict(zip(LETTERS, own, strict=True)))
+        for first, past, own in zip(*bounds, sums, strict=True)
     ]
 
 
@@ -125,11 +154,3 @@ def _parts_of(first: NDArray[np.int64], chosen: NDArray[np.int64]):
     at = np.arange(past[-1]) + np.repeat(first[chosen] - past + counts, counts)
     bounds = [0, *past.tolist()]
     return at, [*map(slice, bounds, bounds[1:])]
-
-
-def _count_columns(letters, lengths, runs_of: list[slice]) -> NDArray[np.int64]:
-    """Return the columns of each operation, shape (parts, operations)."""
-    owners = np.repeat(np.arange(len(runs_of)), [own.stop - own.start for own in runs_of])
-    size = len(LETTERS)
-    counts = np.bincount(owners * size + letters, lengths, size * len(runs_of))
-    return counts.astype(np.int64).reshape(-1, size)

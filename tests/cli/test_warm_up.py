@@ -15,14 +15,12 @@ from gpu_tools.cli.common.warming import (
     IN_RUN,
     ON_BOTH,
     TINY_RUNS,
-    Part,
     TinyRun,
+    Warming,
     compiling_told,
     devices_to_warm,
-    missing,
     write_inputs,
 )
-from gpu_tools.cli.common.warming import warm as warm_parts
 from gpu_tools.cli.main import main
 from gpu_tools.hardware import about_to_compile
 
@@ -90,7 +88,7 @@ def test_behind_a_warm_up_nothing_is_compiled(warm, inputs):
 
 
 def test_a_second_warm_up_has_nothing_to_do(warm, capsys):
-    assert missing([Part(run, "cpu") for run in TINY_RUNS if run.is_for("cpu")]) == []
+    assert Warming("cpu").missing([r for r in TINY_RUNS if r.is_for("cpu")]) == []
     assert main(["warm-up", "--device", "cpu"]) == 0
     assert capsys.readouterr().err == ""
 
@@ -136,22 +134,21 @@ def test_compilation_in_the_middle_of_a_run_is_told_again(monkeypatch, capsys):
     assert capsys.readouterr().err.splitlines() == [IN_MIDDLE]
 
 
-def test_what_remains_is_told_and_what_fails_not_recorded():
-    bad = [TinyRun("max-segments", f"--sequence none{k}.fa --scale gc", frozenset(), ON_BOTH)
-           for k in range(3)]  # fmt: skip
-    parts, told = [Part(run, "cpu") for run in bad], []
-    failures = warm_parts(parts, 1, told.append)
-    assert ["none0.fa" in failures[0], len(failures)] == [True, 3]
-    assert missing(parts) == parts
-    assert told == [f"compiling, once: {n} of 3 parts remain" for n in (3, 2, 1)]
-
-
-def test_what_a_process_cannot_do_is_done_alone(monkeypatch, tmp_path):
-    parts = [Part(run, "cpu") for run in TINY_RUNS if run.command == "max-segments"][:2]
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "none"))
+def test_a_run_that_fails_is_told_and_not_recorded():
+    bad = TinyRun("max-segments", "--sequence none.fa --scale gc", frozenset(), ON_BOTH)
     told = []
-    assert warm_parts(parts, 2, told.append) == []
-    assert told == [f"compiling, once: {n} of 2 parts remain" for n in (2, 2, 1)]
+    (failure,) = Warming("cpu").run([bad], 1, told.append)
+    assert "none.fa" in failure
+    assert Warming("cpu").missing([bad]) == [bad]
+    assert told == ["compiling, once: 1 of 1 parts remain"]
+
+
+def test_what_remains_is_told():
+    runs = [TinyRun("max-segments", f"--sequence none{k}.fa --scale gc", frozenset(), ON_BOTH)
+            for k in range(3)]  # fmt: skip
+    told = []
+    assert len(Warming("cpu").run(runs, 2, told.append)) == 3
+    assert told == [f"compiling, once: {n} of 3 parts remain" for n in (3, 2, 1)]
 
 
 def test_devices_to_warm():

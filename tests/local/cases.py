@@ -211,7 +211,8 @@ def bounds_of(passes, problem, side: int):
 def score_pass(problem, side: int, threshold=ALL):
     """Return the bounds of a score pass on the CPU."""
     batch, tiles = batch_of(problem, side, threshold)
-    return bounds_of((tiles, cpu.score_passes(batch, tiles)), problem, side)
+    cpu.score_passes(batch, tiles, upper := cpu.empty_bounds(tiles), range(1))
+    return bounds_of((tiles, upper), problem, side)
 
 
 def letters_of(alignment) -> str:

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import os
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
-from queue import SimpleQueue
 from random import Random
 from typing import NamedTuple
 
@@ -23,16 +18,12 @@ import numpy as np
 
 from gpu_tools.hardware import once_compiling
 from gpu_tools.hardware.device import list_gpus, resolve
-from gpu_tools.hardware.own_files import available_memory
-from gpu_tools.hardware.system import n_processors
 
 IN_RUN = "GPU_TOOLS_TINY_RUN"
 """Is in the environment of commands that do not say that they compile, such as those of tests."""
 _CPU = "cpu"
 _SIGNALLED = 128
 """Exit codes above are of commands that were interrupted."""
-_MOST_PROCESSES, _PROCESS_MEMORY = 16, 1 << 30
-"""More processes gain nothing, as the longest part takes as long; bytes that one may take."""
 
 
 AT_START = (
@@ -71,127 +62,50 @@ def devices_to_warm(specification: str) -> list[str]:
     return [*([_CPU] if specification == "auto" else []), *sorted(first_of.values())]
 
 
-class Part(NamedTuple):
-    """A tiny run on a device: ``cpu``, or ``cuda:`` and an ordinal."""
+class Warming:
+    """The tiny runs on one device, and a record in the compile cache of what has been run.
 
-    run: TinyRun
-    device: str
+    The device is ``cpu``, or ``cuda:`` and an ordinal.
+    """
 
-    @property
-    def line(self) -> list[str]:
-        """Return the arguments of ``gpu-tools``, but for the output."""
-        return self.run.line(self.device)[2:]
+    def __init__(self, device: str):
+        self.device = device
 
-    @property
-    def digest(self) -> str:
-        """Return what the record of parts that are done has of it."""
+    def missing(self, runs: Sequence) -> list:
+        """Return those of some runs whose code need not be in the cache."""
+        path = self._record()
+        done = _lines_of(path) if path else []
+        return [run for run in runs if self._digest(run) not in done]
+
+    def run(self, runs: Sequence, threads: int | None, tell: Callable[[str], None]) -> list[str]:
+        """Do runs, one after the other."""
+        path, failures = self._record(), []
+        with tempfile.TemporaryDirectory(prefix="gpu-tools-") as name:
+            write_inputs(Path(name))
+            for number, run in enumerate(runs):
+                tell(f"compiling, once: {len(runs) - number} of {len(runs)} parts remain")
+                line = run.line(self.device, threads)[2:]
+                words = [*line, "--quiet", "--output", f"{name}/out"]
+                failure = _failure([_inside(Path(name), word) for word in words])
+                if failure is not None:
+                    failures.append(f"{' '.join(line)}: {failure}")
+                elif path:
+                    with contextlib.suppress(OSError):  # it is run again another time
+                        with path.open("a", encoding="ascii") as stream:
+                            stream.write(f"{self._digest(run)}\n")
+        return failures
+
+    def _record(self) -> Path | None:
+        """Return where it is written what has been run."""
+        from gpu_tools.hardware.compiled import WARMED, cache_folder
+
+        folder = cache_folder()
+        return folder and folder / WARMED
+
+    def _digest(self, run) -> str:
         ordinal = int(self.device.partition(":")[2] or 0)
         kinds = [] if self.device == _CPU else [list_gpus()[ordinal].compute_capability]
-        return sha256(repr((self.run.line(""), kinds)).encode()).hexdigest()[:16]
-
-
-def missing(parts: Sequence[Part]) -> list[Part]:
-    """Return those of some parts whose code need not be in the compile cache."""
-    path = _record()
-    done = _lines_of(path) if path else []
-    return [part for part in parts if part.digest not in done]
-
-
-def warm(parts: Sequence[Part], processes: int | None, tell: Callable[[str], None]) -> list[str]:
-    """Compile what parts need in processes side by side; return why some failed.
-
-    What fails there is done again alone: a GPU may refuse several processes, and memory end.
-    """
-    left, failures = list(range(len(parts))), []
-    processes = min(processes or _most_processes(), len(parts))
-    with tempfile.TemporaryDirectory(prefix="gpu-tools-") as name:
-        write_inputs(Path(name))
-        lines = [
-            [*(_inside(Path(name), word) for word in part.line), "--quiet"]
-            + ["--output", f"{name}/out{number}"]
-            for number, part in enumerate(parts)
-        ]
-        if processes > 1:
-            tell(f"compiling, once: {len(left)} of {len(parts)} parts remain")
-            for number in _side_by_side(lines, processes):
-                left.remove(number)
-                _note(parts[number])
-                if left:
-                    tell(f"compiling, once: {len(left)} of {len(parts)} parts remain")
-        for k, number in enumerate(left):
-            tell(f"compiling, once: {len(left) - k} of {len(parts)} parts remain")
-            failure = _failure(lines[number])
-            if failure is None:
-                _note(parts[number])
-            else:
-                failures.append(f"{' '.join(parts[number].line)}: {failure}")
-    return failures
-
-
-def _note(part: Part) -> None:
-    """Note that a part is done; if that cannot be written, it is done again another time."""
-    if path := _record():
-        with contextlib.suppress(OSError), path.open("a", encoding="ascii") as stream:
-            stream.write(f"{part.digest}\n")
-
-
-def _record() -> Path | None:
-    """Return where it is written, in the compile cache, what has been done."""
-    from gpu_tools.hardware.compiled import WARMED, cache_folder
-
-    folder = cache_folder()
-    return folder and folder / WARMED
-
-
-def _most_processes() -> int:
-    memory = available_memory()
-    fitting = max((memory or 0) // _PROCESS_MEMORY, 1)
-    return min(_MOST_PROCESSES, n_processors(), fitting)
-
-
-def _side_by_side(lines: Sequence[list[str]], processes: int) -> Iterator[int]:
-    """Run commands in processes; yield the number of each that succeeded."""
-    idle, started = SimpleQueue(), []
-    for _ in range(processes):
-        idle.put(None)
-
-    def succeeds(line: list[str]) -> bool:
-        worker = idle.get()
-        try:
-            if worker is None:
-                worker = workers.enter_context(_worker())
-                started.append(worker)
-            print(json.dumps(line), file=worker.stdin, flush=True)
-            succeeded = json.loads(worker.stdout.readline()) is None
-        except (OSError, ValueError):  # it ended, or cannot begin
-            worker, succeeded = None, False
-        idle.put(worker)
-        return succeeded
-
-    with ExitStack() as workers, ThreadPoolExecutor(processes) as pool:
-        number_of = {pool.submit(succeeds, line): number for number, line in enumerate(lines)}
-        try:
-            yield from (number_of[each] for each in as_completed(number_of) if each.result())
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-            for worker in started:
-                worker.kill()
-
-
-def _worker() -> subprocess.Popen:
-    return subprocess.Popen(
-        [sys.executable, "-c", f"from {__name__} import work; work()"], stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True,
-    )  # fmt: skip
-
-
-def work() -> None:
-    """Run the commands that standard input has, one a line, and print why each failed, or null."""
-    from gpu_tools.hardware.compiled import compile_beside_others
-
-    compile_beside_others()
-    for line in sys.stdin:
-        print(json.dumps(_failure(json.loads(line))), flush=True)
+        return sha256(repr((run.line(""), kinds)).encode()).hexdigest()[:16]
 
 
 def _inside(folder: Path, word: str) -> str:

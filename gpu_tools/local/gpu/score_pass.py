@@ -10,8 +10,9 @@ from __future__ import annotations
 import heapq
 import logging
 import math
-from collections.abc import Callable
-from functools import cache
+from collections import deque
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from itertools import cycle, islice
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from numba.cuda.cudadrv.driver import CudaAPIError, device_memset
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.dispatch import BufferPool, Buffers, borrowed_pools, map_gpus
+from gpu_tools.hardware.gpu.dispatch import Buffers, borrowed_pools, map_gpus
 from gpu_tools.hardware.gpu.intrinsics.words import (
     WARP,
     any_lane,
@@ -278,27 +279,42 @@ Passes = tuple[Tiles, NDArray[np.int32]]
 """Tiles of matrices, and their bounds in one array."""
 
 
-def score_passes(batch: Batch, tiles: Tiles, ordinals: tuple[int, ...] = (0,)) -> Passes:
-    """Return upper bounds on the scores of all tiles of several matrices, and where they lie.
+def score_passes(works: Iterator[Any], ordinals: tuple[int, ...] = (0,)) -> Iterator[tuple]:
+    """Yield each work with its tiles, and upper bounds on the scores of these in one array.
 
-    The GPUs share the matrices; if there are fewer, each is cut into bands of rows. The sides of
-    tiles are at least two warps. Cells below a threshold may be skipped.
+    While one is used the GPUs are busy with the next. They share the matrices; if there are fewer,
+    each is cut into bands of rows. The sides of tiles are at least two warps. Cells below a
+    threshold may be skipped.
     """
+    with borrowed_pools(ordinals) as pools:
+        running = deque()
+        for number, work in enumerate(works):
+            buffers = [pool.batches[number % 2] for pool in pools]
+            running.append((work, _started(work.batch, work.tiles, ordinals, buffers)))
+            if len(running) == 2:
+                work, finish = running.popleft()
+                yield work, *finish()
+        for work, finish in running:
+            yield work, *finish()
+
+
+def _started(batch: Batch, tiles: Tiles, ordinals, buffers: list[Buffers]) -> Callable[[], Passes]:
+    """Start the score passes of a batch; return what waits for them."""
     count = len(tiles.side)
     with cuda.gpus[ordinals[0]]:
         rows = rows_per_lane(batch, tiles)
     kernel = "32-bit kernel" if rows is None else f"packed kernel, {rows} rows a lane"
     _log.info("score passes on GPUs: %d by the %s", count, kernel)
     if rows is not None and count >= len(ordinals):
-        return _distribute(batch, tiles, rows, ordinals)
+        return _distribute(batch, tiles, rows, ordinals, buffers)
     each = np.arange(count)[:, None]
     alone = [of_matrices(batch, tiles, number) for number in each]
     if rows is None:
         in_turn = list(islice(cycle(ordinals), count))
         passes = map_gpus(in_turn, score_pass32, *zip(*alone, strict=True))
     else:
-        passes = [in_bands(*own, rows, ordinals) for own in alone]
-    return _joined(tiles, each, passes)
+        passes = [in_bands(*own, rows, ordinals, buffers) for own in alone]
+    return partial(_joined, tiles, each, passes)
 
 
 def of_matrices(batch: Batch, tiles: Tiles, numbers: NDArray[np.int64]) -> tuple[Batch, Tiles]:
@@ -371,7 +387,9 @@ def _schedulers() -> int:
     return 1 if simulated() else 4 * cuda.get_current_device().MULTIPROCESSOR_COUNT
 
 
-def _distribute(batch: Batch, tiles: Tiles, rows: int, ordinals: tuple[int, ...]) -> Passes:
+def _distribute(
+    batch: Batch, tiles: Tiles, rows: int, ordinals, buffers: list[Buffers]
+) -> Callable[[], Passes]:
     """Assign matrices, the largest first, each to the GPU with the fewest cells so far."""
     loads = [(0, k) for k in range(len(ordinals))]
     shares = [[] for _ in ordinals]
@@ -380,15 +398,18 @@ def _distribute(batch: Batch, tiles: Tiles, rows: int, ordinals: tuple[int, ...]
         load, k = heapq.heappop(loads)
         shares[k].append(number)
         heapq.heappush(loads, (load + int(cells[number]), k))
-    with borrowed_pools(ordinals) as pools:
-        launches = []
-        for ordinal, share, pool in zip(ordinals, shares, pools, strict=True):
-            with cuda.gpus[ordinal]:
-                mine = of_matrices(batch, tiles, np.array(share))
-                launches.append(ScoreLaunch(pool.batches[0], *mine, rows))
-                launches[-1].run()
+    launches = []
+    for ordinal, share, own in zip(ordinals, shares, buffers, strict=True):
+        with cuda.gpus[ordinal]:
+            mine = of_matrices(batch, tiles, np.array(share))
+            launches.append(ScoreLaunch(own, *mine, rows))
+            launches[-1].run()
+
+    def finish() -> Passes:
         passes = map_gpus(ordinals, lambda launch: launch.results(), launches)
-    return _joined(tiles, shares, passes)
+        return _joined(tiles, shares, passes)
+
+    return finish
 
 
 def row_between(writer: int, reader: int, width: int, is_direct: bool):
@@ -434,6 +455,7 @@ def in_bands(
     tiles: Tiles,
     rows: int,
     ordinals,
+    buffers: list[Buffers],
     is_direct: Callable[[int, int], bool] = may_write,
 ) -> Passes:
     """Return the bounds of one matrix, whose strips are cut into bands, one per GPU.
@@ -450,18 +472,17 @@ def in_bands(
     following = zip(ordinals, ordinals[1:] + ordinals[:1], strict=True)
     rows_below = [row_between(w, r, width, is_direct(w, r)) for w, r in following]
 
-    def prepared(k: int, pool: BufferPool) -> ScoreLaunch:
+    def prepared(k: int, own: Buffers) -> ScoreLaunch:
         strips = [s for s in range(n_strips) if s // group % len(ordinals) == k]
         band = Band(group, strips, rows_below[k - 1], rows_below[k])
-        return ScoreLaunch(pool.batches[0], batch, tiles, rows, band)
+        return ScoreLaunch(own, batch, tiles, rows, band)
 
-    with borrowed_pools(ordinals) as pools:
-        launches = map_gpus(ordinals, prepared, range(len(ordinals)), pools)
-        # all are prepared before one is started: an allocation may wait for a kernel that runs
-        for ordinal, launch in zip(ordinals, launches, strict=True):
-            with cuda.gpus[ordinal]:
-                launch.run()
-        (found, best), *others = map_gpus(ordinals, lambda launch: launch.results(), launches)
+    launches = map_gpus(ordinals, prepared, range(len(ordinals)), buffers)
+    # all are prepared before one is started: an allocation may wait for a kernel that runs
+    for ordinal, launch in zip(ordinals, launches, strict=True):
+        with cuda.gpus[ordinal]:
+            launch.run()
+    (found, best), *others = map_gpus(ordinals, lambda launch: launch.results(), launches)
     for _, most in others:
         np.maximum(best, most, out=best)
     return found, best

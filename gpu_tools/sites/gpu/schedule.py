@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import NamedTuple
 
@@ -224,12 +225,17 @@ class SiteGpuOptions(NamedTuple):
 
 
 class SiteCall(NamedTuple):
-    """What all batches of a call have in common; `finish` makes a case's result from its chain."""
+    """What all batches of a call have in common.
+
+    `finish` makes a case's result from its chain; `leave` leaves cases to the CPU, which aligns
+    them while GPUs align others.
+    """
 
     cases: list
     scoring: SplicedScoring
     threads: int
     finish: Callable
+    leave: Callable[[list[int]], None]
     options: SiteGpuOptions
 
 
@@ -243,8 +249,13 @@ def align_on_gpus(
     options: SiteGpuOptions | None = None,
 ) -> list:
     """Align all cases: sweeps and chains on GPUs; tables and alignments on the CPU."""
-    call = SiteCall(cases, scoring, threads, finish, options or SiteGpuOptions())
     results, strands, left = [None] * len(cases), {}, []
+
+    def leave(numbers: list[int]) -> None:
+        if numbers:
+            left.append((numbers, cpu.submit(on_cpu, [cases[k] for k in numbers])))
+
+    call = SiteCall(cases, scoring, threads, finish, leave, options or SiteGpuOptions())
 
     def drive(share: list[int], pool: BufferPool, gpu: int) -> None:
         batches = _Batches(call, share, strands, pool.free_bytes)
@@ -252,30 +263,29 @@ def align_on_gpus(
         def align(buffers: Buffers) -> None:
             with cuda.gpus[gpu]:
                 while batch := batches.next():
-                    for k, result in _aligned(batch, call, buffers, batches.left):
+                    for k, result in _aligned(batch, call, buffers):
                         results[k] = result
 
         at_a_time = BATCHES_AT_A_TIME
         map_on_threads(at_a_time, align, pool.batches[:at_a_time])
-        left.extend(batches.left)
 
-    with borrowed_pools(ordinals) as pools:
+    with ThreadPoolExecutor(1, "gpu-tools") as cpu, borrowed_pools(ordinals) as pools:
         each = shares([case.cells for case in cases], len(ordinals))
         map_gpus(ordinals, drive, each, pools, ordinals)
-    for k, result in zip(left, on_cpu([cases[k] for k in left]), strict=True):
-        results[k] = result
+    for numbers, found in left:
+        for k, result in zip(numbers, found.result(), strict=True):
+            results[k] = result
     return results
 
 
 class _Batches:
     """The batches of the current GPU; threads take one after the other.
 
-    While one is swept, the strands of the next are compiled. When all are taken, `left` has the
-    cases for the CPU.
+    While one is swept, the strands of the next are compiled.
     """
 
     def __init__(self, call: SiteCall, share: list[int], strands: dict[int, SiteStrand], free: int):
-        self._call, self._strands, self._packs, self.left = call, strands, can_pack(), []
+        self._call, self._strands, self._packs = call, strands, can_pack()
         self._free = SHARE_OF_FREE_MEMORY * free / BATCHES_AT_A_TIME
         if call.options.memory is not None:
             self._free = call.options.memory
@@ -293,7 +303,7 @@ class _Batches:
             sizes, made = {}, self._jobs(own)
             for k in own:
                 sizes[k] = sum(device_bytes(job, self._packs) for job in made.get(k, {}).values())
-            self.left.extend(k for k in own if k not in made or sizes[k] > self._free)
+            self._call.leave([k for k in own if k not in made or sizes[k] > self._free])
             fitting = [(k, made[k]) for k in made if sizes[k] <= self._free]
             n_packed = sum(_packs(jobs, self._packs) for _, jobs in fitting)
             _log.info(
@@ -324,12 +334,12 @@ def _bytes_of(sizes: dict[int, int], case: tuple[int, dict]) -> int:
 
 
 def _aligned(
-    batch: list, call: SiteCall, buffers: Buffers, left: list[int]
+    batch: list, call: SiteCall, buffers: Buffers
 ) -> Iterator[tuple[int, SplicedAlignment]]:
-    """Yield numbers and results of a batch; `left` takes cases that need too many rows."""
+    """Yield numbers and results of a batch; cases that need too many rows are left to the CPU."""
     found, spread = _best_chains(batch, call, buffers), partial(map_on_threads, call.threads)
     too_long = {k for k, strand, chain in found if strand is not None and chain is None}
-    left.extend(too_long)
+    call.leave(sorted(too_long))
     found = [each for each in found if each[0] not in too_long]
     ends = spread(lambda each: call.finish(call.cases[each[0]], *each[1:]), found)
     yield from zip((k for k, *_ in found), ends, strict=True)

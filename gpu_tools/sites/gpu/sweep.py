@@ -99,7 +99,7 @@ def _make_sweep(size: int):
     decode, choose = packed_strip.make_decode(size * WARP), packed_strip.make_choose(size)
     start, do_step = packed_strip.make_start(size), packed_strip.make_step(size)
     columns, find_column = packed_strip.make_columns(size), packed_strip.make_find_column(size)
-    save, resume = packed_strip.make_save(size), packed_strip.make_resume(size)
+    save, resume, stride = packed_strip.make_save(size), packed_strip.make_resume(size), size * WARP
 
     @cuda.jit(device=True)
     def advance(state, step, first, k, is_last, fixed):
@@ -112,34 +112,54 @@ def _make_sweep(size: int):
         return state, following
 
     @cuda.jit(device=True)
+    def prepare(job, strip, parts, lane, own, places, scoring, shared):
+        """Put what never changes into its place; return that of columns, and the first state."""
+        first_column, begin = places
+        chosen = choose(parts[1], first_column, int32(job[job_table.COLUMNS]), own, lane, shared)
+        at_ends, gap = (
+            packed_strip.ends_of(job, strip, scoring),
+            scoring[uint32(packed_strip.END_GAP_AT)],
+        )
+        starts, drops = columns(chosen, int32(2 * lane * size), gap, at_ends)
+        drops = clipped_ramp(chosen, drops[0], drops[1], drops[2], drops[3])
+        sync_lanes()
+        state = start(chosen, starts, int32(job[job_table.FLOOR]), lane, own, shared)
+        if begin > 0:
+            n_slots = int32(job[job_table.N_SLOTS])
+            row, (diagonal, early, late, _) = resume(parts[5], n_slots, shared, own)
+            state = row, diagonal, early, late, state[4], int32(state[5] + 2 * begin)
+        return (chosen, starts, drops), state
+
+    @cuda.jit(device=True)
+    def note_end(job, strip, best, copies, first_column, ends, scoring):
+        """Write the lane's best end."""
+        ends[job_table.SCORE], ends[job_table.NUMBER] = best
+        ends[job_table.COLUMN] = first_column
+        if best[0] > job_table.LOWEST_SCORE:  # else there is no row
+            at_ends, row = packed_strip.ends_of(job, strip, scoring), copies[BEST_END * stride :]
+            gap = scoring[uint32(packed_strip.END_GAP_AT)]
+            ends[job_table.COLUMN] = find_column(row, first_column, gap, at_ends)
+
+    @cuda.jit(device=True)
     def sweep(job, strip, parts, numbers, ends, scoring, shared, scratch):
         """Sweep a strip; `ends` takes the lane's best end."""
-        steps, target, cells, arriving, leaving, checkpoints = parts
+        steps, _, cells, arriving, leaving, checkpoints = parts
         lane, own = numbers
         begin, every = int32(job[job_table.FIRST_STEP]), int32(job[job_table.EVERY])
         stored, n_slots = packed_strip.stored_rows(job), int32(job[job_table.N_SLOTS])
         n_steps, floor = int32(job[job_table.ROWS] >> 1), int32(job[job_table.FLOOR])
         own_step, own_border = uint32(4 * lane), uint32(packed_strip.SHARED_BORDERS_AT + 2 * lane)
-        next_step = own_step + uint32(4 * WARP)
-        is_first, gap = lane == 0, scoring[uint32(packed_strip.END_GAP_AT)]
+        next_step, copies = own_step + uint32(4 * WARP), cells[4 * lane :]
         first_column = int32(2 * (strip * int32(job[job_table.SIZE]) * WARP + lane * size))
-        chosen = choose(target, first_column, int32(job[job_table.COLUMNS]), own, lane, shared)
-        at_ends = packed_strip.ends_of(job, strip, scoring)
-        starts, drops = columns(chosen, int32(2 * lane * size), gap, at_ends)
-        drops = clipped_ramp(chosen, drops[0], drops[1], drops[2], drops[3])
-        lowered = packed_strip.lowered_by(job, strip)
-        copies = cells[4 * lane :]
-        fixed = chosen, starts, drops, own, is_first, shared, address(copies), scratch
-        is_last = lane == int32(WARP - 1)
-        sync_lanes()
-        state = start(chosen, starts, floor, lane, own, shared)
         # the last step of all does nothing: so do the lanes that are before the first one
         idle = int32(job[job_table.OPERANDS] - 1)
         before = int32(begin - WARP + lane) if begin > 0 else idle
+        places = first_column, begin
+        chosen, state = prepare(job, strip, parts, lane, own, places, scoring, shared)
+        is_first, is_last = lane == 0, lane == int32(WARP - 1)
+        fixed = chosen[0], chosen[1], chosen[2], own, is_first, shared, address(copies), scratch
+        lowered = packed_strip.lowered_by(job, strip)
         _put_step(shared, next_step, decode(_words_of(steps, before, idle), scoring, stored))
-        if begin > 0:
-            row, (diagonal, early, late, _) = resume(checkpoints, n_slots, shared, own)
-            state = row, diagonal, early, late, state[4], int32(state[5] + 2 * begin)
         words, at = _words_of(steps, int32(begin + lane), idle), int32(2 * (lane + WARP - 1))
         early = packed_strip.peek(arriving, strip, at)
         late = packed_strip.peek(arriving, strip, int32(at + 1))
@@ -179,11 +199,7 @@ def _make_sweep(size: int):
             store_word(leaving, out, shared[left])
             store_word(leaving, out + uint32(1), shared[left + uint32(1)])
             first = int32(first + WARP)
-        best_row = copies[BEST_END * size * WARP :]
-        ends[job_table.SCORE], ends[job_table.NUMBER] = state[4]
-        ends[job_table.COLUMN] = first_column
-        if state[4][0] > job_table.LOWEST_SCORE:  # else there is no row
-            ends[job_table.COLUMN] = find_column(best_row, first_column, gap, at_ends)
+        note_end(job, strip, state[4], copies, first_column, ends, scoring)
         sync_lanes()
 
     return sweep

@@ -116,8 +116,8 @@ _LOW = -(2**29)
 NOT_FOUND = 2**30
 _USUAL_EXON = 8 if simulated() else 512
 """Nucleotides of an exon that is looked for first; then four times as many, and so on."""
-_LONG_EXON = 4096
-"""Exons up to this length are found in every window that holds them."""
+_LONG_EXON = 1 << 13
+"""Nucleotides of an exon that is looked for in a window that is not all of a job, at most."""
 
 
 clipped_chain = cuda.jit(device=True)(recurrence.clipped_chain)
@@ -394,8 +394,8 @@ def make_find_exon(values_of):
         """
         end, column, value, _, _ = state
         most = int32(end - trace[job_table.AT_LOW])
-        if trace[job_table.AT_LOW] > 0:  # else a longer exon is looked for in a longer window
-            most = int32(max(most // 4, min(most, _LONG_EXON)))
+        if trace[job_table.AT_LOW] > 0:  # the exon may begin before a window: a longer one tells
+            most = int32(min(most, _LONG_EXON))
         longest, first, lifted = int32(_USUAL_EXON), int32(0), scores[4]
         if lifted > 0:
             first = int32((value - trace[job_table.AT_BEST_SITES]) // lifted)

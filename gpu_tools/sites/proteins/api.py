@@ -231,7 +231,8 @@ def _aligned(
     scored = [strand for strand, sweep in sweeps.items() if sweep.score is not None]
     # the first of equals: + before -
     best = max(scored, key=lambda strand: sweeps[strand].score, default=None)
-    found = best and BestSweep(best, sweeps[best].score, lambda: trace(sweeps[best]))
+    sweep = sweeps.get(best)
+    found = sweep and BestSweep(best, sweep.codes, sweep.score, lambda: trace(sweep))
     return _result(case, scoring, found, least)
 
 
@@ -244,9 +245,8 @@ def _result(
         return result
     if least is not None and found.score < least:
         return result.changed(strand=found.strand, score=found.score)
-    traced, codes = found.trace(), case.codes(found.strand)
-    question = walk.StrandAndProtein(codes, case.target.codes, scoring)
-    stop = walk.stop_behind(codes, traced.intervals[-1][1], scoring)
+    traced, question = found.trace(), walk.StrandAndProtein(found.codes, case.target.codes, scoring)
+    stop = walk.stop_behind(found.codes, traced.intervals[-1][1], scoring)
     fields = walk.chain_fields(found.strand, traced, question, stop)
     points = walk.points_of_introns(traced, case.target)
     return result.changed(score=found.score, evidence_points=points, **fields)

@@ -41,9 +41,9 @@ def pair_bounds(
     target: NDArray[np.uint8], scoring: ProteinScoring, introns: tuple[int, ...] = ()
 ) -> PairBounds:
     """Return the bounds of an encoded protein with the introns of its gene."""
-    pairs = scoring.lifted[:, :-1]
-    together = most_of_residues(pairs, scoring)[target].sum()
-    largest = np.abs(pairs).max(axis=0)[target].max(initial=0)
+    most, largest = scoring.lifted_most
+    together = most_of_residues(most[None], scoring)[target].sum()
+    largest = largest[target].max(initial=0)
     points = intron_points(introns, len(target))
     return PairBounds(
         len(target), int(largest), int(together), int(points.max()),

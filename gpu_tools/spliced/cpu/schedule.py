@@ -279,7 +279,7 @@ def align_on_cpu(
     def align(cases: AllCases, terms: Terms, numbers: NDArray[np.int64]) -> None:
         table, exons, letters, lengths = align_cases(cases, terms, lifted, numbers)
         jobs = columns.jobs.take(table[:, JOB])
-        chains = Chains(
+        chains = Chains.make(
             table[:, SCORE], table[:, FIRST_COLUMN], table[:, LAST_COLUMN],
             first_of(table[:, N_EXONS]), exons, first_of(table[:, N_RUNS]), letters, lengths,
         )  # fmt: skip

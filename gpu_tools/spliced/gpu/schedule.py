@@ -331,7 +331,7 @@ def traced_chains(
     def chains() -> Chains:
         columns = decode(words, firsts, exits, graphs.starts, graphs.ends, keeps_start)
         score, last = traceback.score_of(best), traceback.column_of(best)
-        return Chains(score, columns[0], last, *columns[1:])
+        return Chains.make(score, columns[0], last, *columns[1:])
 
     return np.flatnonzero(counts), chains
 

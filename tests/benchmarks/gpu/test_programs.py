@@ -11,7 +11,6 @@ from tests.benchmarks.test_programs import check
 
 pytestmark = [pytest.mark.cuda, pytest.mark.filterwarnings("ignore:overflow:RuntimeWarning")]
 PARTS = [
-    ("annotate.bench_gpu", "measure"),
     ("estimate.bench_estimate", "measure_gpu"),
     ("estimate.bench_estimate", "measure_start"),
     ("local.bench_local", "measure_gpu"),
@@ -23,7 +22,7 @@ PARTS = [
     ("spliced.bench_spliced", "measure_gpu"),
     ("spliced.bench_spliced", "measure_several"),
 ]
-QUICK = {"matching.bench_matching", "segments.bench_segments"}
+QUICK = {"matching.bench_matching"}
 """Others take a simulator 10 seconds and more; `tests/gpu.sh` runs them on a GPU."""
 
 

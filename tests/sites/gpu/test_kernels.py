@@ -23,7 +23,7 @@ SWEPT = INT32, INT32, UINT8, STRIPS, STRIPS, INT32, INT64
 
 
 def test_packed_sweep(to_ptx):
-    ptx = to_ptx(sweep_packed_warp, JOBS, STRIPS, INT32, UINT8, INT32, ENDS, INT32)
+    ptx = to_ptx(sweep_packed_warp, JOBS, STRIPS, INT32, UINT8, INT32, INT32, ENDS, INT32)
     assert "ld.shared.v4" in ptx
     assert "max.s16x2" in ptx
     assert ".local" not in ptx

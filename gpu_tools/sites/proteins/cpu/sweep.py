@@ -117,9 +117,10 @@ class ProteinSweep:
 
 
 class BestSweep(NamedTuple):
-    """The best chain of a case before it is traced: strand, score, and what traces it."""
+    """The best chain of a case before it is traced: strand, nucleotides, score, what traces it."""
 
     strand: str
+    codes: NDArray[np.uint8]
     score: int
     trace: Callable[[], TracedProtein]
 

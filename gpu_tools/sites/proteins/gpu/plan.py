@@ -44,10 +44,12 @@ may end here; what is entered has the points of introns at their places.
 """
 CODON_MASK, EXIT_SCORE_BITS = 31, 16
 START, WAITING, WAITS = 0, 1, 4
-BEFORE = WAITING + WAITS
-"""Slots: of chains that begin; of rows that wait, by boundary modulo `WAITS`; of the maxima before
-entries, as in `ProteinState`, without rows for symbols that the strand lacks; of what is entered
-where several classes may be; of donors of junctions; and of the largest rows of exits.
+LARGEST = WAITING + WAITS
+BEFORE = LARGEST + 1
+"""Slots: of chains that begin; of rows that wait, by boundary modulo `WAITS`; of the largest rows
+of exits since the checkpoint before; of the maxima before entries, as in `ProteinState`, without
+rows for symbols that the strand lacks; of what is entered where several classes may be; and of
+donors of junctions.
 """
 PLAIN, TAKE, WAIT, JUNCTION = range(4)
 KIND_MASK, LAST, FRESH, FRESH_NEXT, PLACED, TO_AT = 3, 4, 8, 16, 32, 6
@@ -117,7 +119,7 @@ class ProteinStrand:
         self.lists = lists_of(codes, table)
         self.symbols = max(int(codes.max(initial=0)) + 1, 4)
         self.ring = power_of_two(most_pending(table) + 1)
-        self.kept, self._past_kept = kept_slots(self.lists.junctions, self._entered + 1, FRAMES)
+        self.kept, self.n_slots = kept_slots(self.lists.junctions, self._entered + 1, FRAMES)
 
     @cached_property
     def every(self) -> int:
@@ -141,11 +143,6 @@ class ProteinStrand:
         """Rows of all classes and lines."""
         rising = self.lists.rising
         return (len(self.lists.kinds) + len(rising.far_class)) * self.splits
-
-    @cached_property
-    def n_slots(self) -> int:
-        """Slots of a strip; the last one is for the largest rows of exits since a checkpoint."""
-        return self._past_kept + 1
 
     @property
     def _entered(self) -> int:

@@ -149,10 +149,10 @@ def _weights(scoring: ProteinScoring) -> NDArray[np.int32]:
     return np.array([*map(twice, added), extend], dtype=np.int32)
 
 
-BATCHES_AT_A_TIME = 2
-"""One is laid out or traced on the CPU while another is swept."""
-STRIPS = 1024
-"""Strips of a batch, about as many as an H200 sweeps at a time."""
+BATCHES_AT_A_TIME = 3
+"""Some are laid out or finished on the CPU while others are swept."""
+STRIPS_OF_BATCH = 512
+"""Strips of a batch, about half as many as an H200 sweeps at a time."""
 
 
 class ProteinGpuOptions(NamedTuple):
@@ -161,7 +161,7 @@ class ProteinGpuOptions(NamedTuple):
     block: int = ROWS_AGAIN  # boundaries of a block that a traceback computes again
     checkpoints: int = CHECKPOINTS_OF_STRAND  # at most
     memory: int | None = None  # bytes of GPU memory for batches, by default most of what is free
-    strips: int = STRIPS  # about the strips of a batch
+    strips: int = STRIPS_OF_BATCH  # about the strips of a batch
 
 
 class ProteinCall(NamedTuple):
@@ -196,7 +196,7 @@ def align_on_gpus(
     others = set(range(len(cases))) - set(left)
 
     def drive(share: list[int], gpu: int) -> None:
-        batches = _Batches({k: jobs[k] for k in share if k in others}, options)
+        batches = _ProteinBatches({k: jobs[k] for k in share if k in others}, options)
 
         def align(_) -> None:
             with cuda.gpus[gpu]:
@@ -236,7 +236,7 @@ def _jobs(call: ProteinCall, options: ProteinGpuOptions) -> list[dict[str, Prote
     ]  # fmt: skip
 
 
-class _Batches:
+class _ProteinBatches:
     """The batches of the current GPU; threads take one after the other.
 
     `at_a_time` batches fit into its memory. When all are taken, `left` has the cases for the CPU.
@@ -328,8 +328,9 @@ def _aligned(
     def finished(k: int):
         chain, case = chains[k], call.cases[k]
         best = chain and BestSweep(
-            chain.strand, chain.score, lambda: found[k] or _traced_again(chain.job)
-        )
+            chain.strand, chain.job.strand.codes, chain.score,
+            lambda: found[k] or _traced_again(chain.job),
+        )  # fmt: skip
         return call.finish(case, best)
 
     yield from zip(jobs, map_on_threads(call.threads, finished, jobs), strict=True)

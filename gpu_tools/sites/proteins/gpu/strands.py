@@ -47,8 +47,7 @@ class StrandsOnGpu:
         sizes = list(zip(codes, [4 * count for count in rows], chunks, strict=True))
         starts = starts_of(sizes)
         _, self._words, self._chunks = np.sum(sizes, axis=0).tolist()
-        nucleotides = buffers.pinned("codes", sum(codes), np.uint8)
-        np.concatenate([strand.lists.codes for strand in strands], out=nucleotides)
+        nucleotides = np.concatenate([strand.lists.codes for strand in strands])
         self.table = np.array([
             ProteinStrandNumbers(code, site, own, marks, words, chunk, *_counts(strand))
             for strand, (code, words, chunk), site, own, marks
@@ -64,12 +63,13 @@ class StrandsOnGpu:
         """Copy rows to the GPU."""
         return self._buffers.copy(f"{name} {values.shape[1]}", values)
 
-    def _sites(self, strands: list[ProteinStrand], threads: int) -> tuple[NDArray, list[int]]:
+    @staticmethod
+    def _sites(strands: list[ProteinStrand], threads: int) -> tuple[NDArray, list[int]]:
         """Return the sites of all strands, one behind the other, and where each begins."""
         parts = [*map(sites_of, strands)]
         sizes = [sum(map(len, own)) for own in parts]
         starts = starts_of([[size] for size in sizes])[:, 0].tolist()
-        made = self._buffers.pinned("sites", sum(sizes), np.int32)
+        made = np.empty(sum(sizes), np.int32)
 
         def fill(own: list[NDArray], first: int, size: int) -> None:
             np.concatenate(own, out=made[first : first + size], casting="unsafe")

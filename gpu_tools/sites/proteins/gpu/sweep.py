@@ -29,7 +29,7 @@ from gpu_tools.hardware.gpu.intrinsics.words import (
 from gpu_tools.sites.gpu import codon_rows
 from gpu_tools.sites.gpu.packed_strip import WIDE, begin_strip
 from gpu_tools.sites.proteins.gpu import step
-from gpu_tools.sites.proteins.gpu.plan import FRAMES, START
+from gpu_tools.sites.proteins.gpu.plan import FRAMES, LARGEST, START
 from gpu_tools.sites.proteins.gpu.strips import (
     BEFORE_FIRST,
     BIAS,
@@ -188,7 +188,7 @@ def make_prepare(size: int):
         return (
             lanes, (shared, scratch), places, none, int32(job[SYMBOLS]), borders, weights, todo,
             rows.place_of(shared, uint32(codon_rows.SHARED_SLOTS_AT + 4 * lane)), plan,
-            slot_place(int32(job[SLOTS] - 1), places),
+            slot_place(int32(LARGEST), places),
         )  # fmt: skip
 
     return prepare
