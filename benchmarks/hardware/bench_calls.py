@@ -108,15 +108,18 @@ def commands(folder: Path, tiny: bool = False) -> Iterator[tuple[str, dict]]:
             call = partial(subprocess.run, line, check=True, capture_output=True)
             yield title, {"seconds": timed(call, repeats=1, warm=key == "some")["seconds"]}
     targets, found = [protein_targets(proteins[: 1 if tiny else None], model)], {}
+
+    def annotate(where: str, search: str) -> None:
+        options = AnnotationOptions(search=search)
+        found[where, search] = annotate_genome(genome, targets, options, device=where)
+
     for where in dict.fromkeys((device, "cpu")):
-
-        def annotate(where: str = where) -> None:
-            options = AnnotationOptions(search="seeded")
-            found[where] = annotate_genome(genome, targets, options, device=where)
-
-        yield f"annotate, {len(proteins)} proteins, {where}", timed(annotate, repeats=1)
-    if found[device] != found["cpu"]:
+        call = partial(annotate, where, "seeded")
+        yield f"annotate, {len(proteins)} proteins, {where}", timed(call, repeats=1)
+    if found[device, "seeded"] != found["cpu", "seeded"]:
         raise AssertionError("the devices differ")
+    call = partial(annotate, device, "exhaustive")
+    yield f"annotate, {len(proteins)} proteins, exhaustive", timed(call, repeats=1, warm=False)
 
 
 if __name__ == "__main__":

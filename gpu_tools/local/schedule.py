@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
-from itertools import accumulate
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.device import Device, on_gpu_or_cpu
-from gpu_tools.hardware.threads import CaseProgress, map_on_threads, within_limit
+from gpu_tools.hardware.threads import CaseProgress, map_on_threads
 from gpu_tools.local import cpu
 from gpu_tools.local import problem as problems
 from gpu_tools.local import traceback as tiling
@@ -75,7 +74,7 @@ def search_pairs(
 
     def on_cpu() -> list[list[PairwiseAlignment]]:
         results = []
-        for group in within_limit(pairs, partial(_part_of_batch, search, np.inf), 1):
+        for group in _batches(pairs, search, np.inf):
             batch = _make_batch(group, search)
             work = Work(group, batch, tiles_on_cpu(batch, search))
             upper = cpu.empty_bounds(work.tiles)
@@ -105,28 +104,34 @@ def align_pairs(
     pairs: list[Pair], scoring: AffineScoring, threads: int, done: Callable[[int], None]
 ) -> list[PairwiseAlignment]:
     """Return the best alignment of the whole sequences of each pair."""
-    search = LocalSearch(scoring)
+    search, cells = LocalSearch(scoring), np.multiply(*_lengths(pairs))
 
-    def align(group: list[Pair]) -> list[list[PairwiseAlignment]]:
-        found = tiling.align_whole(_make_batch(group, search), USUAL_SIZES.cells_at_once)
-        done(cells_of(group))
-        return _results(group, tiling.Found(*found), search)
+    def align(group: tuple[int, int]) -> list[list[PairwiseAlignment]]:
+        own = pairs[slice(*group)]
+        found = tiling.align_whole(_make_batch(own, search), USUAL_SIZES.cells_at_once)
+        done(int(cells[slice(*group)].sum()))
+        return _results(own, tiling.Found(*found), search)
 
-    groups = [pairs[first:past] for first, past in groups_of(pairs, threads)]
-    return [one for found in map_on_threads(threads, align, groups) for (one,) in found]
-
-
-def cells_of(pairs: list[Pair]) -> int:
-    """Return the cells of the matrices of one strand."""
-    return sum(len(query) * len(subject) for query, subject in pairs)
+    found = map_on_threads(threads, align, _groups(cells, threads))
+    return [one for of_group in found for (one,) in of_group]
 
 
-def groups_of(pairs: list[Pair], threads: int) -> list[tuple[int, int]]:
-    """Cut pairs into groups, small enough for all threads to have several; return their bounds."""
-    limit = min(CELLS_OF_A_GROUP, cells_of(pairs) // (_GROUPS_OF_A_THREAD * threads))
-    groups = within_limit(pairs, lambda pair: len(pair[0]) * len(pair[1]), limit)
-    past = list(accumulate(map(len, groups)))
-    return list(zip([0, *past], past, strict=False))
+def _lengths(pairs: list[Pair]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the lengths of queries and subjects."""
+    lengths = np.array([(len(query), len(subject)) for query, subject in pairs], np.int64)
+    return tuple(lengths.reshape(-1, 2).T)
+
+
+def _cut(sizes: NDArray, limit: float) -> list[tuple[int, int]]:
+    """Cut items into groups of about a size together; return first and past of each group."""
+    cuts = np.flatnonzero(np.diff(np.ceil(np.cumsum(sizes) / limit))) + 1
+    return list(pairwise([0, *cuts.tolist(), len(sizes)])) if len(sizes) else []
+
+
+def _groups(cells: NDArray[np.int64], threads: int) -> list[tuple[int, int]]:
+    """Cut pairs into groups, small enough for all threads to have several."""
+    share = int(cells.sum()) / (_GROUPS_OF_A_THREAD * threads)
+    return _cut(cells, min(CELLS_OF_A_GROUP, share))
 
 
 def _make_batch(pairs: list[Pair], search: LocalSearch) -> Batch:
@@ -152,25 +157,26 @@ def _best_of_pairs(
     `bound` makes the bounds of some matrices, if they are not made yet.
     """
     strands, sizes = len(search.strands), search.sizes
+    cells = np.multiply(*work.batch.shapes)[::strands]
 
     def find(group: tuple[int, int]) -> tiling.Found:
-        first, past = group
-        cells, numbers = cells_of(work.pairs[first:past]), range(first * strands, past * strands)
-        tally = CaseProgress(cells, done)
+        numbers, own = range(*(strands * k for k in group)), int(cells[slice(*group)].sum())
+        tally = CaseProgress(own, done)
         bound(numbers, tally)
         # a large pair returns to Python after each alignment, so that the user can interrupt
-        at_once = 1 if cells > CELLS_OF_A_GROUP else _NO_LIMIT
+        at_once = 1 if own > 2 * CELLS_OF_A_GROUP else _NO_LIMIT
         limits = tiling.SearchLimits(search.k, strands, at_once, sizes.margin, sizes.cells_at_once)
         found = tiling.best_alignments(work.batch, work.tiles, upper, numbers, limits)
         tally.finish()
         return found
 
-    found = map_on_threads(threads, find, groups_of(work.pairs, threads))
+    found = map_on_threads(threads, find, _groups(cells, threads))
     return _results(work.pairs, tiling.joined(found), search)
 
 
 _EMPTY = PairwiseAlignment("", "", 0, 0, 0, 0, 0, 0, 0, 0)
-vars(_EMPTY).pop("cigar")
+vars(_EMPTY).pop("cigar")  # it is made of the runs when it is read
+_NOT_COUNTED: dict[str, int] = {}
 
 
 def _results(
@@ -197,7 +203,7 @@ def _results(
                 query_length=len(query), subject_length=len(subject),
                 rank=len(of_pair) + 1, score=score, strand=strand,
                 query_start=start, query_end=stop, subject_start=left, subject_end=right,
-                _runs=Runs(letters[end - n_runs : end], lengths[end - n_runs : end], {}),
+                _runs=Runs(letters[end - n_runs : end], lengths[end - n_runs : end], _NOT_COUNTED),
             )
         )  # fmt: skip
     return results
@@ -241,17 +247,17 @@ def _gpu_batches(
 ) -> Iterator[Work]:
     """Yield batches of pairs for score passes on GPUs."""
     rows = ROWS_OF_A_BATCH * len(ordinals)
-    for group in within_limit(pairs, partial(_part_of_batch, search, rows), 1):
+    for group in _batches(pairs, search, rows):
         batch = _make_batch(group, search)
         sides = _sides(batch, TILES_FROM_GPU, search.sizes.smallest_tile)
         leasts = _leasts(batch, search, search.sizes.words_on_gpu)
         yield Work(group, batch, problems.make_tiles(batch, sides, leasts, search.k == 1))
 
 
-def _part_of_batch(search: LocalSearch, rows_of_batch: float, pair: Pair) -> float:
-    """Return how much of a batch a pair takes."""
-    rows, columns, smallest = len(pair[0]), len(pair[1]), search.sizes.smallest_tile
-    tiles = min((rows // smallest + 1) * (columns // smallest + 1), TILES_FROM_GPU)
-    bytes_of_strand = _BYTES_PER_COLUMN * (rows + columns) + _BYTES_PER_TILE * tiles
-    strands = len(search.strands)
-    return strands * max(rows / rows_of_batch, bytes_of_strand / BYTES_PER_BATCH)
+def _batches(pairs: list[Pair], search: LocalSearch, most_rows: float) -> list[list[Pair]]:
+    """Cut pairs into batches, with about so many rows at most, and a limit of memory."""
+    (rows, columns), smallest = _lengths(pairs), search.sizes.smallest_tile
+    tiles = np.minimum((rows // smallest + 1) * (columns // smallest + 1), TILES_FROM_GPU)
+    size = _BYTES_PER_COLUMN * (rows + columns) + _BYTES_PER_TILE * tiles
+    parts = np.maximum(rows / most_rows, size / BYTES_PER_BATCH) * len(search.strands)
+    return [pairs[first:past] for first, past in _cut(parts, 1)]

@@ -91,9 +91,11 @@ def decode_protein(codes: NDArray[np.uint8]) -> str:
 
 def reverse_complement(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """Return the reverse complement of encoded nucleotides as a new array."""
-    # numpy would make eight bytes of each code
-    turned = bytearray(np.ascontiguousarray(codes[::-1], np.uint8)).translate(_COMPLEMENTS)
-    return np.frombuffer(turned, np.uint8)
+    turned = np.empty(len(codes), dtype=np.uint8)
+    for low in range(0, len(codes), _PART):  # numpy's take would make eight bytes of each code
+        part = codes[::-1][low : low + _PART].tobytes().translate(_COMPLEMENTS)
+        turned[low : low + _PART] = np.frombuffer(part, np.uint8)
+    return turned
 
 
 @dataclass(frozen=True)

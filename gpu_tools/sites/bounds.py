@@ -188,6 +188,21 @@ def _sum_of_sites(table: SiteTable, points: int) -> int:
     return int(_best_sites(lists, junctions, table.length, max(shortest, 0), least - points))
 
 
+@njit(nogil=True)
+def _first_usual(usual, listed, i, past, step):
+    """Return the first boundary from `i` on, or back, with the usual score; `past` without one."""
+    k = 0 if step > 0 else len(listed) - 1
+    while i != past and 0 <= k < len(listed) and listed[k] == i:
+        i, k = i + step, k + step
+    return i if usual != CLOSED else past
+
+
+@njit(nogil=True)
+def _at(boundaries, k):
+    """Return a listed boundary, a very high one behind the last."""
+    return np.int64(boundaries[k]) if k < len(boundaries) else np.int64(2**62)
+
+
 @njit(cache=True, nogil=True)
 def _best_sites(lists, junctions, length, shortest, penalty):
     (first_usual, firsts, first_scores), (_, acceptors, acceptor_scores) = lists[:2]
@@ -195,37 +210,48 @@ def _best_sites(lists, junctions, length, shortest, penalty):
     kept_donors, joined, of_joined, joined_penalties = junctions
     left, kept = np.zeros(len(donors), np.int64), np.zeros(len(kept_donors), np.int64)
     next_kept, next_joined = 0, 0
-    next_first, next_acceptor, next_donor, next_last, taken = 0, 0, 0, 0, 0
+    first, acceptor, donor, last, taken = 0, 0, 0, 0, 0
     # a part may also begin within an intron, whose penalty it then pays, or gains
     gained = max(-penalty, 0)
     inside, outside, best = 0, gained, gained
-    for i in range(length + 1):
-        if next_donor < len(donors) and donors[next_donor] == i:
-            left[next_donor] = max(inside + donor_scores[next_donor] - penalty, gained)
+    # what is inside only rises: a usual score counts at one boundary
+    open_first = _first_usual(first_usual, firsts, 0, length + 1, 1)
+    open_last = _first_usual(last_usual, lasts, length, -1, -1)
+    next_first, next_acceptor = _at(firsts, 0), _at(acceptors, 0)
+    next_donor, next_last, i = _at(donors, 0), _at(lasts, 0), 0
+    while i <= length:
+        if next_donor == i:
+            left[donor] = max(inside + donor_scores[donor] - penalty, gained)
             if next_kept < len(kept_donors) and kept_donors[next_kept] == i:
-                kept[next_kept] = max(inside + donor_scores[next_donor], 0)
+                kept[next_kept] = max(inside + donor_scores[donor], 0)
                 next_kept += 1
-            next_donor += 1
-        leave = last_usual
-        if next_last < len(lasts) and lasts[next_last] == i:
-            leave, next_last = np.int64(last_scores[next_last]), next_last + 1
-        if leave != CLOSED:
-            best = max(best, inside + leave)
-        while taken < next_donor and donors[taken] + shortest <= i:
-            outside = max(outside, left[taken])
-            taken += 1
-        if next_acceptor < len(acceptors) and acceptors[next_acceptor] == i:
+            donor, next_donor = donor + 1, _at(donors, donor + 1)
+        if i == open_last:
+            best = max(best, inside + last_usual)
+        if next_last == i:
+            best = max(best, inside + np.int64(last_scores[last]))
+            last, next_last = last + 1, _at(lasts, last + 1)
+        if next_acceptor == i:
+            while taken < donor and donors[taken] + shortest <= i:
+                outside, taken = max(outside, left[taken]), taken + 1
             while next_joined < len(joined) and joined[next_joined] == i:
                 # a part may also begin within this intron
                 through = kept[of_joined[next_joined]] - joined_penalties[next_joined]
-                inside = max(inside, through + acceptor_scores[next_acceptor])
+                inside = max(inside, through + acceptor_scores[acceptor])
                 next_joined += 1
-            inside = max(inside, outside + acceptor_scores[next_acceptor])
-            next_acceptor += 1
-        enter = first_usual
-        if next_first < len(firsts) and firsts[next_first] == i:
-            enter, next_first = np.int64(first_scores[next_first]), next_first + 1
-        if enter != CLOSED:
-            inside = max(inside, enter)
-        best = max(best, inside, outside)
-    return best
+            inside = max(inside, outside + acceptor_scores[acceptor])
+            acceptor, next_acceptor = acceptor + 1, _at(acceptors, acceptor + 1)
+        if i == open_first:
+            inside = max(inside, first_usual)
+        if next_first == i:
+            inside = max(inside, np.int64(first_scores[first]))
+            first, next_first = first + 1, _at(firsts, first + 1)
+        # on to the next boundary at which something happens
+        here, i = i, min(min(next_donor, next_acceptor), min(next_first, next_last))
+        if here < open_first < i:
+            i = open_first
+        if here < open_last < i:
+            i = open_last
+    while taken < donor and donors[taken] + shortest <= length:
+        outside, taken = max(outside, left[taken]), taken + 1
+    return max(best, inside, outside)

@@ -157,19 +157,6 @@ def test_an_index_leads_to_every_page_beside_it(index):
     assert beside <= set(re.findall(r"\]\(([\w-]+\.md)\)", text_of(index)))
 
 
-def test_reference_lists_every_public_name():
-    command = [sys.executable, "-P", ROOT / "docs" / "api_table.py", "--check"]
-    assert subprocess.run(command, cwd=ROOT).returncode == 0, "run docs/api_table.py"
-
-
-def test_the_interface_lists_every_rule():
-    files = sorted((ROOT / "workflow").rglob("*.smk")) + [ROOT / "workflow" / "Snakefile"]
-    rules = set(re.findall(r"^ *rule (\w+):", "".join(map(text_of, files)), re.M))
-    assert {"all", "lift"} <= rules
-    table = text_of(ROOT / "docs" / "interface.md")
-    assert rules <= set(re.findall(r"^\| `(\w+)` \|", table, re.M))
-
-
 @pytest.mark.workflow
 def test_the_sheet_of_the_page_can_be_planned(tmp_path):
     folder = prepare(tmp_path)

@@ -55,7 +55,7 @@ def scores(path):
 
 def test_page_lists_every_rule():
     text = "".join(path.read_text() for path in (ROOT / "workflow").glob("rules/*.smk"))
-    rules = re.findall(r"^(?:rule|use rule \w+ as) (\w+)", text, re.M)
+    rules = re.findall(r"^ *(?:rule|use rule \w+ as) (\w+)", text, re.M)
     assert sorted(re.findall(r"^\| `(\w+)` \|", PAGE, re.M)) == sorted(["all", *rules])
 
 

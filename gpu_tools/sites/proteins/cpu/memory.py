@@ -103,10 +103,7 @@ def states_of(state: ProteinState, count: int) -> ProteinState:
 
 
 class StateMemory(NamedTuple):
-    """Memory of some states whose rows have any width; `cells` holds all their rows.
-
-    The other arrays have an axis for the state in front, see `ProteinState`.
-    """
+    """Memory of a state whose rows have any width; `cells` holds them all, see `ProteinState`."""
 
     cells: NDArray
     waits: NDArray[np.bool_]
@@ -115,33 +112,34 @@ class StateMemory(NamedTuple):
     counts: NDArray[np.int64]
 
 
-def state_memory(sizes: StateSizes, columns: ProteinColumns, count: int) -> StateMemory:
-    """Return memory for so many states."""
+def state_memory(sizes: StateSizes, columns: ProteinColumns) -> StateMemory:
+    """Return memory for a state."""
     rows = 2 * RECENT + PHASES + sizes.maxima + PHASES * sizes.places
-    cells = aligned_empty((1, count * rows * columns.width), columns.none.dtype)[0]
+    cells = aligned_empty((1, rows * columns.width), columns.none.dtype)[0]
     return StateMemory(
-        cells, np.zeros((count, RECENT), bool), np.zeros((count, sizes.places), np.int64),
-        np.zeros((count, sizes.places), np.uint8), np.zeros((count, 1 + sizes.classes), np.int64),
+        cells, np.zeros(RECENT, bool), np.zeros(sizes.places, np.int64),
+        np.zeros(sizes.places, np.uint8), np.zeros(1 + sizes.classes, np.int64),
     )  # fmt: skip
 
 
 @njit(nogil=True)
-def states_in(memory, count, maxima, width):
-    """Return so many states with rows of some width, and `maxima` before entries; not filled in."""
-    cells, places = memory.cells, memory.exit_rows.shape[1]
-    gaps = count * RECENT * width
-    waiting = gaps + count * PHASES * width
-    before = waiting + count * RECENT * width
-    exits = before + count * maxima * width
-    end = exits + count * places * PHASES * width
+def state_in(memory, maxima, width):
+    """Return the state in memory, with rows of some width and `maxima` before entries.
+
+    It is not filled in.
+    """
+    cells, places = memory.cells, len(memory.exit_rows)
+    gaps = RECENT * width
+    waiting = gaps + PHASES * width
+    before = waiting + RECENT * width
+    exits = before + maxima * width
+    end = exits + places * PHASES * width
     return ProteinState(
-        cells[:gaps].reshape((count, RECENT, width)),
-        cells[gaps:waiting].reshape((count, PHASES, width)),
-        cells[waiting:before].reshape((count, RECENT, width)),
-        memory.waits[:count],
-        cells[before:exits].reshape((count, maxima, width)),
-        cells[exits:end].reshape((count, places * PHASES, width)),
-        memory.exit_rows[:count], memory.exit_kinds[:count], memory.counts[:count],
+        cells[:gaps].reshape((RECENT, width)), cells[gaps:waiting].reshape((PHASES, width)),
+        cells[waiting:before].reshape((RECENT, width)), memory.waits,
+        cells[before:exits].reshape((maxima, width)),
+        cells[exits:end].reshape((places * PHASES, width)),
+        memory.exit_rows, memory.exit_kinds, memory.counts,
     )  # fmt: skip
 
 
@@ -189,16 +187,6 @@ def prefix_columns(columns, width, cells, elements):
     return ProteinColumns(
         flat, start, span, columns.none, columns.costs, columns.weights, columns.lanes,
         columns.symbols, points, columns.bans,
-    )  # fmt: skip
-
-
-@njit(nogil=True)
-def state_in(memory, maxima, width):
-    """Return the one state in memory, with rows of some width, not filled in."""
-    states = states_in(memory, 1, maxima, width)
-    return ProteinState(
-        states.rows[0], states.codon_gaps[0], states.waiting[0], states.waits[0], states.before[0],
-        states.exits[0], states.exit_rows[0], states.exit_kinds[0], states.counts[0],
     )  # fmt: skip
 
 
@@ -303,7 +291,7 @@ def trace_memory(columns: ProteinColumns, sizes: StateSizes, block: int) -> Trac
 
     return TraceMemory(
         cells(len(columns.profile) + (3 + PHASES) * width), np.empty(width, np.int64),
-        state_memory(sizes, columns, 1), cells(3 * (PHASES + block) * width), np.array([-1, 0]),
+        state_memory(sizes, columns), cells(3 * (PHASES + block) * width), np.array([-1, 0]),
         np.empty(width, np.int64), np.empty((2 * (PHASES + block + width), 2), np.int64),
         cells(PHASES * sizes.kept * width),
     )  # fmt: skip

@@ -78,7 +78,7 @@ KEEP = -1
 NO_SYMBOL, SYMBOL_BITS, NO_CODONS = 7, 3, 1 << 30
 CODON_BITS = 5
 OPERAND_SLOT_BITS = 16
-AHEAD = 100
+ROWS_AHEAD = 100
 """Boundaries that the kernel may read behind the last one."""
 CHUNK = 16 if simulated() else 128
 """Boundaries of which a thread writes the plan."""
@@ -162,7 +162,7 @@ class ProteinStrand:
         borders, far = len(self.lists.rising.boundaries), len(self.lists.rising.far_class)
         most = (len(table.donors.boundaries) + 3 * len(table.acceptors.boundaries)) * classes
         most += 5 * len(table.junctions.acceptors) + borders * (classes + 3 * far)
-        return 16 * (len(self.codes) + 1 + AHEAD + most)
+        return 16 * (len(self.codes) + 1 + ROWS_AHEAD + most)
 
 
 # Plans are compiled on the GPU, a chunk of boundaries a thread: first to count operations.
@@ -537,7 +537,7 @@ def plan_proteins(
     strand = strands[low]
     lists = lists_on_gpu(strand, sites, codes, classes, counts)
     first = (chunk - strand[CHUNKS]) * CHUNK
-    span = first, min(first + CHUNK, strand[LENGTH] + 1 + AHEAD)
+    span = first, min(first + CHUNK, strand[LENGTH] + 1 + ROWS_AHEAD)
     to = operations[:0]
     if writes:
         to = operations[4 * numbers[chunk] : 4 * numbers[chunk + 1]]

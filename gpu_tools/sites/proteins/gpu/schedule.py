@@ -62,12 +62,11 @@ class ProteinLaunch:
     """
 
     def __init__(
-        self, jobs: list[ProteinJob], scoring: ProteinScoring, buffers: Buffers | None = None,
-        threads: int = 1,
-    ):  # fmt: skip
+        self, jobs: list[ProteinJob], scoring: ProteinScoring, buffers: Buffers | None = None
+    ):
         self.jobs, self._buffers = jobs, buffers or Buffers()
         strands = list({id(job.strand): job.strand for job in jobs}.values())
-        self.strands = StrandsOnGpu(strands, self._buffers, threads)
+        self.strands = StrandsOnGpu(strands, self._buffers)
         self.stream = self._buffers.stream
         self.table = np.array([job.numbers for job in jobs], dtype=np.int64)
         sizes = [
@@ -250,8 +249,8 @@ class _ProteinBatches:
         users = Counter(id(job.strand) for own in jobs.values() for job in own.values())
         self._sizes = {k: _bytes_of(own, users) for k, own in jobs.items()}
         largest = max((size for size in self._sizes.values() if size <= free), default=0)
-        several = not simulated() and largest <= free / BATCHES_AT_A_TIME
-        self.at_a_time = BATCHES_AT_A_TIME if several else 1
+        fit = 1 if simulated() else int(free // max(largest, 1))
+        self.at_a_time = min(max(fit, 1), BATCHES_AT_A_TIME)
         self._taking = threading.Lock()
         self._batches = within_limit(
             (k for k in jobs if self._takes(k)), partial(self._share, strips=options.strips), 1.0
@@ -313,7 +312,7 @@ def _aligned(
 ) -> Iterator:
     """Sweep the jobs of a batch of cases on the current GPU; yield numbers and results."""
     all_jobs = [job for own in jobs.values() for job in own.values()]
-    launch = ProteinLaunch(all_jobs, call.scoring, buffers, call.threads)
+    launch = ProteinLaunch(all_jobs, call.scoring, buffers)
     launch.run()
     chains = dict(zip(jobs, _best_chains(jobs, launch.best_ends()), strict=True))
     traced = {

@@ -9,13 +9,12 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.gpu.dispatch import Buffers
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
-from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.sites.gpu.launch import starts_of
 from gpu_tools.sites.introns import class_arrays
 from gpu_tools.sites.proteins.gpu.plan import (
-    AHEAD,
     CHUNK,
+    ROWS_AHEAD,
     ProteinStrand,
     ProteinStrandNumbers,
     plan_proteins,
@@ -25,6 +24,8 @@ from gpu_tools.sites.proteins.gpu.plan import (
 
 _SPARE = 8
 """An array has this part of its size to spare for the next launch."""
+_STAGED = 1 << 21
+"""Elements that are copied to a GPU at a time, at least."""
 
 
 class StrandsOnGpu:
@@ -34,47 +35,51 @@ class StrandsOnGpu:
     nucleotides, and intron classes and counted marks, rows of a width.
     """
 
-    def __init__(self, strands: list[ProteinStrand], buffers: Buffers, threads: int):
+    def __init__(self, strands: list[ProteinStrand], buffers: Buffers):
         self._buffers = buffers
         self.numbers = {id(strand): k for k, strand in enumerate(strands)}
         introns = [class_arrays(strand.table).introns for strand in strands]
         classes, class_starts = stacked([each.rows for each in introns])
         counts, mark_starts = stacked([each.counts for each in introns])
-        sites, site_starts = self._sites(strands, threads)
-        rows = [len(strand.codes) + 1 + AHEAD for strand in strands]
+        sites, site_starts = self._copied("sites", [*map(sites_of, strands)], np.int32)
+        codes, code_starts = self._copied("codes", [[s.lists.codes] for s in strands], np.uint8)
+        rows = [len(strand.codes) + 1 + ROWS_AHEAD for strand in strands]
         chunks = [-(-count // CHUNK) for count in rows]
-        codes = [len(strand.codes) for strand in strands]
-        sizes = list(zip(codes, [4 * count for count in rows], chunks, strict=True))
-        starts = starts_of(sizes)
-        _, self._words, self._chunks = np.sum(sizes, axis=0).tolist()
-        nucleotides = np.concatenate([strand.lists.codes for strand in strands])
+        sizes = list(zip([4 * count for count in rows], chunks, strict=True))
+        starts, (self._words, self._chunks) = starts_of(sizes), np.sum(sizes, axis=0).tolist()
         self.table = np.array([
             ProteinStrandNumbers(code, site, own, marks, words, chunk, *_counts(strand))
-            for strand, (code, words, chunk), site, own, marks
-            in zip(strands, starts.tolist(), site_starts, class_starts, mark_starts, strict=True)
+            for strand, (words, chunk), code, site, own, marks
+            in zip(
+                strands, starts.tolist(), code_starts, site_starts, class_starts, mark_starts,
+                strict=True,
+            )
         ], np.int64)  # fmt: skip
         self.arrays = [
-            buffers.copy("strands", self.table)[: len(strands)], buffers.copy("sites", sites),
-            buffers.copy("codes", nucleotides), self._rows("classes", classes),
-            self._rows("counts", counts),
+            buffers.copy("strands", self.table)[: len(strands)], sites, codes,
+            self._rows("classes", classes), self._rows("counts", counts),
         ]  # fmt: skip
 
     def _rows(self, name: str, values: NDArray):
         """Copy rows to the GPU."""
         return self._buffers.copy(f"{name} {values.shape[1]}", values)
 
-    @staticmethod
-    def _sites(strands: list[ProteinStrand], threads: int) -> tuple[NDArray, list[int]]:
-        """Return the sites of all strands, one behind the other, and where each begins."""
-        parts = [*map(sites_of, strands)]
+    def _copied(self, name: str, parts: list[list[NDArray]], dtype: type):
+        """Copy the arrays of each strand to the GPU; return them, and where each strand's begin.
+
+        They go through memory that is used again and again: new memory takes longer than the copy.
+        """
         sizes = [sum(map(len, own)) for own in parts]
-        starts = starts_of([[size] for size in sizes])[:, 0].tolist()
-        made = np.empty(sum(sizes), np.int32)
-
-        def fill(own: list[NDArray], first: int, size: int) -> None:
-            np.concatenate(own, out=made[first : first + size], casting="unsafe")
-
-        map_on_threads(threads, fill, parts, starts, sizes)
+        starts, total = starts_of([[size] for size in sizes])[:, 0].tolist(), sum(sizes)
+        made = self._buffers.array(name, total, dtype, spare=total // _SPARE)
+        staging, first, used = np.empty(max([_STAGED, *sizes]), dtype), 0, 0
+        for own, size, start in zip(parts, sizes, starts, strict=True):
+            if used + size > len(staging):
+                made[first:start].copy_to_device(staging[:used], self._buffers.stream)
+                first, used = start, 0
+            np.concatenate(own, out=staging[used : used + size], casting="unsafe")
+            used += size
+        made[first:total].copy_to_device(staging[:used], self._buffers.stream)
         return made, starts
 
     def plans(self, scoring: ProteinScoring) -> tuple[list, NDArray[np.int64]]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba import cuda
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.dispatch import Buffers
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.model.scoring import ProteinScoring
@@ -19,8 +21,9 @@ from gpu_tools.sites.proteins.gpu.traceback import ProteinTraceNumbers
 from gpu_tools.splicing.proteins.rows import PHASES, begun
 from gpu_tools.splicing.proteins.walk import TracedProtein, traced_of
 
-MOST_BYTES = 1 << 31
-"""Bytes of GPU memory that the warps of a launch work in, at most, if there are several."""
+_MOST_BYTES, _PART = 1 << 31, 32
+"""Bytes of GPU memory that the warps of a launch work in, and part of all, at most, unless there is
+only one."""
 _RUNS, _EXONS = 256, 64
 """Runs and exons of a chain, beside one for each residue, for which there is space."""
 
@@ -82,7 +85,10 @@ class ProteinTraces:
     def run(self, buffers: Buffers) -> list[TracedProtein | None]:
         """Follow the chains on the GPU; None where one has too many runs or exons."""
         launch, scoring, sizes, count = self.launch, self.scoring, self.sizes, len(self.jobs)
-        warps = min(max(MOST_BYTES // sizes.n_bytes, 1), count)
+        most = _MOST_BYTES
+        if not simulated():
+            most = min(most, cuda.current_context().get_memory_info().total // _PART)
+        warps = min(max(most // sizes.n_bytes, 1), count)
         parts = warps * sizes.blocks * sizes.strips
 
         def words(name: str, number: int):
