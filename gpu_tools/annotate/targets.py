@@ -77,14 +77,20 @@ def _of_introns(sequences: Iterable[Nucleotides]) -> dict:
     return {"introns": sha256(repr(introns).encode()).hexdigest()[:16]} if any(introns) else {}
 
 
-def _lines(sites: GeneSites) -> set[tuple[int, int]]:
-    """Return the lines along which penalties of introns rise."""
-    return {line for kind in sites.introns for line in kind.rising}
+_GENEROUS = 2
+"""Times the nucleotides that a point pays for in a site model, which it pays for in the search, if
+these are fewer than usual: introns of a fly's first exons are longer than its model expects."""
 
 
-def _costs(lines: Iterable[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
-    """Return lines for the search, the usual ones if penalties of introns do not rise."""
-    return tuple(sorted(lines)) or INTRON_COSTS
+def _intron_costs(sites: GeneSites, less: int) -> tuple[tuple[int, int], ...]:
+    """Return the usual costs of introns in the search, higher if the site model's rise sooner.
+
+    Proteins pay for `less` times fewer nucleotides than the model's introns have a point.
+    """
+    usual = INTRON_COSTS[0][1]
+    firsts = [kind.rising[0][1] for kind in sites.introns if kind.rising]
+    every = min(_GENEROUS * max(firsts, default=less * usual) // less, usual)
+    return tuple((extra, max(each * every // usual, 1)) for extra, each in INTRON_COSTS)
 
 
 @dataclass(frozen=True)
@@ -115,8 +121,8 @@ class ProteinTargets:
 
     @property
     def intron_costs(self) -> tuple[tuple[int, int], ...]:
-        """What introns cost in the search: half of what they cost the alignment."""
-        return _costs((extra // SEARCH_POINTS, every) for extra, every in _lines(self.sites))
+        """What introns cost in the search."""
+        return _intron_costs(self.sites, 1)
 
     @cached_property
     def nulls(self) -> list[NullModel]:
@@ -219,8 +225,7 @@ class CdnaTargets:
     @property
     def intron_costs(self) -> tuple[tuple[int, int], ...]:
         """What introns cost in the search: what they cost there for proteins."""
-        lines = _lines(self.sites)
-        return _costs((SEARCH_POINTS * extra, max(every // EXTRA, 1)) for extra, every in lines)
+        return _intron_costs(self.sites, EXTRA)
 
     @cached_property
     def nulls(self) -> list[NullModel]:
