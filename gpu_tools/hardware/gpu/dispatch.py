@@ -66,9 +66,9 @@ COPIES_AT_ONCE = 1 if simulated() else 8
 """Threads of the host that copy values of one call to a GPU at the same time, if it has so many."""
 STAGED_BYTES = 1 << 26
 """Pinned memory of the host through which large arrays are copied, at most."""
-RETAINED_BYTES = 4 << 30
+RETAINED_BYTES = 8 << 30
 """What a pool may retain of a GPU's memory between two calls ..."""
-RETAINED_PART = 32
+RETAINED_PART = 16
 """... and the part of the memory that it is at most."""
 
 

@@ -263,8 +263,11 @@ def residues_left_out(left, before, is_first, opening, scratch):
 # The operations in front of a boundary: rows in slots, and the rows of exits.
 
 
-HOT_SLOTS = 6 if simulated() else BEFORE + 9
-"""The first so many slots lie in shared memory, the others in device memory."""
+HOT_SLOTS = 6 if simulated() else BEFORE + 8
+"""The first so many slots lie in shared memory, the others in device memory.
+
+With these a multiprocessor of an H100 or H200 holds eight strips, with one more seven.
+"""
 make_slot_place = partial(codon_rows.make_place_of_slot, hot=HOT_SLOTS)
 MOST_CODONS = 23
 """Rows of a profile, at most: amino acids, one for ambiguous codons, two for stop codons."""
