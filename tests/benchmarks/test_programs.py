@@ -21,7 +21,7 @@ SOURCES = {
     for path in FOLDER.rglob("*.py")
 }
 WITH_FOLDER = sorted(name for name, text in SOURCES.items() if "needs_folder=True)" in text)
-ON_GPUS = sorted(name for name, text in SOURCES.items() if "needs_gpu=True)" in text)
+ON_GPUS = sorted(name for name, text in SOURCES.items() if "needs_gpu=True" in text)
 BY_ITSELF = ["benchmarks.spliced.bench_chains"]
 PROGRAMS = sorted(
     name for name, text in SOURCES.items()

@@ -441,12 +441,14 @@ def sweep(
             for strip in strips
         ]
 
-    n_steps = stream.n_rows + simd.VECTOR_BYTES // dtype.itemsize - 1
+    lanes = simd.VECTOR_BYTES // dtype.itemsize
+    n_steps = stream.n_rows + lanes - 1
 
     def block(k: int, steps: tuple[int, int]) -> None:
         _run_steps(stream, strips[k], result, *borders[k : k + 2], terms.weights, steps)
         if done and k + 1 == threads:
             done((steps[1] - steps[0]) / n_steps)
 
-    run_strips(block, threads, blocks_of(n_steps, steps_per_block))
+    # a strip is a block ahead of the next one, which must be as many steps as there are lanes
+    run_strips(block, threads, blocks_of(n_steps, max(steps_per_block, lanes)))
     return result
