@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
-from numba import cuda
 from numba.cuda.cudadrv.driver import device_memset
 from numpy.typing import NDArray
 
@@ -206,19 +203,6 @@ def joined_once(arrays: list) -> tuple[NDArray, list[int]]:
     """Join arrays, those that repeat once; return where each of them begins, too."""
     unique, starts = once(arrays)
     return np.concatenate(unique), starts
-
-
-def on_device(parts, stream=0, make: Callable = cuda.device_array):
-    """Copy large arrays to the current GPU, one behind the other; four zeros follow."""
-    # kernels prefetch one operation, of four words
-    made = make(sum(map(len, parts)) + 4, dtype=parts[0].dtype)
-    device_memset(made[-4:], 0, made[-4:].nbytes, stream)
-    first = 0
-    for part in parts:
-        if len(part):
-            made[first : first + len(part)].copy_to_device(np.ascontiguousarray(part), stream)
-        first += len(part)
-    return made
 
 
 def starts_of(sizes) -> NDArray[np.int64]:

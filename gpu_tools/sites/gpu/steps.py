@@ -85,11 +85,6 @@ class StepTable(NamedTuple):
     stored: StoredRows
 
     @property
-    def n_copies(self) -> int:
-        """Rows of device memory by number; the first one is not used."""
-        return FIRST_STORED + self.stored.count
-
-    @property
     def n_bytes(self) -> int:
         """Bytes of what the kernel reads."""
         return self.words.nbytes

@@ -47,8 +47,8 @@ def packed_layout(job):
 
 
 @cuda.jit(device=True)
-def packed_value(memory, layout, row, column):
-    """Return a cell of a stored row that the packed kernel wrote."""
+def _packed_place(layout, row, column):
+    """Return where a cell's word lies, by how much it is shifted up, and how much it is lifted."""
     log, last_log, last_strip, lifting, (cells, first_stored, stride) = layout
     strip = int32(column >> int32(log + _LOG_LANES))
     left = int32(column - int32(strip << int32(log + _LOG_LANES)))
@@ -57,22 +57,21 @@ def packed_value(memory, layout, row, column):
     half, k = int32(left >> log), int32(left & int32(int32(1 << log) - 1))
     word = int32((k & ~int32(QUAD - 1)) * WARP + (half >> 1) * QUAD + (k & int32(QUAD - 1)))
     first = cells + strip * stride + (first_stored + row) * int64(WARP << log)
-    value = int32(int32(memory[first + word] << int32(16 - 16 * (half & 1))) >> int32(16))
-    return int32(value + strip * lifting)
+    return first + word, int32(16 - 16 * (half & 1)), int32(strip * lifting)
+
+
+@cuda.jit(device=True)
+def packed_value(memory, layout, row, column):
+    """Return a cell of a stored row that the packed kernel wrote."""
+    at, shift, lifted = _packed_place(layout, row, column)
+    return int32(int32(int32(memory[at] << shift) >> int32(16)) + lifted)
 
 
 @cuda.jit(device=True)
 def packed_values(memory, layout, row, column):
     """Return four cells of such a row, from a column on that is a multiple of four."""
-    log, last_log, last_strip, lifting, (cells, first_stored, stride) = layout
-    strip = int32(column >> int32(log + _LOG_LANES))
-    left = int32(column - int32(strip << int32(log + _LOG_LANES)))
-    if strip == last_strip:
-        log = last_log
-    half, k = int32(left >> log), int32(left & int32(int32(1 << log) - 1))
-    word = int32(k * WARP + (half >> 1) * QUAD)
-    four = load4(memory, cells + strip * stride + (first_stored + row) * int64(WARP << log) + word)
-    shift, lifted = int32(16 - 16 * (half & 1)), int32(strip * lifting)
+    at, shift, lifted = _packed_place(layout, row, column)
+    four = load4(memory, at)
     return (
         int32(int32(int32(four[0] << shift) >> int32(16)) + lifted),
         int32(int32(int32(four[1] << shift) >> int32(16)) + lifted),

@@ -85,7 +85,8 @@ class StepMachine(Machine):
         self.cells[:] = self.floor
         self.last_exits = job.table.last_exit
         self.boundaries = {number: i for i, number in enumerate(steps.numbers.tolist())}
-        self.copies = np.full((steps.n_copies, self.columns), self.floor)
+        n_copies = gpu_steps.FIRST_STORED + steps.stored.count
+        self.copies = np.full((n_copies, self.columns), self.floor)
         self.cells[gpu_steps.ZERO], self.cells[gpu_steps.LEAST] = 0, -(2**31)
         self.cells[gpu_steps.START] = self.higher
         # nothing may be read before it is set
