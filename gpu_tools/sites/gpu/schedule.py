@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.cpu.strips import shares
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.dispatch import BufferPool, Buffers, borrowed_pools, map_gpus
-from gpu_tools.hardware.gpu.intrinsics.words import WARP, can_pack
+from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.hardware.threads import map_on_threads, within_limit
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
@@ -27,7 +27,6 @@ from gpu_tools.sites.gpu.job import (
     PackedStrips,
     SiteJob,
     SiteStrand,
-    Strips32,
     SweepEnd,
     packed_strips,
     sizes_of,
@@ -35,14 +34,13 @@ from gpu_tools.sites.gpu.job import (
 )
 from gpu_tools.sites.gpu.launch import (
     SiteCodonLaunch,
-    SiteLaunch32,
     SitePackedLaunch,
-    StripLaunch,
     device_bytes,
-    scores32,
+    scores_of_traces,
     starts_of,
     strip_bytes,
 )
+from gpu_tools.sites.gpu.traceback import trace_packed_warp
 from gpu_tools.sites.table import SiteTable, made_once
 from gpu_tools.splicing.traceback import TracedChain, align_chain
 
@@ -73,7 +71,7 @@ def trace(
 
 
 def follow(
-    launch: StripLaunch, ends: dict[int, SweepEnd], usual_exons: int = USUAL_EXONS
+    launch: SitePackedLaunch, ends: dict[int, SweepEnd], usual_exons: int = USUAL_EXONS
 ) -> dict[int, DeviceChain]:
     """Follow the chains of some jobs of a launch; leave those out whose rows are not all there."""
     lists = _OnDevice(launch, [launch.jobs[k].job for k in ends])
@@ -92,7 +90,7 @@ def follow(
 class _OnDevice:
     """Lists of sites, nucleotides and targets of a launch's jobs, in the GPU's memory."""
 
-    def __init__(self, launch: StripLaunch, jobs: list[SiteJob]):
+    def __init__(self, launch: SitePackedLaunch, jobs: list[SiteJob]):
         self.launch, self.scoring = launch, jobs[0].scoring
         strands = list({id(job.strand): job.strand for job in jobs}.values())
         lists, of_lists = launch.together("lists", [each.lists.numbers for each in strands])
@@ -102,7 +100,9 @@ class _OnDevice:
             for each, first, own in zip(strands, of_lists, of_codes, strict=True)
         }
         self._buffers = lists, codes, launch.targets
-        self._scores = launch.copy("scores", np.array(scores32(self.scoring), dtype=np.int32))
+        self._scores = launch.copy(
+            "scores", np.array(scores_of_traces(self.scoring), dtype=np.int32)
+        )
 
     def exons(self, ends: dict[int, SweepEnd], most: int) -> dict[int, NDArray[np.int32] | int]:
         """Return the exons of the jobs' chains.
@@ -117,7 +117,7 @@ class _OnDevice:
         ]
         exons = launch.array("exons", 4 * most * len(ends)).reshape(most * len(ends), 4)
         counts = launch.array("counts", len(ends))
-        launch.trace_kernel[len(ends), WARP, launch.stream](
+        trace_packed_warp[len(ends), WARP, launch.stream](
             launch.copy("traces", np.array(traces, dtype=np.int64)), launch.device_table,
             launch.cells, *self._buffers, launch.array("gains", 2 * sum(widths)),
             launch.array("symbols", sum(widths)), self._scores, exons, counts,
@@ -210,8 +210,6 @@ _log = logging.getLogger(__name__)
 
 STRIPS = 2048
 """Strips of a batch, about, twice as many as an H200 sweeps at a time."""
-CPU_THREADS = 4
-"""With so many threads a CPU does as many cells a second as the 32-bit kernel."""
 
 
 class SiteGpuOptions(NamedTuple):
@@ -285,7 +283,7 @@ class _Batches:
     """
 
     def __init__(self, call: SiteCall, share: list[int], strands: dict[int, SiteStrand], free: int):
-        self._call, self._strands, self._packs = call, strands, can_pack()
+        self._call, self._strands = call, strands
         self._free = SHARE_OF_FREE_MEMORY * free / BATCHES_AT_A_TIME
         if call.options.memory is not None:
             self._free = call.options.memory
@@ -302,20 +300,17 @@ class _Batches:
         for own in within_limit(share, lambda k: strips_of(cases[k]), STRIPS):
             sizes, made = {}, self._jobs(own)
             for k in own:
-                sizes[k] = sum(device_bytes(job, self._packs) for job in made.get(k, {}).values())
+                sizes[k] = sum(map(device_bytes, made.get(k, {}).values()))
             self._call.leave([k for k in own if k not in made or sizes[k] > self._free])
             fitting = [(k, made[k]) for k in made if sizes[k] <= self._free]
-            n_packed = sum(_packs(jobs, self._packs) for _, jobs in fitting)
             _log.info(
-                "site mode on a GPU: %d cases by the packed kernel, %d by the 32-bit kernel, %d on "
-                "the CPU",
-                n_packed, len(fitting) - n_packed, len(own) - len(fitting),
-            )  # fmt: skip
+                "site mode: %d cases on a GPU, %d on the CPU", len(fitting), len(own) - len(fitting)
+            )
             bytes_of = partial(_bytes_of, sizes)
             yield from within_limit(fitting, bytes_of, min(limit, self._free))
 
     def _jobs(self, numbers: list[int]) -> dict[int, dict[str, SiteJob]]:
-        """Return the jobs of cases, but for those that the CPU does faster."""
+        """Return the jobs of cases, but for those that the kernels cannot take."""
         call, spread = self._call, partial(map_on_threads, self._call.threads)
         cases, strand_of = call.cases, partial(SiteStrand, scoring=call.scoring)
         self._strands |= made_once(
@@ -323,10 +318,7 @@ class _Batches:
             lambda table: id(table) not in self._strands and table.has_chain(),
         )  # fmt: skip
         made = {k: _jobs(cases[k], self._strands) for k in numbers}
-        if call.threads >= CPU_THREADS:
-            made = {k: own for k, own in made.items() if _packs(own, self._packs)}
-        _compile([job for own in made.values() for job in own.values()], self._packs, spread)
-        return made
+        return {k: own for k, own in made.items() if all(job.fits for job in own.values())}
 
 
 def _bytes_of(sizes: dict[int, int], case: tuple[int, dict]) -> int:
@@ -345,11 +337,6 @@ def _aligned(
     yield from zip((k for k, *_ in found), ends, strict=True)
 
 
-def _packs(jobs: dict[str, SiteJob], packs: bool) -> bool:
-    """Return whether the packed kernel takes all jobs of a case, on a GPU that packs or not."""
-    return all(packs and job.fits_packed for job in jobs.values())
-
-
 def _jobs(case, strands: dict[int, SiteStrand]) -> dict[str, SiteJob]:
     """Return the jobs of the strands on which a case has chains, + first."""
     tables = {name: case.tables[name] for name in "+-" if name in case.tables}
@@ -360,21 +347,13 @@ def _jobs(case, strands: dict[int, SiteStrand]) -> dict[str, SiteJob]:
     }
 
 
-def _compile(jobs: list[SiteJob], packs: bool, spread: Callable) -> None:
-    """Compile what the 32-bit kernel does for strands that need it; steps are there already."""
-    others = (job.strand for job in jobs if not (packs and job.fits_packed))
-    spread(lambda strand: strand.row_plan, list({id(strand): strand for strand in others}.values()))
-
-
 def _launches_of(
     jobs: list[SiteJob], call: SiteCall, buffers: Buffers
-) -> Iterator[tuple[list[int], StripLaunch]]:
-    """Lay jobs out for the three kernels; yield the numbers of each launch's jobs with it."""
-    options, scoring, packs = call.options, call.scoring, can_pack()
-    packed = [k for k, job in enumerate(jobs) if packs and job.fits_packed]
-    others = sorted(set(range(len(jobs))) - set(packed))
-    plain = [k for k in packed if jobs[k].table.stops is None]
-    coding = sorted(set(packed) - set(plain))
+) -> Iterator[tuple[list[int], SitePackedLaunch]]:
+    """Lay jobs out for the two kernels; yield the numbers of each launch's jobs with it."""
+    options, scoring = call.options, call.scoring
+    plain = [k for k, job in enumerate(jobs) if job.table.stops is None]
+    coding = sorted(set(range(len(jobs))) - set(plain))
     for numbers, cut, launch in (
         (plain, packed_strips, SitePackedLaunch), (coding, codon_strips, SiteCodonLaunch)
     ):  # fmt: skip
@@ -383,8 +362,6 @@ def _launches_of(
             sizes = [registers] * len(chosen) if registers else sizes_of(chosen)
             cut_in = partial(cut, every=options.every)
             yield numbers, launch(list(map(cut_in, chosen, sizes)), scoring, buffers)
-    if others:
-        yield others, SiteLaunch32([Strips32(jobs[k]) for k in others], scoring, buffers)
 
 
 def _best_chains(
@@ -407,11 +384,7 @@ def _best_chains(
     for numbers, launch in launches:
         own = {n: ends[k] for n, k in enumerate(numbers) if k in chosen}
         if own:
-            found = (
-                follow_windows(launch, own, call.scoring, options.usual_exons, options.memory)
-                if isinstance(launch, SitePackedLaunch)
-                else follow(launch, own, options.usual_exons)
-            )
+            found = follow_windows(launch, own, call.scoring, options.usual_exons, options.memory)
             chains |= {numbers[n]: chain for n, chain in found.items()}
     return [(k, strand, chains.get(job)) for k, strand, job in best]
 

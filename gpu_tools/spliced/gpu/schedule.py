@@ -21,7 +21,6 @@ from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu.strips import assigned
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.dispatch import BufferPool, borrowed_pools, map_gpus
-from gpu_tools.hardware.gpu.intrinsics.words import can_pack
 from gpu_tools.hardware.threads import within_limit
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
@@ -150,7 +149,7 @@ def prepare(columns, scoring, ordinals, threads, empty, options: GpuOptions) -> 
     apart = exons <= options.exons_apart * count_multiprocessors(ordinals)
     graphs = lay_out_graphs(strands, scoring, bool(apart), threads, empty)
     packable = np.zeros(len(columns.cells), dtype=np.bool_)
-    if scores_fit(scoring) and can_pack(*ordinals):
+    if scores_fit(scoring):
         packable[:] = True
         fit = _cells_fit(
             graphs.table, jobs, strands.lengths, stride_of(jobs.lengths), costs_of(scoring)
