@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numba import from_dtype, types, vectorize
+from numba import types, vectorize
 from numba.extending import intrinsic
 
 from tests.kernels import HOPPER, OLDEST, array, assembled
@@ -14,7 +14,7 @@ from gpu_tools.local.gpu import packed as local_packed
 from gpu_tools.local.gpu import score_pass
 from gpu_tools.matching import gpu as matching
 from gpu_tools.segments import gpu as segments
-from gpu_tools.spliced.gpu import launch, sweep, sweep32, traceback
+from gpu_tools.spliced.gpu import launch, sweep, traceback
 
 INT16, INT32, INT64, UINT8, UINT32, UINT64 = (
     array(getattr(types, name)) for name in ("int16", "int32", "int64", "uint8", "uint32", "uint64")
@@ -32,7 +32,6 @@ WORDS = UINT64, TABLE64, UINT32, TABLE32, LONG, TABLE32, TABLE64, INT32
 COSTS = UINT64, TABLE64, array(types.int32, 3), INT32, TABLE32, TABLE64, INT32
 SWEEP = TABLE64, INT32, INT32, INT32, UINT8, INT32, INT16, INT32, INT32
 TRACE = TABLE64, TABLE32, UINT8, INT32, UINT8, INT16, INT64, INT32, INT32, INT32, INT32
-SWEEP32 = array(from_dtype(sweep32.JOB)), UINT8, INT32, INT32, INT32, INT32
 COMPILED = {
     "local": (lambda: local_packed.make_kernel(max(local_packed.ROWS), False), PACKED, "max.s16x2"),
     "local, one level": (
@@ -51,7 +50,6 @@ COMPILED = {
     ),
     "ends": (lambda: traceback.find_ends, (TABLE64, TABLE32, INT16, INT64, INT32), ".entry"),
     "gather": (lambda: traceback.gather, (INT32, INT32, TABLE64, INT32, INT32, INT32), ".entry"),
-    "sweep in 32 bits": (lambda: sweep32.sweep_warp, SWEEP32, ".entry"),
 }  # fmt: skip
 WITHOUT_LOCAL_MEMORY = {
     "sweep": (sweep.sweep_warp_tiles, SWEEP, "max.s16x2"),
