@@ -14,26 +14,28 @@ from gpu_tools.sites.bounds import most_lifted, possible
 from gpu_tools.sites.gpu import job_table
 from gpu_tools.sites.gpu.codon_strips import CodonStrips, codon_strips
 from gpu_tools.sites.gpu.codon_sweep import sweep_codons_warp
-from gpu_tools.sites.gpu.job import PackedStrips, SiteJob, Strips32, SweepEnd, packed_strips, twice
+from gpu_tools.sites.gpu.job import PackedStrips, SiteJob, SweepEnd, packed_strips, twice
 from gpu_tools.sites.gpu.packed_strip import NARROW, NEVER, NEVER_BYTE, WIDE
 from gpu_tools.sites.gpu.sweep import sweep_packed_warp
-from gpu_tools.sites.gpu.sweep32 import sweep32_warp
-from gpu_tools.sites.gpu.traceback import trace32_warp, trace_packed_warp
 
 _SPARE = 8
 """An array has this part of its size to spare for the next launch."""
 
 
-class StripLaunch:
-    """Jobs laid out in the memory of the current GPU, ready for a kernel that sweeps strips.
+class SitePackedLaunch:
+    """Jobs laid out in the memory of the current GPU, ready for the kernel that sweeps strips.
 
-    A subclass makes `cells` and `borders`, which its kernel writes, and starts it. The jobs are of
-    one kind of strips; what is compiled of a strand is copied to the GPU once. `buffers` has
-    arrays of an earlier launch, which is done: to make or release arrays takes long.
+    What is compiled of a strand is copied to the GPU once. `buffers` has arrays of an earlier
+    launch, which is done: to make or release arrays takes long. Borders and cells lie in one
+    buffer, borders first. The jobs begin with the `checkpoints` of another launch, or write their
+    own.
     """
 
-    def __init__(self, jobs: list, scoring: SplicedScoring, buffers: Buffers | None = None):
-        self.jobs, self.buffers = jobs, buffers or Buffers()
+    def __init__(
+        self, jobs: list[PackedStrips], scoring: SplicedScoring, buffers: Buffers | None = None,
+        checkpoints=None,
+    ):  # fmt: skip
+        self.jobs, self.buffers, self.checkpoints = jobs, buffers or Buffers(), checkpoints
         self.stream = self.buffers.stream
         compiled = list({id(job.compiled): job.compiled for job in jobs}.values())
         sizes = [(job.cell_words, job.border_words, job.numbers.strips) for job in jobs]
@@ -103,23 +105,6 @@ class StripLaunch:
             for each, end in zip(self.jobs, found.tolist(), strict=True)
         ]
 
-
-class SitePackedLaunch(StripLaunch):
-    """Jobs for the packed kernel; borders and cells lie in one buffer, borders first.
-
-    They begin with the `checkpoints` of another launch, or write their own.
-    """
-
-    jobs: list[PackedStrips]
-    trace_kernel = staticmethod(trace_packed_warp)
-
-    def __init__(
-        self, jobs: list[PackedStrips], scoring: SplicedScoring, buffers: Buffers | None = None,
-        checkpoints=None,
-    ):  # fmt: skip
-        self.checkpoints = checkpoints
-        super().__init__(jobs, scoring, buffers)
-
     def _allocate(self) -> None:
         self.table[:, job_table.CELLS] += self.n_borders
         self.cells = self.array("cells", self.n_borders + self.n_cells)
@@ -164,29 +149,8 @@ class SiteCodonLaunch(SitePackedLaunch):
         )  # fmt: skip
 
 
-class SiteLaunch32(StripLaunch):
-    """Jobs for the 32-bit kernel."""
-
-    jobs: list[Strips32]
-    trace_kernel = staticmethod(trace32_warp)
-
-    def _allocate(self) -> None:
-        self.cells = self.array("cells", self.n_cells)
-        self.borders = self.array("borders", max(self.n_borders, 1), np.int64)
-
-    @staticmethod
-    def _scores(scoring: SplicedScoring) -> list[int]:
-        return scores32(scoring)
-
-    def _start(self) -> None:
-        sweep32_warp[self.n_strips, WARP, self.stream](
-            self.device_table, self.strips, *self.inputs, self.cells, self.borders, self.ends,
-            self.scoring,
-        )  # fmt: skip
-
-
-def scores32(scoring: SplicedScoring) -> list[int]:
-    """Return the scoring as the 32-bit kernels read it."""
+def scores_of_traces(scoring: SplicedScoring) -> list[int]:
+    """Return the scoring as the traceback reads it."""
     free = int(scoring.ends != "global")
     return [*scoring.lifted.ravel(), scoring.gap, free, most_lifted(scoring), scoring.clip_cost]
 
@@ -199,12 +163,6 @@ def once(arrays: list) -> tuple[list[NDArray], list[int]]:
     return unique, [start_of[id(array)] for array in arrays]
 
 
-def joined_once(arrays: list) -> tuple[NDArray, list[int]]:
-    """Join arrays, those that repeat once; return where each of them begins, too."""
-    unique, starts = once(arrays)
-    return np.concatenate(unique), starts
-
-
 def starts_of(sizes) -> NDArray[np.int64]:
     """Return where each of some parts begins, by column, given their sizes."""
     sizes = np.array(sizes, dtype=np.int64)
@@ -213,14 +171,12 @@ def starts_of(sizes) -> NDArray[np.int64]:
 
 def checked(job: SiteJob, end: SweepEnd) -> SweepEnd:
     """Return an end without its score if there is no chain that ends so."""
-    return end._replace(score=possible(end.score, job.limit, job.target, job.scoring))
+    return end._replace(score=possible(end.score, job.packed_limit, job.target, job.scoring))
 
 
-def device_bytes(job: SiteJob, packs: bool) -> int:
-    """Return about how much device memory a job needs, on a GPU that packs or not."""
-    if not (packs and job.fits_packed):
-        possible = [Strips32(job)]
-    elif job.table.stops is None:
+def device_bytes(job: SiteJob) -> int:
+    """Return about how much device memory a job needs."""
+    if job.table.stops is None:
         possible = [packed_strips(job, NARROW)]  # wide ones have as many cells and fewer borders
     else:
         possible = [codon_strips(job, size) for size in (NARROW, WIDE)]
@@ -228,7 +184,7 @@ def device_bytes(job: SiteJob, packs: bool) -> int:
     return max(map(strip_bytes, possible)) + of_strand + len(job.target)
 
 
-def strip_bytes(strips: PackedStrips | Strips32) -> int:
+def strip_bytes(strips: PackedStrips) -> int:
     """Return how much device memory a job's strips need."""
     words = strips.cell_words + strips.checkpoint_words
     return 4 * words + strips.border_bytes * strips.border_words

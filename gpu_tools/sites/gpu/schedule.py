@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import NamedTuple
 
@@ -13,21 +11,25 @@ import numpy as np
 from numba import cuda
 from numpy.typing import NDArray
 
-from gpu_tools.hardware.cpu.strips import shares
-from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.dispatch import BufferPool, Buffers, borrowed_pools, map_gpus
-from gpu_tools.hardware.gpu.intrinsics.words import WARP, can_pack
+from gpu_tools.hardware.gpu.dispatch import BufferPool, Buffers
+from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.hardware.threads import map_on_threads, within_limit
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.sites.bounds import cost_behind
 from gpu_tools.sites.gpu import job_table
+from gpu_tools.sites.gpu.batches import (
+    BATCHES_AT_A_TIME,
+    SHARE_OF_FREE_MEMORY,
+    Batches,
+    Leave,
+    align_in_batches,
+)
 from gpu_tools.sites.gpu.codon_strips import codon_strips
 from gpu_tools.sites.gpu.job import (
     PackedStrips,
     SiteJob,
     SiteStrand,
-    Strips32,
     SweepEnd,
     packed_strips,
     sizes_of,
@@ -35,14 +37,13 @@ from gpu_tools.sites.gpu.job import (
 )
 from gpu_tools.sites.gpu.launch import (
     SiteCodonLaunch,
-    SiteLaunch32,
     SitePackedLaunch,
-    StripLaunch,
     device_bytes,
-    scores32,
+    scores_of_traces,
     starts_of,
     strip_bytes,
 )
+from gpu_tools.sites.gpu.traceback import trace_packed_warp
 from gpu_tools.sites.table import SiteTable, made_once
 from gpu_tools.splicing.traceback import TracedChain, align_chain
 
@@ -73,7 +74,7 @@ def trace(
 
 
 def follow(
-    launch: StripLaunch, ends: dict[int, SweepEnd], usual_exons: int = USUAL_EXONS
+    launch: SitePackedLaunch, ends: dict[int, SweepEnd], usual_exons: int = USUAL_EXONS
 ) -> dict[int, DeviceChain]:
     """Follow the chains of some jobs of a launch; leave those out whose rows are not all there."""
     lists = _OnDevice(launch, [launch.jobs[k].job for k in ends])
@@ -92,7 +93,7 @@ def follow(
 class _OnDevice:
     """Lists of sites, nucleotides and targets of a launch's jobs, in the GPU's memory."""
 
-    def __init__(self, launch: StripLaunch, jobs: list[SiteJob]):
+    def __init__(self, launch: SitePackedLaunch, jobs: list[SiteJob]):
         self.launch, self.scoring = launch, jobs[0].scoring
         strands = list({id(job.strand): job.strand for job in jobs}.values())
         lists, of_lists = launch.together("lists", [each.lists.numbers for each in strands])
@@ -102,7 +103,9 @@ class _OnDevice:
             for each, first, own in zip(strands, of_lists, of_codes, strict=True)
         }
         self._buffers = lists, codes, launch.targets
-        self._scores = launch.copy("scores", np.array(scores32(self.scoring), dtype=np.int32))
+        self._scores = launch.copy(
+            "scores", np.array(scores_of_traces(self.scoring), dtype=np.int32)
+        )
 
     def exons(self, ends: dict[int, SweepEnd], most: int) -> dict[int, NDArray[np.int32] | int]:
         """Return the exons of the jobs' chains.
@@ -117,7 +120,7 @@ class _OnDevice:
         ]
         exons = launch.array("exons", 4 * most * len(ends)).reshape(most * len(ends), 4)
         counts = launch.array("counts", len(ends))
-        launch.trace_kernel[len(ends), WARP, launch.stream](
+        trace_packed_warp[len(ends), WARP, launch.stream](
             launch.copy("traces", np.array(traces, dtype=np.int64)), launch.device_table,
             launch.cells, *self._buffers, launch.array("gains", 2 * sum(widths)),
             launch.array("symbols", sum(widths)), self._scores, exons, counts,
@@ -160,9 +163,6 @@ def _in_order(exons: NDArray[np.int32], count: int) -> NDArray[np.int32] | int:
 
 # Chains of long jobs that have left checkpoints, followed in windows.
 
-SHARE_OF_FREE_MEMORY = 0.8
-BATCHES_AT_A_TIME = 1 if simulated() else 3
-"""Some are laid out, followed or aligned while another is swept."""
 _LONGER_TIMES = 4
 
 
@@ -210,8 +210,6 @@ _log = logging.getLogger(__name__)
 
 STRIPS = 2048
 """Strips of a batch, about, twice as many as an H200 sweeps at a time."""
-CPU_THREADS = 4
-"""With so many threads a CPU does as many cells a second as the 32-bit kernel."""
 
 
 class SiteGpuOptions(NamedTuple):
@@ -225,17 +223,12 @@ class SiteGpuOptions(NamedTuple):
 
 
 class SiteCall(NamedTuple):
-    """What all batches of a call have in common.
-
-    `finish` makes a case's result from its chain; `leave` leaves cases to the CPU, which aligns
-    them while GPUs align others.
-    """
+    """What all batches of a call have in common; `finish` makes a case's result from its chain."""
 
     cases: list
     scoring: SplicedScoring
     threads: int
     finish: Callable
-    leave: Callable[[list[int]], None]
     options: SiteGpuOptions
 
 
@@ -249,73 +242,43 @@ def align_on_gpus(
     options: SiteGpuOptions | None = None,
 ) -> list:
     """Align all cases: sweeps and chains on GPUs; tables and alignments on the CPU."""
-    results, strands, left = [None] * len(cases), {}, []
+    call, strands = SiteCall(cases, scoring, threads, finish, options or SiteGpuOptions()), {}
 
-    def leave(numbers: list[int]) -> None:
-        if numbers:
-            left.append((numbers, cpu.submit(on_cpu, [cases[k] for k in numbers])))
+    def batches_of(share: list[int], pool: BufferPool, leave: Leave) -> Batches:
+        return Batches(_SiteBatches(call, strands, pool.free_bytes, leave).of(share))
 
-    call = SiteCall(cases, scoring, threads, finish, leave, options or SiteGpuOptions())
-
-    def drive(share: list[int], pool: BufferPool, gpu: int) -> None:
-        batches = _Batches(call, share, strands, pool.free_bytes)
-
-        def align(buffers: Buffers) -> None:
-            with cuda.gpus[gpu]:
-                while batch := batches.next():
-                    for k, result in _aligned(batch, call, buffers):
-                        results[k] = result
-
-        at_a_time = BATCHES_AT_A_TIME
-        map_on_threads(at_a_time, align, pool.batches[:at_a_time])
-
-    with ThreadPoolExecutor(1, "gpu-tools") as cpu, borrowed_pools(ordinals) as pools:
-        each = shares([case.cells for case in cases], len(ordinals))
-        map_gpus(ordinals, drive, each, pools, ordinals)
-    for numbers, found in left:
-        for k, result in zip(numbers, found.result(), strict=True):
-            results[k] = result
-    return results
+    return align_in_batches(cases, ordinals, batches_of, partial(_aligned, call), on_cpu)
 
 
-class _Batches:
-    """The batches of the current GPU; threads take one after the other.
+class _SiteBatches:
+    """The batches of the current GPU.
 
     While one is swept, the strands of the next are compiled.
     """
 
-    def __init__(self, call: SiteCall, share: list[int], strands: dict[int, SiteStrand], free: int):
-        self._call, self._strands, self._packs = call, strands, can_pack()
-        self._free = SHARE_OF_FREE_MEMORY * free / BATCHES_AT_A_TIME
-        if call.options.memory is not None:
-            self._free = call.options.memory
-        self._taking = threading.Lock()
-        self._batches = self._made(share)
+    def __init__(self, call: SiteCall, strands: dict[int, SiteStrand], free: int, leave: Leave):
+        self._call, self._strands, self._leave = call, strands, leave
+        self._free = call.options.memory
+        if self._free is None:
+            self._free = SHARE_OF_FREE_MEMORY * free / BATCHES_AT_A_TIME
 
-    def next(self) -> list[tuple[int, dict[str, SiteJob]]]:
-        """Return the numbers and jobs of the next batch of cases, none behind the last one."""
-        with self._taking:
-            return next(self._batches, [])
-
-    def _made(self, share: list[int]) -> Iterator[list]:
+    def of(self, share: list[int]) -> Iterator[list[tuple[int, dict[str, SiteJob]]]]:
+        """Yield the numbers and jobs of batches of some cases."""
         cases, limit = self._call.cases, self._call.options.bytes_per_batch or self._free
         for own in within_limit(share, lambda k: strips_of(cases[k]), STRIPS):
             sizes, made = {}, self._jobs(own)
             for k in own:
-                sizes[k] = sum(device_bytes(job, self._packs) for job in made.get(k, {}).values())
-            self._call.leave([k for k in own if k not in made or sizes[k] > self._free])
+                sizes[k] = sum(map(device_bytes, made.get(k, {}).values()))
+            self._leave([k for k in own if k not in made or sizes[k] > self._free])
             fitting = [(k, made[k]) for k in made if sizes[k] <= self._free]
-            n_packed = sum(_packs(jobs, self._packs) for _, jobs in fitting)
             _log.info(
-                "site mode on a GPU: %d cases by the packed kernel, %d by the 32-bit kernel, %d on "
-                "the CPU",
-                n_packed, len(fitting) - n_packed, len(own) - len(fitting),
-            )  # fmt: skip
+                "site mode: %d cases on a GPU, %d on the CPU", len(fitting), len(own) - len(fitting)
+            )
             bytes_of = partial(_bytes_of, sizes)
             yield from within_limit(fitting, bytes_of, min(limit, self._free))
 
     def _jobs(self, numbers: list[int]) -> dict[int, dict[str, SiteJob]]:
-        """Return the jobs of cases, but for those that the CPU does faster."""
+        """Return the jobs of cases, but for those that the kernels cannot take."""
         call, spread = self._call, partial(map_on_threads, self._call.threads)
         cases, strand_of = call.cases, partial(SiteStrand, scoring=call.scoring)
         self._strands |= made_once(
@@ -323,10 +286,7 @@ class _Batches:
             lambda table: id(table) not in self._strands and table.has_chain(),
         )  # fmt: skip
         made = {k: _jobs(cases[k], self._strands) for k in numbers}
-        if call.threads >= CPU_THREADS:
-            made = {k: own for k, own in made.items() if _packs(own, self._packs)}
-        _compile([job for own in made.values() for job in own.values()], self._packs, spread)
-        return made
+        return {k: own for k, own in made.items() if all(job.fits for job in own.values())}
 
 
 def _bytes_of(sizes: dict[int, int], case: tuple[int, dict]) -> int:
@@ -334,20 +294,15 @@ def _bytes_of(sizes: dict[int, int], case: tuple[int, dict]) -> int:
 
 
 def _aligned(
-    batch: list, call: SiteCall, buffers: Buffers
+    call: SiteCall, batch: list, buffers: Buffers, leave: Leave
 ) -> Iterator[tuple[int, SplicedAlignment]]:
     """Yield numbers and results of a batch; cases that need too many rows are left to the CPU."""
     found, spread = _best_chains(batch, call, buffers), partial(map_on_threads, call.threads)
     too_long = {k for k, strand, chain in found if strand is not None and chain is None}
-    call.leave(sorted(too_long))
+    leave(sorted(too_long))
     found = [each for each in found if each[0] not in too_long]
     ends = spread(lambda each: call.finish(call.cases[each[0]], *each[1:]), found)
     yield from zip((k for k, *_ in found), ends, strict=True)
-
-
-def _packs(jobs: dict[str, SiteJob], packs: bool) -> bool:
-    """Return whether the packed kernel takes all jobs of a case, on a GPU that packs or not."""
-    return all(packs and job.fits_packed for job in jobs.values())
 
 
 def _jobs(case, strands: dict[int, SiteStrand]) -> dict[str, SiteJob]:
@@ -360,21 +315,13 @@ def _jobs(case, strands: dict[int, SiteStrand]) -> dict[str, SiteJob]:
     }
 
 
-def _compile(jobs: list[SiteJob], packs: bool, spread: Callable) -> None:
-    """Compile what the 32-bit kernel does for strands that need it; steps are there already."""
-    others = (job.strand for job in jobs if not (packs and job.fits_packed))
-    spread(lambda strand: strand.row_plan, list({id(strand): strand for strand in others}.values()))
-
-
 def _launches_of(
     jobs: list[SiteJob], call: SiteCall, buffers: Buffers
-) -> Iterator[tuple[list[int], StripLaunch]]:
-    """Lay jobs out for the three kernels; yield the numbers of each launch's jobs with it."""
-    options, scoring, packs = call.options, call.scoring, can_pack()
-    packed = [k for k, job in enumerate(jobs) if packs and job.fits_packed]
-    others = sorted(set(range(len(jobs))) - set(packed))
-    plain = [k for k in packed if jobs[k].table.stops is None]
-    coding = sorted(set(packed) - set(plain))
+) -> Iterator[tuple[list[int], SitePackedLaunch]]:
+    """Lay jobs out for the two kernels; yield the numbers of each launch's jobs with it."""
+    options, scoring = call.options, call.scoring
+    plain = [k for k, job in enumerate(jobs) if job.table.stops is None]
+    coding = sorted(set(range(len(jobs))) - set(plain))
     for numbers, cut, launch in (
         (plain, packed_strips, SitePackedLaunch), (coding, codon_strips, SiteCodonLaunch)
     ):  # fmt: skip
@@ -383,8 +330,6 @@ def _launches_of(
             sizes = [registers] * len(chosen) if registers else sizes_of(chosen)
             cut_in = partial(cut, every=options.every)
             yield numbers, launch(list(map(cut_in, chosen, sizes)), scoring, buffers)
-    if others:
-        yield others, SiteLaunch32([Strips32(jobs[k]) for k in others], scoring, buffers)
 
 
 def _best_chains(
@@ -407,11 +352,7 @@ def _best_chains(
     for numbers, launch in launches:
         own = {n: ends[k] for n, k in enumerate(numbers) if k in chosen}
         if own:
-            found = (
-                follow_windows(launch, own, call.scoring, options.usual_exons, options.memory)
-                if isinstance(launch, SitePackedLaunch)
-                else follow(launch, own, options.usual_exons)
-            )
+            found = follow_windows(launch, own, call.scoring, options.usual_exons, options.memory)
             chains |= {numbers[n]: chain for n, chain in found.items()}
     return [(k, strand, chains.get(job)) for k, strand, job in best]
 

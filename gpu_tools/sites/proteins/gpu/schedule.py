@@ -94,7 +94,7 @@ class ProteinLaunch:
         scores = self.scoring.lifted[self.scoring.codon_numbers]
         scores = np.pad(scores, ((0, 0), (0, 1)), constant_values=LEAST_SCORE).astype(np.int32)
         return [
-            self._buffers.copy(f"{name} {values.shape[1:]}", values)
+            self._buffers.copy(name, values)
             for name, values in (
                 ("targets", jobs.residues), ("scores", scores), ("points", jobs.points)
             )
