@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,8 +150,13 @@ def spliced_align_many(
     """
     columns = cases if isinstance(cases, CaseColumns) else case_columns(cases)
     scoring, threads = _of_list_mode(scoring), cpu_threads(threads)
-    done = progress or (lambda cells: None)
-    where = resolve(device)
+    where, reporting = resolve(device), Lock()
+
+    def done(cells: int) -> None:
+        with reporting:  # of several threads
+            if progress:
+                progress(cells)
+
     if scoring.ends == "free" or reading != "any":
         return _in_rows(columns.cases, scoring, reading, threads, done)
     if any(case.banned for case in columns.cases):

@@ -17,8 +17,8 @@ from gpu_tools.sites.table import BoundaryScores, SiteTable
 class JobNumbers(NamedTuple):
     """A job's row of the table."""
 
-    floor: int  # value of cells that nothing has reached, in both halves for the packed kernel
-    rows: int  # boundaries; packed kernel: border words of a strip, two a step
+    floor: int  # value of cells that nothing has reached, in both halves
+    rows: int  # border words of a strip, two a step
     strips: int  # strips of target columns
     # where the job's part begins in each buffer; the targets are symbols
     boundaries: int = 0
@@ -30,19 +30,14 @@ class JobNumbers(NamedTuple):
     stride: int = 0  # words of a strip's cells
     columns: int = 0  # columns of the target
     first_stored: int = 0  # where the rows for the traceback begin among a strip's rows
-    # packed kernel: registers a lane of all strips but the last one, and of the last one
+    # registers a lane of all strips but the last one, and of the last one
     size: int = 0
     last_size: int = 0
-    lifting: int = 0  # packed kernel: what S' is more than a cell, for each strip before
-    # 32-bit kernel: slots; advances of a row; current rows; the slots of the first current row and
-    # of the empty chain's row. Packed kernel of chains that translate: the number of the row where
-    # slots in device memory begin; `advances` and `start` are the same
-    slots: int = 0
-    advances: int = 0
-    tracks: int = 0
-    row: int = 0
-    start: int = 0
-    # the rest is for the packed kernel of chains that translate, where `rows` is the end step
+    lifting: int = 0  # what S' is more than a cell, for each strip before
+    slots: int = 0  # rows of a strip's cells; of chains that translate those before slots begin
+    advances: int = 0  # border words of a strip
+    # most of the rest is for chains that translate, whose `rows` is the end step
+    start: int = 0  # slot of the empty chain's row
     first_step: int = 0  # step to begin with
     operands: int = 0  # steps of the plan, behind which operands stand
     mask: int = 0  # masks an exit's number less `exit_base` to find its rows
@@ -53,15 +48,15 @@ class JobNumbers(NamedTuple):
     checkpoint_stride: int = 0  # words of a checkpoint
     n_slots: int = 0  # slots of a checkpoint
     ring: int = 0  # exits whose rows a checkpoint has
-    kept: int = 0  # all kernels: the column from which on leaving out the target's end is free
+    kept: int = 0  # the column from which on leaving out the target's end is free
 
 
 FLOOR, ROWS, STRIPS = range(3)
 BOUNDARIES, OPERATIONS, TARGET, CELLS, BORDERS, ENDS = range(3, 9)
 STRIDE, COLUMNS, FIRST_STORED, SIZE, LAST_SIZE, LIFTING = range(9, 15)
-SLOTS, ADVANCES, TRACKS, ROW, START = range(15, 20)
-FIRST_STEP, OPERANDS, MASK, EXIT_BASE, COPY_BASE = range(20, 25)
-CHECKPOINTS, EVERY, CHECKPOINT_STRIDE, N_SLOTS, RING, KEPT = range(25, 31)
+SLOTS, ADVANCES, START = range(15, 18)
+FIRST_STEP, OPERANDS, MASK, EXIT_BASE, COPY_BASE = range(18, 23)
+CHECKPOINTS, EVERY, CHECKPOINT_STRIDE, N_SLOTS, RING, KEPT = range(23, 29)
 
 
 # What tracebacks on a GPU read beside stored rows: lists of a strand's sites, a row a job.

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.cpu.strips import shares
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.dispatch import BufferPool, Buffers, borrowed_pools, map_gpus
-from gpu_tools.hardware.gpu.intrinsics.words import WARP, can_pack
+from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.hardware.threads import map_on_threads, within_limit
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
@@ -27,7 +27,6 @@ from gpu_tools.sites.gpu.job import (
     PackedStrips,
     SiteJob,
     SiteStrand,
-    Strips32,
     SweepEnd,
     packed_strips,
     sizes_of,
@@ -36,14 +35,13 @@ from gpu_tools.sites.gpu.job import (
 from gpu_tools.sites.gpu.job_table import ChainEnd, TraceNumbers
 from gpu_tools.sites.gpu.launch import (
     SiteCodonLaunch,
-    SiteLaunch32,
     SitePackedLaunch,
-    StripLaunch,
     device_bytes,
-    scores32,
+    scores_of_traces,
     starts_of,
     strip_bytes,
 )
+from gpu_tools.sites.gpu.traceback import trace_packed_warp
 from gpu_tools.sites.table import SiteTable, made_once
 from gpu_tools.splicing.reading import FRAMES
 from gpu_tools.splicing.traceback import TracedChain, align_chain
@@ -87,7 +85,7 @@ class ChainTracer:
     `usual_exons` is for how many exons of a chain there is space at a time.
     """
 
-    def __init__(self, launch: StripLaunch, numbers: Iterable[int], usual_exons: int):
+    def __init__(self, launch: SitePackedLaunch, numbers: Iterable[int], usual_exons: int):
         self.usual_exons = usual_exons
         jobs = [launch.jobs[k].job for k in numbers]
         self.scoring = jobs[0].scoring
@@ -99,7 +97,9 @@ class ChainTracer:
             for each, first, own in zip(strands, of_lists, of_codes, strict=True)
         }
         self._lists = lists, codes, launch.targets
-        self._scores = launch.copy("scores", np.array(scores32(self.scoring), dtype=np.int32))
+        self._scores = launch.copy(
+            "scores", np.array(scores_of_traces(self.scoring), dtype=np.int32)
+        )
 
     def start(self, job: SiteJob, end: SweepEnd) -> ChainEnd:
         """Return the end of a job's best chain."""
@@ -108,7 +108,7 @@ class ChainTracer:
         value = end.score - job.table.last.at(end.end) - dropped
         return ChainEnd(end.end, end.column, value, end.end % FRAMES, 1)
 
-    def follow(self, launch: StripLaunch, ends: dict[int, ChainEnd]) -> dict[int, Followed]:
+    def follow(self, launch: SitePackedLaunch, ends: dict[int, ChainEnd]) -> dict[int, Followed]:
         """Follow chains of a launch as far as its rows are in memory."""
         parts: dict[int, list] = {k: [] for k in ends}
         found: dict[int, ChainEnd | None] = {}
@@ -125,7 +125,7 @@ class ChainTracer:
                     found[k] = rest if why == job_table.OUTSIDE else None
         return {k: Followed(np.concatenate(parts[k]), found[k]) for k in ends}
 
-    def _traced(self, launch: StripLaunch, ends: dict[int, ChainEnd]) -> tuple[NDArray, list]:
+    def _traced(self, launch: SitePackedLaunch, ends: dict[int, ChainEnd]) -> tuple[NDArray, list]:
         """Return the exons that there is space for, and what else a traceback says of each job."""
         widths, most = [_width_of(end) for end in ends.values()], self.usual_exons
         gains = starts_of([[width] for width in widths])[:, 0].tolist()
@@ -136,7 +136,7 @@ class ChainTracer:
         exons = launch.array("exons", 4 * most * len(ends)).reshape(most * len(ends), 4)
         size = job_table.FOLLOWED
         followed = launch.array("followed", size * len(ends)).reshape(len(ends), size)
-        launch.trace_kernel[len(ends), WARP, launch.stream](
+        trace_packed_warp[len(ends), WARP, launch.stream](
             launch.copy("traces", np.array(traces, dtype=np.int64)), launch.device_table,
             launch.cells, *self._lists, launch.array("gains", 2 * sum(widths)),
             launch.array("symbols", sum(widths)), self._scores, exons, followed,
@@ -146,7 +146,7 @@ class ChainTracer:
         launch.stream.synchronize()
         return found.reshape(len(ends), most, 4), numbers.tolist()
 
-    def _numbers(self, launch: StripLaunch, k: int, end: ChainEnd, **places) -> TraceNumbers:
+    def _numbers(self, launch: SitePackedLaunch, k: int, end: ChainEnd, **places) -> TraceNumbers:
         own = launch.jobs[k]
         return self._about[id(own.job.strand)]._replace(
             job=k, **end._asdict(), target=launch.table[k, job_table.TARGET],
@@ -168,7 +168,7 @@ _LONGER_TIMES = 4
 
 
 def follow_chains(
-    launch: StripLaunch, ends: dict[int, SweepEnd], usual_exons: int, memory: int | None = None
+    launch: SitePackedLaunch, ends: dict[int, SweepEnd], usual_exons: int, memory: int | None = None
 ) -> dict[int, DeviceChain]:
     """Follow the chains of some jobs of a launch.
 
@@ -182,7 +182,7 @@ def follow_chains(
     found = {k: own.exons for k, own in tracer.follow(launch, whole).items()}
     free = cuda.current_context().get_memory_info().free + launch.buffers.bytes
     limit = memory or SHARE_OF_FREE_MEMORY * free / BATCHES_AT_A_TIME
-    windows = _Windows(launch, {k: end for k, end in left.items() if k not in whole})
+    windows = _ChainWindows(launch, {k: end for k, end in left.items() if k not in whole})
     while windows.left:
         for batch in windows.batches(limit):
             part = launch.windows(batch)
@@ -196,10 +196,10 @@ def follow_chains(
     }
 
 
-class _Windows:
+class _ChainWindows:
     """The windows in which chains of a launch are followed, round by round."""
 
-    def __init__(self, launch: StripLaunch, left: dict[int, ChainEnd]):
+    def __init__(self, launch: SitePackedLaunch, left: dict[int, ChainEnd]):
         self._launch, self.left = launch, left
         self.found: dict[int, NDArray[np.int32]] = {}
         self._parts: dict[int, list] = {k: [] for k in left}
@@ -233,8 +233,6 @@ _log = logging.getLogger(__name__)
 
 STRIPS = 2048
 """Strips of a batch, about, twice as many as an H200 sweeps at a time."""
-CPU_THREADS = 4
-"""With so many threads a CPU does as many cells a second as the 32-bit kernel."""
 
 
 class SiteGpuOptions(NamedTuple):
@@ -308,7 +306,7 @@ class _Batches:
     """
 
     def __init__(self, call: SiteCall, share: list[int], strands: dict[int, SiteStrand], free: int):
-        self._call, self._strands, self._packs = call, strands, can_pack()
+        self._call, self._strands = call, strands
         self._free = SHARE_OF_FREE_MEMORY * free / BATCHES_AT_A_TIME
         if call.options.memory is not None:
             self._free = call.options.memory
@@ -325,20 +323,17 @@ class _Batches:
         for own in within_limit(share, lambda k: strips_of(cases[k]), STRIPS):
             sizes, made = {}, self._jobs(own)
             for k in own:
-                sizes[k] = sum(device_bytes(job, self._packs) for job in made.get(k, {}).values())
+                sizes[k] = sum(map(device_bytes, made.get(k, {}).values()))
             self._call.leave([k for k in own if k not in made or sizes[k] > self._free])
             fitting = [(k, made[k]) for k in made if sizes[k] <= self._free]
-            n_packed = sum(_packs(jobs, self._packs) for _, jobs in fitting)
             _log.info(
-                "site mode on a GPU: %d cases by the packed kernel, %d by the 32-bit kernel, %d on "
-                "the CPU",
-                n_packed, len(fitting) - n_packed, len(own) - len(fitting),
-            )  # fmt: skip
+                "site mode: %d cases on a GPU, %d on the CPU", len(fitting), len(own) - len(fitting)
+            )
             bytes_of = partial(_bytes_of, sizes)
             yield from within_limit(fitting, bytes_of, min(limit, self._free))
 
     def _jobs(self, numbers: list[int]) -> dict[int, dict[str, SiteJob]]:
-        """Return the jobs of cases, but for those that the CPU does faster."""
+        """Return the jobs of cases, but for those that the kernels cannot take."""
         call, spread = self._call, partial(map_on_threads, self._call.threads)
         cases, strand_of = call.cases, partial(SiteStrand, scoring=call.scoring)
         self._strands |= made_once(
@@ -346,10 +341,7 @@ class _Batches:
             lambda table: id(table) not in self._strands and table.has_chain(),
         )  # fmt: skip
         made = {k: _jobs(cases[k], self._strands) for k in numbers}
-        if call.threads >= CPU_THREADS:
-            made = {k: own for k, own in made.items() if _packs(own, self._packs)}
-        _compile([job for own in made.values() for job in own.values()], self._packs, spread)
-        return made
+        return {k: own for k, own in made.items() if all(job.fits for job in own.values())}
 
 
 def _bytes_of(sizes: dict[int, int], case: tuple[int, dict]) -> int:
@@ -368,11 +360,6 @@ def _aligned(
     yield from zip((k for k, *_ in found), ends, strict=True)
 
 
-def _packs(jobs: dict[str, SiteJob], packs: bool) -> bool:
-    """Return whether the packed kernel takes all jobs of a case, on a GPU that packs or not."""
-    return all(packs and job.fits_packed for job in jobs.values())
-
-
 def _jobs(case, strands: dict[int, SiteStrand]) -> dict[str, SiteJob]:
     """Return the jobs of the strands on which a case has chains, + first."""
     tables = {name: case.tables[name] for name in "+-" if name in case.tables}
@@ -383,21 +370,13 @@ def _jobs(case, strands: dict[int, SiteStrand]) -> dict[str, SiteJob]:
     }
 
 
-def _compile(jobs: list[SiteJob], packs: bool, spread: Callable) -> None:
-    """Compile what the 32-bit kernel does for strands that need it; steps are there already."""
-    others = (job.strand for job in jobs if not (packs and job.fits_packed))
-    spread(lambda strand: strand.row_plan, list({id(strand): strand for strand in others}.values()))
-
-
 def _launches_of(
     jobs: list[SiteJob], call: SiteCall, buffers: Buffers
-) -> Iterator[tuple[list[int], StripLaunch]]:
-    """Lay jobs out for the three kernels; yield the numbers of each launch's jobs with it."""
-    options, scoring, packs = call.options, call.scoring, can_pack()
-    packed = [k for k, job in enumerate(jobs) if packs and job.fits_packed]
-    others = sorted(set(range(len(jobs))) - set(packed))
-    plain = [k for k in packed if jobs[k].table.stops is None]
-    coding = sorted(set(packed) - set(plain))
+) -> Iterator[tuple[list[int], SitePackedLaunch]]:
+    """Lay jobs out for the two kernels; yield the numbers of each launch's jobs with it."""
+    options, scoring = call.options, call.scoring
+    plain = [k for k, job in enumerate(jobs) if job.table.stops is None]
+    coding = sorted(set(range(len(jobs))) - set(plain))
     for numbers, cut, launch in (
         (plain, packed_strips, SitePackedLaunch), (coding, codon_strips, SiteCodonLaunch)
     ):  # fmt: skip
@@ -406,8 +385,6 @@ def _launches_of(
             sizes = [registers] * len(chosen) if registers else sizes_of(chosen)
             cut_in = partial(cut, every=options.every)
             yield numbers, launch(list(map(cut_in, chosen, sizes)), scoring, buffers)
-    if others:
-        yield others, SiteLaunch32([Strips32(jobs[k]) for k in others], scoring, buffers)
 
 
 def _best_chains(

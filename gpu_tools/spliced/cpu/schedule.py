@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -267,11 +266,7 @@ def align_on_cpu(
     sizes: WorkSizes = SIZES,
 ) -> Alignments:
     """Align all cases on the CPU."""
-    found, lifted, reporting = Alignments(columns), lifted_scores(scoring), Lock()
-
-    def report(cells: int) -> None:
-        with reporting:
-            done(cells)
+    found, lifted = Alignments(columns), lifted_scores(scoring)
 
     def conclude(k: int, prepared: PreparedCase, swept: list[Swept]) -> None:
         found.others[k] = finish(prepared, swept)
@@ -284,9 +279,9 @@ def align_on_cpu(
             first_of(table[:, N_EXONS]), exons, first_of(table[:, N_RUNS]), letters, lengths,
         )  # fmt: skip
         found.add(jobs, np.arange(len(table)), lambda: chains)
-        report(int(columns.cells[numbers].sum()))
+        done(int(columns.cells[numbers].sum()))
 
-    _run(columns, scoring, threads, sizes, align, conclude, report)
+    _run(columns, scoring, threads, sizes, align, conclude, done)
     return found
 
 

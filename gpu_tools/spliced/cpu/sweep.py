@@ -367,14 +367,6 @@ _lay_out_stream = njit(cache=True, nogil=True)(lay_out_stream)
 _lay_out_strip = njit(cache=True, nogil=True)(lay_out_strip)
 
 
-def fill_column_zero(
-    graph: ExonGraph, sweep: recurrence.Sweep, border: Border, scoring: SplicedScoring
-) -> None:
-    """Fill in column 0 of a sweep and the border of the first strip."""
-    weights = terms_of(scoring, sweep.ends.dtype).weights
-    _begin_column_zero(_lay_out_stream(graph.arrays, weights), sweep, border, weights)
-
-
 @njit(cache=True, nogil=True)
 def _find_banned(graph, banned):
     """Return the rows and the target's symbols of all banned pairs in a stream."""

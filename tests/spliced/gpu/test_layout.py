@@ -42,7 +42,8 @@ def test_batches_cover_all_cases_and_stay_within_their_limit(seed, part):
     sizes = np.bincount(columns.jobs.cases, sizes_of(graphs.table, columns.jobs).bytes, 15)
     options, free = GpuOptions(batch_bytes=int(part * sizes.max())), 1 << 40
     order = np.random.default_rng(seed).permutation(15)
-    batches = list(batches_of(work_of(columns, graphs, options), order, free))
+    batches, left = batches_of(work_of(columns, graphs, options), order, free)
+    assert not len(left)
     assert np.concatenate([own for own, _ in batches]).tolist() == order.tolist()
     taken = [sizes[own].sum() for own, _ in batches]
     assert all(
@@ -59,5 +60,17 @@ def test_a_case_that_takes_more_than_its_part_of_the_memory_is_alone():
     graphs = graphs_of(columns)
     sizes = np.bincount(columns.jobs.cases, sizes_of(graphs.table, columns.jobs).bytes, 3)
     work = work_of(columns, graphs, GpuOptions())
-    batches = list(batches_of(work, np.arange(3), int(sizes.max())))
+    batches, left = batches_of(work, np.arange(3), int(sizes.max()))
     assert [(own.tolist(), alone) for own, alone in batches] == [([k], True) for k in range(3)]
+    assert not len(left)
+
+
+def test_a_case_that_takes_more_than_the_memory_is_left():
+    columns = columns_of(np.random.default_rng(1), 3)
+    graphs = graphs_of(columns)
+    sizes = np.bincount(columns.jobs.cases, sizes_of(graphs.table, columns.jobs).bytes, 3)
+    batches, left = batches_of(
+        work_of(columns, graphs, GpuOptions()), np.arange(3), int(sizes.max()) - 1
+    )
+    assert left.tolist() == [int(sizes.argmax())]
+    assert sum(len(own) for own, _ in batches) == 2

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.cpu.strips import shares
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.dispatch import Buffers, map_gpus
-from gpu_tools.hardware.gpu.intrinsics.words import WARP, can_pack
+from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.hardware.threads import map_on_threads, within_limit
 from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.sites.gpu.job import twice
@@ -245,7 +245,7 @@ class _ProteinBatches:
         free = options.memory
         if free is None:
             free = SHARE_OF_FREE_MEMORY * cuda.current_context().get_memory_info().free
-        self._jobs, self._free, self._packs, self.left = jobs, free, can_pack(), []
+        self._jobs, self._free, self.left = jobs, free, []
         users = Counter(id(job.strand) for own in jobs.values() for job in own.values())
         self._sizes = {k: _bytes_of(own, users) for k, own in jobs.items()}
         largest = max((size for size in self._sizes.values() if size <= free), default=0)
@@ -262,7 +262,7 @@ class _ProteinBatches:
             return next(self._batches, [])
 
     def _takes(self, k: int) -> bool:
-        if not (self._sizes[k] <= self._free and self._packs and _fit(self._jobs[k])):
+        if not (self._sizes[k] <= self._free and _fit(self._jobs[k])):
             self.left.append(k)
             return False
         return True
