@@ -81,7 +81,7 @@ class RowsInMemory(NamedTuple):
     entry_rows: int = 0
 
 
-class ChainEnd(NamedTuple):
+class ChainLeft(NamedTuple):
     """The part of a chain that is still to be followed: the exons up to the end of one."""
 
     end: int  # boundary where it ends
@@ -95,15 +95,15 @@ WHOLE, NOT_EXPLAINED, TOO_MANY, OUTSIDE = range(4)
 """Whether a chain was followed to its start, and if not, why: the sweep is wrong, there are more
 exons than the buffer takes, or rows are needed that are not in memory.
 """
-FOLLOWED = 2 + len(ChainEnd._fields)
-"""Numbers that a traceback returns beside exons: one of these, how many exons, and a `ChainEnd`."""
+FOLLOWED = 2 + len(ChainLeft._fields)
+"""Numbers that a traceback returns beside exons: one of these, how many exons, and a `ChainLeft`."""
 
 
 class TraceNumbers(NamedTuple):
     """What the traceback of a job begins with; the last four are those of `RowsInMemory`."""
 
     job: int  # the job's row of the table of jobs
-    # what is to be followed, see `ChainEnd`
+    # what is to be followed, see `ChainLeft`
     end: int
     column: int
     value: int

@@ -17,7 +17,7 @@ from gpu_tools.sites.gpu import job_table
 from gpu_tools.sites.gpu.codon_strips import CodonStrips, codon_strips
 from gpu_tools.sites.gpu.codon_sweep import sweep_codons_warp
 from gpu_tools.sites.gpu.job import PackedStrips, SiteJob, SweepEnd, packed_strips, twice
-from gpu_tools.sites.gpu.job_table import ChainEnd
+from gpu_tools.sites.gpu.job_table import ChainLeft
 from gpu_tools.sites.gpu.packed_strip import NARROW, NEVER, NEVER_BYTE, WIDE
 from gpu_tools.sites.gpu.sweep import sweep_packed_warp
 
@@ -120,7 +120,7 @@ class SitePackedLaunch:
             for each, end in zip(self.jobs, found.tolist(), strict=True)
         ]
 
-    def window(self, k: int, end: ChainEnd, times: int) -> PackedStrips:
+    def window(self, k: int, end: ChainLeft, times: int) -> PackedStrips:
         """Return a window of a job's, with the end of a chain and some checkpoints before it."""
         job, checkpoints = self.jobs[k], int(self.table[k, job_table.CHECKPOINTS])
         return job.window(times * job.every, end.end, end.column, checkpoints)

@@ -32,7 +32,7 @@ from gpu_tools.sites.gpu.job import (
     sizes_of,
     strips_of,
 )
-from gpu_tools.sites.gpu.job_table import ChainEnd, TraceNumbers
+from gpu_tools.sites.gpu.job_table import ChainLeft, TraceNumbers
 from gpu_tools.sites.gpu.launch import (
     SiteCodonLaunch,
     SitePackedLaunch,
@@ -76,7 +76,7 @@ class Followed(NamedTuple):
     """What was followed of a chain: its last exons, the last one first, and what is left of it."""
 
     exons: NDArray[np.int32]
-    left: ChainEnd | None  # None if nothing is
+    left: ChainLeft | None  # None if nothing is
 
 
 class ChainTracer:
@@ -101,17 +101,17 @@ class ChainTracer:
             "scores", np.array(scores_of_traces(self.scoring), dtype=np.int32)
         )
 
-    def start(self, job: SiteJob, end: SweepEnd) -> ChainEnd:
+    def start(self, job: SiteJob, end: SweepEnd) -> ChainLeft:
         """Return the end of a job's best chain."""
         dropped = self.scoring.gap * end.column
         dropped -= cost_behind(end.column, job.target, self.scoring)
         value = end.score - job.table.last.at(end.end) - dropped
-        return ChainEnd(end.end, end.column, value, end.end % FRAMES, 1)
+        return ChainLeft(end.end, end.column, value, end.end % FRAMES, 1)
 
-    def follow(self, launch: SitePackedLaunch, ends: dict[int, ChainEnd]) -> dict[int, Followed]:
+    def follow(self, launch: SitePackedLaunch, ends: dict[int, ChainLeft]) -> dict[int, Followed]:
         """Follow chains of a launch as far as its rows are in memory."""
         parts: dict[int, list] = {k: [] for k in ends}
-        found: dict[int, ChainEnd | None] = {}
+        found: dict[int, ChainLeft | None] = {}
         left = dict(ends)
         while left:
             exons, followed = self._traced(launch, left)
@@ -119,13 +119,13 @@ class ChainTracer:
                 parts[k].append(own[:count])
                 if why == job_table.NOT_EXPLAINED:
                     raise ValueError("no exon or exit explains a value: the sweep is wrong")
-                left[k] = ChainEnd(*state)
+                left[k] = ChainLeft(*state)
                 if why != job_table.TOO_MANY:
                     rest = left.pop(k)
                     found[k] = rest if why == job_table.OUTSIDE else None
         return {k: Followed(np.concatenate(parts[k]), found[k]) for k in ends}
 
-    def _traced(self, launch: SitePackedLaunch, ends: dict[int, ChainEnd]) -> tuple[NDArray, list]:
+    def _traced(self, launch: SitePackedLaunch, ends: dict[int, ChainLeft]) -> tuple[NDArray, list]:
         """Return the exons that there is space for, and what else a traceback says of each job."""
         widths, most = [_width_of(end) for end in ends.values()], self.usual_exons
         gains = starts_of([[width] for width in widths])[:, 0].tolist()
@@ -146,7 +146,7 @@ class ChainTracer:
         launch.stream.synchronize()
         return found.reshape(len(ends), most, 4), numbers.tolist()
 
-    def _numbers(self, launch: SitePackedLaunch, k: int, end: ChainEnd, **places) -> TraceNumbers:
+    def _numbers(self, launch: SitePackedLaunch, k: int, end: ChainLeft, **places) -> TraceNumbers:
         own = launch.jobs[k]
         return self._about[id(own.job.strand)]._replace(
             job=k, **end._asdict(), target=launch.table[k, job_table.TARGET],
@@ -154,7 +154,7 @@ class ChainTracer:
         )  # fmt: skip
 
 
-def _width_of(end: ChainEnd) -> int:
+def _width_of(end: ChainLeft) -> int:
     """Return the columns of a row of W, whole ones of all lanes."""
     return (end.column // (4 * WARP) + 1) * 4 * WARP
 
@@ -199,7 +199,7 @@ def follow_chains(
 class _ChainWindows:
     """The windows in which chains of a launch are followed, round by round."""
 
-    def __init__(self, launch: SitePackedLaunch, left: dict[int, ChainEnd]):
+    def __init__(self, launch: SitePackedLaunch, left: dict[int, ChainLeft]):
         self._launch, self.left = launch, left
         self.found: dict[int, NDArray[np.int32]] = {}
         self._parts: dict[int, list] = {k: [] for k in left}
@@ -213,7 +213,7 @@ class _ChainWindows:
         batches = within_limit(self.left, sizes.__getitem__, limit)
         return [{k: windows[k] for k in batch} for batch in batches]
 
-    def ends(self, batch: Iterable[int]) -> dict[int, ChainEnd]:
+    def ends(self, batch: Iterable[int]) -> dict[int, ChainLeft]:
         """Return what is left of the chains of a batch, by their numbers in it."""
         return {n: self.left[k] for n, k in enumerate(batch)}
 
