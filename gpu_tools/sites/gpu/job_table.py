@@ -96,7 +96,7 @@ WHOLE, NOT_EXPLAINED, TOO_MANY, OUTSIDE = range(4)
 exons than the buffer takes, or rows are needed that are not in memory.
 """
 FOLLOWED = 2 + len(ChainLeft._fields)
-"""Numbers that a traceback returns beside exons: one of these, how many exons, and a `ChainLeft`."""
+"""Numbers that a traceback returns beside exons: one of these, a count, and a `ChainLeft`."""
 
 
 class TraceNumbers(NamedTuple):
