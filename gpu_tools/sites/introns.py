@@ -15,12 +15,10 @@ from gpu_tools.sites.table import IntronClass, SiteTable, once_a_table
 
 # Operations on rows of cells, of which site mode on a GPU and rising penalties are made.
 
-RAISE, PUT, BEGIN, CLEAR, FINAL, ADVANCE, LOWER = range(7)
+RAISE, PUT, CLEAR, LOWER = range(4)
 """Operations (kind, to, source, bonus). `RAISE` raises row `to` to row `source` plus the bonus;
-`PUT` sets it to that. `BEGIN` raises it to the empty chain's row plus the bonus. `CLEAR` sets it to
-the floor. `FINAL` looks for the best end in row `to` at boundary `source`. `ADVANCE` advances row
-`to` by the symbol `source`. `LOWER` sets row `to` to row `source` plus the bonus, which is
-negative, but not below the floor.
+`PUT` sets it to that. `CLEAR` sets it to the floor. `LOWER` sets row `to` to row `source` plus the
+bonus, which is negative, but not below the floor.
 """
 
 

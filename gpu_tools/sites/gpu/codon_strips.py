@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
-from gpu_tools.sites.gpu.codon_plan import CodonPlan
 from gpu_tools.sites.gpu.codon_rows import HOT_SLOTS, NUMBERS, rows_of_checkpoint
 from gpu_tools.sites.gpu.job import PackedStrips, SiteJob, distance, sizes_of_strips
 from gpu_tools.sites.gpu.job_table import JobNumbers
@@ -22,11 +21,6 @@ class CodonStrips(PackedStrips):
     """A job's strips, and the registers a lane of each strip, for each of the three rows."""
 
     border_bytes = 8
-
-    @property
-    def compiled(self) -> CodonPlan:
-        """The plan, which jobs of one strand share."""
-        return self.job.strand.codon_plan
 
     @property
     def duration(self) -> int:

@@ -14,17 +14,14 @@ from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import OTHER
-from gpu_tools.sites.bounds import Limits, limits, packed_limits, table_limits
-from gpu_tools.sites.gpu.coding import compile_coding
+from gpu_tools.sites.bounds import Limits, packed_limits, table_limits
 from gpu_tools.sites.gpu.codon_plan import NO_SLOT, SHORTEST, CodonPlan, compile_codons
 from gpu_tools.sites.gpu.job_table import JobNumbers, RowsInMemory, StrandLists, strand_lists
 from gpu_tools.sites.gpu.packed_strip import HOT_SLOTS, NARROW, QUAD, WIDE
-from gpu_tools.sites.gpu.row_plan import RowPlan, compile_for_memory, listed_sites, sites_of
+from gpu_tools.sites.gpu.row_plan import listed_sites, sites_of
 from gpu_tools.sites.gpu.steps import FIRST_STORED, OWN_SLOTS, StepTable, compile_steps
-from gpu_tools.sites.gpu.sweep32 import STRIP
 from gpu_tools.sites.table import BoundaryScores, SiteTable
-from gpu_tools.splicing.bounds import narrowest
-from gpu_tools.splicing.rows import kept_symbols, padded
+from gpu_tools.splicing.rows import kept_symbols
 
 _LOWEST_HALF = -0x7F80
 """Less than any 16-bit cell; its two bytes are equal."""
@@ -55,13 +52,13 @@ class SiteStrand:
             and scoring.clip_cost * WIDE < 2**15
             and self._is_simple_enough
         )
-        """Whether a packed kernel can take the strand, if 16 bits hold a job's cells."""
+        """Whether the kernels can take the strand, if 16 bits hold a job's cells."""
         self.scores_unknown = len(set(scoring.lifted[:, OTHER].tolist())) == 1
         """Whether an unknown target symbol scores the same with all nucleotides."""
 
     @property
     def _is_simple_enough(self) -> bool:
-        """Whether a packed kernel can do what is compiled of the table."""
+        """Whether the kernels can do what is compiled of the table."""
         if self.table.stops is None:
             return self.steps.n_hot <= max(HOT_SLOTS.values())
         introns = self.table.introns
@@ -80,27 +77,24 @@ class SiteStrand:
         """What the packed kernel does; the table has no stop codons."""
         return compile_steps(listed_sites(self.codes, self.table), self.scoring.clip_cost)
 
+    @property
+    def compiled(self) -> StepTable | CodonPlan:
+        """What the strand's kernel does."""
+        return self.steps if self.table.stops is None else self.codon_plan
+
     @cached_property
     def lists(self) -> StrandLists:
         """What tracebacks read of the table."""
         return strand_lists(self.table)
 
-    @cached_property
-    def row_plan(self) -> RowPlan:
-        """What the 32-bit kernel does."""
-        compiled = compile_for_memory if self.table.stops is None else compile_coding
-        return compiled(sites_of(self.codes, self.table))
-
 
 class SiteJob:
-    """One strand of one case; a `ScoringError` says that scores could overflow 32 bits."""
+    """One strand of one case."""
 
     def __init__(self, strand: SiteStrand, target: NDArray[np.uint8]):
         self.strand, self.codes, self.table = strand, strand.codes, strand.table
         self.scoring, self.target, self.columns = strand.scoring, target, len(target) + 1
         self.kept = kept_symbols(target)
-        self.limit = limits(strand.limits, padded(self.columns, 1, 2), self.scoring)
-        narrowest(self.limit.bounds)
 
     @cached_property
     def packed_limit(self) -> Limits:
@@ -108,8 +102,8 @@ class SiteJob:
         return packed_limits(self.strand.limits, self.columns, _WIDEST, self.scoring)
 
     @cached_property
-    def fits_packed(self) -> bool:
-        """Whether a packed kernel can take the job: its kind, its scores and its slots."""
+    def fits(self) -> bool:
+        """Whether the kernels can take the job: its kind, its scores and its slots."""
         return bool(
             self.strand.packs
             and (self.strand.scores_unknown or not (self.target == OTHER).any())
@@ -124,54 +118,6 @@ class SiteJob:
         free = self.scoring.ends != "global"
         most = max(free * abs(self.scoring.gap) * _WIDEST, self.scoring.clip_cost)
         return most - 2**15 <= self.packed_limit.floor
-
-
-# How a job is cut into strips for the 32-bit kernel.
-
-
-@dataclass(frozen=True, eq=False)
-class Strips32:
-    """A job's strips for the 32-bit kernel."""
-
-    job: SiteJob
-    border_bytes = 8
-    checkpoint_words = 0
-    rows_in_memory = RowsInMemory()
-
-    @property
-    def compiled(self) -> RowPlan:
-        """The operations, which jobs of one strand share."""
-        return self.job.strand.row_plan
-
-    @property
-    def duration(self) -> int:
-        """What the time of a strip is proportional to."""
-        return self.numbers.rows
-
-    @property
-    def border_words(self) -> int:
-        """Border words of all strips."""
-        return self.numbers.strips * self.numbers.advances
-
-    @property
-    def cell_words(self) -> int:
-        """Words of all strips' cells."""
-        return self.numbers.strips * self.numbers.stride
-
-    @cached_property
-    def numbers(self) -> JobNumbers:
-        """The job's row of the table, without where its parts begin."""
-        plan, columns = self.compiled, self.job.columns
-        return JobNumbers(
-            self.job.limit.floor, len(plan.boundaries), -(-columns // STRIP),
-            stride=plan.n_slots * STRIP, columns=columns, first_stored=plan.slots.stored,
-            slots=plan.n_slots, advances=plan.advances(), tracks=plan.stored.tracks,
-            row=plan.slots.row, start=plan.slots.start, kept=self.job.kept,
-        )  # fmt: skip
-
-    def end_of(self, score: int, number: int, column: int) -> SweepEnd:
-        """Decode a best end; a boundary's number is the boundary."""
-        return SweepEnd(score, number, column)
 
 
 # How jobs are cut into strips for the packed kernel, and how wide their strips are.
@@ -206,9 +152,9 @@ class PackedStrips:
     border_bytes = 4
 
     @property
-    def compiled(self) -> StepTable:
-        """The steps, which jobs of one strand share."""
-        return self.job.strand.steps
+    def compiled(self) -> StepTable | CodonPlan:
+        """What the kernel does, which jobs of one strand share."""
+        return self.job.strand.compiled
 
     @property
     def duration(self) -> int:
@@ -251,8 +197,8 @@ class PackedStrips:
         exits = self._sites_before(self.job.table.donors, self.first_step)
         return RowsInMemory(first, exits, stored.tracks * self._first_exit, entry_rows)
 
-    def window(self, length: int, end: int, checkpoints: int) -> Self:
-        """Return the strips of a window that ends with a boundary, of at least `length` steps.
+    def window(self, length: int, end: int, column: int, checkpoints: int) -> Self:
+        """Return the strips of a window up to a boundary and a column, of `length` steps or more.
 
         `checkpoints` is where the job's checkpoints begin.
         """
@@ -260,7 +206,8 @@ class PackedStrips:
         number = max(end_step - length, 0) // self.every
         before = max(number - 1, 0) * len(self.sizes) * self._checkpoint_stride
         first, begin = number * self.every, checkpoints + before
-        return type(self)(self.job, self.sizes, end_step, 0, first, begin)
+        sizes = self.sizes[: column // (2 * WARP * self.sizes[0]) + 1]
+        return type(self)(self.job, sizes, end_step, 0, first, begin)
 
     def _boundary(self, step: int) -> int:
         """Return the first boundary whose rows are stored from a step on."""

@@ -17,8 +17,8 @@ from gpu_tools.sites.table import BoundaryScores, SiteTable
 class JobNumbers(NamedTuple):
     """A job's row of the table."""
 
-    floor: int  # value of cells that nothing has reached, in both halves for the packed kernel
-    rows: int  # boundaries; packed kernel: border words of a strip, two a step
+    floor: int  # value of cells that nothing has reached, in both halves
+    rows: int  # border words of a strip, two a step
     strips: int  # strips of target columns
     # where the job's part begins in each buffer; the targets are symbols
     boundaries: int = 0
@@ -30,19 +30,14 @@ class JobNumbers(NamedTuple):
     stride: int = 0  # words of a strip's cells
     columns: int = 0  # columns of the target
     first_stored: int = 0  # where the rows for the traceback begin among a strip's rows
-    # packed kernel: registers a lane of all strips but the last one, and of the last one
+    # registers a lane of all strips but the last one, and of the last one
     size: int = 0
     last_size: int = 0
-    lifting: int = 0  # packed kernel: what S' is more than a cell, for each strip before
-    # 32-bit kernel: slots; advances of a row; current rows; the slots of the first current row and
-    # of the empty chain's row. Packed kernel of chains that translate: the number of the row where
-    # slots in device memory begin; `advances` and `start` are the same
-    slots: int = 0
-    advances: int = 0
-    tracks: int = 0
-    row: int = 0
-    start: int = 0
-    # the rest is for the packed kernel of chains that translate, where `rows` is the end step
+    lifting: int = 0  # what S' is more than a cell, for each strip before
+    slots: int = 0  # rows of a strip's cells; of chains that translate those before slots begin
+    advances: int = 0  # border words of a strip
+    # most of the rest is for chains that translate, whose `rows` is the end step
+    start: int = 0  # slot of the empty chain's row
     first_step: int = 0  # step to begin with
     operands: int = 0  # steps of the plan, behind which operands stand
     mask: int = 0  # masks an exit's number less `exit_base` to find its rows
@@ -53,15 +48,15 @@ class JobNumbers(NamedTuple):
     checkpoint_stride: int = 0  # words of a checkpoint
     n_slots: int = 0  # slots of a checkpoint
     ring: int = 0  # exits whose rows a checkpoint has
-    kept: int = 0  # all kernels: the column from which on leaving out the target's end is free
+    kept: int = 0  # the column from which on leaving out the target's end is free
 
 
 FLOOR, ROWS, STRIPS = range(3)
 BOUNDARIES, OPERATIONS, TARGET, CELLS, BORDERS, ENDS = range(3, 9)
 STRIDE, COLUMNS, FIRST_STORED, SIZE, LAST_SIZE, LIFTING = range(9, 15)
-SLOTS, ADVANCES, TRACKS, ROW, START = range(15, 20)
-FIRST_STEP, OPERANDS, MASK, EXIT_BASE, COPY_BASE = range(20, 25)
-CHECKPOINTS, EVERY, CHECKPOINT_STRIDE, N_SLOTS, RING, KEPT = range(25, 31)
+SLOTS, ADVANCES, START = range(15, 18)
+FIRST_STEP, OPERANDS, MASK, EXIT_BASE, COPY_BASE = range(18, 23)
+CHECKPOINTS, EVERY, CHECKPOINT_STRIDE, N_SLOTS, RING, KEPT = range(23, 29)
 
 
 # What tracebacks on a GPU read beside stored rows: lists of a strand's sites, a row a job.
@@ -74,10 +69,6 @@ acceptor, the penalty and the donor.
 SITE, FIRST = 3, 2
 """Numbers of an element."""
 NO_STOPS = -1
-NOT_EXPLAINED, TOO_MANY, OUTSIDE = -1, -2, -3
-"""Numbers of exons if the sweep is wrong, if there are more than the buffer takes, or if rows are
-needed that are not in memory.
-"""
 
 
 class RowsInMemory(NamedTuple):
@@ -90,13 +81,34 @@ class RowsInMemory(NamedTuple):
     entry_rows: int = 0
 
 
+class ChainLeft(NamedTuple):
+    """The part of a chain that is still to be followed: the exons up to the end of one."""
+
+    end: int  # boundary where it ends
+    column: int  # column where it ends
+    value: int  # S' there, without the exit's score
+    frame: int  # that of the last exon's codons, if the chain translates
+    is_last: int  # whether it is the chain's last exon
+
+
+WHOLE, NOT_EXPLAINED, TOO_MANY, OUTSIDE = range(4)
+"""Whether a chain was followed to its start, and if not, why: the sweep is wrong, there are more
+exons than the buffer takes, or rows are needed that are not in memory.
+"""
+FOLLOWED = 2 + len(ChainLeft._fields)
+"""Numbers that a traceback returns beside exons: one of these, a count, and a `ChainLeft`."""
+
+
 class TraceNumbers(NamedTuple):
     """What the traceback of a job begins with; the last four are those of `RowsInMemory`."""
 
     job: int  # the job's row of the table of jobs
-    end: int  # boundary where the chain ends
-    column: int  # column where the chain ends
-    value: int  # S' there, without the last exit's score
+    # what is to be followed, see `ChainLeft`
+    end: int
+    column: int
+    value: int
+    frame: int
+    is_last: int
     # where the job's symbols, its columns of W and its exons begin in their buffers
     target: int
     gains: int
@@ -131,11 +143,11 @@ class TraceNumbers(NamedTuple):
 
 
 (
-    AT_JOB, AT_END, AT_COLUMN, AT_VALUE, AT_TARGET, AT_GAINS, AT_EXONS, AT_MOST_EXONS, AT_PARTS,
-    AT_BEST_SITES, AT_CODES, AT_LENGTH, AT_EXITS, AT_ENTRIES, AT_FIRSTS, AT_CLASSES, AT_STOPS,
-    AT_MARKS, AT_JUNCTIONS, AT_N_EXITS, AT_N_ENTRIES, AT_N_FIRSTS, AT_N_CLASSES, AT_N_MARKS,
-    AT_N_JUNCTIONS, AT_CLASS_SIZE, AT_MARK_SIZE, AT_USUAL_FIRST,
-    AT_LOW, AT_FIRST_EXIT, AT_EXIT_ROWS, AT_ENTRY_ROWS,
+    AT_JOB, AT_END, AT_COLUMN, AT_VALUE, AT_FRAME, AT_IS_LAST, AT_TARGET, AT_GAINS, AT_EXONS,
+    AT_MOST_EXONS, AT_PARTS, AT_BEST_SITES, AT_CODES, AT_LENGTH, AT_EXITS, AT_ENTRIES, AT_FIRSTS,
+    AT_CLASSES, AT_STOPS, AT_MARKS, AT_JUNCTIONS, AT_N_EXITS, AT_N_ENTRIES, AT_N_FIRSTS,
+    AT_N_CLASSES, AT_N_MARKS, AT_N_JUNCTIONS, AT_CLASS_SIZE, AT_MARK_SIZE, AT_USUAL_FIRST, AT_LOW,
+    AT_FIRST_EXIT, AT_EXIT_ROWS, AT_ENTRY_ROWS,
 ) = range(len(TraceNumbers._fields))  # fmt: skip
 """Where the elements of `TraceNumbers` are."""
 

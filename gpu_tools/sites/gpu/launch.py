@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 from numba.cuda.cudadrv.driver import device_memset
 from numpy.typing import NDArray
@@ -14,41 +16,55 @@ from gpu_tools.sites.bounds import most_lifted, possible
 from gpu_tools.sites.gpu import job_table
 from gpu_tools.sites.gpu.codon_strips import CodonStrips, codon_strips
 from gpu_tools.sites.gpu.codon_sweep import sweep_codons_warp
-from gpu_tools.sites.gpu.job import PackedStrips, SiteJob, Strips32, SweepEnd, packed_strips, twice
+from gpu_tools.sites.gpu.job import PackedStrips, SiteJob, SweepEnd, packed_strips, twice
+from gpu_tools.sites.gpu.job_table import ChainLeft
 from gpu_tools.sites.gpu.packed_strip import NARROW, NEVER, NEVER_BYTE, WIDE
 from gpu_tools.sites.gpu.sweep import sweep_packed_warp
-from gpu_tools.sites.gpu.sweep32 import sweep32_warp
-from gpu_tools.sites.gpu.traceback import trace32_warp, trace_packed_warp
 
 _SPARE = 8
 """An array has this part of its size to spare for the next launch."""
 
 
-class StripLaunch:
-    """Jobs laid out in the memory of the current GPU, ready for a kernel that sweeps strips.
+class SitePackedLaunch:
+    """Jobs laid out in the memory of the current GPU, ready for the kernel that sweeps strips.
 
-    A subclass makes `cells` and `borders`, which its kernel writes, and starts it. The jobs are of
-    one kind of strips; what is compiled of a strand is copied to the GPU once. `buffers` has
-    arrays of an earlier launch, which is done: to make or release arrays takes long.
+    What is compiled of a strand is copied to the GPU once. `buffers` has arrays of an earlier
+    launch, which is done: to make or release arrays takes long. Borders and cells lie in one
+    buffer, borders first.
+
+    The jobs may be windows of jobs of a `whole` launch, whose numbers come with it. They begin with
+    the checkpoints that the whole launch has left.
     """
 
-    def __init__(self, jobs: list, scoring: SplicedScoring, buffers: Buffers | None = None):
-        self.jobs, self.buffers = jobs, buffers or Buffers()
+    checkpoints = None
+
+    def __init__(
+        self, jobs: list[PackedStrips], scoring: SplicedScoring, buffers: Buffers | None = None,
+        whole: tuple[Self, list[int]] | None = None,
+    ):  # fmt: skip
+        self.jobs, self.model, self.buffers = jobs, scoring, buffers or Buffers()
         self.stream = self.buffers.stream
-        compiled = list({id(job.compiled): job.compiled for job in jobs}.values())
         sizes = [(job.cell_words, job.border_words, job.numbers.strips) for job in jobs]
         self.n_cells, self.n_borders, self.n_strips = np.sum(sizes, axis=0).tolist()
         self.table = np.array([job.numbers for job in jobs], dtype=np.int64)
         self.table[:, [job_table.CELLS, job_table.BORDERS, job_table.ENDS]] = starts_of(sizes)
-        targets = [job.job.target for job in jobs]
-        self.targets, self.table[:, job_table.TARGET] = self.together("targets", targets)
-        inputs, strips = self._compiled(compiled), self._strips()
+        if whole is None:
+            targets = [job.job.target for job in jobs]
+            self.targets, self.table[:, job_table.TARGET] = self.together("targets", targets)
+            self.inputs = [*self._compiled(), self.targets]
+            scores = np.array(self._scores(scoring), dtype=np.int32)
+            self.scoring = self.copy("scoring", scores)
+        else:
+            launch, numbers = whole
+            columns = [job_table.TARGET, job_table.BOUNDARIES, job_table.OPERATIONS]
+            self.table[:, columns] = launch.table[np.ix_(numbers, columns)]
+            self.inputs, self.scoring = launch.inputs, launch.scoring
+            self.checkpoints = launch.checkpoints
+        strips = self._strips()
         self._allocate()
         self.ends = self.array("ends", self.n_strips * WARP * 3).reshape(self.n_strips, WARP, 3)
         self.device_table = self.copy("table", self.table)
         self.strips = self.copy("strips", strips)
-        self.inputs = [*inputs, self.targets]
-        self.scoring = self.copy("scoring", np.array(self._scores(scoring), dtype=np.int32))
 
     def array(self, name: str, count: int, dtype: type = np.int32):
         """Return a device array of the launch's own."""
@@ -64,8 +80,9 @@ class StripLaunch:
         unique, starts = once(arrays)
         return self.buffers.joined(f"{type(self).__name__} {name}", unique), starts
 
-    def _compiled(self, compiled: list) -> list:
+    def _compiled(self) -> list:
         """Copy what is compiled to the GPU, and write into the table where each job's begins."""
+        compiled = list({id(job.compiled): job.compiled for job in self.jobs}.values())
         arrays = [each.arrays() for each in compiled]
         starts = starts_of([[len(array) for array in own] for own in arrays])
         start_of = dict(zip(map(id, compiled), starts, strict=True))
@@ -103,22 +120,15 @@ class StripLaunch:
             for each, end in zip(self.jobs, found.tolist(), strict=True)
         ]
 
+    def window(self, k: int, end: ChainLeft, times: int) -> PackedStrips:
+        """Return a window of a job's, with the end of a chain and some checkpoints before it."""
+        job, checkpoints = self.jobs[k], int(self.table[k, job_table.CHECKPOINTS])
+        return job.window(times * job.every, end.end, end.column, checkpoints)
 
-class SitePackedLaunch(StripLaunch):
-    """Jobs for the packed kernel; borders and cells lie in one buffer, borders first.
-
-    They begin with the `checkpoints` of another launch, or write their own.
-    """
-
-    jobs: list[PackedStrips]
-    trace_kernel = staticmethod(trace_packed_warp)
-
-    def __init__(
-        self, jobs: list[PackedStrips], scoring: SplicedScoring, buffers: Buffers | None = None,
-        checkpoints=None,
-    ):  # fmt: skip
-        self.checkpoints = checkpoints
-        super().__init__(jobs, scoring, buffers)
+    def windows(self, jobs: dict[int, PackedStrips]) -> Self:
+        """Return a launch of some windows, by the numbers of the jobs here."""
+        whole = self, list(jobs)
+        return type(self)(list(jobs.values()), self.model, self.buffers, whole)
 
     def _allocate(self) -> None:
         self.table[:, job_table.CELLS] += self.n_borders
@@ -164,29 +174,8 @@ class SiteCodonLaunch(SitePackedLaunch):
         )  # fmt: skip
 
 
-class SiteLaunch32(StripLaunch):
-    """Jobs for the 32-bit kernel."""
-
-    jobs: list[Strips32]
-    trace_kernel = staticmethod(trace32_warp)
-
-    def _allocate(self) -> None:
-        self.cells = self.array("cells", self.n_cells)
-        self.borders = self.array("borders", max(self.n_borders, 1), np.int64)
-
-    @staticmethod
-    def _scores(scoring: SplicedScoring) -> list[int]:
-        return scores32(scoring)
-
-    def _start(self) -> None:
-        sweep32_warp[self.n_strips, WARP, self.stream](
-            self.device_table, self.strips, *self.inputs, self.cells, self.borders, self.ends,
-            self.scoring,
-        )  # fmt: skip
-
-
-def scores32(scoring: SplicedScoring) -> list[int]:
-    """Return the scoring as the 32-bit kernels read it."""
+def scores_of_traces(scoring: SplicedScoring) -> list[int]:
+    """Return the scoring as the traceback reads it."""
     free = int(scoring.ends != "global")
     return [*scoring.lifted.ravel(), scoring.gap, free, most_lifted(scoring), scoring.clip_cost]
 
@@ -213,14 +202,12 @@ def starts_of(sizes) -> NDArray[np.int64]:
 
 def checked(job: SiteJob, end: SweepEnd) -> SweepEnd:
     """Return an end without its score if there is no chain that ends so."""
-    return end._replace(score=possible(end.score, job.limit, job.target, job.scoring))
+    return end._replace(score=possible(end.score, job.packed_limit, job.target, job.scoring))
 
 
-def device_bytes(job: SiteJob, packs: bool) -> int:
-    """Return about how much device memory a job needs, on a GPU that packs or not."""
-    if not (packs and job.fits_packed):
-        possible = [Strips32(job)]
-    elif job.table.stops is None:
+def device_bytes(job: SiteJob) -> int:
+    """Return about how much device memory a job needs."""
+    if job.table.stops is None:
         possible = [packed_strips(job, NARROW)]  # wide ones have as many cells and fewer borders
     else:
         possible = [codon_strips(job, size) for size in (NARROW, WIDE)]
@@ -228,7 +215,7 @@ def device_bytes(job: SiteJob, packs: bool) -> int:
     return max(map(strip_bytes, possible)) + of_strand + len(job.target)
 
 
-def strip_bytes(strips: PackedStrips | Strips32) -> int:
+def strip_bytes(strips: PackedStrips) -> int:
     """Return how much device memory a job's strips need."""
     words = strips.cell_words + strips.checkpoint_words
     return 4 * words + strips.border_bytes * strips.border_words

@@ -18,11 +18,8 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.sites.introns import (
-    ADVANCE,
-    BEGIN,
     BORDER,
     CLEAR,
-    FINAL,
     PUT,
     RAISE,
     Rising,
@@ -146,23 +143,8 @@ SPECIAL = 8
 """Added to a boundary's symbol if the boundary has operations."""
 NO_SYMBOL = 5
 """Symbol of the first boundary, before which there is no nucleotide."""
-IN_REGISTERS = -1
-"""Slot of the current row in a kernel that has it in registers."""
-
-
-class SlotLayout(NamedTuple):
-    """Which slots hold what: the first slot of each kind of row.
-
-    `before` are the maxima over the exits that may precede an entry, `row` is the current row,
-    `start` the empty chain's row, `groups` are groups of exits that some class has yet to take, and
-    `stored` are the rows that a traceback reads.
-    """
-
-    before: int
-    row: int
-    start: int
-    groups: int
-    stored: int
+CURRENT = -1
+"""Number of the current row, which is in registers."""
 
 
 class StoredRows(NamedTuple):
@@ -184,53 +166,6 @@ class StoredRows(NamedTuple):
     def count(self) -> int:
         """Rows in all."""
         return self.n_exits * self.tracks + self.n_entries * self.parts
-
-
-class RowPlan(NamedTuple):
-    """A compiled table.
-
-    Attributes
-    ----------
-    boundaries : ndarray of int32, shape (m + 1,)
-        The symbol before each boundary, plus `SPECIAL` if it has operations.
-    operations : ndarray of int32, shape (n, 4)
-        In the order in which boundaries come.
-    slots : SlotLayout
-    stored : StoredRows
-        What lies from slot `slots.stored` on.
-    n_hot : int
-        Slots before them that are used.
-    """
-
-    boundaries: NDArray[np.int32]
-    operations: NDArray[np.int32]
-    slots: SlotLayout
-    stored: StoredRows
-    n_hot: int
-
-    @property
-    def n_slots(self) -> int:
-        """Slots in all."""
-        return self.slots.stored + self.stored.count
-
-    @property
-    def n_bytes(self) -> int:
-        """Bytes of what the kernel reads."""
-        return self.boundaries.nbytes + self.operations.nbytes
-
-    def arrays(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Return what the kernel reads: boundaries, and operations one after the other."""
-        return self.boundaries, self.operations.ravel()
-
-    def advances(self) -> int:
-        """Return how often a row is advanced by a nucleotide."""
-        alone = self.operations[:, 0] & (LAST - 1) == ADVANCE
-        return self.stored.tracks * (len(self.boundaries) - 1) + int(alone.sum())
-
-
-def boundaries_of(sites: Sites) -> NDArray[np.int32]:
-    """Return the symbol before each boundary."""
-    return np.append(NO_SYMBOL, sites.codes).astype(np.int32)
 
 
 @njit
@@ -286,17 +221,9 @@ def n_maxima(sites):
     return len(sites.intron_kinds) + len(sites.rising.far_class)
 
 
-def compile_for_memory(sites: Sites) -> RowPlan:
-    """Compile a table for a kernel that has all rows in memory, those of most use first."""
-    boundaries, operations, layout, stored, n_hot = write_plan(sites, 2, 0, True)
-    return RowPlan(
-        boundaries, operations.copy(), SlotLayout(2, 0, 1, *layout), StoredRows(*stored), n_hot
-    )
-
-
-@njit(cache=True, nogil=True)
-def write_plan(sites, before, row, ends):
-    """Compile a table whose chains need not translate."""
+@njit
+def write_plan(sites, before):
+    """Compile a table whose chains need not translate; `before` is the first maximum's slot."""
     flags, kinds = sites.flags, sites.intron_kinds
     exits, entries, parts = count(flags, INNER_EXIT), count(flags, INNER_ENTRY), 1
     for kind in kinds:
@@ -304,9 +231,8 @@ def write_plan(sites, before, row, ends):
     groups, junctions = before + n_maxima(sites), sites.junctions
     if len(junctions.donors) > 0:
         parts, groups = parts + 1, kept_slots(junctions, groups + 1, 1)[1]
-    slots = before, row, groups, groups + most_pending(flags, sites.intron_lengths)
+    slots = before, groups, groups + most_pending(flags, sites.intron_lengths)
     most = (2 + len(kinds)) * exits + 2 * len(kinds) * entries + n_maxima(sites) + 1
-    most += count(flags, FIRST_ENTRY) + count(flags, LAST_EXIT)
     most += count(flags, BORDER) * most_operations(sites.rising)
     most += len(junctions.donors) + 3 * len(junctions.acceptors)
     operations, boundaries = np.empty((most, 4), np.int32), np.empty(len(flags), np.int32)
@@ -318,8 +244,8 @@ def write_plan(sites, before, row, ends):
         _part(at_exits, sites.exit_kind, at_entries, sites.entry_kind, len(flags), joins, kinds[k],
               sites.intron_lengths[k], sites.rising, k)  # fmt: skip
     counts = exits, entries, 1, parts
-    n, n_hot = _write_operations(sites, slots, counts, ends, boundaries, operations, joins)
-    return boundaries, operations[:n], slots[2:], counts, n_hot
+    n, n_hot = _write_operations(sites, slots, counts, boundaries, operations, joins)
+    return boundaries, operations[:n], slots[2], counts, n_hot
 
 
 @njit
@@ -445,29 +371,27 @@ def _through_junctions(
 
 
 @njit
-def _write_operations(sites, slots, counts, ends, boundaries, operations, joins):
+def _write_operations(sites, slots, counts, boundaries, operations, joins):
     """Write the operations of all boundaries; return how many, and the slots used for them.
 
-    `slots` are the first maximum, the current row, the first group and the first stored row;
-    `counts` is what `StoredRows` holds.
+    `slots` are the first maximum, the first group and the first stored row; `counts` is what
+    `StoredRows` holds.
     """
     # local names: an array read out of a tuple inside the loop costs an atomic reference count
     flags, entry_kind, exit_kind = sites.flags, sites.entry_kind, sites.exit_kind
     kinds, lengths, penalties = sites.intron_kinds, sites.intron_lengths, sites.intron_penalties
-    first_entry, inner_entry, inner_exit = sites.first_entry, sites.inner_entry, sites.inner_exit
-    last_exit, rising = sites.last_exit, sites.rising
-    (first, row, first_group, stored), (n_exits, _, _, parts) = slots, counts
+    inner_entry, inner_exit = sites.inner_entry, sites.inner_exit
+    rising, row = sites.rising, CURRENT
+    (first, first_group, stored), (n_exits, _, _, parts) = slots, counts
     classes, groups = len(kinds), np.empty((n_exits, 4), np.int64)
     taken, free = np.zeros(1 + classes, np.int64), np.arange(stored, first_group - 1, -1)
     free[0] = fewest = len(free) - 1
     through, keep, join = first + n_maxima(sites), 0, 0
     kept = kept_slots(sites.junctions, through + 1, 1)[0]
     n, exit_to, entry_to = 0, stored, stored + n_exits
-    special = BORDER | INNER_EXIT | INNER_ENTRY | (FIRST_ENTRY | LAST_EXIT if ends else 0)
+    special = BORDER | INNER_EXIT | INNER_ENTRY
     for slot in range(n_maxima(sites)):
         n = emit(operations, n, CLEAR, first + slot, 0, 0)
-    if row >= 0:
-        n = emit(operations, n, CLEAR, row, 0, 0)
     for i in range(len(flags)):
         before, flag = (0 if i == 0 else n), flags[i]
         if flag & special == 0 and i > 0:
@@ -479,8 +403,6 @@ def _write_operations(sites, slots, counts, ends, boundaries, operations, joins)
                     n = _take(kinds[k], lengths[k], first + k, i - 1, k, groups, taken, free,
                               operations, n)  # fmt: skip
             n = write_border(rising, i, 1, first, operations, n)
-        if ends and flag & LAST_EXIT:
-            n = emit(operations, n, FINAL, row, i, last_exit[i])
         if flag & INNER_EXIT:
             kind, bonus, takers = exit_kind[i], inner_exit[i], _classes_of(kinds, exit_kind[i])
             if takers > 0:
@@ -495,8 +417,6 @@ def _write_operations(sites, slots, counts, ends, boundaries, operations, joins)
                     n = emit(operations, n, PUT, exit_to, row, 0)
                 n, keep = emit(operations, n, PUT, kept[keep], row, bonus), keep + 1
             exit_to += 1
-        if ends and flag & FIRST_ENTRY:
-            n = emit(operations, n, BEGIN, row, row + 1, first_entry[i])
         if flag & INNER_ENTRY:
             kind, bonus = entry_kind[i], inner_entry[i]
             n = _through_classes(

@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.sites.gpu.row_plan import (
-    IN_REGISTERS,
     LAST,
     NO_SYMBOL,
     SPECIAL,
@@ -118,8 +117,7 @@ def compile_steps(listed: ListedSites, cost: int = 0) -> StepTable:
 def _compiled(listed, cost):
     """Compile a table in one call; return the elements of a `StepTable`."""
     sites = lay_out(listed)
-    plan = write_plan(sites, OWN_SLOTS, IN_REGISTERS, False)
-    boundaries, operations, (_, stored), counts, n_hot = plan
+    boundaries, operations, stored, counts, n_hot = write_plan(sites, OWN_SLOTS)
     # a boundary or an operation adds a step at most
     words = np.empty((len(operations) + len(boundaries) + 2 * WARP, WORDS), np.int32)
     numbers = np.empty(len(boundaries), np.int32)

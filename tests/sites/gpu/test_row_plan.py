@@ -1,4 +1,4 @@
-"""Row plans and steps of site mode, done by NumPy: ends are the CPU's, stored rows agree."""
+"""What is compiled of a table for a GPU, done by NumPy: ends are the CPU's, stored rows right."""
 
 import numpy as np
 import pytest
@@ -16,8 +16,8 @@ from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.sites.gpu.job import SiteJob, SiteStrand, packed_strips
 from gpu_tools.sites.gpu.launch import checked, device_bytes
 from gpu_tools.sites.gpu.packed_strip import HOT_SLOTS, NARROW, WIDE
-from tests.sites.gpu.row_machine import run_codons, run_rows, run_steps
-from tests.sites.gpu.test_sweep import coding_table, long_coding_table, varied_table
+from tests.sites.gpu.row_machine import rows_by_definition, run_codons, run_steps
+from tests.sites.gpu.test_sweep import long_coding_table, varied_table
 
 
 def random_job(rng, ends: str, table_of) -> tuple[SiteCase, SiteJob | None]:
@@ -36,7 +36,7 @@ def random_job(rng, ends: str, table_of) -> tuple[SiteCase, SiteJob | None]:
 def check_ends(rng, ends: str, table_of, run) -> int:
     """Compare a random case's best end with the CPU's; return the exons of its chain."""
     made, job = random_job(rng, ends, table_of)
-    if job is None or (run is not run_rows and not job.fits_packed):
+    if job is None or not job.fits:
         return 0
     (expected,) = site_align([made], job.scoring, device="cpu", threads=1)
     end = checked(job, run(job)[1])
@@ -50,8 +50,6 @@ def check_ends(rng, ends: str, table_of, run) -> int:
 RUNS = {
     "packed": ("global", varied_table, run_steps),
     "packed, free ends": ("free-target", varied_table, run_steps),
-    "32 bits": ("free-target", varied_table, run_rows),
-    "coding, 32 bits": ("global", coding_table, run_rows),
     "coding": ("global", long_coding_table, run_codons),
     "coding, free ends": ("free-target", long_coding_table, run_codons),
 }
@@ -90,17 +88,24 @@ def table_with_shared_slots(rng, length: int, share: float, longest: int):
     return changed(table, inner_entry=entries)
 
 
-@pytest.mark.parametrize(("ends", "run"), [("global", run_steps), ("free-target", run_rows)])
+@pytest.mark.parametrize(("ends", "run"), [("global", run_steps), ("free-target", run_steps)])
 def test_borders_of_a_class_leave_groups_of_others_alone(ends, run):
     rng = np.random.default_rng(7)
     exons = [check_ends(rng, ends, table_with_shared_slots, run) for _ in range(40)]
     assert max(exons) > 1
 
 
+def stored_of(job: SiteJob):
+    """Return which stored rows are of sites of kind 0."""
+    stored, table = job.strand.compiled.stored, job.table
+    of_exits = np.repeat(table.donors.kinds, stored.tracks)
+    return np.append(of_exits, np.repeat(table.acceptors.kinds, stored.parts)) == 0
+
+
 @pytest.mark.parametrize(("run", "more"), [(run_steps, {}), (run_codons, {"stops": STOPS})])
 @pytest.mark.parametrize("ends", ["global", "free-target"])
 @pytest.mark.parametrize("seed", range(8))
-def test_both_kernels_store_the_same_rows(seed, ends, run, more):
+def test_stored_rows(seed, ends, run, more):
     """Also where a chain may begin at a boundary at which another exon ends."""
     rng = np.random.default_rng(seed)
     table = random_table(rng, 120, 0.5, (IntronClass(0, 3, 1), IntronClass(0, 9, 4)))
@@ -108,14 +113,13 @@ def test_both_kernels_store_the_same_rows(seed, ends, run, more):
     codes = rng.integers(0, 4, 150).astype(np.uint8)
     scoring = SplicedScoring(ends=ends, end_cost=seed // 4 * 5)
     job = SiteJob(SiteStrand(codes[:120], table, scoring), codes[110:])
-    assert job.fits_packed
-    (copies, end), (rows, expected) = run(job), run_rows(job, job.packed_limit.floor)
-    assert end == expected
-    # exons that translate and that nothing enters are left out by one kernel, not by the other
+    assert job.fits
+    copies, rows = run(job)[0], rows_by_definition(job)
+    # exons that translate and that nothing enters are left out by the kernel
     floor = job.packed_limit.floor if run is run_steps else job.packed_limit.least
-    taken = [row for row in range(len(rows)) if rows[row].max() > floor]
+    taken = [row for row in range(len(rows)) if rows[row].max() > floor and stored_of(job)[row]]
     assert len(taken) > 50
-    assert (np.maximum(copies, floor) == np.maximum(rows, floor)).all()
+    assert (np.maximum(copies[taken], floor) == np.maximum(rows[taken], floor)).all()
 
 
 def job_with_pending_exits(length: int) -> SiteJob:
@@ -126,26 +130,23 @@ def job_with_pending_exits(length: int) -> SiteJob:
     return SiteJob(SiteStrand(np.zeros(400, np.uint8), table, SplicedScoring()), target)
 
 
-def test_base_sequences_that_need_many_slots_have_narrow_strips_or_32_bits():
+def test_base_sequences_that_need_many_slots_have_narrow_strips_or_none():
     few, more = job_with_pending_exits(2), job_with_pending_exits(60)
     assert packed_strips(few, WIDE).sizes == (WIDE, NARROW)
     assert packed_strips(few, NARROW).sizes == (NARROW,) * 3
     assert packed_strips(more, WIDE).sizes == (NARROW,) * 3
     assert HOT_SLOTS[WIDE] < more.strand.steps.n_hot <= HOT_SLOTS[NARROW]
-    assert more.fits_packed
-    assert not job_with_pending_exits(200).fits_packed
+    assert more.fits
+    assert not job_with_pending_exits(200).fits
 
 
 @pytest.mark.parametrize("kernel", RUNS)
 def test_memory_is_not_underestimated(kernel):
     """Batches are cut by it."""
-    ends, table_of, run = RUNS[kernel]
+    ends, table_of, _ = RUNS[kernel]
     table = table_of(np.random.default_rng(4), 3000, 0.1, 30)
     codes = np.random.default_rng(4).integers(0, 4, 3000).astype(np.uint8)
     job = SiteJob(SiteStrand(codes, table, SplicedScoring(ends=ends)), codes[:700])
-    assert job.fits_packed == (table_of is not coding_table)
-    packs, strand = run is not run_rows, job.strand
-    compiled = {run_rows: "row_plan", run_steps: "steps", run_codons: "codon_plan"}[run]
-    compiled = getattr(strand, compiled)
-    cells = compiled.stored.count * len(codes[:700]) * (2 if packs else 4)
-    assert cells < device_bytes(job, packs) < 10 * cells
+    assert job.fits
+    cells = job.strand.compiled.stored.count * len(codes[:700]) * 2
+    assert cells < device_bytes(job) < 10 * cells

@@ -110,7 +110,7 @@ def long_coding_table(rng, length: int, share: float, longest: int = LONGEST_INT
 @pytest.mark.skipif(simulated(), reason="takes long on the simulator; one case follows")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_chains_that_translate(seed):
-    """Some with introns that are too short for the packed kernel."""
+    """Some with introns that are too short for the kernel, which the CPU aligns."""
     rng = np.random.default_rng(200 + seed)
     made = [random_case(rng, True, coding_table) for _ in range(BATCH)]
     scoring = SplicedScoring(ends=str(rng.choice(["global", "free-target"])))
@@ -132,7 +132,7 @@ def chain_case(exons: list[str], introns: list[str], target: str, **more) -> Sit
     return case_of(base, target, {"+": table})
 
 
-@pytest.mark.parametrize("target", ["ACGTC", "ACNTC"], ids=["packed", "32 bits"])
+@pytest.mark.parametrize("target", ["ACGTC", "ACNTC"], ids=["GPU", "CPU"])
 def test_a_chain_over_blocks_and_strips(target):
     """Exits wait for their entries beyond a block's end, also for one of another kind."""
     scoring = SplicedScoring(matrix=np.diag([1, 1, 1, 1, 1]) - 1 + np.diag([0, 0, 0, 0, 1]))
@@ -182,16 +182,12 @@ def ended_case(kind: str) -> SiteCase:
 
 
 @pytest.mark.parametrize("cost", [2] if simulated() else [1, 2, 9])
-@pytest.mark.parametrize("kind", ["packed", "32 bits", "translates"])
+@pytest.mark.parametrize("kind", ["plain", "translates"])
 def test_ends_of_the_target_that_cost_points(kind, cost):
     matrix = np.full((5, 5), -1) + 2 * np.eye(5, dtype=int)
-    if kind != "32 bits":
-        matrix[4] = matrix[:, 4] = -1  # else unknown symbols score, which packed kernels cannot
-    made = ended_case(kind)
-    if kind == "32 bits":
-        made = replace(made, target=Sequence.from_text("t", "N" + made.target.letters()[1:]))
+    matrix[4] = matrix[:, 4] = -1  # else unknown symbols score, which kernels cannot
     scoring = SplicedScoring(matrix=matrix, ends="free-target", end_cost=cost)
-    (result,) = check([made], scoring)
+    (result,) = check([ended_case(kind)], scoring)
     assert result.score is not None
 
 
@@ -215,7 +211,7 @@ def test_ends_of_the_target_that_cost_points_beyond_a_strip(size, before, behind
 
 @pytest.mark.parametrize(
     ("length", "codon"), [(2, "ATC"), (3, "ACC"), (3, "ATC")],
-    ids=["32 bits", "packed, phase 2", "packed, of T"],
+    ids=["CPU", "phase 2", "of T"],
 )  # fmt: skip
 def test_a_chain_that_translates(length, codon):
     """An intron splits its second codon behind the first nucleotide, or behind the second one."""
@@ -288,7 +284,7 @@ def joined_case(target: str, introns: tuple[int, int], stops=None) -> SiteCase:
         ("ATGACCGGTGGTTAA", (4, 3), True, 1),
         ("ATGACCGGTGGTTAA", (1, 2), True, None),
     ],
-    ids=["packed", "32 bits", "translates", "translates, windows", "translates, 32 bits"],
+    ids=["plain", "CPU", "translates", "translates, windows", "translates, CPU"],
 )
 def test_junctions(target, introns, coding, every):
     matrix = np.full((5, 5), -9) + 10 * np.eye(5, dtype=int)
@@ -372,7 +368,7 @@ def test_narrow_strips_are_for_long_bases():
     assert NARROW not in sizes_of(jobs_of(2000, 20_000))
 
 
-def test_which_kernel_takes_what():
+def test_what_the_kernels_take():
     from gpu_tools.sites.gpu.job import SiteJob, SiteStrand
 
     introns = IntronClass(0, 2, 1), IntronClass(1, 3, 2)
@@ -381,7 +377,7 @@ def test_which_kernel_takes_what():
 
     def packs(target="A" * 40, table=table, **scores):
         codes = Sequence.from_text("t", target).codes
-        return SiteJob(SiteStrand(base, table, SplicedScoring(**scores)), codes).fits_packed
+        return SiteJob(SiteStrand(base, table, SplicedScoring(**scores)), codes).fits
 
     assert packs()
     assert packs("A" * 39 + "N")
@@ -411,20 +407,16 @@ def test_random_batches_of_one_width(size, seed, every):
     check(made, scoring, registers=size, every=every)
 
 
-def test_what_the_packed_kernel_does_not_take_is_for_a_cpu_with_threads():
-    from gpu_tools.sites.gpu.schedule import CPU_THREADS, align_on_gpus
-
-    tables = [
-        random_table(np.random.default_rng(2), 6, 1.0),
-        random_table(np.random.default_rng(2), 6, 1.0, (IntronClass(0, 2, 1),)),
-    ]
-    tables[1] = changed(tables[1], stops=STOPS)
+def test_what_the_kernels_do_not_take_is_for_the_cpu(caplog):
+    plain = random_table(np.random.default_rng(2), 6, 1.0)
+    short = random_table(np.random.default_rng(2), 6, 1.0, (IntronClass(0, 2, 1),))
+    tables = [plain, changed(short, stops=STOPS)]
     made = [case_of("ACGTAC", "CG", {"+": table}) for table in tables]
-    for threads, translated in ((CPU_THREADS - 1, "GPU"), (CPU_THREADS, "CPU")):
-        found = align_on_gpus(
-            made, SplicedScoring(), (0,), threads, lambda *_: "GPU", lambda own: ["CPU"] * len(own)
-        )
-        assert found == ["GPU", translated]
+    expected = site_align(made, SplicedScoring(), device="cpu")
+    with caplog.at_level("INFO"):
+        found = on_gpu(made, SplicedScoring(), lambda *_: "GPU")
+    assert found == ["GPU", expected[1]]
+    assert "1 cases on a GPU, 1 on the CPU" in caplog.text
 
 
 def test_nothing_to_align():
