@@ -29,7 +29,7 @@ from gpu_tools.sites import introns
 from gpu_tools.sites.cpu.memory import lists_of, most_pending, power_of_two
 from gpu_tools.sites.gpu.codon_rows import LOW_TWICE
 from gpu_tools.sites.gpu.packed_strip import WIDE
-from gpu_tools.sites.gpu.row_plan import kept_slots
+from gpu_tools.sites.gpu.strand_sites import kept_slots
 from gpu_tools.sites.introns import Introns, Rising
 from gpu_tools.sites.table import JunctionArrays, SiteTable
 
