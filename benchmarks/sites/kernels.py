@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from benchmarks.timing import call_seconds
 from gpu_tools import SiteCase, SplicedScoring
+from gpu_tools.hardware.device import cpu_threads
 from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.sites.proteins.api import ProteinCase
 
@@ -30,23 +33,15 @@ def coding_kernel(cases: list[SiteCase], scoring: SplicedScoring, repeats: int =
 
 def protein_kernel(cases: list[ProteinCase], scoring: ProteinScoring, repeats: int = 3) -> dict:
     """Time the packed kernel of proteins; its memory is cleared in the time, too."""
-    from gpu_tools.sites.proteins.gpu.plan import ProteinStrand
     from gpu_tools.sites.proteins.gpu.schedule import ProteinLaunch
-    from gpu_tools.sites.proteins.gpu.strips import ROWS_AGAIN, LaidOutProtein, ProteinJob
+    from gpu_tools.sites.proteins.gpu.strips import ProteinJobs
 
-    tables = {id(t): (case.codes(s), t) for case in cases for s, t in case.tables.items()}
-    strands = {key: ProteinStrand(*each, scoring, ROWS_AGAIN) for key, each in tables.items()}
-    targets = {id(case.target): LaidOutProtein(case.target.codes, scoring) for case in cases}
-    jobs = [
-        ProteinJob(strands[id(table)], targets[id(case.target)])
-        for case in cases for table in case.tables.values()
-    ]  # fmt: skip
-    launch = ProteinLaunch([job for job in jobs if job.fits], scoring)
-    cells = sum(len(job.strand.codes) * len(job.target) for job in launch.jobs)
+    jobs = ProteinJobs(cases, scoring, cpu_threads(None))
+    launch = ProteinLaunch(jobs, np.flatnonzero(jobs.fits))
+    cells = sum(case.cells for case in cases)
     return {
-        **_timed(launch, cells, repeats), "jobs": len(launch.jobs),
-        "other_jobs": len(jobs) - len(launch.jobs),
-        "strips": sum(job.strips for job in launch.jobs),
+        **_timed(launch, cells, repeats), "jobs": len(launch.table),
+        "other_jobs": int((~jobs.fits).sum()), "strips": len(launch.strips) - 1,
     }  # fmt: skip
 
 

@@ -197,8 +197,8 @@ class PackedStrips:
         exits = self._sites_before(self.job.table.donors, self.first_step)
         return RowsInMemory(first, exits, stored.tracks * self._first_exit, entry_rows)
 
-    def window(self, length: int, end: int, checkpoints: int) -> Self:
-        """Return the strips of a window that ends with a boundary, of at least `length` steps.
+    def window(self, length: int, end: int, column: int, checkpoints: int) -> Self:
+        """Return the strips of a window up to a boundary and a column, of `length` steps or more.
 
         `checkpoints` is where the job's checkpoints begin.
         """
@@ -206,7 +206,8 @@ class PackedStrips:
         number = max(end_step - length, 0) // self.every
         before = max(number - 1, 0) * len(self.sizes) * self._checkpoint_stride
         first, begin = number * self.every, checkpoints + before
-        return type(self)(self.job, self.sizes, end_step, 0, first, begin)
+        sizes = self.sizes[: column // (2 * WARP * self.sizes[0]) + 1]
+        return type(self)(self.job, sizes, end_step, 0, first, begin)
 
     def _boundary(self, step: int) -> int:
         """Return the first boundary whose rows are stored from a step on."""

@@ -69,10 +69,6 @@ acceptor, the penalty and the donor.
 SITE, FIRST = 3, 2
 """Numbers of an element."""
 NO_STOPS = -1
-NOT_EXPLAINED, TOO_MANY, OUTSIDE = -1, -2, -3
-"""Numbers of exons if the sweep is wrong, if there are more than the buffer takes, or if rows are
-needed that are not in memory.
-"""
 
 
 class RowsInMemory(NamedTuple):
@@ -85,13 +81,34 @@ class RowsInMemory(NamedTuple):
     entry_rows: int = 0
 
 
+class ChainLeft(NamedTuple):
+    """The part of a chain that is still to be followed: the exons up to the end of one."""
+
+    end: int  # boundary where it ends
+    column: int  # column where it ends
+    value: int  # S' there, without the exit's score
+    frame: int  # that of the last exon's codons, if the chain translates
+    is_last: int  # whether it is the chain's last exon
+
+
+WHOLE, NOT_EXPLAINED, TOO_MANY, OUTSIDE = range(4)
+"""Whether a chain was followed to its start, and if not, why: the sweep is wrong, there are more
+exons than the buffer takes, or rows are needed that are not in memory.
+"""
+FOLLOWED = 2 + len(ChainLeft._fields)
+"""Numbers that a traceback returns beside exons: one of these, a count, and a `ChainLeft`."""
+
+
 class TraceNumbers(NamedTuple):
     """What the traceback of a job begins with; the last four are those of `RowsInMemory`."""
 
     job: int  # the job's row of the table of jobs
-    end: int  # boundary where the chain ends
-    column: int  # column where the chain ends
-    value: int  # S' there, without the last exit's score
+    # what is to be followed, see `ChainLeft`
+    end: int
+    column: int
+    value: int
+    frame: int
+    is_last: int
     # where the job's symbols, its columns of W and its exons begin in their buffers
     target: int
     gains: int
@@ -126,11 +143,11 @@ class TraceNumbers(NamedTuple):
 
 
 (
-    AT_JOB, AT_END, AT_COLUMN, AT_VALUE, AT_TARGET, AT_GAINS, AT_EXONS, AT_MOST_EXONS, AT_PARTS,
-    AT_BEST_SITES, AT_CODES, AT_LENGTH, AT_EXITS, AT_ENTRIES, AT_FIRSTS, AT_CLASSES, AT_STOPS,
-    AT_MARKS, AT_JUNCTIONS, AT_N_EXITS, AT_N_ENTRIES, AT_N_FIRSTS, AT_N_CLASSES, AT_N_MARKS,
-    AT_N_JUNCTIONS, AT_CLASS_SIZE, AT_MARK_SIZE, AT_USUAL_FIRST,
-    AT_LOW, AT_FIRST_EXIT, AT_EXIT_ROWS, AT_ENTRY_ROWS,
+    AT_JOB, AT_END, AT_COLUMN, AT_VALUE, AT_FRAME, AT_IS_LAST, AT_TARGET, AT_GAINS, AT_EXONS,
+    AT_MOST_EXONS, AT_PARTS, AT_BEST_SITES, AT_CODES, AT_LENGTH, AT_EXITS, AT_ENTRIES, AT_FIRSTS,
+    AT_CLASSES, AT_STOPS, AT_MARKS, AT_JUNCTIONS, AT_N_EXITS, AT_N_ENTRIES, AT_N_FIRSTS,
+    AT_N_CLASSES, AT_N_MARKS, AT_N_JUNCTIONS, AT_CLASS_SIZE, AT_MARK_SIZE, AT_USUAL_FIRST, AT_LOW,
+    AT_FIRST_EXIT, AT_EXIT_ROWS, AT_ENTRY_ROWS,
 ) = range(len(TraceNumbers._fields))  # fmt: skip
 """Where the elements of `TraceNumbers` are."""
 

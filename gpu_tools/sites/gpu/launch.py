@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 from numba.cuda.cudadrv.driver import device_memset
 from numpy.typing import NDArray
@@ -15,6 +17,7 @@ from gpu_tools.sites.gpu import job_table
 from gpu_tools.sites.gpu.codon_strips import CodonStrips, codon_strips
 from gpu_tools.sites.gpu.codon_sweep import sweep_codons_warp
 from gpu_tools.sites.gpu.job import PackedStrips, SiteJob, SweepEnd, packed_strips, twice
+from gpu_tools.sites.gpu.job_table import ChainLeft
 from gpu_tools.sites.gpu.packed_strip import NARROW, NEVER, NEVER_BYTE, WIDE
 from gpu_tools.sites.gpu.sweep import sweep_packed_warp
 
@@ -27,30 +30,41 @@ class SitePackedLaunch:
 
     What is compiled of a strand is copied to the GPU once. `buffers` has arrays of an earlier
     launch, which is done: to make or release arrays takes long. Borders and cells lie in one
-    buffer, borders first. The jobs begin with the `checkpoints` of another launch, or write their
-    own.
+    buffer, borders first.
+
+    The jobs may be windows of jobs of a `whole` launch, whose numbers come with it. They begin with
+    the checkpoints that the whole launch has left.
     """
+
+    checkpoints = None
 
     def __init__(
         self, jobs: list[PackedStrips], scoring: SplicedScoring, buffers: Buffers | None = None,
-        checkpoints=None,
+        whole: tuple[Self, list[int]] | None = None,
     ):  # fmt: skip
-        self.jobs, self.buffers, self.checkpoints = jobs, buffers or Buffers(), checkpoints
+        self.jobs, self.model, self.buffers = jobs, scoring, buffers or Buffers()
         self.stream = self.buffers.stream
-        compiled = list({id(job.compiled): job.compiled for job in jobs}.values())
         sizes = [(job.cell_words, job.border_words, job.numbers.strips) for job in jobs]
         self.n_cells, self.n_borders, self.n_strips = np.sum(sizes, axis=0).tolist()
         self.table = np.array([job.numbers for job in jobs], dtype=np.int64)
         self.table[:, [job_table.CELLS, job_table.BORDERS, job_table.ENDS]] = starts_of(sizes)
-        targets = [job.job.target for job in jobs]
-        self.targets, self.table[:, job_table.TARGET] = self.together("targets", targets)
-        inputs, strips = self._compiled(compiled), self._strips()
+        if whole is None:
+            targets = [job.job.target for job in jobs]
+            self.targets, self.table[:, job_table.TARGET] = self.together("targets", targets)
+            self.inputs = [*self._compiled(), self.targets]
+            scores = np.array(self._scores(scoring), dtype=np.int32)
+            self.scoring = self.copy("scoring", scores)
+        else:
+            launch, numbers = whole
+            columns = [job_table.TARGET, job_table.BOUNDARIES, job_table.OPERATIONS]
+            self.table[:, columns] = launch.table[np.ix_(numbers, columns)]
+            self.inputs, self.scoring = launch.inputs, launch.scoring
+            self.checkpoints = launch.checkpoints
+        strips = self._strips()
         self._allocate()
         self.ends = self.array("ends", self.n_strips * WARP * 3).reshape(self.n_strips, WARP, 3)
         self.device_table = self.copy("table", self.table)
         self.strips = self.copy("strips", strips)
-        self.inputs = [*inputs, self.targets]
-        self.scoring = self.copy("scoring", np.array(self._scores(scoring), dtype=np.int32))
 
     def array(self, name: str, count: int, dtype: type = np.int32):
         """Return a device array of the launch's own."""
@@ -66,8 +80,9 @@ class SitePackedLaunch:
         unique, starts = once(arrays)
         return self.buffers.joined(f"{type(self).__name__} {name}", unique), starts
 
-    def _compiled(self, compiled: list) -> list:
+    def _compiled(self) -> list:
         """Copy what is compiled to the GPU, and write into the table where each job's begins."""
+        compiled = list({id(job.compiled): job.compiled for job in self.jobs}.values())
         arrays = [each.arrays() for each in compiled]
         starts = starts_of([[len(array) for array in own] for own in arrays])
         start_of = dict(zip(map(id, compiled), starts, strict=True))
@@ -104,6 +119,16 @@ class SitePackedLaunch:
             checked(each.job, each.end_of(*end))
             for each, end in zip(self.jobs, found.tolist(), strict=True)
         ]
+
+    def window(self, k: int, end: ChainLeft, times: int) -> PackedStrips:
+        """Return a window of a job's, with the end of a chain and some checkpoints before it."""
+        job, checkpoints = self.jobs[k], int(self.table[k, job_table.CHECKPOINTS])
+        return job.window(times * job.every, end.end, end.column, checkpoints)
+
+    def windows(self, jobs: dict[int, PackedStrips]) -> Self:
+        """Return a launch of some windows, by the numbers of the jobs here."""
+        whole = self, list(jobs)
+        return type(self)(list(jobs.values()), self.model, self.buffers, whole)
 
     def _allocate(self) -> None:
         self.table[:, job_table.CELLS] += self.n_borders

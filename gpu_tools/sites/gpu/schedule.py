@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import NamedTuple
@@ -32,6 +32,7 @@ from gpu_tools.sites.gpu.job import (
     sizes_of,
     strips_of,
 )
+from gpu_tools.sites.gpu.job_table import ChainLeft, TraceNumbers
 from gpu_tools.sites.gpu.launch import (
     SiteCodonLaunch,
     SitePackedLaunch,
@@ -42,6 +43,7 @@ from gpu_tools.sites.gpu.launch import (
 )
 from gpu_tools.sites.gpu.traceback import trace_packed_warp
 from gpu_tools.sites.table import SiteTable, made_once
+from gpu_tools.splicing.reading import FRAMES
 from gpu_tools.splicing.traceback import TracedChain, align_chain
 
 # Chains of swept jobs, followed on the GPU that swept them.
@@ -70,28 +72,23 @@ def trace(
     return align_chain(codes, target, found.exons, scoring)
 
 
-def follow(
-    launch: SitePackedLaunch, ends: dict[int, SweepEnd], usual_exons: int = USUAL_EXONS
-) -> dict[int, DeviceChain]:
-    """Follow the chains of some jobs of a launch; leave those out whose rows are not all there."""
-    lists = _OnDevice(launch, [launch.jobs[k].job for k in ends])
-    exons = lists.exons(ends, usual_exons)
-    longer = {k: ends[k] for k, own in exons.items() if own is job_table.TOO_MANY}
-    if longer:
-        most = max(len(launch.jobs[k].job.table.donors.boundaries) for k in longer) + 1
-        exons |= lists.exons(longer, most)
-    return {
-        k: DeviceChain(*ends[k], launch.jobs[k].job.codes, own)
-        for k, own in exons.items()
-        if own is not job_table.OUTSIDE
-    }
+class Followed(NamedTuple):
+    """What was followed of a chain: its last exons, the last one first, and what is left of it."""
+
+    exons: NDArray[np.int32]
+    left: ChainLeft | None  # None if nothing is
 
 
-class _OnDevice:
-    """Lists of sites, nucleotides and targets of a launch's jobs, in the GPU's memory."""
+class ChainTracer:
+    """Follows chains of a launch's jobs, whose lists of sites are in the GPU's memory.
 
-    def __init__(self, launch: SitePackedLaunch, jobs: list[SiteJob]):
-        self.launch, self.scoring = launch, jobs[0].scoring
+    `usual_exons` is for how many exons of a chain there is space at a time.
+    """
+
+    def __init__(self, launch: SitePackedLaunch, numbers: Iterable[int], usual_exons: int):
+        self.usual_exons = usual_exons
+        jobs = [launch.jobs[k].job for k in numbers]
+        self.scoring = jobs[0].scoring
         strands = list({id(job.strand): job.strand for job in jobs}.values())
         lists, of_lists = launch.together("lists", [each.lists.numbers for each in strands])
         codes, of_codes = launch.together("codes", [each.codes for each in strands])
@@ -99,63 +96,67 @@ class _OnDevice:
             id(each): each.lists.about_from(first, codes=own, best_sites=each.limits.best_sites)
             for each, first, own in zip(strands, of_lists, of_codes, strict=True)
         }
-        self._buffers = lists, codes, launch.targets
+        self._lists = lists, codes, launch.targets
         self._scores = launch.copy(
             "scores", np.array(scores_of_traces(self.scoring), dtype=np.int32)
         )
 
-    def exons(self, ends: dict[int, SweepEnd], most: int) -> dict[int, NDArray[np.int32] | int]:
-        """Return the exons of the jobs' chains.
-
-        It is `TOO_MANY` where there are more than `most`, `OUTSIDE` where rows are not there.
-        """
-        launch, widths = self.launch, [_width_of(end) for end in ends.values()]
-        gains = starts_of([[width] for width in widths])[:, 0].tolist()
-        traces = [
-            self._numbers(k, end, gains=own, exons=n * most, most_exons=most)
-            for n, ((k, end), own) in enumerate(zip(ends.items(), gains, strict=True))
-        ]
-        exons = launch.array("exons", 4 * most * len(ends)).reshape(most * len(ends), 4)
-        counts = launch.array("counts", len(ends))
-        trace_packed_warp[len(ends), WARP, launch.stream](
-            launch.copy("traces", np.array(traces, dtype=np.int64)), launch.device_table,
-            launch.cells, *self._buffers, launch.array("gains", 2 * sum(widths)),
-            launch.array("symbols", sum(widths)), self._scores, exons, counts,
-        )  # fmt: skip
-        found = exons.copy_to_host(stream=launch.stream)
-        numbers = counts.copy_to_host(stream=launch.stream)
-        launch.stream.synchronize()
-        each = found.reshape(len(ends), most, 4)
-        return dict(zip(ends, map(_in_order, each, numbers.tolist()), strict=True))
-
-    def _numbers(self, k: int, end: SweepEnd, **places) -> job_table.TraceNumbers:
-        job = self.launch.jobs[k].job
+    def start(self, job: SiteJob, end: SweepEnd) -> ChainLeft:
+        """Return the end of a job's best chain."""
         dropped = self.scoring.gap * end.column
         dropped -= cost_behind(end.column, job.target, self.scoring)
         value = end.score - job.table.last.at(end.end) - dropped
-        parts, target = (
-            self.launch.jobs[k].compiled.stored.parts,
-            self.launch.table[k, job_table.TARGET],
-        )
-        return self._about[id(job.strand)]._replace(
-            job=k, end=end.end, column=end.column, value=value, target=target, parts=parts,
-            **self.launch.jobs[k].rows_in_memory._asdict(), **places,
+        return ChainLeft(end.end, end.column, value, end.end % FRAMES, 1)
+
+    def follow(self, launch: SitePackedLaunch, ends: dict[int, ChainLeft]) -> dict[int, Followed]:
+        """Follow chains of a launch as far as its rows are in memory."""
+        parts: dict[int, list] = {k: [] for k in ends}
+        found: dict[int, ChainLeft | None] = {}
+        left = dict(ends)
+        while left:
+            exons, followed = self._traced(launch, left)
+            for k, own, (why, count, *state) in zip(list(left), exons, followed, strict=True):
+                parts[k].append(own[:count])
+                if why == job_table.NOT_EXPLAINED:
+                    raise ValueError("no exon or exit explains a value: the sweep is wrong")
+                left[k] = ChainLeft(*state)
+                if why != job_table.TOO_MANY:
+                    rest = left.pop(k)
+                    found[k] = rest if why == job_table.OUTSIDE else None
+        return {k: Followed(np.concatenate(parts[k]), found[k]) for k in ends}
+
+    def _traced(self, launch: SitePackedLaunch, ends: dict[int, ChainLeft]) -> tuple[NDArray, list]:
+        """Return the exons that there is space for, and what else a traceback says of each job."""
+        widths, most = [_width_of(end) for end in ends.values()], self.usual_exons
+        gains = starts_of([[width] for width in widths])[:, 0].tolist()
+        traces = [
+            self._numbers(launch, k, end, gains=own, exons=n * most, most_exons=most)
+            for n, ((k, end), own) in enumerate(zip(ends.items(), gains, strict=True))
+        ]
+        exons = launch.array("exons", 4 * most * len(ends)).reshape(most * len(ends), 4)
+        size = job_table.FOLLOWED
+        followed = launch.array("followed", size * len(ends)).reshape(len(ends), size)
+        trace_packed_warp[len(ends), WARP, launch.stream](
+            launch.copy("traces", np.array(traces, dtype=np.int64)), launch.device_table,
+            launch.cells, *self._lists, launch.array("gains", 2 * sum(widths)),
+            launch.array("symbols", sum(widths)), self._scores, exons, followed,
+        )  # fmt: skip
+        found = exons.copy_to_host(stream=launch.stream)
+        numbers = followed.copy_to_host(stream=launch.stream)
+        launch.stream.synchronize()
+        return found.reshape(len(ends), most, 4), numbers.tolist()
+
+    def _numbers(self, launch: SitePackedLaunch, k: int, end: ChainLeft, **places) -> TraceNumbers:
+        own = launch.jobs[k]
+        return self._about[id(own.job.strand)]._replace(
+            job=k, **end._asdict(), target=launch.table[k, job_table.TARGET],
+            parts=own.compiled.stored.parts, **own.rows_in_memory._asdict(), **places,
         )  # fmt: skip
 
 
-def _width_of(end: SweepEnd) -> int:
+def _width_of(end: ChainLeft) -> int:
     """Return the columns of a row of W, whole ones of all lanes."""
     return (end.column // (4 * WARP) + 1) * 4 * WARP
-
-
-def _in_order(exons: NDArray[np.int32], count: int) -> NDArray[np.int32] | int:
-    """Return a chain's exons in reading direction, given those of a kernel."""
-    if count == job_table.NOT_EXPLAINED:
-        raise ValueError("no exon or exit explains a value: the sweep is wrong")
-    for why_none in (job_table.TOO_MANY, job_table.OUTSIDE):
-        if count == why_none:
-            return why_none
-    return exons[:count][::-1].copy()
 
 
 # Chains of long jobs that have left checkpoints, followed in windows.
@@ -166,44 +167,66 @@ BATCHES_AT_A_TIME = 1 if simulated() else 3
 _LONGER_TIMES = 4
 
 
-def follow_windows(
-    launch: SitePackedLaunch,
-    ends: dict[int, SweepEnd],
-    scoring: SplicedScoring,
-    usual_exons: int,
-    memory: int | None = None,
+def follow_chains(
+    launch: SitePackedLaunch, ends: dict[int, SweepEnd], usual_exons: int, memory: int | None = None
 ) -> dict[int, DeviceChain]:
     """Follow the chains of some jobs of a launch.
 
-    A job that has left checkpoints is swept again from one of them to its best end. If the chain
-    begins before that, a longer window is.
+    A job that has left checkpoints is swept again from one of them to the chain's end. If not all
+    of the chain lies behind that, it goes on from the last exon that was found. Chains that need
+    too much memory so are left out.
     """
+    tracer = ChainTracer(launch, ends, usual_exons)
+    left = {k: tracer.start(launch.jobs[k].job, end) for k, end in ends.items()}
+    whole = {k: end for k, end in left.items() if not launch.jobs[k].every}
+    found = {k: own.exons for k, own in tracer.follow(launch, whole).items()}
     free = cuda.current_context().get_memory_info().free + launch.buffers.bytes
     limit = memory or SHARE_OF_FREE_MEMORY * free / BATCHES_AT_A_TIME
-    whole = {k: end for k, end in ends.items() if not launch.jobs[k].every}
-    found = follow(launch, whole, usual_exons) if whole else {}
-    left, times = {k: end for k, end in ends.items() if k not in whole}, 1
-    while left:
-        windows = {k: _window_of(launch, k, end, times) for k, end in left.items()}
-        fitting = [(k, each) for k, each in windows.items() if strip_bytes(each) <= limit]
-        for batch in within_limit(fitting, lambda each: strip_bytes(each[1]), limit):
-            part = type(launch)(
-                [each for _, each in batch], scoring, launch.buffers, launch.checkpoints
-            )
+    windows = _ChainWindows(launch, {k: end for k, end in left.items() if k not in whole})
+    while windows.left:
+        for batch in windows.batches(limit):
+            part = launch.windows(batch)
             part.run()
-            numbers = [k for k, _ in batch]
-            own = {n: ends[k] for n, k in enumerate(numbers)}
-            chains = follow(part, own, usual_exons)
-            found |= {numbers[n]: chain for n, chain in chains.items()}
-        left = {k: ends[k] for k, _ in fitting if k not in found}
-        times *= _LONGER_TIMES
-    return found
+            followed = tracer.follow(part, windows.ends(batch)).values()
+            windows.take(dict(zip(batch, followed, strict=True)))
+    found |= windows.found
+    return {
+        k: DeviceChain(*ends[k], launch.jobs[k].job.codes, exons[::-1].copy())
+        for k, exons in found.items()
+    }
 
 
-def _window_of(launch: SitePackedLaunch, k: int, end: SweepEnd, times: int) -> PackedStrips:
-    """Return a window of so many times the distance of checkpoints, at least."""
-    job = launch.jobs[k]
-    return job.window(times * job.every, end.end, int(launch.table[k, job_table.CHECKPOINTS]))
+class _ChainWindows:
+    """The windows in which chains of a launch are followed, round by round."""
+
+    def __init__(self, launch: SitePackedLaunch, left: dict[int, ChainLeft]):
+        self._launch, self.left = launch, left
+        self.found: dict[int, NDArray[np.int32]] = {}
+        self._parts: dict[int, list] = {k: [] for k in left}
+        self._times = dict.fromkeys(left, 1)
+
+    def batches(self, limit: float) -> list[dict[int, PackedStrips]]:
+        """Return the next window of each chain, in batches; give chains up that need too much."""
+        windows = {k: self._launch.window(k, end, self._times[k]) for k, end in self.left.items()}
+        sizes = {k: strip_bytes(each) for k, each in windows.items()}
+        self.left = {k: end for k, end in self.left.items() if sizes[k] <= limit}
+        batches = within_limit(self.left, sizes.__getitem__, limit)
+        return [{k: windows[k] for k in batch} for batch in batches]
+
+    def ends(self, batch: Iterable[int]) -> dict[int, ChainLeft]:
+        """Return what is left of the chains of a batch, by their numbers in it."""
+        return {n: self.left[k] for n, k in enumerate(batch)}
+
+    def take(self, followed: dict[int, Followed]) -> None:
+        """Take what was followed; where that is nothing, the next window is longer."""
+        for k, (exons, left) in followed.items():
+            self._parts[k].append(exons)
+            if left is None:
+                self.found[k] = np.concatenate(self._parts[k])
+                del self.left[k]
+            else:
+                self.left[k] = left
+                self._times[k] *= 1 if len(exons) else _LONGER_TIMES
 
 
 _log = logging.getLogger(__name__)
@@ -384,7 +407,7 @@ def _best_chains(
     for numbers, launch in launches:
         own = {n: ends[k] for n, k in enumerate(numbers) if k in chosen}
         if own:
-            found = follow_windows(launch, own, call.scoring, options.usual_exons, options.memory)
+            found = follow_chains(launch, own, options.usual_exons, options.memory)
             chains |= {numbers[n]: chain for n, chain in found.items()}
     return [(k, strand, chains.get(job)) for k, strand, job in best]
 

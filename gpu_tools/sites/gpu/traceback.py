@@ -513,8 +513,8 @@ def _find_exit(trace, layout, buffers, state, start, entry, gained, scratch):
 
 
 @cuda.jit(device=True)
-def _follow(trace, job, buffers, scoring, exons):
-    """Follow the chain of a job back; return its exons, or why there are none."""
+def _follow(trace, job, buffers, scoring, exons, followed):
+    """Follow the chain of a job back; write its exons, and what `FOLLOWED` says."""
     # a line each: the simulator tells shared arrays apart by it
     scratch = cuda.shared.array(WARP, int32)
     table = cuda.shared.array(GAP, int32)
@@ -524,25 +524,32 @@ def _follow(trace, job, buffers, scoring, exons):
     layout, at, n = packed_layout(job), trace[job_table.AT_EXONS], int32(0)
     scores = table, scoring[GAP], scoring[FREE] != 0, scoring[COST], scoring[MOST]
     end, column = int32(trace[job_table.AT_END]), int32(trace[job_table.AT_COLUMN])
-    state = end, column, int32(trace[job_table.AT_VALUE]), int32(end % FRAMES), True
-    while state[0] >= 0:
+    value, frame = int32(trace[job_table.AT_VALUE]), int32(trace[job_table.AT_FRAME])
+    state = end, column, value, frame, trace[job_table.AT_IS_LAST] != 0
+    left_out = job_table.OUTSIDE if trace[job_table.AT_LOW] > 0 else job_table.NOT_EXPLAINED
+    why = int32(job_table.TOO_MANY)
+    while n < trace[job_table.AT_MOST_EXONS]:
         found, entry, left, gained = _find_exon(trace, layout, buffers, scores, state, scratch)
         if found == NOT_FOUND:
-            return int32(
-                job_table.OUTSIDE if trace[job_table.AT_LOW] > 0 else job_table.NOT_EXPLAINED
-            )
-        if n == trace[job_table.AT_MOST_EXONS]:
-            return int32(job_table.TOO_MANY)
+            why = int32(left_out)
+            break
         start, column = int32(state[0] - left), int32(found >> 1)
         if cuda.threadIdx.x == 0:
             exons[at + n, 0], exons[at + n, 1] = start, state[0]
             exons[at + n, 2], exons[at + n, 3] = column, state[1]
-        n = int32(n + 1)
+        before = state[0], column, state[2], state[3], state[4]
+        if found & 1:
+            before = _find_exit(trace, layout, buffers, before, start, entry, gained, scratch)
+            if before[0] < 0:
+                why = int32(left_out)
+                break
+        n, state = int32(n + 1), before
         if found & 1 == 0:
-            return n
-        state = state[0], column, state[2], state[3], state[4]
-        state = _find_exit(trace, layout, buffers, state, start, entry, gained, scratch)
-    return int32(job_table.OUTSIDE if trace[job_table.AT_LOW] > 0 else job_table.NOT_EXPLAINED)
+            why = int32(job_table.WHOLE)
+            break
+    if cuda.threadIdx.x == 0:
+        followed[0], followed[1], followed[2], followed[3] = why, n, state[0], state[1]
+        followed[4], followed[5], followed[6] = state[2], state[3], int32(state[4])
 
 
 @cuda.jit(device=True)
@@ -556,11 +563,10 @@ def _buffers_of(trace, memory, sites, codes, targets, gains, symbols):
 
 @kernel()
 def trace_packed_warp(
-    traces, jobs, memory, sites, codes, targets, gains, symbols, scoring, exons, counts
+    traces, jobs, memory, sites, codes, targets, gains, symbols, scoring, exons, followed
 ):
     """Follow the chain of a job that the packed kernel swept; a thread block is one warp."""
     trace = traces[cuda.blockIdx.x]
     buffers = _buffers_of(trace, memory, sites, codes, targets, gains, symbols)
-    n = _follow(trace, jobs[trace[job_table.AT_JOB]], buffers, scoring, exons)
-    if cuda.threadIdx.x == 0:
-        counts[cuda.blockIdx.x] = n
+    own = followed[cuda.blockIdx.x]
+    _follow(trace, jobs[trace[job_table.AT_JOB]], buffers, scoring, exons, own)

@@ -33,14 +33,12 @@ from gpu_tools.spliced.case import (
     prepare_case,
 )
 from gpu_tools.spliced.cpu.sweep import (
-    STEPS_PER_BLOCK,
+    ROWS_PER_BLOCK,
     Border,
-    Stream,
+    SweptTarget,
     Terms,
-    begin_column_zero,
-    lay_out_stream,
     lay_out_strip,
-    run_steps,
+    run_rows,
     sweep,
     terms_of,
 )
@@ -67,10 +65,9 @@ class AllCases(NamedTuple):
 
 
 class StrandGraph(NamedTuple):
-    """A strand's exon graph and stream; `exons` are its exons among those of all strands."""
+    """A strand's exon graph; `exons` are its exons among those of all strands."""
 
     graph: GraphArrays
-    stream: Stream
     exons: NDArray[np.int64]
 
 
@@ -105,7 +102,7 @@ def find_magnitudes(jobs, extents, costs):
     longest, bonus, chain, length = extents
     found = np.empty(len(jobs.strands), dtype=np.int64)
     for job in range(len(found)):
-        strand, columns = jobs.strands[job], padded(jobs.lengths[job], 1, 2)
+        strand, columns = jobs.strands[job], padded(jobs.lengths[job] + 1, 1, 2)
         extent = Extent(longest[strand], bonus[strand], chain[strand], length[strand])
         lowest, highest = exon_graph.bound_cells(extent, columns, costs)
         found[job] = max(abs(lowest), abs(highest))
@@ -113,7 +110,7 @@ def find_magnitudes(jobs, extents, costs):
 
 
 @njit(cache=True, nogil=True)
-def _lay_out_strand(cases, number, weights):
+def _lay_out_strand(cases, number):
     """Return a strand with its exon graph."""
     strands = cases.strands
     exons = slice(strands.first_exons[number], strands.first_exons[number + 1])
@@ -127,7 +124,7 @@ def _lay_out_strand(cases, number, weights):
     graph = GraphArrays(symbols, exon_graph.taken(cases.bonus, exons.start, order), tracks)
     for k in range(len(order)):
         order[k] += exons.start
-    return StrandGraph(graph, lay_out_stream(graph, weights), order)
+    return StrandGraph(graph, order)
 
 
 @njit(cache=True, nogil=True)
@@ -136,36 +133,37 @@ def _sweep(strand, target, terms, buffer):
 
     A larger buffer replaces one that is too small.
     """
-    weights, stream = terms.weights, strand.stream
-    width = padded(len(target), 1, weights.itemsize) + 1
-    n_ends, n_tracks = len(strand.graph.tracks.ends), len(stream.tracks.commits)
-    if (n_ends + n_tracks) * width > len(buffer):
-        buffer = np.empty((n_ends + n_tracks) * width, weights.dtype)
-    rows = buffer[: (n_ends + n_tracks) * width].reshape((n_ends + n_tracks, width))
-    sweep = Sweep(rows[:n_ends], rows[n_ends:])
-    for k in range(n_ends * width):  # numba takes long to compile `sweep.ends[:] = ...`
+    weights, graph, none = terms.weights, strand.graph, np.empty(0, np.int64)
+    width = padded(len(target) + 1, 1, weights.itemsize)
+    n_ends, n_tracks = len(graph.tracks.ends), len(graph.tracks.starts)
+    of_ends, past = n_ends * width, (n_ends + n_tracks) * width
+    if past > len(buffer):
+        buffer = np.empty(past, weights.dtype)
+    sweep = Sweep(
+        buffer[:of_ends].reshape((1, n_ends, width)),
+        buffer[of_ends:past].reshape((1, n_tracks, width)),
+    )
+    for k in range(of_ends):  # numba takes long to compile `sweep.ends[:] = ...`
         buffer[k] = np.iinfo(weights.dtype).min
-    border, following = _border(stream, weights), _border(stream, weights)
-    begin_column_zero(stream, sweep, border, weights)
-    strip = lay_out_strip(target, 1, width - 1, terms)
-    n_steps = stream.n_rows + simd.VECTOR_BYTES // weights.itemsize - 1
-    run_steps(stream, strip, sweep, border, following, weights, (0, n_steps))
+    border = Border(
+        np.full(len(graph.codes), np.iinfo(weights.dtype).min, weights.dtype),
+        np.full(n_tracks, np.iinfo(weights.dtype).min, weights.dtype),
+    )
+    of_target = SweptTarget(target, terms.lifted, BannedPairs(none, none))
+    run_rows(
+        graph, lay_out_strip(target, np.int64(0), width, terms), sweep.ends[0], sweep.entries[0],
+        border, border, of_target, weights, (np.int64(0), len(graph.codes)), None,
+    )  # fmt: skip
     return sweep, find_best_end(sweep.ends, len(target), terms.gap, terms.free), buffer
 
 
-@njit(cache=True, nogil=True)
-def _border(stream, weights):
-    n_rows, n_tracks = stream.n_rows, len(stream.tracks.commits)
-    return Border(np.empty(n_rows, dtype=weights.dtype), np.empty(n_tracks, dtype=weights.dtype))
-
-
 @njit(nogil=True)
-def _strands_of(cases, case, terms, strands, numbers):
+def _strands_of(cases, case, strands, numbers):
     """Lay out the strands of a case, unless they are those of the case before."""
     for job in range(cases.first_jobs[case], cases.first_jobs[case + 1]):
         k, number = job - cases.first_jobs[case], cases.jobs.strands[job]
         if numbers[k] != number:
-            strand = _lay_out_strand(cases, number, terms.weights)
+            strand = _lay_out_strand(cases, number)
             if k < len(strands):
                 strands[k] = strand
             else:
@@ -195,9 +193,9 @@ def _extended(values, used, more):
 def score_cases(cases, terms, numbers, scores):
     """Write the scores of some cases' best chains."""
     buffer, laid = np.empty(0, terms.weights.dtype), np.full(2, -1)
-    strands = [_lay_out_strand(cases, np.int64(0), terms.weights) for _ in range(0)]
+    strands = [_lay_out_strand(cases, np.int64(0)) for _ in range(0)]
     for case in numbers:
-        strands = _strands_of(cases, case, terms, strands, laid)
+        strands = _strands_of(cases, case, strands, laid)
         first = cases.first_jobs[case]
         for job in range(first, cases.first_jobs[case + 1]):
             target = _target_of(cases, job)
@@ -210,7 +208,7 @@ def align_cases(cases, terms, lifted, numbers):
     """Find the best chains and alignments of some cases."""
     dtype, laid = terms.weights.dtype, np.full(2, -1)
     buffer, other_buffer = np.empty(0, dtype), np.empty(0, dtype)
-    strands = [_lay_out_strand(cases, np.int64(0), terms.weights) for _ in range(0)]
+    strands = [_lay_out_strand(cases, np.int64(0)) for _ in range(0)]
     costs = terms.gap, terms.penalty, terms.free
     table, exons = np.empty((len(numbers), FIELDS), dtype=np.int64), np.empty(0, dtype=np.int64)
     letters, lengths = np.empty(0, dtype=np.uint8), np.empty(0, dtype=np.int64)
@@ -219,7 +217,7 @@ def align_cases(cases, terms, lifted, numbers):
     n_exons, n_runs = np.int64(0), np.int64(0)
     for row in range(len(numbers)):
         job, past = cases.first_jobs[numbers[row]], cases.first_jobs[numbers[row] + 1]
-        strands = _strands_of(cases, numbers[row], terms, strands, laid)
+        strands = _strands_of(cases, numbers[row], strands, laid)
         target, winner = _target_of(cases, job), strands[0]
         sweep, best, buffer = _sweep(strands[0], target, terms, buffer)
         if past - job > 1:
@@ -252,7 +250,7 @@ class WorkSizes(NamedTuple):
     cells_for_strips: int = 1 << 31  # fewest cells of a large case: a core does them in 90 ms
     cells_per_chunk: int = 1 << 28  # most cells of a chunk, 10 ms: calls are interrupted between
     chunks_per_thread: int = 8  # fewest chunks, so that threads end at about the same time
-    steps_per_block: int = STEPS_PER_BLOCK  # see `sweep.sweep`
+    rows_per_block: int = ROWS_PER_BLOCK  # see `sweep.sweep`
 
 
 SIZES = WorkSizes()
@@ -413,7 +411,7 @@ def _sweep_large(
 
     def swept(graph) -> Swept:
         rows = sweep(
-            graph, target, scoring, strips, sizes.steps_per_block,
+            graph, target, scoring, strips, sizes.rows_per_block,
             lambda part: tally.add(int(part * cells)),
         )  # fmt: skip
         return Swept(graph, rows, target, scoring)

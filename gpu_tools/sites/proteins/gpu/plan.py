@@ -13,25 +13,22 @@ usual; what a chain that begins has, in the upper half with the codon that ends 
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numba import cuda, int32, int64
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.intrinsics.words import WARP, kernel, permute, store4
+from gpu_tools.hardware.gpu.intrinsics.words import kernel, permute, store4
 from gpu_tools.model.scoring import TGA_CODON, ProteinScoring
 from gpu_tools.model.sequences import encode_protein
 from gpu_tools.sites import introns
-from gpu_tools.sites.cpu.memory import lists_of, most_pending, power_of_two
 from gpu_tools.sites.gpu.codon_rows import LOW_TWICE
-from gpu_tools.sites.gpu.packed_strip import WIDE
-from gpu_tools.sites.gpu.strand_sites import kept_slots
 from gpu_tools.sites.introns import Introns, Rising
-from gpu_tools.sites.table import JunctionArrays, SiteTable
+from gpu_tools.sites.table import JunctionArrays
 
 FRAMES = 3
 STOP, SPECIAL, JOIN, FINAL, EXIT, ENTER, HAS_OPERATIONS, CLOSED, STARTED, ENTER_PLACED = (
@@ -87,119 +84,20 @@ MOST_CLASSES = 16
 WAITS_AT, STATE_SIZE = 1 + MOST_CLASSES, 1 + MOST_CLASSES + WAITS
 """Of a thread's numbers, how many exits there were, then how many each class has taken, which rows
 wait, by boundary modulo `WAITS`."""
-ROWS_BEFORE_SLOTS = 2 + 2 * FRAMES
-"""Rows of a checkpoint before those in slots."""
-CHECKPOINTS_OF_STRAND, _BYTES_OF_CHECKPOINTS = 512, 1 << 24
-"""Checkpoints of a strand, and the bytes of all those of a strip of columns, about, at most."""
-
-
-class ProteinStrand:
-    """A strand and its sites, for all proteins that are aligned to it.
-
-    Parameters
-    ----------
-    codes : ndarray of uint8, shape (n,)
-        In reading direction.
-    table : SiteTable
-    scoring : ProteinScoring
-    block : int
-        Boundaries of a block that a traceback computes again; a multiple of three and of `WARP`.
-    placed : bool
-        Whether some protein has introns, see `ProteinSequence`.
-    checkpoints : int
-        At most so many.
-    """
-
-    def __init__(
-        self, codes: NDArray[np.uint8], table: SiteTable, scoring: ProteinScoring, block: int,
-        placed: bool = False, checkpoints: int = CHECKPOINTS_OF_STRAND,
-    ):  # fmt: skip
-        self.codes, self.table, self.scoring, self.block = codes, table, scoring, block
-        self.placed, self._checkpoints = placed, checkpoints
-        self.lists = lists_of(codes, table)
-        self.symbols = max(int(codes.max(initial=0)) + 1, 4)
-        self.ring = power_of_two(most_pending(table) + 1)
-        self.kept, self.n_slots = kept_slots(self.lists.junctions, self._entered + 1, FRAMES)
-
-    @cached_property
-    def every(self) -> int:
-        """Boundaries between two checkpoints, whole blocks: one if memory allows it."""
-        fit = _BYTES_OF_CHECKPOINTS // (4 * WIDE * WARP * self.rows_of_checkpoint)
-        most = max(min(fit, self._checkpoints), 1)
-        return self.block * -(-(len(self.codes) + 1) // (most * self.block))
-
-    @cached_property
-    def rows_of_checkpoint(self) -> int:
-        """Rows of a checkpoint, see `gpu_tools.sites.proteins.gpu.step.make_save`."""
-        return ROWS_BEFORE_SLOTS + self.n_slots + FRAMES * self.ring
-
-    @property
-    def splits(self) -> int:
-        """Rows of an intron class."""
-        return 1 + 2 * self.symbols
-
-    @cached_property
-    def n_maxima(self) -> int:
-        """Rows of all classes and lines."""
-        rising = self.lists.rising
-        return (len(self.lists.kinds) + len(rising.far_class)) * self.splits
-
-    @property
-    def _entered(self) -> int:
-        """The slot of what is entered where several classes may be."""
-        return BEFORE + self.n_maxima
-
-    @cached_property
-    def possible(self) -> bool:
-        """Whether the kernel takes the strand: no intron is without nucleotides."""
-        lengths = self.lists.lengths
-        return len(lengths) <= MOST_CLASSES and bool((lengths > 0).all())
-
-    @property
-    def plan_bytes(self) -> int:
-        """Bytes of the plan, at most; known before it is compiled."""
-        table, classes = self.table, len(self.lists.kinds)
-        borders, far = len(self.lists.rising.boundaries), len(self.lists.rising.far_class)
-        most = (len(table.donors.boundaries) + 3 * len(table.acceptors.boundaries)) * classes
-        most += 5 * len(table.junctions.acceptors) + borders * (classes + 3 * far)
-        return 16 * (len(self.codes) + 1 + ROWS_AHEAD + most)
 
 
 # Plans are compiled on the GPU, a chunk of boundaries a thread: first to count operations.
-
-
-class ProteinStrandNumbers(NamedTuple):
-    """A strand's row of the table of strands."""
-
-    # where the strand's part begins in each buffer: nucleotides, sites, rows of intron classes and
-    # of counted marks, boundaries; and the first chunk
-    codes: int
-    sites: int
-    classes: int
-    marks: int
-    boundaries: int
-    chunks: int
-    # how long lists of sites are
-    length: int
-    acceptors: int
-    donors: int
-    firsts: int
-    lasts: int
-    kept: int
-    junctions: int
-    n_classes: int
-    far: int
-    n_marks: int
-    usual_first: int
-    usual_last: int
-    symbols: int
-    placed: int
 
 
 (
     CODES, SITES, CLASSES, MARKS, ROWS, CHUNKS, LENGTH, N_ACCEPTORS, N_DONORS, N_FIRSTS, N_LASTS,
     N_KEPT, N_JUNCTIONS, N_CLASSES, N_FAR, N_MARKS, USUAL_FIRST, USUAL_LAST, SYMBOLS, PLACES,
 ) = range(20)  # fmt: skip
+"""A strand's row of the table of strands: where its part begins in the arrays of nucleotides, of
+sites, of intron classes, of counted marks and of boundaries, and its first chunk; how long it and
+its lists of sites are; the points of entries and exits that are not listed; its symbols; whether
+what is entered has the points of introns at their places.
+"""
 
 
 class ProteinLists(NamedTuple):
@@ -231,17 +129,7 @@ def words_of(scoring: ProteinScoring) -> tuple[NDArray[np.uint8], NDArray[np.uin
     return compact[scoring.codons], stops.astype(np.uint8)
 
 
-def sites_of(strand: ProteinStrand) -> list[NDArray]:
-    """Return the sites of a strand, in the order in which `lists_on_gpu` takes them apart."""
-    table, lists = strand.table, strand.lists
-    inner = table.acceptors, table.donors, table.first, table.last
-    parts = [part for own in inner for part in (own.boundaries, own.scores, own.kinds)]
-    junctions, rising = lists.junctions, lists.rising
-    own = junctions.donors, strand.kept, *junctions[1:], lists.kinds, lists.lengths, lists.penalties
-    return [*parts, *own, *rising[2:], rising.boundaries]
-
-
-@cuda.jit(device=True)
+@njit(nogil=True)
 def _three(sites, at, count):
     """Return three lists of a length that lie one behind the other, and where the next begins."""
     past = at + 3 * count
@@ -252,9 +140,9 @@ def _three(sites, at, count):
     ), past
 
 
-@cuda.jit(device=True)
-def lists_on_gpu(strand, sites, codes, classes, counts):
-    """Return the lists of a strand from the table of strands."""
+@njit(nogil=True)
+def lists_in(strand, sites, codes, classes, counts):
+    """Return the lists of a strand, given its row of the table; `joined_sites` has their order."""
     acceptors, at = _three(sites, strand[SITES], strand[N_ACCEPTORS])
     donors, at = _three(sites, at, strand[N_DONORS])
     (firsts, first_scores, _), at = _three(sites, at, strand[N_FIRSTS])
@@ -277,6 +165,7 @@ def lists_on_gpu(strand, sites, codes, classes, counts):
     )  # fmt: skip
 
 
+lists_on_gpu = cuda.jit(device=True)(lists_in)
 first_from = cuda.jit(device=True)(simd.first_from)
 _next_border = cuda.jit(device=True)(introns.next_border)
 _is_border = cuda.jit(device=True)(introns.is_border)
