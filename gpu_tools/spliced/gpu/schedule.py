@@ -166,7 +166,7 @@ def prepare(columns, scoring, ordinals, threads, empty, options: GpuOptions) -> 
     graphs = lay_out_graphs(strands, scoring, bool(apart), threads, empty)
     packable = np.ones(len(columns.cells), dtype=np.bool_)
     fit = _cells_fit(graphs.table, jobs, strands.lengths, costs_of(scoring))
-    packable[jobs.cases[~fit]] = False
+    packable[jobs.cases[~fit | (np.diff(columns.first_banned) > 0)]] = False
     return GpuWork(columns, scoring, graphs, bool(apart), packable, options)
 
 
