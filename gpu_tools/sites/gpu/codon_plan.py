@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu.simd import first_from
-from gpu_tools.sites.gpu.row_plan import (
+from gpu_tools.sites.gpu.strand_sites import (
     NO_SYMBOL,
     Sites,
     StoredRows,

@@ -18,8 +18,8 @@ from gpu_tools.sites.bounds import Limits, packed_limits, table_limits
 from gpu_tools.sites.gpu.codon_plan import NO_SLOT, SHORTEST, CodonPlan, compile_codons
 from gpu_tools.sites.gpu.job_table import JobNumbers, RowsInMemory, StrandLists, strand_lists
 from gpu_tools.sites.gpu.packed_strip import HOT_SLOTS, NARROW, QUAD, WIDE
-from gpu_tools.sites.gpu.row_plan import listed_sites, sites_of
 from gpu_tools.sites.gpu.steps import FIRST_STORED, OWN_SLOTS, StepTable, compile_steps
+from gpu_tools.sites.gpu.strand_sites import listed_sites, sites_of
 from gpu_tools.sites.table import BoundaryScores, SiteTable
 from gpu_tools.splicing.rows import kept_symbols
 

@@ -18,7 +18,7 @@ from gpu_tools.sites.bounds import largest_sum
 from gpu_tools.sites.cpu.memory import most_waiting
 from gpu_tools.sites.gpu.launch import starts_of
 from gpu_tools.sites.gpu.packed_strip import WIDE
-from gpu_tools.sites.gpu.row_plan import kept_slots
+from gpu_tools.sites.gpu.strand_sites import kept_slots
 from gpu_tools.sites.introns import class_arrays
 from gpu_tools.sites.proteins.gpu.plan import (
     BEFORE,
