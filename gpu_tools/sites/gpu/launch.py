@@ -188,12 +188,6 @@ def once(arrays: list) -> tuple[list[NDArray], list[int]]:
     return unique, [start_of[id(array)] for array in arrays]
 
 
-def joined_once(arrays: list) -> tuple[NDArray, list[int]]:
-    """Join arrays, those that repeat once; return where each of them begins, too."""
-    unique, starts = once(arrays)
-    return np.concatenate(unique), starts
-
-
 def starts_of(sizes) -> NDArray[np.int64]:
     """Return where each of some parts begins, by column, given their sizes."""
     sizes = np.array(sizes, dtype=np.int64)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import NamedTuple
 
@@ -13,15 +11,20 @@ import numpy as np
 from numba import cuda
 from numpy.typing import NDArray
 
-from gpu_tools.hardware.cpu.strips import shares
-from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.dispatch import BufferPool, Buffers, borrowed_pools, map_gpus
+from gpu_tools.hardware.gpu.dispatch import BufferPool, Buffers
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.hardware.threads import map_on_threads, within_limit
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.sites.bounds import cost_behind
 from gpu_tools.sites.gpu import job_table
+from gpu_tools.sites.gpu.batches import (
+    BATCHES_AT_A_TIME,
+    SHARE_OF_FREE_MEMORY,
+    Batches,
+    Leave,
+    align_in_batches,
+)
 from gpu_tools.sites.gpu.codon_strips import codon_strips
 from gpu_tools.sites.gpu.job import (
     PackedStrips,
@@ -161,9 +164,6 @@ def _width_of(end: ChainLeft) -> int:
 
 # Chains of long jobs that have left checkpoints, followed in windows.
 
-SHARE_OF_FREE_MEMORY = 0.8
-BATCHES_AT_A_TIME = 1 if simulated() else 3
-"""Some are laid out, followed or aligned while another is swept."""
 _LONGER_TIMES = 4
 
 
@@ -246,17 +246,12 @@ class SiteGpuOptions(NamedTuple):
 
 
 class SiteCall(NamedTuple):
-    """What all batches of a call have in common.
-
-    `finish` makes a case's result from its chain; `leave` leaves cases to the CPU, which aligns
-    them while GPUs align others.
-    """
+    """What all batches of a call have in common; `finish` makes a case's result from its chain."""
 
     cases: list
     scoring: SplicedScoring
     threads: int
     finish: Callable
-    leave: Callable[[list[int]], None]
     options: SiteGpuOptions
 
 
@@ -270,61 +265,34 @@ def align_on_gpus(
     options: SiteGpuOptions | None = None,
 ) -> list:
     """Align all cases: sweeps and chains on GPUs; tables and alignments on the CPU."""
-    results, strands, left = [None] * len(cases), {}, []
+    call, strands = SiteCall(cases, scoring, threads, finish, options or SiteGpuOptions()), {}
 
-    def leave(numbers: list[int]) -> None:
-        if numbers:
-            left.append((numbers, cpu.submit(on_cpu, [cases[k] for k in numbers])))
+    def batches_of(share: list[int], pool: BufferPool, leave: Leave) -> Batches:
+        return Batches(_SiteBatches(call, strands, pool.free_bytes, leave).of(share))
 
-    call = SiteCall(cases, scoring, threads, finish, leave, options or SiteGpuOptions())
-
-    def drive(share: list[int], pool: BufferPool, gpu: int) -> None:
-        batches = _Batches(call, share, strands, pool.free_bytes)
-
-        def align(buffers: Buffers) -> None:
-            with cuda.gpus[gpu]:
-                while batch := batches.next():
-                    for k, result in _aligned(batch, call, buffers):
-                        results[k] = result
-
-        at_a_time = BATCHES_AT_A_TIME
-        map_on_threads(at_a_time, align, pool.batches[:at_a_time])
-
-    with ThreadPoolExecutor(1, "gpu-tools") as cpu, borrowed_pools(ordinals) as pools:
-        each = shares([case.cells for case in cases], len(ordinals))
-        map_gpus(ordinals, drive, each, pools, ordinals)
-    for numbers, found in left:
-        for k, result in zip(numbers, found.result(), strict=True):
-            results[k] = result
-    return results
+    return align_in_batches(cases, ordinals, batches_of, partial(_aligned, call), on_cpu)
 
 
-class _Batches:
-    """The batches of the current GPU; threads take one after the other.
+class _SiteBatches:
+    """The batches of the current GPU.
 
     While one is swept, the strands of the next are compiled.
     """
 
-    def __init__(self, call: SiteCall, share: list[int], strands: dict[int, SiteStrand], free: int):
-        self._call, self._strands = call, strands
-        self._free = SHARE_OF_FREE_MEMORY * free / BATCHES_AT_A_TIME
-        if call.options.memory is not None:
-            self._free = call.options.memory
-        self._taking = threading.Lock()
-        self._batches = self._made(share)
+    def __init__(self, call: SiteCall, strands: dict[int, SiteStrand], free: int, leave: Leave):
+        self._call, self._strands, self._leave = call, strands, leave
+        self._free = call.options.memory
+        if self._free is None:
+            self._free = SHARE_OF_FREE_MEMORY * free / BATCHES_AT_A_TIME
 
-    def next(self) -> list[tuple[int, dict[str, SiteJob]]]:
-        """Return the numbers and jobs of the next batch of cases, none behind the last one."""
-        with self._taking:
-            return next(self._batches, [])
-
-    def _made(self, share: list[int]) -> Iterator[list]:
+    def of(self, share: list[int]) -> Iterator[list[tuple[int, dict[str, SiteJob]]]]:
+        """Yield the numbers and jobs of batches of some cases."""
         cases, limit = self._call.cases, self._call.options.bytes_per_batch or self._free
         for own in within_limit(share, lambda k: strips_of(cases[k]), STRIPS):
             sizes, made = {}, self._jobs(own)
             for k in own:
                 sizes[k] = sum(map(device_bytes, made.get(k, {}).values()))
-            self._call.leave([k for k in own if k not in made or sizes[k] > self._free])
+            self._leave([k for k in own if k not in made or sizes[k] > self._free])
             fitting = [(k, made[k]) for k in made if sizes[k] <= self._free]
             _log.info(
                 "site mode: %d cases on a GPU, %d on the CPU", len(fitting), len(own) - len(fitting)
@@ -349,12 +317,12 @@ def _bytes_of(sizes: dict[int, int], case: tuple[int, dict]) -> int:
 
 
 def _aligned(
-    batch: list, call: SiteCall, buffers: Buffers
+    call: SiteCall, batch: list, buffers: Buffers, leave: Leave
 ) -> Iterator[tuple[int, SplicedAlignment]]:
     """Yield numbers and results of a batch; cases that need too many rows are left to the CPU."""
     found, spread = _best_chains(batch, call, buffers), partial(map_on_threads, call.threads)
     too_long = {k for k, strand, chain in found if strand is not None and chain is None}
-    call.leave(sorted(too_long))
+    leave(sorted(too_long))
     found = [each for each in found if each[0] not in too_long]
     ends = spread(lambda each: call.finish(call.cases[each[0]], *each[1:]), found)
     yield from zip((k for k, *_ in found), ends, strict=True)
