@@ -68,7 +68,7 @@ class ClassArrays(NamedTuple):
 @once_a_table
 def class_arrays(table: SiteTable) -> ClassArrays:
     """Return the arrays of a table's intron classes, read only."""
-    levels, rows, lines = _of_classes(table.introns)
+    levels, rows, lines = rows_and_lines(table.introns)
     boundaries, counts = _counted(table, levels)
     known = (table.step, table.most_steps, table.origin) if table.longest else (0, 0, 0)
     columns = (rows[:, column].copy() for column in (KIND, LENGTH, PENALTY))
@@ -78,7 +78,7 @@ def class_arrays(table: SiteTable) -> ClassArrays:
 
 
 @cache
-def _of_classes(introns: tuple[IntronClass, ...]) -> tuple[list[int], NDArray, list[NDArray]]:
+def rows_and_lines(introns: tuple[IntronClass, ...]) -> tuple[list[int], NDArray, list[NDArray]]:
     """Return levels, the numbers of each intron class, a row a class, and lines as in `Rising`."""
     levels = sorted({every for intron in introns for _, every in intron.rising})
     most = max((len(intron.rising) for intron in introns), default=0)

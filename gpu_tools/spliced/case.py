@@ -16,7 +16,7 @@ from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import Sequence
 from gpu_tools.spliced.cpu.traceback import Swept
 from gpu_tools.spliced.exon_graph import ExonGraph, build_exon_graph
-from gpu_tools.splicing.best_chains import PairCase
+from gpu_tools.splicing.best_chains import NO_PAIRS, BannedPairs, PairCase
 
 
 @dataclass(frozen=True)
@@ -177,6 +177,10 @@ class CaseColumns(NamedTuple):
         Symbols of all distinct targets.
     cells : ndarray of int64, shape (C,)
         Nominal cells of each case.
+    banned : BannedPairs
+        Those of all jobs.
+    first_banned : ndarray of int64, shape (J + 1,)
+        Where each job's banned pairs begin.
     """
 
     cases: list[Case]
@@ -186,6 +190,8 @@ class CaseColumns(NamedTuple):
     first_jobs: NDArray[np.int64]
     targets: NDArray[np.uint8]
     cells: NDArray[np.int64]
+    banned: BannedPairs
+    first_banned: NDArray[np.int64]
 
 
 def case_columns(cases: Iterable[Case]) -> CaseColumns:
@@ -224,7 +230,24 @@ def case_columns(cases: Iterable[Case]) -> CaseColumns:
     target = target_of_case[owners]
     jobs = Jobs(numbers, owners, (np.cumsum(lengths) - lengths)[target], lengths[target])
     cells = nominal[of_case] * lengths[target_of_case]
-    return CaseColumns(cases, strands, bases, jobs, first_jobs, symbols, cells)
+    banned = _banned(cases, jobs, strands.reverse)
+    return CaseColumns(cases, strands, bases, jobs, first_jobs, symbols, cells, *banned)
+
+
+def _banned(
+    cases: list[Case], jobs: Jobs, reverse: NDArray[np.bool_]
+) -> tuple[BannedPairs, NDArray[np.int64]]:
+    """Return the banned pairs of all jobs, and where each one's begin; raise if they are wrong."""
+    if not any(case.banned for case in cases):
+        return NO_PAIRS, np.zeros(jobs.count + 1, np.int64)
+    for case in cases:
+        case.check_banned()
+    names = np.where(reverse[jobs.strands], "-", "+").tolist()
+    own = [
+        cases[k].banned.get(s, NO_PAIRS) for k, s in zip(jobs.cases.tolist(), names, strict=True)
+    ]
+    pairs = BannedPairs(*map(np.concatenate, zip(NO_PAIRS, *own, strict=True)))
+    return pairs, first_of(np.array([len(each.rows) for each in own], np.int64))
 
 
 def _number(keys: list[Hashable]) -> tuple[list[int], NDArray[np.int64]]:

@@ -279,10 +279,7 @@ def align_on_gpus(
             free = SHARE_OF_FREE_MEMORY * pool.free_bytes / BATCHES_AT_A_TIME
         return Batches(_batches(call, share, strands, free, leave))
 
-    def align(batch: SiteBatch, buffers: Buffers, leave: Leave) -> Iterator:
-        return _aligned(batch, call, buffers, leave)
-
-    return align_in_batches(cases, ordinals, batches_of, align, on_cpu)
+    return align_in_batches(cases, ordinals, batches_of, partial(_aligned, call), on_cpu)
 
 
 def _batches(
@@ -358,7 +355,7 @@ def _launches_of(
 
 
 def _aligned(
-    batch: SiteBatch, call: SiteCall, buffers: Buffers, leave: Leave
+    call: SiteCall, batch: SiteBatch, buffers: Buffers, leave: Leave
 ) -> Iterator[tuple[int, SplicedAlignment]]:
     """Yield numbers and results of a batch; cases that need too many rows are left to the CPU."""
     best, chains = _best_chains(batch, call.options, buffers)

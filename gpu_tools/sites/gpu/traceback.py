@@ -470,10 +470,11 @@ def _joins(trace, buffers, boundary, start, frame):
 @cuda.jit(device=True)
 def _row_of(trace, donor, boundary, start, frame):
     """Return the stored row of an exit of the exon before, and the exon's frame."""
-    if trace[job_table.AT_STOPS] < 0:
-        return donor, frame
-    frame = int32((boundary - (start - frame)) % FRAMES)
-    return int32(donor * FRAMES + frame - trace[job_table.AT_EXIT_ROWS]), frame
+    row = donor
+    if trace[job_table.AT_STOPS] >= 0:
+        frame = int32((boundary - (start - frame)) % FRAMES)
+        row = int32(donor * FRAMES + frame)
+    return int32(row - trace[job_table.AT_EXIT_ROWS]), frame
 
 
 @cuda.jit(device=True)

@@ -34,9 +34,9 @@ from gpu_tools.spliced.gpu.launch import (
     GraphTables,
     ListLaunch,
     Resident,
+    job_bytes,
     lay_out_graphs,
     lay_out_jobs,
-    sizes_of,
     stride_of,
 )
 from gpu_tools.splicing.bounds import Costs, costs_of
@@ -58,7 +58,7 @@ class GpuOptions(NamedTuple):
     """
 
     exons_apart: int = 16  # candidates a multiprocessor, each with its target
-    batch_bytes: int = 512 << 20  # device memory of a batch
+    batch_bytes: int = 1 << 30  # device memory of a batch
     free_bytes: int | None = None  # device memory that can be used; None: what is free
 
 
@@ -165,10 +165,8 @@ def prepare(columns, scoring, ordinals, threads, empty, options: GpuOptions) -> 
     apart = exons <= options.exons_apart * count_multiprocessors(ordinals)
     graphs = lay_out_graphs(strands, scoring, bool(apart), threads, empty)
     packable = np.ones(len(columns.cells), dtype=np.bool_)
-    fit = _cells_fit(
-        graphs.table, jobs, strands.lengths, stride_of(jobs.lengths), costs_of(scoring)
-    )
-    packable[jobs.cases[~fit]] = False
+    fit = _cells_fit(graphs.table, jobs, strands.lengths, costs_of(scoring))
+    packable[jobs.cases[~fit | (np.diff(columns.first_banned) > 0)]] = False
     return GpuWork(columns, scoring, graphs, bool(apart), packable, options)
 
 
@@ -187,12 +185,12 @@ def scores_fit(scoring: SplicedScoring) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _cells_fit(graphs, jobs, lengths, strides, costs: Costs):
+def _cells_fit(graphs, jobs, lengths, costs: Costs):
     """Return whether 16-bit cells and the other fields of the kernels suffice, per job."""
-    fit = np.empty(len(strides), dtype=np.bool_)
-    for k in range(len(strides)):
+    fit = np.empty(len(jobs.lengths), dtype=np.bool_)
+    for k in range(len(fit)):
         own = graphs[jobs.strands[k]]
-        longest, stride = own[launches.LONGEST_TRACK], strides[k]
+        longest, stride = own[launches.LONGEST_TRACK], stride_of(jobs.lengths[k])
         length = lengths[jobs.strands[k]]
         extent = Extent(longest, own[launches.MOST_BONUS], own[launches.BEST_BONUS], length)
         low, high = bound_cells(extent, stride, costs)
@@ -256,7 +254,7 @@ def batches_of(
     """Cut cases into batches; return them, and the cases that the GPU cannot take."""
     jobs = jobs_of(work.columns, cases)
     positions = np.repeat(np.arange(len(cases)), _job_counts(work.columns, cases))
-    sizes = np.bincount(positions, sizes_of(work.graphs.table, jobs).bytes, len(cases))
+    sizes = np.bincount(positions, job_bytes(work.graphs.table, jobs), len(cases))
     fits = work.packable[cases] & (sizes <= free)
     own, part = cases[fits], free // _FREE_PART
     limit, ends = min(work.options.batch_bytes, part), np.cumsum(sizes[fits])

@@ -252,6 +252,38 @@ def test_a_chain_that_translates_is_followed_in_longer_and_longer_windows():
     assert result.chain == ((0, 5), (14, 19), (26, 31))
 
 
+@pytest.mark.parametrize("coding", [False, True], ids=["plain", "translates"])
+def test_windows_begin_near_the_chain(coding, monkeypatch):
+    from gpu_tools.sites.gpu.job import PackedStrips
+
+    exons, starts = ["ATGAC", "CGGTG", "GTTAA"], []
+    made = chain_case(exons, ["GAGAGAGAG", "TTTTTTT"], "".join(exons), stops=STOPS)
+    own, before = made.tables["+"], 20 * WARP
+    base = Sequence("b", np.concatenate([np.zeros(before, np.uint8), made.base.codes]))
+    scores = {
+        name: np.append(np.full(before, CLOSED), getattr(own, name))
+        for name in ("first_entry", "inner_entry", "inner_exit", "last_exit")
+    }
+    kinds = {
+        name: np.append(np.zeros(before, np.uint8), getattr(own, name))
+        for name in ("entry_kind", "exit_kind")
+    }
+    introns = tuple(i._replace(min_length=5) for i in own.introns)
+    table = changed(own, **scores, **kinds, introns=introns, stops=STOPS if coding else None)
+    windows = PackedStrips.windows
+
+    def noted(self, *arguments):
+        made = windows(self, *arguments)
+        starts.extend(made.first_step)
+        return made
+
+    monkeypatch.setattr(PackedStrips, "windows", noted)
+    case = replace(made, base=base, tables={"+": table})
+    (result,) = check([case], SplicedScoring(mismatch=-9), every=1)
+    assert len(result.chain) == 3
+    assert min(starts) > 0
+
+
 def test_windows_that_memory_does_not_hold_are_for_the_cpu(monkeypatch):
     from gpu_tools.sites.gpu.codon_strips import CodonStrips
 

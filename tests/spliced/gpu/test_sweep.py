@@ -12,7 +12,7 @@ from tests import cases
 pytest.importorskip("numba_cuda")
 
 from gpu_tools.spliced.gpu import schedule
-from gpu_tools.spliced.gpu.launch import sizes_of
+from gpu_tools.spliced.gpu.launch import job_bytes
 from gpu_tools.spliced.gpu.schedule import GpuOptions, align_on_gpus, score_on_gpus
 
 pytestmark = pytest.mark.cuda
@@ -138,7 +138,7 @@ def prepared(made, scoring=None):
 def bytes_of_largest(examples):
     """Return the device memory that the largest of some cases takes."""
     work = prepared([example.case() for example in examples])
-    sizes = sizes_of(work.graphs.table, work.columns.jobs).bytes
+    sizes = job_bytes(work.graphs.table, work.columns.jobs)
     return int(np.bincount(work.columns.jobs.cases, sizes).max())
 
 

@@ -56,12 +56,13 @@ has the points of introns at their places in the target, too. `LAST` is the last
 before a boundary. The second word is the source, the third one how many slots there are, the fourth
 one the bonus, in both halves.
 
-`TAKE` raises the maxima of an intron class, from slot `to` on, to the rows of an exit, the source.
+`TAKE` raises the near rows of an intron class, from slot `to` on, to the rows of an exit, the
+source.
 The third word has the nucleotide before the exit, `NO_SYMBOL` for none, and above that the codons
 of the nucleotides that may end a codon split behind two, `NO_CODONS` if there is none.
 
 `WAIT` lets an exon's first nucleotides wait for the end of the split codon. The source is the first
-slot of the intron class; slot `to` is raised to rows that wait for the next boundary, and the slot
+slot of near rows; slot `to` is raised to rows that wait for the next boundary, and the slot
 behind it, modulo `WAITS`, to those that wait for the second one. The third word has the nucleotide
 behind the entry, and the codons by the nucleotide before the intron; `NO_SYMBOL` and `NO_CODONS`
 where the strand ends. `FRESH` and `FRESH_NEXT` are for these two slots.
@@ -91,8 +92,9 @@ wait, by boundary modulo `WAITS`."""
 
 (
     CODES, SITES, CLASSES, MARKS, ROWS, CHUNKS, LENGTH, N_ACCEPTORS, N_DONORS, N_FIRSTS, N_LASTS,
-    N_KEPT, N_JUNCTIONS, N_CLASSES, N_FAR, N_MARKS, USUAL_FIRST, USUAL_LAST, SYMBOLS, PLACES,
-) = range(20)  # fmt: skip
+    N_KEPT, N_JUNCTIONS, N_CLASSES, N_NEAR, N_FAR, N_MARKS, USUAL_FIRST, USUAL_LAST, SYMBOLS,
+    PLACES,
+) = range(21)  # fmt: skip
 """A strand's row of the table of strands: where its part begins in the arrays of nucleotides, of
 sites, of intron classes, of counted marks and of boundaries, and its first chunk; how long it and
 its lists of sites are; the points of entries and exits that are not listed; its symbols; whether
@@ -103,7 +105,9 @@ what is entered has the points of introns at their places.
 class ProteinLists(NamedTuple):
     """The sites of a strand in kernels; see `gpu_tools.sites.cpu.memory.SiteLists`.
 
-    `slots` are the first ones of donors of junctions.
+    `slots` are the first ones of donors of junctions. Classes of a kind whose penalties rise alike
+    have their near rows, and so their far rows, in common: `near_of` are those of each class, and
+    `near_kinds` their kinds. What `rising` says of classes it says of near rows.
     """
 
     codes: NDArray[np.uint8]
@@ -118,6 +122,8 @@ class ProteinLists(NamedTuple):
     junctions: JunctionArrays
     slots: NDArray
     introns: Introns
+    near_of: NDArray
+    near_kinds: NDArray
 
 
 def words_of(scoring: ProteinScoring) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
@@ -151,7 +157,9 @@ def lists_in(strand, sites, codes, classes, counts):
     slots, at = sites[at : at + strand[N_KEPT]], at + strand[N_KEPT]
     (joined, numbers, costs), at = _three(sites, at, strand[N_JUNCTIONS])
     (kinds, lengths, penalties), at = _three(sites, at, strand[N_CLASSES])
-    near, at = sites[at : at + strand[N_CLASSES]], at + strand[N_CLASSES]
+    near_of, at = sites[at : at + strand[N_CLASSES]], at + strand[N_CLASSES]
+    near_kinds, at = sites[at : at + strand[N_NEAR]], at + strand[N_NEAR]
+    near, at = sites[at : at + strand[N_NEAR]], at + strand[N_NEAR]
     (far_class, far_level, far_extra), at = _three(sites, at, strand[N_FAR])
     marks, first = sites[at : at + strand[N_MARKS]], strand[MARKS]
     levels = counts[first : first + strand[N_MARKS] + 1]
@@ -162,6 +170,7 @@ def lists_in(strand, sites, codes, classes, counts):
         (strand[USUAL_LAST], lasts, last_scores), kinds, lengths, penalties,
         Rising(marks, levels, near, far_class, far_level, far_extra),
         JunctionArrays(kept, joined, numbers, costs), slots, Introns(rows, marks, levels, 0, 0, 0),
+        near_of, near_kinds,
     )  # fmt: skip
 
 
@@ -191,7 +200,7 @@ def _take_exits(lists, codons, symbols, reach, state, operations, n):
     codes, splits = lists.codes, 1 + 2 * symbols
     boundaries, scores, exit_kinds = lists.donors
     for k in range(len(lists.kinds)):
-        to = BEFORE + k * splits
+        to = BEFORE + lists.near_of[k] * splits
         while state[1 + k] < state[0]:
             exit = state[1 + k]
             boundary = int64(boundaries[exit])
@@ -213,8 +222,8 @@ def _take_exits(lists, codons, symbols, reach, state, operations, n):
 
 
 @cuda.jit(device=True)
-def _wait(lists, codons, symbols, placed, boundary, k, bonus, state, operations, n):
-    """Let exons that begin with the rest of a split codon wait for its end."""
+def _wait(lists, codons, symbols, placed, boundary, near, bonus, state, operations, n):
+    """Let exons that begin with the rest of a split codon wait for its end, behind near rows."""
     codes, place = lists.codes, (boundary + 1) % WAITS
     left, what, kind = len(codes) - boundary, int64(NO_SYMBOL | NO_CODONS), int64(WAIT)
     kind |= FRESH if state[WAITS_AT + place] == 0 else 0
@@ -229,7 +238,7 @@ def _wait(lists, codons, symbols, placed, boundary, k, bonus, state, operations,
             codon = int64(codons[one, codes[boundary], codes[boundary + 1]])
             what |= codon << (SYMBOL_BITS + CODON_BITS * one)
         state[WAITS_AT + (place + 1) % WAITS] = 1
-    source = BEFORE + k * (1 + 2 * symbols)
+    source = BEFORE + near * (1 + 2 * symbols)
     return _put(operations, n, kind, WAITING + place, source, what, bonus)
 
 
@@ -239,15 +248,15 @@ def _enter(lists, codons, symbols, placed, acceptor, state, operations, n):
     boundaries, scores, entry_kinds = lists.acceptors
     boundary, bonus = int64(boundaries[acceptor]), int64(scores[acceptor])
     found, operand, first = int64(0), int64(-1), int64(0)
-    maxima, joined = len(lists.kinds) + len(lists.rising.far_class), lists.junctions.acceptors
+    maxima, joined = len(lists.near_kinds) + len(lists.rising.far_class), lists.junctions.acceptors
     entered = int64(BEFORE + maxima * (1 + 2 * symbols))
     k, past = first_from(joined, boundary), first_from(joined, boundary + 1)
     alone = not placed and k == past
-    for c in range(len(lists.kinds)):
-        if lists.kinds[c] != entry_kinds[acceptor]:
+    for near in range(len(lists.near_kinds)):
+        if lists.near_kinds[near] != entry_kinds[acceptor]:
             continue
-        n = _wait(lists, codons, symbols, placed, boundary, c, bonus, state, operations, n)
-        source = int64(BEFORE + c * (1 + 2 * symbols))
+        n = _wait(lists, codons, symbols, placed, boundary, near, bonus, state, operations, n)
+        source = int64(BEFORE + near * (1 + 2 * symbols))
         if alone and found == 0:
             operand, first = bonus << OPERAND_SLOT_BITS | source, source
         else:

@@ -24,9 +24,10 @@ from gpu_tools.sites.gpu.batches import (
 )
 from gpu_tools.sites.gpu.job import twice
 from gpu_tools.sites.gpu.launch import starts_of
-from gpu_tools.sites.gpu.packed_strip import NEVER_BYTE
+from gpu_tools.sites.gpu.packed_strip import NEVER_BYTE, WIDE
 from gpu_tools.sites.proteins.cpu.sweep import BestSweep, ProteinSweep, trace
 from gpu_tools.sites.proteins.gpu.plan import USUAL_LAST
+from gpu_tools.sites.proteins.gpu.step import SLOTS_AT, hot_slots
 from gpu_tools.sites.proteins.gpu.strands import CHECKPOINTS_OF_STRAND, StrandsOnGpu
 from gpu_tools.sites.proteins.gpu.strips import (
     BIAS,
@@ -36,6 +37,7 @@ from gpu_tools.sites.proteins.gpu.strips import (
     CHECKPOINTS,
     ENDS,
     EXITS,
+    HOT,
     LEAST_SCORE,
     OPERATIONS,
     ROWS_AGAIN,
@@ -64,6 +66,8 @@ class ProteinLaunch:
     def __init__(self, jobs: ProteinJobs, numbers: NDArray, buffers: Buffers | None = None):
         self.scoring, self._buffers = jobs.scoring, buffers or Buffers()
         self.stream, self.table = self._buffers.stream, jobs.table[numbers]
+        self.table[:, HOT] = hot = hot_slots(int(jobs.table[:, STRIPS].sum()))
+        self.shared_bytes = 4 * (SLOTS_AT + hot * WIDE * WARP)
         strands, self.strand_of = np.unique(jobs.strand[numbers], return_inverse=True)
         self.strands = StrandsOnGpu(jobs.strands, strands, jobs.scoring, self._buffers)
         sizes = jobs.sizes[numbers]
@@ -94,7 +98,7 @@ class ProteinLaunch:
         scores = self.scoring.lifted[self.scoring.codon_numbers]
         scores = np.pad(scores, ((0, 0), (0, 1)), constant_values=LEAST_SCORE).astype(np.int32)
         return [
-            self._buffers.copy(f"{name} {values.shape[1:]}", values)
+            self._buffers.copy(name, values)
             for name, values in (
                 ("targets", jobs.residues), ("scores", scores), ("points", jobs.points)
             )
@@ -113,7 +117,7 @@ class ProteinLaunch:
         counter = self.strips[-1]
         device_memset(counter, 0, counter.nbytes, self.stream)
         device_memset(self.borders, NEVER_BYTE, self.borders.nbytes, self.stream)
-        sweep_proteins_warp[len(self.strips) - 1, WARP, self.stream](
+        sweep_proteins_warp[len(self.strips) - 1, WARP, self.stream, self.shared_bytes](
             self.device_table, self.strips, *self.inputs, self.cells, self.borders,
             self.checkpoints, self.exits, self.ends, self.weights,
         )  # fmt: skip

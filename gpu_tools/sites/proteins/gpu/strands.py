@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import cache, partial
 from itertools import chain
 
 import numpy as np
@@ -19,7 +19,7 @@ from gpu_tools.sites.cpu.memory import most_waiting
 from gpu_tools.sites.gpu.launch import starts_of
 from gpu_tools.sites.gpu.packed_strip import WIDE
 from gpu_tools.sites.gpu.strand_sites import kept_slots
-from gpu_tools.sites.introns import class_arrays
+from gpu_tools.sites.introns import class_arrays, rows_and_lines
 from gpu_tools.sites.proteins.gpu.plan import (
     BEFORE,
     CHUNK,
@@ -36,6 +36,7 @@ from gpu_tools.sites.proteins.gpu.plan import (
     N_FAR,
     N_JUNCTIONS,
     N_MARKS,
+    N_NEAR,
     PLACES,
     ROWS,
     ROWS_AHEAD,
@@ -46,7 +47,7 @@ from gpu_tools.sites.proteins.gpu.plan import (
     words_of,
 )
 from gpu_tools.sites.proteins.limits import StrandBounds, strand_bounds
-from gpu_tools.sites.table import SiteTable
+from gpu_tools.sites.table import IntronClass, SiteTable
 
 _ROWS_BEFORE_SLOTS = 2 + 2 * FRAMES
 """Rows of a checkpoint before those in slots."""
@@ -92,7 +93,7 @@ class ProteinStrands:
         self.table = np.array([*map(_row_of, self.tables)], np.int64)
         self.table[:, PLACES] = placed
         self._lay_codes([(case.base.codes, name == "-") for case, name in owners.values()])
-        entered = BEFORE + self.table[:, [N_CLASSES, N_FAR]].sum(axis=1) * self._splits
+        entered = BEFORE + self.table[:, [N_NEAR, N_FAR]].sum(axis=1) * self._splits
         slots = [*map(_kept, self.tables, (entered + 1).tolist())]
         self.slots = np.array([past for _, past in slots])
         pending, together = self._join_sites([kept for kept, _ in slots], threads).T
@@ -110,7 +111,7 @@ class ProteinStrands:
 
     @property
     def _splits(self) -> NDArray[np.int64]:
-        """Rows of an intron class."""
+        """Rows of exits before an entry, by the split codon; near rows are so many."""
         return 1 + 2 * self.table[:, SYMBOLS]
 
     def _lay_codes(self, strands: list[tuple[NDArray[np.uint8], bool]]) -> None:
@@ -171,13 +172,27 @@ class ProteinStrands:
 
 def _row_of(table: SiteTable) -> list[int]:
     """Return a strand's row of the table, without where its parts begin and with no symbols."""
-    sites, rising = (table.acceptors, table.donors, table.first, table.last), class_arrays(table)[3]
-    junctions = table.junction_arrays
+    sites, near = (table.acceptors, table.donors, table.first, table.last), _near(table.introns)
+    junctions, marks = table.junction_arrays, class_arrays(table).rising.boundaries
     return [
         *[0] * LENGTH, table.length, *(len(each.boundaries) for each in sites),
-        len(junctions.donors), len(junctions.acceptors), len(table.introns), len(rising.far_class),
-        len(rising.boundaries), table.first.usual, table.last.usual, 0, 0,
+        len(junctions.donors), len(junctions.acceptors), len(table.introns), len(near[1]),
+        len(near[-1]), len(marks), table.first.usual, table.last.usual, 0, 0,
     ]  # fmt: skip
+
+
+@cache
+def _near(introns: tuple[IntronClass, ...]) -> list[NDArray[np.int64]]:
+    """Return near rows of classes, and `near_kinds` and all but the marks of their `Rising`."""
+    kinds = list(dict.fromkeys((each.kind, each.rising) for each in introns))
+    near = [kinds.index((each.kind, each.rising)) for each in introns]
+    first, (level, far_class, *of_far) = (
+        [*map(near.index, range(len(kinds)))],
+        rows_and_lines(introns)[2],
+    )
+    far = [k for k, own in enumerate(far_class) if own in first]
+    made = near, [kind for kind, _ in kinds], level[first], np.array(near)[far_class[far]]
+    return [np.array(each, np.int64) for each in (*made, *(own[far] for own in of_far))]
 
 
 def _kept(table: SiteTable, first: int) -> tuple[NDArray[np.int64], int]:
@@ -191,7 +206,7 @@ def _sites(table: SiteTable, kept: NDArray[np.int64]) -> list[NDArray]:
     inner = table.acceptors, table.donors, table.first, table.last
     parts = [part for own in inner for part in (own.boundaries, own.scores, own.kinds)]
     classes, junctions = class_arrays(table), table.junction_arrays
-    own = junctions.donors, kept, *junctions[1:], *classes[:3], *classes.rising[2:]
+    own = junctions.donors, kept, *junctions[1:], *classes[:3], *_near(table.introns)
     return [*parts, *own, classes.rising.boundaries]
 
 

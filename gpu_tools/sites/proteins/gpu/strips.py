@@ -11,7 +11,7 @@ from gpu_tools.sites.gpu.launch import starts_of
 from gpu_tools.sites.gpu.packed_strip import WIDE
 from gpu_tools.sites.proteins.gpu.plan import FRAMES, LENGTH
 from gpu_tools.sites.proteins.gpu.plan import SYMBOLS as SYMBOLS_OF_STRAND
-from gpu_tools.sites.proteins.gpu.step import HOT_SLOTS, MOST_CODONS
+from gpu_tools.sites.proteins.gpu.step import LEAST_HOT, MOST_CODONS
 from gpu_tools.sites.proteins.gpu.strands import CHECKPOINTS_OF_STRAND, ProteinStrands, stacked
 from gpu_tools.sites.proteins.limits import PairBounds, StrandBounds, cell_bounds, pair_bounds
 from gpu_tools.splicing.bounds import fit_int16
@@ -23,15 +23,15 @@ from gpu_tools.splicing.proteins.target_introns import intron_points
 (
     STEPS, STRIPS, BOUNDARIES, OPERATIONS, TARGET, POINTS, CELLS, BORDERS, ENDS, CHECKPOINTS, EXITS,
     CELL_STRIDE, CHECKPOINT_STRIDE, RESIDUES, FINAL_COLUMN, CODONS, SYMBOLS, SLOTS, RING, EVERY,
-    BLOCK, PLACED_ROWS, NONE, NEVER_BEGUN, BIAS, BEFORE_FIRST,
-) = range(26)  # fmt: skip
+    BLOCK, PLACED_ROWS, NONE, NEVER_BEGUN, BIAS, BEFORE_FIRST, HOT,
+) = range(27)  # fmt: skip
 """A job's row of the table: steps of three boundaries, and strips; where its part begins in each
 buffer, the residues in that of targets; words of a strip's cells, and of its part of a checkpoint;
 residues, and the first column in which a chain may end; rows of the profile; symbols of the strand;
 slots; exits whose rows there are; boundaries between two checkpoints, and those of a block that a
 traceback computes again; rows of points of introns at their places, one a phase, or none; the
 lowest cell; what is added to a chain that may not begin; what is taken off all cells; what a chain
-that begins has before the first column.
+that begins has before the first column; slots in shared memory, see `step.hot_slots`.
 """
 
 
@@ -68,7 +68,7 @@ class ProteinJobs:
     strand : ndarray of int64
         The number of each job's strand.
     table : ndarray of int64
-        A row a job, without where its parts begin.
+        A row a job, without what is known of a launch alone: where its parts begin, and `HOT`.
     fits : ndarray of bool
         Whether the packed kernel takes a job.
     sizes : ndarray of int64
@@ -89,7 +89,7 @@ class ProteinJobs:
         targets = {id(case.target): case.target for case in cases}
         number = {key: k for k, key in enumerate(targets)}
         target = np.repeat([number[id(case.target)] for case in cases], np.diff(self.first))
-        self.table = np.zeros((len(target), BEFORE_FIRST + 1), np.int64)
+        self.table = np.zeros((len(target), HOT + 1), np.int64)
         self._lay_targets(list(targets.values()), target)
         self.table[:, PLACED_ROWS] = FRAMES if placed else 0
         self._lay_out(block)
@@ -137,7 +137,7 @@ class ProteinJobs:
         table[:, SYMBOLS] = strands.table[own, SYMBOLS_OF_STRAND]
         table[:, SLOTS], table[:, RING] = strands.slots[own], strands.ring[own]
         table[:, EVERY] = strands.every[own]
-        rows = np.maximum(table[:, SLOTS] - HOT_SLOTS, 0) + FRAMES * table[:, RING] + 1
+        rows = np.maximum(table[:, SLOTS] - LEAST_HOT, 0) + FRAMES * table[:, RING] + 1
         table[:, CELL_STRIDE] = (rows + table[:, PLACED_ROWS]) * WIDE * WARP
         table[:, CHECKPOINT_STRIDE] = strands.rows_of_checkpoint[own] * WIDE * WARP
 

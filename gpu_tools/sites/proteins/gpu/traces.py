@@ -113,12 +113,9 @@ class ProteinTraces:
             "pairs": scoring.lifted, "codon costs": scoring.codon_gaps,
             "sizes": np.array(sizes, np.int64), "no pairs": np.zeros(0, np.int64),
         }  # fmt: skip
-        on = {
-            name: buffers.copy(f"{name} {values.shape[1:]}", values)[: len(values)]
-            for name, values in inputs.items()
-        }
+        on = {name: buffers.copy(name, values)[: len(values)] for name, values in inputs.items()}
         codons = buffers.copy("codons", scoring.codons.ravel()).reshape(scoring.codons.shape)
-        traceback.trace_proteins_warp[warps, WARP, launch.stream](
+        traceback.trace_proteins_warp[warps, WARP, launch.stream, launch.shared_bytes](
             on["traces"], launch.device_table, *launch.strands.arrays, *launch.inputs,
             launch.cells, launch.borders, launch.checkpoints, launch.exits, launch.ends,
             launch.exits.view(np.int16), words("again", warps * sizes.checkpoint_words), exits,
