@@ -13,21 +13,22 @@ from gpu_tools.sites.proteins.api import ProteinCase
 
 def coding_kernel(cases: list[SiteCase], scoring: SplicedScoring, repeats: int = 3) -> dict:
     """Time the packed kernel of chains that translate; its memory is cleared in the time, too."""
-    from gpu_tools.sites.gpu.codon_strips import codon_strips
-    from gpu_tools.sites.gpu.job import SiteJob, SiteStrand, sizes_of
+    from gpu_tools.sites.gpu.codon_strips import CodonStrips
+    from gpu_tools.sites.gpu.job import SiteJobs, SiteStrand, sizes_of
     from gpu_tools.sites.gpu.launch import SiteCodonLaunch
 
     tables = {id(t): (case.codes(s), t) for case in cases for s, t in case.tables.items()}
-    strands = {key: SiteStrand(*each, scoring) for key, each in tables.items()}
-    jobs = [SiteJob(strands[id(t)], c.target.codes) for c in cases for t in c.tables.values()]
-    packed = [job for job in jobs if job.fits]
+    strands, number = [SiteStrand(*each, scoring) for each in tables.values()], [*tables]
+    pairs = [(number.index(id(t)), k) for k, c in enumerate(cases) for t in c.tables.values()]
+    jobs = SiteJobs.of(strands, [c.target.codes for c in cases], *zip(*pairs, strict=True), scoring)
+    packed = jobs.take(np.flatnonzero(jobs.fits))
     sizes = sizes_of(packed)
-    launch = SiteCodonLaunch(list(map(codon_strips, packed, sizes)), scoring)
-    cells = sum(len(job.codes) * len(job.target) for job in packed)
+    launch = SiteCodonLaunch(CodonStrips.cut(packed, sizes))
+    cells = int((packed.known.limits.length * (packed.columns - 1)).sum())
     return {
-        **_timed(launch, cells, repeats), "jobs": len(packed),
-        "other_jobs": len(jobs) - len(packed), "strips": launch.n_strips,
-        "registers": sorted(set(sizes)),
+        **_timed(launch, cells, repeats), "jobs": packed.count,
+        "other_jobs": jobs.count - packed.count, "strips": launch.n_strips,
+        "registers": sorted(set(sizes.tolist())),
     }  # fmt: skip
 
 

@@ -112,6 +112,10 @@ class CodonPlan(NamedTuple):
         """Return the boundary that a number belongs to: the same."""
         return number
 
+    def step_behind(self, boundary: int) -> int:
+        """Return the step behind that of a boundary."""
+        return boundary // FRAMES + 1
+
 
 def compile_codons(sites: Sites, cost: int = 0) -> CodonPlan:
     """Compile a table with stop codons, of introns of at least `SHORTEST` nucleotides.

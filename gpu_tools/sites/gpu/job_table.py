@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.gpu.intrinsics.words import WARP, kernel, shuffle
 from gpu_tools.sites.introns import class_arrays
-from gpu_tools.sites.table import BoundaryScores, SiteTable
+from gpu_tools.sites.table import SiteTable
 
 
 class JobNumbers(NamedTuple):
@@ -152,61 +152,75 @@ class TraceNumbers(NamedTuple):
 """Where the elements of `TraceNumbers` are."""
 
 
-_NOTHING = TraceNumbers(*[0] * len(TraceNumbers._fields))
-
-
 class StrandLists(NamedTuple):
-    """The lists of a strand, one behind the other, and the part of `TraceNumbers` about them."""
+    """The lists of a strand, one behind the other, and what `TraceNumbers` say of the strand.
+
+    Lists begin as if there were no others in the buffer; what a job has is 0.
+    """
 
     numbers: NDArray[np.int32]
-    about: dict[str, int]
-
-    def about_from(self, first: int, **more) -> TraceNumbers:
-        """Return what is known of a strand if the lists begin at an element of a buffer.
-
-        The rest, which a job has, is 0; `more` is known, too.
-        """
-        starts = ("exits", "entries", "firsts", "classes", "stops", "marks", "junctions")
-        moved = {name: self.about[name] + first for name in starts if self.about[name] >= 0}
-        return _NOTHING._replace(**self.about, **more)._replace(**moved)
+    row: NDArray[np.int64]
 
 
 def strand_lists(table: SiteTable) -> StrandLists:
     """Lay out the lists of a table."""
-    stops = [] if table.stops is None else table.stops.astype(np.int32).ravel()
     introns, seen = class_arrays(table).introns, table.junctions
-    classes = introns.rows.astype(np.int32)
-    parts = {
-        "exits": _elements(table.donors, SITE), "entries": _elements(table.acceptors, SITE),
-        "firsts": _elements(table.first, FIRST),
-        "classes": classes,
-        "stops": np.array(stops, dtype=np.int32),
-        "marks": np.column_stack([introns.boundaries, introns.counts[1:]]).astype(np.int32),
-        "junctions": np.stack([seen.acceptors, seen.penalties, seen.donors], 1).astype(np.int32),
-    }  # fmt: skip
-    sizes = [part.size for part in parts.values()]
-    about = dict(zip(parts, (np.cumsum(sizes) - sizes).tolist(), strict=True))
-    about |= {f"n_{name}": len(part) for name, part in parts.items() if name != "stops"}
-    about |= {"usual_first": table.first.usual, "length": table.length}
-    about |= {"class_size": classes.shape[1], "mark_size": parts["marks"].shape[1]}
+    stops = np.zeros(0, np.bool_) if table.stops is None else table.stops.ravel()
+    sites = [(s.boundaries, s.scores, s.kinds) for s in (table.donors, table.acceptors)]
+    numbers, counts, sizes = _joined_lists(
+        *sites, (table.first.boundaries, table.first.scores), introns.rows, stops,
+        introns.boundaries, introns.counts, (seen.acceptors, seen.penalties, seen.donors),
+    )  # fmt: skip
+    row = np.zeros(len(TraceNumbers._fields), np.int64)
+    row[AT_EXITS : AT_JUNCTIONS + 1] = np.cumsum(sizes) - sizes
+    row[AT_N_EXITS : AT_N_JUNCTIONS + 1] = counts
+    row[AT_LENGTH], row[AT_USUAL_FIRST] = table.length, table.first.usual
+    row[AT_CLASS_SIZE], row[AT_MARK_SIZE] = introns.rows.shape[1], 1 + introns.counts.shape[1]
     if table.stops is None:
-        about["stops"] = NO_STOPS
-    return StrandLists(np.concatenate([part.ravel() for part in parts.values()]), about)
-
-
-def _elements(scores: BoundaryScores, numbers: int) -> NDArray[np.int32]:
-    return _side_by_side(scores.boundaries, scores.scores, scores.kinds, numbers)
+        row[AT_STOPS] = NO_STOPS
+    return StrandLists(numbers, row)
 
 
 @njit(cache=True, nogil=True)
-def _side_by_side(boundaries, scores, kinds, numbers):
-    """Return the elements of a list of sites, with or without kinds."""
-    made = np.empty((len(boundaries), numbers), np.int32)
-    for k in range(len(boundaries)):
-        made[k, BOUNDARY], made[k, VALUE] = boundaries[k], scores[k]
-        if numbers > KIND:
-            made[k, KIND] = kinds[k]
-    return made
+def _joined_lists(donors, acceptors, firsts, classes, stops, marks, counts, junctions):
+    """Return all lists, one behind the other, and how many elements and numbers each has.
+
+    Of codons there is no count.
+    """
+    elements = np.array([
+        len(donors[0]), len(acceptors[0]), len(firsts[0]), len(classes), len(marks),
+        len(junctions[0]),
+    ])  # fmt: skip
+    width = 1 + counts.shape[1]
+    sizes = np.array([
+        SITE * len(donors[0]), SITE * len(acceptors[0]), FIRST * len(firsts[0]), classes.size,
+        len(stops), width * len(marks), SITE * len(junctions[0]),
+    ])  # fmt: skip
+    made, n = np.empty(sizes.sum(), np.int32), 0
+    for boundaries, scores, kinds in (donors, acceptors):
+        for k in range(len(boundaries)):
+            made[n + BOUNDARY], made[n + VALUE], made[n + KIND] = boundaries[k], scores[k], kinds[k]
+            n += SITE
+    for k in range(len(firsts[0])):
+        made[n + BOUNDARY], made[n + VALUE] = firsts[0][k], firsts[1][k]
+        n += FIRST
+    for own in classes:
+        for value in own:
+            made[n] = value
+            n += 1
+    for value in stops:
+        made[n] = value
+        n += 1
+    for k in range(len(marks)):
+        made[n] = marks[k]
+        for level in range(width - 1):
+            made[n + 1 + level] = counts[k + 1, level]
+        n += width
+    for k in range(len(junctions[0])):
+        made[n + BOUNDARY], made[n + VALUE] = junctions[0][k], junctions[1][k]
+        made[n + KIND] = junctions[2][k]
+        n += SITE
+    return made, elements, sizes
 
 
 # The best end of each job, of those that the lanes of its strips have noted.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -16,7 +16,6 @@ from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.hardware.threads import map_on_threads, within_limit
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
-from gpu_tools.sites.bounds import cost_behind
 from gpu_tools.sites.gpu import job_table
 from gpu_tools.sites.gpu.batches import (
     BATCHES_AT_A_TIME,
@@ -25,25 +24,16 @@ from gpu_tools.sites.gpu.batches import (
     Leave,
     align_in_batches,
 )
-from gpu_tools.sites.gpu.codon_strips import codon_strips
-from gpu_tools.sites.gpu.job import (
-    PackedStrips,
-    SiteJob,
-    SiteStrand,
-    SweepEnd,
-    packed_strips,
-    sizes_of,
-    strips_of,
-)
-from gpu_tools.sites.gpu.job_table import ChainLeft, TraceNumbers
+from gpu_tools.sites.gpu.codon_strips import CodonStrips
+from gpu_tools.sites.gpu.job import PackedStrips, SiteJobs, SiteStrand, sizes_of, strips_of
+from gpu_tools.sites.gpu.job_table import ChainLeft
 from gpu_tools.sites.gpu.launch import (
     SiteCodonLaunch,
     SitePackedLaunch,
-    device_bytes,
     scores_of_traces,
     starts_of,
-    strip_bytes,
 )
+from gpu_tools.sites.gpu.packed_strip import NARROW, WIDE
 from gpu_tools.sites.gpu.traceback import trace_packed_warp
 from gpu_tools.sites.table import SiteTable, made_once
 from gpu_tools.splicing.reading import FRAMES
@@ -75,158 +65,164 @@ def trace(
     return align_chain(codes, target, found.exons, scoring)
 
 
-class Followed(NamedTuple):
-    """What was followed of a chain: its last exons, the last one first, and what is left of it."""
-
-    exons: NDArray[np.int32]
-    left: ChainLeft | None  # None if nothing is
-
-
 class ChainTracer:
     """Follows chains of a launch's jobs, whose lists of sites are in the GPU's memory.
 
-    `usual_exons` is for how many exons of a chain there is space at a time.
+    `usual_exons` is for how many exons of a chain there is space at a time. What is left of chains
+    are arrays with a `ChainLeft` a row.
     """
 
-    def __init__(self, launch: SitePackedLaunch, numbers: Iterable[int], usual_exons: int):
-        self.usual_exons = usual_exons
-        jobs = [launch.jobs[k].job for k in numbers]
-        self.scoring = jobs[0].scoring
-        strands = list({id(job.strand): job.strand for job in jobs}.values())
-        lists, of_lists = launch.together("lists", [each.lists.numbers for each in strands])
-        codes, of_codes = launch.together("codes", [each.codes for each in strands])
-        self._about = {
-            id(each): each.lists.about_from(first, codes=own, best_sites=each.limits.best_sites)
-            for each, first, own in zip(strands, of_lists, of_codes, strict=True)
-        }
-        self._lists = lists, codes, launch.targets
-        self._scores = launch.copy(
-            "scores", np.array(scores_of_traces(self.scoring), dtype=np.int32)
+    def __init__(self, launch: SitePackedLaunch, numbers: NDArray, usual_exons: int):
+        self.usual_exons, jobs = usual_exons, launch.jobs
+        used = np.unique(jobs.strand[numbers])
+        strands = [jobs.strands[k] for k in used]
+        lists = [each.lists.numbers for each in strands]
+        codes = [each.codes for each in strands]
+        rows = np.array([each.lists.row for each in strands])
+        rows[:, job_table.AT_EXITS : job_table.AT_JUNCTIONS + 1] += _starts(lists)[:, None]
+        rows[[each.table.stops is None for each in strands], job_table.AT_STOPS] = (
+            job_table.NO_STOPS
         )
+        rows[:, job_table.AT_CODES] = _starts(codes)
+        rows[:, job_table.AT_BEST_SITES] = [each.limits.best_sites for each in strands]
+        self._rows = np.zeros((len(jobs.strands), rows.shape[1]), np.int64)
+        self._rows[used] = rows
+        self._lists = launch.joined("lists", lists), launch.joined("codes", codes), launch.targets
+        scores = np.array(scores_of_traces(jobs.scoring), dtype=np.int32)
+        self._scores = launch.copy("scores", scores)
 
-    def start(self, job: SiteJob, end: SweepEnd) -> ChainLeft:
-        """Return the end of a job's best chain."""
-        dropped = self.scoring.gap * end.column
-        dropped -= cost_behind(end.column, job.target, self.scoring)
-        value = end.score - job.table.last.at(end.end) - dropped
-        return ChainLeft(end.end, end.column, value, end.end % FRAMES, 1)
+    def follow(
+        self, launch: SitePackedLaunch, numbers: NDArray, lefts: NDArray
+    ) -> tuple[list[NDArray], NDArray, NDArray]:
+        """Follow chains of some jobs of a launch as far as its rows are in memory.
 
-    def follow(self, launch: SitePackedLaunch, ends: dict[int, ChainLeft]) -> dict[int, Followed]:
-        """Follow chains of a launch as far as its rows are in memory."""
-        parts: dict[int, list] = {k: [] for k in ends}
-        found: dict[int, ChainLeft | None] = {}
-        left = dict(ends)
-        while left:
-            exons, followed = self._traced(launch, left)
-            for k, own, (why, count, *state) in zip(list(left), exons, followed, strict=True):
-                parts[k].append(own[:count])
-                if why == job_table.NOT_EXPLAINED:
-                    raise ValueError("no exon or exit explains a value: the sweep is wrong")
-                left[k] = ChainLeft(*state)
-                if why != job_table.TOO_MANY:
-                    rest = left.pop(k)
-                    found[k] = rest if why == job_table.OUTSIDE else None
-        return {k: Followed(np.concatenate(parts[k]), found[k]) for k in ends}
+        Return their exons, the last one of each first; which of them have more; and what is left.
+        """
+        parts: list[list] = [[] for _ in numbers]
+        lefts, more, todo = lefts.copy(), np.zeros(len(numbers), np.bool_), np.arange(len(numbers))
+        while len(todo):
+            exons, followed = self._traced(launch, numbers[todo], lefts[todo])
+            why = followed[:, 0]
+            if (why == job_table.NOT_EXPLAINED).any():
+                raise ValueError("no exon or exit explains a value: the sweep is wrong")
+            for n, own, count in zip(todo.tolist(), exons, followed[:, 1].tolist(), strict=True):
+                parts[n].append(own[:count])
+            lefts[todo], more[todo] = followed[:, 2:], why == job_table.OUTSIDE
+            todo = todo[why == job_table.TOO_MANY]
+        return [np.concatenate(own) for own in parts], more, lefts
 
-    def _traced(self, launch: SitePackedLaunch, ends: dict[int, ChainLeft]) -> tuple[NDArray, list]:
+    def _traced(
+        self, launch: SitePackedLaunch, numbers: NDArray, lefts: NDArray
+    ) -> tuple[NDArray, NDArray]:
         """Return the exons that there is space for, and what else a traceback says of each job."""
-        widths, most = [_width_of(end) for end in ends.values()], self.usual_exons
-        gains = starts_of([[width] for width in widths])[:, 0].tolist()
-        traces = [
-            self._numbers(launch, k, end, gains=own, exons=n * most, most_exons=most)
-            for n, ((k, end), own) in enumerate(zip(ends.items(), gains, strict=True))
-        ]
-        exons = launch.array("exons", 4 * most * len(ends)).reshape(most * len(ends), 4)
-        size = job_table.FOLLOWED
-        followed = launch.array("followed", size * len(ends)).reshape(len(ends), size)
-        trace_packed_warp[len(ends), WARP, launch.stream](
-            launch.copy("traces", np.array(traces, dtype=np.int64)), launch.device_table,
-            launch.cells, *self._lists, launch.array("gains", 2 * sum(widths)),
-            launch.array("symbols", sum(widths)), self._scores, exons, followed,
+        count, most, size = len(numbers), self.usual_exons, job_table.FOLLOWED
+        # whole columns of all lanes
+        widths = (lefts[:, 1] // (4 * WARP) + 1) * 4 * WARP
+        traces = self._numbers(launch, numbers, lefts)
+        traces[:, job_table.AT_GAINS], traces[:, job_table.AT_MOST_EXONS] = starts_of(widths), most
+        traces[:, job_table.AT_EXONS] = np.arange(count) * most
+        exons = launch.array("exons", 4 * most * count).reshape(most * count, 4)
+        followed = launch.array("followed", size * count).reshape(count, size)
+        trace_packed_warp[count, WARP, launch.stream](
+            launch.copy("traces", traces), launch.device_table, launch.cells, *self._lists,
+            launch.array("gains", 2 * int(widths.sum())),
+            launch.array("symbols", int(widths.sum())), self._scores, exons, followed,
         )  # fmt: skip
         found = exons.copy_to_host(stream=launch.stream)
         numbers = followed.copy_to_host(stream=launch.stream)
         launch.stream.synchronize()
-        return found.reshape(len(ends), most, 4), numbers.tolist()
+        return found.reshape(count, most, 4), numbers
 
-    def _numbers(self, launch: SitePackedLaunch, k: int, end: ChainLeft, **places) -> TraceNumbers:
-        own = launch.jobs[k]
-        return self._about[id(own.job.strand)]._replace(
-            job=k, **end._asdict(), target=launch.table[k, job_table.TARGET],
-            parts=own.compiled.stored.parts, **own.rows_in_memory._asdict(), **places,
-        )  # fmt: skip
+    def _numbers(self, launch: SitePackedLaunch, numbers: NDArray, lefts: NDArray) -> NDArray:
+        """Return the `TraceNumbers` of jobs, without where their parts of buffers begin."""
+        made, cut = self._rows[launch.jobs.strand[numbers]], launch.cut
+        made[:, job_table.AT_JOB] = numbers
+        made[:, job_table.AT_END : job_table.AT_END + len(ChainLeft._fields)] = lefts
+        made[:, job_table.AT_TARGET] = launch.table[numbers, job_table.TARGET]
+        for at, values in (
+            (job_table.AT_PARTS, launch.jobs.known.parts), (job_table.AT_LOW, cut.first_boundary),
+            (job_table.AT_FIRST_EXIT, cut.exits_before),
+            (job_table.AT_EXIT_ROWS, cut.missing_rows[0]),
+            (job_table.AT_ENTRY_ROWS, cut.missing_rows[1]),
+        ):  # fmt: skip
+            made[:, at] = values[numbers]
+        return made
 
 
-def _width_of(end: ChainLeft) -> int:
-    """Return the columns of a row of W, whole ones of all lanes."""
-    return (end.column // (4 * WARP) + 1) * 4 * WARP
+def _starts(arrays: list) -> NDArray[np.int64]:
+    """Return where arrays begin, one behind the other."""
+    return starts_of(list(map(len, arrays)))
+
+
+def chain_ends(jobs: SiteJobs, ends: NDArray) -> NDArray[np.int64]:
+    """Return the ends of best chains, a `ChainLeft` a row, from scores, numbers and columns."""
+    numbers, columns = ends[:, job_table.NUMBER].tolist(), ends[:, job_table.COLUMN]
+    strands = [jobs.strand_of(k) for k in range(jobs.count)]
+    pairs = zip(strands, numbers, strict=True)
+    at = np.array([each.compiled.boundary_at(number) for each, number in pairs])
+    exits = [each.table.last.at(end) for each, end in zip(strands, at.tolist(), strict=True)]
+    dropped = jobs.scoring.gap * columns - jobs.scoring.clip_cost * (columns < jobs.kept)
+    values = ends[:, job_table.SCORE] - exits - dropped
+    return np.stack([at, columns, values, at % FRAMES, np.ones_like(at)], axis=1)
 
 
 # Chains of long jobs that have left checkpoints, followed in windows.
+
 
 _LONGER_TIMES = 4
 
 
 def follow_chains(
-    launch: SitePackedLaunch, ends: dict[int, SweepEnd], usual_exons: int, memory: int | None = None
-) -> dict[int, DeviceChain]:
-    """Follow the chains of some jobs of a launch.
+    launch: SitePackedLaunch, numbers: NDArray, ends: NDArray, options: SiteGpuOptions
+) -> Iterator[tuple[int, DeviceChain]]:
+    """Follow the chains of some jobs of a launch, given their best ends.
 
-    A job that has left checkpoints is swept again from one of them to the chain's end. If not all
-    of the chain lies behind that, it goes on from the last exon that was found. Chains that need
-    too much memory so are left out.
+    Yield numbers in `numbers`, and chains; those that need too much memory are left out.
     """
-    tracer = ChainTracer(launch, ends, usual_exons)
-    left = {k: tracer.start(launch.jobs[k].job, end) for k, end in ends.items()}
-    whole = {k: end for k, end in left.items() if not launch.jobs[k].every}
-    found = {k: own.exons for k, own in tracer.follow(launch, whole).items()}
+    tracer = ChainTracer(launch, numbers, options.usual_exons)
+    lefts = chain_ends(launch.jobs.take(numbers), ends)
     free = cuda.current_context().get_memory_info().free + launch.buffers.bytes
-    limit = memory or SHARE_OF_FREE_MEMORY * free / BATCHES_AT_A_TIME
-    windows = _ChainWindows(launch, {k: end for k, end in left.items() if k not in whole})
-    while windows.left:
-        for batch in windows.batches(limit):
-            part = launch.windows(batch)
+    limit = options.memory or SHARE_OF_FREE_MEMORY * free / BATCHES_AT_A_TIME
+    is_long = launch.cut.every[numbers] > 0
+    whole, long = np.flatnonzero(~is_long), np.flatnonzero(is_long)
+    chains = tracer.follow(launch, numbers[whole], lefts[whole])[0]
+    chains += _follow_in_windows(launch, tracer, numbers[long], lefts[long], limit)
+    for k, exons in zip([*whole.tolist(), *long.tolist()], chains, strict=True):
+        if exons is not None:
+            codes, score = launch.jobs.strand_of(numbers[k]).codes, int(ends[k, job_table.SCORE])
+            end, column = lefts[k, :2].tolist()
+            yield k, DeviceChain(score, end, column, codes, exons[::-1].copy())
+
+
+def _follow_in_windows(
+    launch: SitePackedLaunch, tracer: ChainTracer, numbers: NDArray, lefts: NDArray, limit: float
+) -> list[NDArray | None]:
+    """Follow the chains of jobs that have left checkpoints; None for those that need more memory.
+
+    A job is swept again from a checkpoint to the chain's end. If not all of the chain lies behind
+    that, it goes on from the last exon that was found; if none was, the next window is longer.
+    """
+    parts: list[list] = [[] for _ in numbers]
+    found: list[NDArray | None] = [None] * len(numbers)
+    lefts, times, todo = lefts.copy(), np.ones(len(numbers), np.int64), np.arange(len(numbers))
+    while len(todo):
+        windows, again = launch.windows(numbers[todo], lefts[todo], times[todo]), []
+        sizes = windows.bytes
+        fitting = np.flatnonzero(sizes <= limit).tolist()
+        for batch in within_limit(fitting, sizes.__getitem__, limit):
+            own = todo[batch]
+            part = launch.of_windows(windows.take(batch), numbers[own])
             part.run()
-            followed = tracer.follow(part, windows.ends(batch)).values()
-            windows.take(dict(zip(batch, followed, strict=True)))
-    found |= windows.found
-    return {
-        k: DeviceChain(*ends[k], launch.jobs[k].job.codes, exons[::-1].copy())
-        for k, exons in found.items()
-    }
-
-
-class _ChainWindows:
-    """The windows in which chains of a launch are followed, round by round."""
-
-    def __init__(self, launch: SitePackedLaunch, left: dict[int, ChainLeft]):
-        self._launch, self.left = launch, left
-        self.found: dict[int, NDArray[np.int32]] = {}
-        self._parts: dict[int, list] = {k: [] for k in left}
-        self._times = dict.fromkeys(left, 1)
-
-    def batches(self, limit: float) -> list[dict[int, PackedStrips]]:
-        """Return the next window of each chain, in batches; give chains up that need too much."""
-        windows = {k: self._launch.window(k, end, self._times[k]) for k, end in self.left.items()}
-        sizes = {k: strip_bytes(each) for k, each in windows.items()}
-        self.left = {k: end for k, end in self.left.items() if sizes[k] <= limit}
-        batches = within_limit(self.left, sizes.__getitem__, limit)
-        return [{k: windows[k] for k in batch} for batch in batches]
-
-    def ends(self, batch: Iterable[int]) -> dict[int, ChainLeft]:
-        """Return what is left of the chains of a batch, by their numbers in it."""
-        return {n: self.left[k] for n, k in enumerate(batch)}
-
-    def take(self, followed: dict[int, Followed]) -> None:
-        """Take what was followed; where that is nothing, the next window is longer."""
-        for k, (exons, left) in followed.items():
-            self._parts[k].append(exons)
-            if left is None:
-                self.found[k] = np.concatenate(self._parts[k])
-                del self.left[k]
-            else:
-                self.left[k] = left
-                self._times[k] *= 1 if len(exons) else _LONGER_TIMES
+            exons, more, lefts[own] = tracer.follow(part, np.arange(len(own)), lefts[own])
+            for n, each, goes_on in zip(own.tolist(), exons, more.tolist(), strict=True):
+                parts[n].append(each)
+                if goes_on:
+                    again.append(n)
+                    times[n] *= 1 if len(each) else _LONGER_TIMES
+                else:
+                    found[n] = np.concatenate(parts[n])
+        todo = np.array(again, np.int64)
+    return found
 
 
 _log = logging.getLogger(__name__)
@@ -239,20 +235,29 @@ class SiteGpuOptions(NamedTuple):
     """Sizes that results do not depend on."""
 
     bytes_per_batch: int | None = None  # of rows that a batch stores in GPU memory, at most
-    registers: int | None = None  # registers a lane of all packed strips; else they are chosen
+    registers: int | None = None  # registers a lane of all strips; else they are chosen
     usual_exons: int = USUAL_EXONS  # exons of a chain for which there is space at first
     every: int | None = None  # steps between checkpoints; else short jobs have none
     memory: int | None = None  # bytes of GPU memory for rows; cases that need more are for the CPU
 
 
 class SiteCall(NamedTuple):
-    """What all batches of a call have in common; `finish` makes a case's result from its chain."""
+    """What all batches of a call have in common; `finish` makes a case's result of its chain."""
 
     cases: list
     scoring: SplicedScoring
     threads: int
     finish: Callable
     options: SiteGpuOptions
+
+
+class SiteBatch(NamedTuple):
+    """Cases that are swept together, and their jobs in order, of a case + first."""
+
+    cases: list[int]
+    jobs: SiteJobs
+    case: NDArray[np.int64]  # of each job, an index of `cases`
+    names: NDArray[np.str_]  # of the jobs' strands
 
 
 def align_on_gpus(
@@ -265,128 +270,136 @@ def align_on_gpus(
     options: SiteGpuOptions | None = None,
 ) -> list:
     """Align all cases: sweeps and chains on GPUs; tables and alignments on the CPU."""
-    call, strands = SiteCall(cases, scoring, threads, finish, options or SiteGpuOptions()), {}
+    call = SiteCall(cases, scoring, threads, finish, options or SiteGpuOptions())
+    strands: dict[int, SiteStrand] = {}
 
     def batches_of(share: list[int], pool: BufferPool, leave: Leave) -> Batches:
-        return Batches(_SiteBatches(call, strands, pool.free_bytes, leave).of(share))
+        free = call.options.memory
+        if free is None:
+            free = SHARE_OF_FREE_MEMORY * pool.free_bytes / BATCHES_AT_A_TIME
+        return Batches(_batches(call, share, strands, free, leave))
 
     return align_in_batches(cases, ordinals, batches_of, partial(_aligned, call), on_cpu)
 
 
-class _SiteBatches:
-    """The batches of the current GPU.
-
-    While one is swept, the strands of the next are compiled.
-    """
-
-    def __init__(self, call: SiteCall, strands: dict[int, SiteStrand], free: int, leave: Leave):
-        self._call, self._strands, self._leave = call, strands, leave
-        self._free = call.options.memory
-        if self._free is None:
-            self._free = SHARE_OF_FREE_MEMORY * free / BATCHES_AT_A_TIME
-
-    def of(self, share: list[int]) -> Iterator[list[tuple[int, dict[str, SiteJob]]]]:
-        """Yield the numbers and jobs of batches of some cases."""
-        cases, limit = self._call.cases, self._call.options.bytes_per_batch or self._free
-        for own in within_limit(share, lambda k: strips_of(cases[k]), STRIPS):
-            sizes, made = {}, self._jobs(own)
-            for k in own:
-                sizes[k] = sum(map(device_bytes, made.get(k, {}).values()))
-            self._leave([k for k in own if k not in made or sizes[k] > self._free])
-            fitting = [(k, made[k]) for k in made if sizes[k] <= self._free]
-            _log.info(
-                "site mode: %d cases on a GPU, %d on the CPU", len(fitting), len(own) - len(fitting)
-            )
-            bytes_of = partial(_bytes_of, sizes)
-            yield from within_limit(fitting, bytes_of, min(limit, self._free))
-
-    def _jobs(self, numbers: list[int]) -> dict[int, dict[str, SiteJob]]:
-        """Return the jobs of cases, but for those that the kernels cannot take."""
-        call, spread = self._call, partial(map_on_threads, self._call.threads)
-        cases, strand_of = call.cases, partial(SiteStrand, scoring=call.scoring)
-        self._strands |= made_once(
-            [cases[k] for k in numbers], strand_of, spread,
-            lambda table: id(table) not in self._strands and table.has_chain(),
-        )  # fmt: skip
-        made = {k: _jobs(cases[k], self._strands) for k in numbers}
-        return {k: own for k, own in made.items() if all(job.fits for job in own.values())}
+def _batches(
+    call: SiteCall, share: list[int], strands: dict[int, SiteStrand], free: float, leave: Leave
+) -> Iterator[SiteBatch]:
+    """Yield batches of some cases; while one is swept, the strands of the next are compiled."""
+    limit = min(call.options.bytes_per_batch or free, free)
+    for own in within_limit(share, lambda k: strips_of(call.cases[k]), STRIPS):
+        all_jobs = _all_jobs(call, own, strands)
+        jobs, case = all_jobs.jobs, all_jobs.case
+        sizes = np.bincount(case, device_bytes(jobs, call.options.every), len(own))
+        fit = (np.bincount(case[~jobs.fits], minlength=len(own)) == 0) & (sizes <= free)
+        leave([k for k, fits in zip(own, fit.tolist(), strict=True) if not fits])
+        _log.info("site mode: %d cases on a GPU, %d on the CPU", fit.sum(), (~fit).sum())
+        for batch in within_limit(np.flatnonzero(fit).tolist(), sizes.__getitem__, limit):
+            inside = np.flatnonzero(np.isin(case, batch))
+            yield SiteBatch(
+                [own[n] for n in batch], jobs.take(inside), np.searchsorted(batch, case[inside]),
+                all_jobs.names[inside],
+            )  # fmt: skip
 
 
-def _bytes_of(sizes: dict[int, int], case: tuple[int, dict]) -> int:
-    return sizes[case[0]]
+def _all_jobs(call: SiteCall, numbers: list[int], strands: dict[int, SiteStrand]) -> SiteBatch:
+    """Return the jobs of cases: of the strands on which they have chains."""
+    cases, make = [call.cases[k] for k in numbers], partial(SiteStrand, scoring=call.scoring)
+    strands |= made_once(
+        cases, make, partial(map_on_threads, call.threads),
+        lambda table: id(table) not in strands and table.has_chain(),
+    )  # fmt: skip
+    rows = [
+        (n, name, id(case.tables[name]), id(case.target.codes)) for n, case in enumerate(cases)
+        for name in "+-" if name in case.tables and id(case.tables[name]) in strands
+    ]  # fmt: skip
+    case, names, tables, targets = zip(*rows, strict=True) if rows else [()] * 4
+    of_table = {table: n for n, table in enumerate(dict.fromkeys(tables))}
+    codes = {id(each.target.codes): each.target.codes for each in cases}
+    of_codes = {key: n for n, key in enumerate(codes)}
+    jobs = SiteJobs.of(
+        [strands[table] for table in of_table], list(codes.values()),
+        [of_table[table] for table in tables], [of_codes[target] for target in targets],
+        call.scoring,
+    )  # fmt: skip
+    return SiteBatch(numbers, jobs, np.array(case, np.int64), np.array(names, np.str_))
 
 
-def _aligned(
-    call: SiteCall, batch: list, buffers: Buffers, leave: Leave
-) -> Iterator[tuple[int, SplicedAlignment]]:
-    """Yield numbers and results of a batch; cases that need too many rows are left to the CPU."""
-    found, spread = _best_chains(batch, call, buffers), partial(map_on_threads, call.threads)
-    too_long = {k for k, strand, chain in found if strand is not None and chain is None}
-    leave(sorted(too_long))
-    found = [each for each in found if each[0] not in too_long]
-    ends = spread(lambda each: call.finish(call.cases[each[0]], *each[1:]), found)
-    yield from zip((k for k, *_ in found), ends, strict=True)
+_KINDS = (False, PackedStrips, SitePackedLaunch), (True, CodonStrips, SiteCodonLaunch)
 
 
-def _jobs(case, strands: dict[int, SiteStrand]) -> dict[str, SiteJob]:
-    """Return the jobs of the strands on which a case has chains, + first."""
-    tables = {name: case.tables[name] for name in "+-" if name in case.tables}
-    return {
-        name: SiteJob(strands[id(table)], case.target.codes)
-        for name, table in tables.items()
-        if id(table) in strands
-    }
+def device_bytes(jobs: SiteJobs, every: int | None = None) -> NDArray[np.int64]:
+    """Return about how much device memory each job needs."""
+    made = jobs.known.n_bytes + jobs.known.limits.length + jobs.columns
+    for coding, kind, _ in _KINDS:
+        own = np.flatnonzero(jobs.known.coding == coding)
+        sizes = [kind.cut(jobs.take(own), size, every).bytes for size in (NARROW, WIDE)]
+        made[own] += np.maximum(*sizes)
+    return made
 
 
 def _launches_of(
-    jobs: list[SiteJob], call: SiteCall, buffers: Buffers
-) -> Iterator[tuple[list[int], SitePackedLaunch]]:
+    jobs: SiteJobs, options: SiteGpuOptions, buffers: Buffers
+) -> Iterator[tuple[NDArray, SitePackedLaunch]]:
     """Lay jobs out for the two kernels; yield the numbers of each launch's jobs with it."""
-    options, scoring = call.options, call.scoring
-    plain = [k for k, job in enumerate(jobs) if job.table.stops is None]
-    coding = sorted(set(range(len(jobs))) - set(plain))
-    for numbers, cut, launch in (
-        (plain, packed_strips, SitePackedLaunch), (coding, codon_strips, SiteCodonLaunch)
-    ):  # fmt: skip
-        if numbers:
-            chosen, registers = [jobs[k] for k in numbers], options.registers
-            sizes = [registers] * len(chosen) if registers else sizes_of(chosen)
-            cut_in = partial(cut, every=options.every)
-            yield numbers, launch(list(map(cut_in, chosen, sizes)), scoring, buffers)
+    for coding, kind, launch in _KINDS:
+        own = np.flatnonzero(jobs.known.coding == coding)
+        if len(own):
+            chosen = jobs.take(own)
+            yield (
+                own,
+                launch(
+                    kind.cut(chosen, options.registers or sizes_of(chosen), options.every), buffers
+                ),
+            )
+
+
+def _aligned(
+    call: SiteCall, batch: SiteBatch, buffers: Buffers, leave: Leave
+) -> Iterator[tuple[int, SplicedAlignment]]:
+    """Yield numbers and results of a batch; cases that need too many rows are left to the CPU."""
+    best, chains = _best_chains(batch, call.options, buffers)
+    names = batch.names.tolist()
+    too_long = {n for n, job in enumerate(best) if job is not None and job not in chains}
+    leave([batch.cases[n] for n in sorted(too_long)])
+
+    def finished(n: int) -> SplicedAlignment:
+        case, job = call.cases[batch.cases[n]], best[n]
+        return call.finish(case, *((None, None) if job is None else (names[job], chains[job])))
+
+    numbers = [n for n in range(len(best)) if n not in too_long]
+    ends = map_on_threads(call.threads, finished, numbers)
+    yield from zip((batch.cases[n] for n in numbers), ends, strict=True)
 
 
 def _best_chains(
-    batch: list, call: SiteCall, buffers: Buffers
-) -> list[tuple[int, str | None, DeviceChain | None]]:
-    """Return number, best strand and best chain of each case of a batch.
+    batch: SiteBatch, options: SiteGpuOptions, buffers: Buffers
+) -> tuple[list[int | None], dict[int, DeviceChain]]:
+    """Return the best job of each case of a batch, and chains of these jobs.
 
-    There is a strand without a chain if too many rows would be needed to follow it.
+    There is none for a job if too many rows would be needed to follow it.
     """
-    jobs = [job for _, own in batch for job in own.values()]
-    options, launches = call.options, list(_launches_of(jobs, call, buffers))
+    launches = list(_launches_of(batch.jobs, options, buffers))
     for _, launch in launches:
         launch.run()
-    ends: dict[int, SweepEnd] = {}
+    ends = np.empty((batch.jobs.count, 3), np.int64)
     for numbers, launch in launches:
-        ends |= dict(zip(numbers, launch.best_ends(), strict=True))
-    best = list(_best_strands(batch, ends))
-    chosen = {job for *_, job in best if job is not None}
+        ends[numbers] = launch.best_ends()
+    # of equal scores the first
+    scores = ends[:, job_table.SCORE]
+    order = np.lexsort((-scores, batch.case))
+    order = order[scores[order] > job_table.LOWEST_SCORE]
+    cases, first = np.unique(batch.case[order], return_index=True)
+    best: list[int | None] = [None] * len(batch.cases)
+    for case, job in zip(cases.tolist(), order[first].tolist(), strict=True):
+        best[case] = job
     chains: dict[int, DeviceChain] = {}
     for numbers, launch in launches:
-        own = {n: ends[k] for n, k in enumerate(numbers) if k in chosen}
-        if own:
-            found = follow_chains(launch, own, options.usual_exons, options.memory)
-            chains |= {numbers[n]: chain for n, chain in found.items()}
-    return [(k, strand, chains.get(job)) for k, strand, job in best]
-
-
-def _best_strands(
-    batch: list, ends: dict[int, SweepEnd]
-) -> Iterator[tuple[int, str | None, int | None]]:
-    """Yield number, best strand and that strand's job of each case; the first of equals."""
-    first = 0
-    for k, own in batch:
-        jobs = range(first, first + len(own))
-        first += len(own)
-        scored = [pair for pair in zip(own, jobs, strict=True) if ends[pair[1]].score is not None]
-        yield k, *max(scored, key=lambda pair: ends[pair[1]].score, default=(None, None))
+        own = np.flatnonzero(np.isin(numbers, order[first]))
+        if len(own):
+            jobs, found = (
+                numbers[own].tolist(),
+                follow_chains(launch, own, ends[numbers[own]], options),
+            )
+            chains |= {jobs[k]: chain for k, chain in found}
+    return best, chains

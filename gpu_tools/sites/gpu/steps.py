@@ -79,16 +79,17 @@ class StepTable(NamedTuple):
         steps is.
     numbers : ndarray of int32, shape (m + 1,)
         Each boundary's number: twice its step's, plus one if it is a late one.
-    n_hot : int
-        Slots in shared memory.
+    n_slots : int
+        Slots, all in shared memory.
     stored : StoredRows
         What is copied to device memory, from number `FIRST_STORED` on.
     """
 
     words: NDArray[np.int32]
     numbers: NDArray[np.int32]
-    n_hot: int
+    n_slots: int
     stored: StoredRows
+    start = ring = 0  # of a `CodonPlan` alone
 
     @property
     def n_bytes(self) -> int:
@@ -115,9 +116,9 @@ class StepTable(NamedTuple):
 
 def compile_steps(listed: ListedSites, cost: int = 0) -> StepTable:
     """Compile a table for the packed kernel, whose empty chain's row is higher by a cost."""
-    words, numbers, n_hot, stored = _compiled(listed, cost)
+    words, numbers, n_slots, stored = _compiled(listed, cost)
     # a part of what there was space for: pages that nothing was written to take no memory
-    return StepTable(words, numbers, n_hot, StoredRows(*stored))
+    return StepTable(words, numbers, n_slots, StoredRows(*stored))
 
 
 @njit(cache=True, nogil=True)

@@ -8,19 +8,34 @@ from gpu_tools.model.sequences import OTHER
 from gpu_tools.sites.bounds import cost_behind
 from gpu_tools.sites.gpu import codon_plan
 from gpu_tools.sites.gpu import steps as gpu_steps
-from gpu_tools.sites.gpu.job import SiteJob, SweepEnd
+from gpu_tools.sites.gpu.job import SiteJobs, SiteStrand
 from gpu_tools.sites.gpu.strand_sites import NO_SYMBOL
 from gpu_tools.sites.table import CLOSED
 from gpu_tools.splicing.codons import completes, split_class
 from gpu_tools.splicing.recurrence import clipped_chain
 
 
+class Job:
+    """One strand with a target, laid out for a GPU."""
+
+    def __init__(self, codes, table, scoring, target):
+        self.codes, self.table, self.scoring, self.target = codes, table, scoring, target
+        self.strand, self.columns = SiteStrand(codes, table, scoring), len(target) + 1
+        self.jobs = SiteJobs.of([self.strand], [target], [0], [0], scoring)
+        self.floor, self.fits = int(self.jobs.floor[0]), bool(self.jobs.fits[0])
+        self.least = self.strand.limits.least
+
+    def possible(self, score: int) -> int | None:
+        """Return the score of a best end, None if no chain ends so."""
+        return score if score >= self.jobs.least[0] else None
+
+
 class Machine:
     """Rows in slots; -1 is a row like any other."""
 
-    def __init__(self, job: SiteJob, n_slots: int):
+    def __init__(self, job: Job, n_slots: int):
         scoring, self.columns = job.scoring, job.columns
-        self.floor = job.packed_limit.floor
+        self.floor = job.floor
         self.gap = scoring.gap
         self.cells = np.full((n_slots + 1, self.columns), self.floor, dtype=np.int64)
         free, columns = scoring.ends != "global", range(self.columns)
@@ -54,8 +69,8 @@ class Machine:
 class StepMachine(Machine):
     """Rows in slots, copies of rows, and what the packed kernel does with them in a step."""
 
-    def __init__(self, job: SiteJob, steps: gpu_steps.StepTable):
-        super().__init__(job, steps.n_hot)
+    def __init__(self, job: Job, steps: gpu_steps.StepTable):
+        super().__init__(job, steps.n_slots)
         self.last_exits = job.table.last_exit
         self.boundaries = {number: i for i, number in enumerate(steps.numbers.tolist())}
         n_copies = gpu_steps.FIRST_STORED + steps.stored.count
@@ -95,7 +110,7 @@ class StepMachine(Machine):
 class CodonMachine(Machine):
     """Rows in slots, stored rows, and what the packed kernel of chains that translate does."""
 
-    def __init__(self, job: SiteJob, plan: codon_plan.CodonPlan):
+    def __init__(self, job: Job, plan: codon_plan.CodonPlan):
         super().__init__(job, plan.n_slots)
         # nothing may be read before it is set
         self.cells[:] = 2**40
@@ -176,7 +191,7 @@ def unpacked(word: int) -> tuple[int, int]:
     return low, high
 
 
-def rows_by_definition(job: SiteJob) -> NDArray:
+def rows_by_definition(job: Job) -> NDArray:
     """Return the rows that are stored of a table whose intron penalties do not rise.
 
     A site of a kind that no class has may have others stored, or none: nobody reads them.
@@ -184,7 +199,7 @@ def rows_by_definition(job: SiteJob) -> NDArray:
     return (_coding_rows if job.table.stops is not None else _plain_rows)(job)
 
 
-def _exits_of(job: SiteJob, exits: dict, boundary: int, intron) -> list:
+def _exits_of(job: Job, exits: dict, boundary: int, intron) -> list:
     """Return row or rows, boundary and score of the exits that an intron of a class may follow."""
     table = job.table
     return [
@@ -193,7 +208,7 @@ def _exits_of(job: SiteJob, exits: dict, boundary: int, intron) -> list:
     ]  # fmt: skip
 
 
-def _plain_rows(job: SiteJob) -> NDArray:
+def _plain_rows(job: Job) -> NDArray:
     machine, table, exits, entered = Machine(job, 0), job.table, {}, []
     low = np.full(job.columns, machine.floor)
     for i in range(len(job.codes) + 1):
@@ -212,7 +227,7 @@ def _plain_rows(job: SiteJob) -> NDArray:
     return np.array([*exits.values(), *entered])
 
 
-def _coding_rows(job: SiteJob) -> NDArray:
+def _coding_rows(job: Job) -> NDArray:
     machine, table, exits, entered = Machine(job, 0), job.table, {}, []
     codes, stops, low = job.codes, table.stops, np.full(job.columns, machine.floor)
     tracks, joining = [low] * 3, {}
@@ -250,17 +265,17 @@ def _coding_rows(job: SiteJob) -> NDArray:
     return np.array([*(row for own in exits.values() for row in own), *entered])
 
 
-def run_steps(job: SiteJob) -> tuple[NDArray, SweepEnd]:
+def run_steps(job: Job) -> tuple[NDArray, tuple[int, int, int]]:
     """Return stored rows and best end of a job as the packed kernel gives them."""
-    steps = job.strand.steps
+    steps = job.strand.compiled
     machine = StepMachine(job, steps)
     for n, words in enumerate(steps.words.tolist()):
         machine.step(n, *words)
-    return machine.copies[gpu_steps.FIRST_STORED :], SweepEnd(*machine.best)
+    return machine.copies[gpu_steps.FIRST_STORED :], machine.best
 
 
-def run_codons(job: SiteJob) -> tuple[NDArray, SweepEnd]:
+def run_codons(job: Job) -> tuple[NDArray, tuple[int, int, int]]:
     """Return stored rows and best end as the packed kernel of chains that translate gives them."""
-    machine = CodonMachine(job, job.strand.codon_plan)
+    machine = CodonMachine(job, job.strand.compiled)
     machine.run_steps()
-    return machine.stored, SweepEnd(*machine.best)
+    return machine.stored, machine.best

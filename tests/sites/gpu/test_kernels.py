@@ -68,7 +68,7 @@ def test_best_ends(to_ptx):
 
 def test_tracebacks(to_ptx):
     buffers = INT32, INT32, UINT8, UINT8, INT32, INT32
-    ptx = to_ptx(trace_packed_warp, JOBS, JOBS, *buffers, INT32, array(types.int32, 2), INT32)
+    ptx = to_ptx(trace_packed_warp, JOBS, JOBS, *buffers, INT32, STRIPS, STRIPS)
     assert ".local" not in ptx
 
 

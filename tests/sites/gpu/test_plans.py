@@ -13,14 +13,14 @@ from tests.sites.test_junctions import with_junctions
 pytest.importorskip("numba_cuda")
 
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
-from gpu_tools.sites.gpu.job import SiteJob, SiteStrand, packed_strips
-from gpu_tools.sites.gpu.launch import checked, device_bytes
+from gpu_tools.sites.gpu.job import PackedStrips
 from gpu_tools.sites.gpu.packed_strip import HOT_SLOTS, NARROW, WIDE
-from tests.sites.gpu.row_machine import rows_by_definition, run_codons, run_steps
+from gpu_tools.sites.gpu.schedule import device_bytes
+from tests.sites.gpu.row_machine import Job, rows_by_definition, run_codons, run_steps
 from tests.sites.gpu.test_sweep import long_coding_table, varied_table
 
 
-def random_job(rng, ends: str, table_of) -> tuple[SiteCase, SiteJob | None]:
+def random_job(rng, ends: str, table_of) -> tuple[SiteCase, Job | None]:
     """Return a random case of one strand, and its job if it has a chain."""
     base = cases.random_text(rng, int(rng.integers(20, 160)))
     target = cases.with_tail(rng, random_target(rng, base, int(rng.integers(1, 60))))
@@ -30,7 +30,7 @@ def random_job(rng, ends: str, table_of) -> tuple[SiteCase, SiteJob | None]:
     made = SiteCase(Sequence.from_text("b", base), Sequence.from_text("t", target), {"+": table})
     if not table.has_chain():
         return made, None
-    return made, SiteJob(SiteStrand(made.codes("+"), table, scoring), made.target.codes)
+    return made, Job(made.codes("+"), table, scoring, made.target.codes)
 
 
 def check_ends(rng, ends: str, table_of, run) -> int:
@@ -39,11 +39,11 @@ def check_ends(rng, ends: str, table_of, run) -> int:
     if job is None or not job.fits:
         return 0
     (expected,) = site_align([made], job.scoring, device="cpu", threads=1)
-    end = checked(job, run(job)[1])
-    assert end.score == expected.score
-    if end.score is None:
+    score, end, column = run(job)[1]
+    assert job.possible(score) == expected.score
+    if expected.score is None:
         return 0
-    assert (end.end, end.column) == (expected.chain[-1][1], expected.target_end)
+    assert (end, column) == (expected.chain[-1][1], expected.target_end)
     return len(expected.chain)
 
 
@@ -95,7 +95,7 @@ def test_borders_of_a_class_leave_groups_of_others_alone(ends, run):
     assert max(exons) > 1
 
 
-def stored_of(job: SiteJob):
+def stored_of(job: Job):
     """Return which stored rows are of sites of kind 0."""
     stored, table = job.strand.compiled.stored, job.table
     of_exits = np.repeat(table.donors.kinds, stored.tracks)
@@ -112,30 +112,34 @@ def test_stored_rows(seed, ends, run, more):
     table = changed(table, first_entry=rng.integers(-9, 60, len(table.first_entry)), **more)
     codes = rng.integers(0, 4, 150).astype(np.uint8)
     scoring = SplicedScoring(ends=ends, end_cost=seed // 4 * 5)
-    job = SiteJob(SiteStrand(codes[:120], table, scoring), codes[110:])
+    job = Job(codes[:120], table, scoring, codes[110:])
     assert job.fits
     copies, rows = run(job)[0], rows_by_definition(job)
     # exons that translate and that nothing enters are left out by the kernel
-    floor = job.packed_limit.floor if run is run_steps else job.packed_limit.least
+    floor = job.floor if run is run_steps else job.least
     taken = [row for row in range(len(rows)) if rows[row].max() > floor and stored_of(job)[row]]
     assert len(taken) > 50
     assert (np.maximum(copies[taken], floor) == np.maximum(rows[taken], floor)).all()
 
 
-def job_with_pending_exits(length: int) -> SiteJob:
+def job_with_pending_exits(length: int) -> Job:
     """Return a job whose exits share no slot, and wait for introns of a length."""
     rng = np.random.default_rng(5)
     table = random_table(rng, 400, 1.0, (IntronClass(0, length, 1),))
     target = np.zeros(2 * WARP * WIDE, np.uint8)
-    return SiteJob(SiteStrand(np.zeros(400, np.uint8), table, SplicedScoring()), target)
+    return Job(np.zeros(400, np.uint8), table, SplicedScoring(), target)
 
 
 def test_base_sequences_that_need_many_slots_have_narrow_strips_or_none():
     few, more = job_with_pending_exits(2), job_with_pending_exits(60)
-    assert packed_strips(few, WIDE).sizes == (WIDE, NARROW)
-    assert packed_strips(few, NARROW).sizes == (NARROW,) * 3
-    assert packed_strips(more, WIDE).sizes == (NARROW,) * 3
-    assert HOT_SLOTS[WIDE] < more.strand.steps.n_hot <= HOT_SLOTS[NARROW]
+
+    def cut(job: Job, size: int) -> tuple[int, int, int]:
+        strips = PackedStrips.cut(job.jobs, size)
+        return int(strips.strips[0]), int(strips.size[0]), int(strips.last_size[0])
+
+    assert cut(few, WIDE) == (2, WIDE, NARROW)
+    assert cut(few, NARROW) == cut(more, WIDE) == (3, NARROW, NARROW)
+    assert HOT_SLOTS[WIDE] < more.strand.compiled.n_slots <= HOT_SLOTS[NARROW]
     assert more.fits
     assert not job_with_pending_exits(200).fits
 
@@ -146,7 +150,7 @@ def test_memory_is_not_underestimated(kernel):
     ends, table_of, _ = RUNS[kernel]
     table = table_of(np.random.default_rng(4), 3000, 0.1, 30)
     codes = np.random.default_rng(4).integers(0, 4, 3000).astype(np.uint8)
-    job = SiteJob(SiteStrand(codes, table, SplicedScoring(ends=ends)), codes[:700])
+    job = Job(codes, table, SplicedScoring(ends=ends), codes[:700])
     assert job.fits
     cells = job.strand.compiled.stored.count * len(codes[:700]) * 2
-    assert cells < device_bytes(job) < 10 * cells
+    assert cells < device_bytes(job.jobs)[0] < 10 * cells

@@ -270,14 +270,14 @@ def test_windows_begin_near_the_chain(coding, monkeypatch):
     }
     introns = tuple(i._replace(min_length=5) for i in own.introns)
     table = changed(own, **scores, **kinds, introns=introns, stops=STOPS if coding else None)
-    window = PackedStrips.window
+    windows = PackedStrips.windows
 
     def noted(self, *arguments):
-        made = window(self, *arguments)
-        starts.append(made.first_step)
+        made = windows(self, *arguments)
+        starts.extend(made.first_step)
         return made
 
-    monkeypatch.setattr(PackedStrips, "window", noted)
+    monkeypatch.setattr(PackedStrips, "windows", noted)
     case = replace(made, base=base, tables={"+": table})
     (result,) = check([case], SplicedScoring(mismatch=-9), every=1)
     assert len(result.chain) == 3
@@ -285,9 +285,10 @@ def test_windows_begin_near_the_chain(coding, monkeypatch):
 
 
 def test_windows_that_memory_does_not_hold_are_for_the_cpu(monkeypatch):
-    from gpu_tools.sites.gpu import schedule
+    from gpu_tools.sites.gpu.codon_strips import CodonStrips
 
-    monkeypatch.setattr(schedule, "strip_bytes", lambda strips: 10**9 * strips.end_step)
+    of_windows = property(lambda strips: np.where(strips.every > 0, 0, 10**9 * strips.end_step))
+    monkeypatch.setattr(CodonStrips, "bytes", of_windows)
     made, scoring = [coding_case_of_three_exons()], SplicedScoring(mismatch=-9)
     found = on_gpu(made, scoring, lambda *_: "GPU", every=3, memory=10**9)
     assert found == site_align(made, scoring, device="cpu")
@@ -386,22 +387,27 @@ def test_both_widths_of_the_packed_kernel(size):
 
 @pytest.mark.skipif(not simulated(), reason="how many strips a GPU holds decides")
 def test_narrow_strips_are_for_long_bases():
-    from gpu_tools.sites.gpu.job import SiteJob, SiteStrand, sizes_of
+    from gpu_tools.sites.gpu.job import SiteJobs, SiteStrand, sizes_of
     from gpu_tools.sites.gpu.packed_strip import NARROW, WIDE
 
-    def jobs_of(length, count):
+    def strand(length):
         table = random_table(np.random.default_rng(1), length, 0.5)
-        strand = SiteStrand(np.zeros(length, np.uint8), table, SplicedScoring())
-        columns = 2 * WARP * WIDE
-        return [SiteJob(strand, np.zeros(columns - 1, np.uint8))] * count
+        return SiteStrand(np.zeros(length, np.uint8), table, SplicedScoring())
 
-    assert sizes_of(jobs_of(2000, 1)) == [NARROW]
-    assert sizes_of(jobs_of(20, 50) + jobs_of(2000, 1)) == [WIDE] * 50 + [NARROW]
-    assert NARROW not in sizes_of(jobs_of(2000, 20_000))
+    strands, target = [strand(20), strand(2000)], np.zeros(2 * WARP * WIDE - 1, np.uint8)
+
+    def sizes(short, long):
+        numbers = [0] * short + [1] * long
+        of_targets = [0] * len(numbers)
+        return sizes_of(SiteJobs.of(strands, [target], numbers, of_targets, SplicedScoring()))
+
+    assert sizes(0, 1).tolist() == [NARROW]
+    assert sizes(50, 1).tolist() == [WIDE] * 50 + [NARROW]
+    assert NARROW not in sizes(0, 20_000)
 
 
 def test_what_the_kernels_take():
-    from gpu_tools.sites.gpu.job import SiteJob, SiteStrand
+    from tests.sites.gpu.row_machine import Job
 
     introns = IntronClass(0, 2, 1), IntronClass(1, 3, 2)
     table = random_table(np.random.default_rng(1), 50, 0.5, introns)
@@ -409,7 +415,7 @@ def test_what_the_kernels_take():
 
     def packs(target="A" * 40, table=table, **scores):
         codes = Sequence.from_text("t", target).codes
-        return SiteJob(SiteStrand(base, table, SplicedScoring(**scores)), codes).fits
+        return Job(base, table, SplicedScoring(**scores), codes).fits
 
     assert packs()
     assert packs("A" * 39 + "N")
