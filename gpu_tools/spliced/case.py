@@ -14,7 +14,6 @@ from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import Sequence
-from gpu_tools.spliced.cpu.traceback import Swept
 from gpu_tools.spliced.exon_graph import ExonGraph, build_exon_graph
 from gpu_tools.splicing.best_chains import NO_PAIRS, BannedPairs, PairCase
 
@@ -77,42 +76,23 @@ def check_cases(cases: list[Case]) -> None:
             seen.add(key)
 
 
-@dataclass(frozen=True)
-class PreparedCase:
-    """A case and the exon graphs of its strands that have candidates, ``+`` first."""
-
-    case: Case
-    cells: int
-    graphs: tuple[ExonGraph, ...]
-
-
-def prepare_case(case: Case, scoring: SplicedScoring) -> PreparedCase:
-    """Build the exon graphs of a checked case."""
-    unique, graphs = case.exons.unique(), []
-    for strand in "+-":
-        exons = unique.on_strand(strand)
-        if len(exons):
-            graphs.append(build_exon_graph(case.base.codes, exons, scoring, strand == "-"))
-    return PreparedCase(case, case.cells, tuple(graphs))
+def graphs_of(case: Case, scoring: SplicedScoring) -> list[ExonGraph]:
+    """Return the exon graphs of the strands of a checked case that have candidates, ``+`` first."""
+    unique = case.exons.unique()
+    return [
+        build_exon_graph(case.base.codes, unique.on_strand(strand), scoring, strand == "-")
+        for strand in case.strands
+    ]
 
 
-def finish(prepared: PreparedCase, sweeps: list[Swept]) -> SplicedAlignment:
-    """Return the result of a case from the sweeps of its graphs, in their order."""
-    if not sweeps:
-        return result_of(prepared)
-    best = max(sweeps, key=lambda swept: swept.best.score)  # the first of equals: + before -
-    return result_of(prepared, **best.result_fields())
-
-
-def result_of(prepared: PreparedCase, **found) -> SplicedAlignment:
+def result_of(case: Case, cells: int, **found) -> SplicedAlignment:
     """Return the result of a case, without strand and chain unless `found` has them."""
-    case = prepared.case
     return SplicedAlignment(
         base=case.base.name,
         target=case.target.name,
         base_length=len(case.base),
         target_length=len(case.target),
-        cells=prepared.cells,
+        cells=cells,
         **found,
     )
 

@@ -7,7 +7,7 @@ import pytest
 
 from gpu_tools import InputError, SplicedScoring, spliced_align
 from gpu_tools.spliced.api import spliced_scores
-from gpu_tools.spliced.case import prepare_case
+from gpu_tools.spliced.case import graphs_of
 from gpu_tools.spliced.cpu.sweep import sweep
 from gpu_tools.splicing import rows
 from gpu_tools.splicing.best_chains import BannedPairs
@@ -124,7 +124,7 @@ def test_strips_of_a_target_know_their_banned_pairs(seed, match):
     case = cases.random_example(rng, 60, 200, 6, 30).case()
     pairs = rng.integers(0, [60, 200], (400, 2)).T
     scoring = SplicedScoring(match=match, exon_weight=1.0)
-    for graph in prepare_case(case, scoring).graphs:
+    for graph in graphs_of(case, scoring):
         one, several = (
             sweep(graph, case.target.codes, scoring, threads, 7, banned=BannedPairs.of(*pairs))
             for threads in (1, 3)

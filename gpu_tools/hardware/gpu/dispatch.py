@@ -205,18 +205,12 @@ class BufferPool:
         free = cuda.current_context().get_memory_info().free
         return free + sum(buffers.bytes for buffers in self.batches)
 
-    def clear_batches(self) -> None:
-        """Release the buffers of the batches."""
-        for buffers in self.batches:
+    def clear(self) -> None:
+        """Release all buffers."""
+        for buffers in (self.resident, *self.batches, *self.staging):
             buffers.clear()
         if not simulated():
             cuda.current_context().deallocations.clear()
-
-    def clear(self) -> None:
-        """Release all buffers."""
-        for buffers in (self.resident, *self.staging):
-            buffers.clear()
-        self.clear_batches()
 
 
 _RETAINED: dict[int, list[BufferPool]] = defaultdict(list)

@@ -12,7 +12,7 @@ from gpu_tools.hardware.compiled import njit
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import reverse_complement
-from gpu_tools.spliced.case import Case, prepare_case, result_of
+from gpu_tools.spliced.case import Case, graphs_of, result_of
 from gpu_tools.spliced.cpu.sweep import FreeEnds, SweptTarget, sweep
 from gpu_tools.spliced.cpu.traceback import best_end
 from gpu_tools.spliced.exon_graph import ExonGraph, bounds
@@ -54,16 +54,16 @@ def align_row_by_row(case: Case, scoring: SplicedScoring, reading: str) -> Splic
     best_of = _best_free
     if reading != "any":
         best_of = partial(_best_reading, complete=reading == "complete")
-    prepared = prepare_case(case, scoring)
-    found = [best_of(graph, case, scoring) for graph in prepared.graphs]
+    found = [best_of(graph, case, scoring) for graph in graphs_of(case, scoring)]
     # the first of equals: + before -
     best = max(filter(None, found), key=lambda one: one.score, default=None)
     if best is None:
-        return result_of(prepared)
+        return result_of(case, case.cells)
     graph, traced = best.tracer.graph, trace_back(best.tracer, best.end, best.column, scoring)
     more = {} if reading == "any" else translation_of(best.tracer.codes, traced.intervals)
     return result_of(
-        prepared,
+        case,
+        case.cells,
         strand="-" if graph.reverse else "+",
         score=best.score,
         n_exons=graph.n_exons,

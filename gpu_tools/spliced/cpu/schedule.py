@@ -25,11 +25,10 @@ from gpu_tools.spliced.case import (
     Case,
     CaseColumns,
     Jobs,
-    PreparedCase,
     Strands,
-    finish,
     first_of,
-    prepare_case,
+    graphs_of,
+    result_of,
 )
 from gpu_tools.spliced.cpu.sweep import (
     ROWS_PER_BLOCK,
@@ -269,8 +268,10 @@ def align_on_cpu(
     """Align all cases on the CPU."""
     found, lifted = Alignments(columns), lifted_scores(scoring)
 
-    def conclude(k: int, prepared: PreparedCase, swept: list[Swept]) -> None:
-        found.others[k] = finish(prepared, swept)
+    def conclude(k: int, swept: list[Swept]) -> None:
+        best = max(swept, key=lambda each: each.best.score)  # the first of equals: + before -
+        cells = int(columns.cells[k])
+        found.others[k] = result_of(columns.cases[k], cells, **best.result_fields())
 
     def align(cases: AllCases, terms: Terms, numbers: NDArray[np.int64]) -> None:
         table, exons, letters, lengths = align_cases(cases, terms, lifted, numbers)
@@ -292,7 +293,7 @@ def scores_on_cpu(
     """Return the score of each case's best chain, `NO_CHAIN` where it has no candidate."""
     scores = np.full(len(columns.cells), NO_CHAIN, dtype=np.int64)
 
-    def conclude(k: int, prepared: PreparedCase, swept: list[Swept]) -> None:
+    def conclude(k: int, swept: list[Swept]) -> None:
         scores[k] = max(sweep.best.score for sweep in swept)
 
     def score(cases: AllCases, terms: Terms, numbers: NDArray[np.int64]) -> None:
@@ -329,7 +330,7 @@ def _run(
     threads: int,
     sizes: WorkSizes,
     align: Callable[[AllCases, Terms, NDArray[np.int64]], None],
-    conclude: Callable[[int, PreparedCase, list[Swept]], None],
+    conclude: Callable[[int, list[Swept]], None],
     report: Callable[[int], None] = lambda cells: None,
 ) -> None:
     """Have threads align all cases that have a candidate.
@@ -345,7 +346,7 @@ def _run(
     large = _large_cases(columns, threads, sizes)
     for k in np.flatnonzero(large).tolist():
         tally = CaseProgress(int(columns.cells[k]), report, CELLS_PER_REPORT)
-        conclude(k, *_sweep_large(columns.cases[k], scoring, threads, sizes, tally))
+        conclude(k, _sweep_large(columns.cases[k], scoring, threads, sizes, tally))
         tally.finish()
     cases = AllCases(
         columns.strands, columns.jobs, columns.first_jobs, columns.targets, columns.banned,
@@ -397,12 +398,11 @@ def _large_cases(columns: CaseColumns, threads: int, sizes: WorkSizes) -> NDArra
 
 def _sweep_large(
     case: Case, scoring: SplicedScoring, threads: int, sizes: WorkSizes, tally: CaseProgress
-) -> tuple[PreparedCase, list[Swept]]:
+) -> list[Swept]:
     """Sweep the strands of a case side by side, each in strips of its target."""
-    prepared, target = prepare_case(case, scoring), case.target.codes
-    share = threads // len(prepared.graphs)
-    strips = max(min(share, len(target) // sizes.columns_per_strip), 1)
-    cells = prepared.cells // len(prepared.graphs)
+    graphs, target = graphs_of(case, scoring), case.target.codes
+    strips = max(min(threads // len(graphs), len(target) // sizes.columns_per_strip), 1)
+    cells = case.cells // len(graphs)
 
     def swept(graph) -> Swept:
         banned = case.banned.get("-" if graph.reverse else "+", NO_PAIRS)
@@ -412,7 +412,7 @@ def _sweep_large(
         )  # fmt: skip
         return Swept(graph, rows, target, scoring, banned)
 
-    return prepared, map_on_threads(threads, swept, prepared.graphs)
+    return map_on_threads(threads, swept, graphs)
 
 
 def cut_chunks(

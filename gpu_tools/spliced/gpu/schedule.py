@@ -47,7 +47,7 @@ _log = logging.getLogger(__name__)
 _BLOCKS_PER_MULTIPROCESSOR = 28
 _BLOCKS_PER_TILE, _BLOCKS_PER_TILE_APART = 2, 3
 _FREE_PART = 8
-"""A batch takes at most one part in this of the free memory: buffers of batches take turns."""
+"""A batch, and a case, takes at most one part in this of the free memory: batches take turns."""
 
 
 class GpuOptions(NamedTuple):
@@ -58,7 +58,7 @@ class GpuOptions(NamedTuple):
     """
 
     exons_apart: int = 16  # candidates a multiprocessor, each with its target
-    batch_bytes: int = 1 << 30  # device memory of a batch
+    batch_bytes: int = 768 << 20  # device memory of a batch: 80 GB retain the buffers of four
     free_bytes: int | None = None  # device memory that can be used; None: what is free
 
 
@@ -208,7 +208,7 @@ def _cells_fit(graphs, jobs, lengths, costs: Costs):
 
 
 def _launches(
-    work: GpuWork, batches: list[CaseBatch], pool: BufferPool, start: Callable
+    work: GpuWork, batches: list[NDArray[np.int64]], pool: BufferPool, start: Callable
 ) -> Iterator[tuple[NDArray[np.int64], ListLaunch]]:
     """Sweep cases batch by batch; while results of one are taken the GPU works on the next."""
     if not batches:
@@ -217,15 +217,12 @@ def _launches(
     limits = _block_limits(work.apart, multiprocessors)
     table = sweep.scoring_table(work.scoring)
     resident = Resident.copy(work.graphs, work.columns, table, pool.resident)
-    running, free_buffers, crowded = deque(), deque(pool.batches), False
-    for batch, alone in batches:
-        while running and (alone or crowded or not free_buffers):
+    running, free_buffers = deque(), deque(pool.batches)
+    for batch in batches:
+        if not free_buffers:
             done = running.popleft()
             yield done
             free_buffers.append(done[1].buffers)
-        if alone or crowded:
-            pool.clear_batches()
-        crowded = alone
         layout = lay_out_jobs(work.graphs.table, jobs_of(work.columns, batch), limits)
         launch = ListLaunch(resident, layout, work.apart, free_buffers.popleft())
         launch.run()
@@ -241,27 +238,20 @@ def _block_limits(apart: bool, multiprocessors: int) -> BlockLimits:
     return BlockLimits(_BLOCKS_PER_TILE, float(each * multiprocessors))
 
 
-class CaseBatch(NamedTuple):
-    """Cases that are swept together, and whether they must be alone in the GPU's memory."""
-
-    cases: NDArray[np.int64]
-    alone: bool
-
-
 def batches_of(
     work: GpuWork, cases: NDArray[np.int64], free: int
-) -> tuple[list[CaseBatch], NDArray[np.int64]]:
+) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
     """Cut cases into batches; return them, and the cases that the GPU cannot take."""
     jobs = jobs_of(work.columns, cases)
     positions = np.repeat(np.arange(len(cases)), _job_counts(work.columns, cases))
     sizes = np.bincount(positions, job_bytes(work.graphs.table, jobs), len(cases))
-    fits = work.packable[cases] & (sizes <= free)
-    own, part = cases[fits], free // _FREE_PART
-    limit, ends = min(work.options.batch_bytes, part), np.cumsum(sizes[fits])
+    most = free // _FREE_PART
+    fits = work.packable[cases] & (sizes <= most)
+    own, limit, ends = cases[fits], min(work.options.batch_bytes, most), np.cumsum(sizes[fits])
     batches, first, before = [], 0, 0
     while first < len(own):
         past = max(int(np.searchsorted(ends, before + limit, side="right")), first + 1)
-        batches.append(CaseBatch(own[first:past], ends[past - 1] - before > part))
+        batches.append(own[first:past])
         first, before = past, ends[past - 1]
     return batches, cases[~fits]
 
