@@ -120,6 +120,13 @@ class LazyGroup(click.Group):
             command.epilog = f"\b\nExample:\n{_wrapped(example)}"
         return command
 
+    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """List all commands for the help of the group, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, SUMMARIES[self.titles[name]]) for name in sorted(self.titles)]
+            )
+
     def resolve_command(self, context: click.Context, arguments: list[str]):
         """Find the command that arguments begin with; an error names those that are alike."""
         try:

@@ -64,6 +64,23 @@ def called(x):
     return x + {}
 """
 
+_RAISER = """
+import sys
+
+import numpy as np
+
+from gpu_tools.hardware.compiled import njit
+
+@njit(cache=True)
+def made(count):
+    return np.empty(count)
+
+try:
+    made(-1)
+except ValueError as error:
+    print(error, "numba.np.arrayobj" in sys.modules)
+"""
+
 
 @pytest.fixture
 def small_package(tmp_path):
@@ -112,6 +129,17 @@ def test_edits_of_what_a_compiled_function_calls_count_and_times_do_not(small_pa
         done = small_package.run()
         found.append((done.count, done.value))
     assert found == [(1, "2"), (0, "2"), (1, "21")]
+
+
+def test_stored_code_declares_and_imports_nothing_for_the_compiler(small_package):
+    (small_package.folder / "caller.py").write_text(_RAISER)
+    for imported in (True, False):
+        out, errors = small_package.start().communicate()
+        assert (out, errors) == (f"negative dimensions not allowed {imported}\n", "")
+    context = MagicMock()
+    declare = context.refresh
+    compiled._load(lambda signature, context: context.refresh(), None, context)
+    assert not declare.called
 
 
 def test_a_process_waits_for_one_that_compiles_and_finds_what_it_stored(small_package):
@@ -256,7 +284,7 @@ _GPU_THEN_CPU = """
 import numpy as np
 
 from gpu_tools import SplicedScoring, case_columns, spliced_align, spliced_scores
-from gpu_tools.spliced.case import prepare_case
+from gpu_tools.spliced.case import graphs_of
 from gpu_tools.spliced.cpu.sweep import sweep
 from gpu_tools.spliced.cpu.traceback import Swept
 from gpu_tools.spliced.gpu.launch import lay_out_graphs
@@ -266,7 +294,7 @@ case = WORKED_EXAMPLE.case()
 strands = case_columns([case]).strands
 lay_out_graphs(strands, SplicedScoring(), False, 1, lambda name, n, dtype: np.empty(n, dtype))
 print(spliced_align([case], device="cpu")[0].score)
-(graph,), target = prepare_case(case, SplicedScoring()).graphs, case.target.codes
+(graph,), target = graphs_of(case, SplicedScoring()), case.target.codes
 swept = Swept(graph, sweep(graph, target, SplicedScoring()), target, SplicedScoring())
 found = swept.result_fields()
 columns = found["target_start"], found["target_end"]
