@@ -153,10 +153,7 @@ def test_a_function_has_at_most_60_lines():
         ("sites/gpu/codon_rows.py", "make_operate"),
         ("sites/gpu/codon_sweep.py", "_make_sweep"),
         ("sites/gpu/codon_sweep.py", "make_happen"),
-        ("sites/gpu/traceback.py", "_make_find_exit"),
-        ("sites/gpu/traceback.py", "make_find_exon"),
         ("sites/gpu/sweep.py", "_make_sweep"),
-        ("sites/gpu/sweep32.py", "sweep32_warp"),
     }
 
 

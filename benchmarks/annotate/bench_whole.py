@@ -5,7 +5,8 @@ Run ``python -m benchmarks.annotate.bench_whole FOLDER [RECORD.json]``. FOLDER h
 are the longest open reading frames of the cDNAs. ``dictyostelium`` has those of Debian's package
 spaln-data. MINIPROT in the environment names that program.
 
-minimap2 aligns the cDNAs. An intron that lies in the span of a cDNA is right if a cDNA has it. No
+minimap2 aligns the cDNAs. An intron that lies in the span of a cDNA is right if a cDNA has it; it
+is not judged inside a cDNA's intron unless they share an end: another gene may lie there. No
 program aligns cDNAs here, but the site model ``dictyostelium`` was made from alignments of them:
 ``generic`` was not. Proteins at lower identities have substitutions and gaps. Each program is a
 process of one thread with its defaults, index included.
@@ -54,14 +55,21 @@ class Known:
     """The introns of cDNAs, and the spans in which they say what is no intron."""
 
     def __init__(self, cdnas: list[CodingModel]):
-        self.introns, self.spans = introns(cdnas), defaultdict(list)
+        self.introns, self.cdnas = introns(cdnas), defaultdict(list)
         for model in cdnas:
-            self.spans[model.record].append((model.exons[0][0], model.exons[-1][1]))
+            self.cdnas[model.record].append(model)
 
     def judges(self, intron: Intron) -> bool:
-        """Return whether an intron lies in the span of a cDNA."""
-        record_name, start, end = intron
-        return any(first <= start and end <= last for first, last in self.spans[record_name])
+        """Return whether an intron lies in the span of a cDNA that says what is there."""
+        record_name, *own = intron
+        return any(_says(cdna, *own) for cdna in self.cdnas[record_name])
+
+
+def _says(cdna: CodingModel, start: int, end: int) -> bool:
+    """Return whether an intron lies in a cDNA's span, and not amid one of its introns."""
+    if not cdna.exons[0][0] <= start <= end <= cdna.exons[-1][1]:
+        return False
+    return not any(first < start and end < last for first, last in cdna.introns[2])
 
 
 def measure(folder: Path, tiny: bool = False) -> Iterator[tuple[str, object]]:

@@ -17,17 +17,17 @@ def kernels(cases: list[Case]) -> dict:
     from gpu_tools.hardware.gpu.dispatch import borrowed_pools
 
     with borrowed_pools((0,)) as (pool,):
-        launch = _launch(cases, pool)
+        launch, device_bytes = _launch(cases, pool)
         stream, figures = launch.buffers.stream, {}
         for name in ("run", "trace"):
             figures[f"{name}_ms"] = kernel_ms(getattr(launch, name), stream=stream)
-        return figures | {"device_megabytes": round(launch.layout.sizes.bytes / 1e6, 1)}
+        return figures | {"device_megabytes": round(device_bytes / 1e6, 1)}
 
 
 def _launch(cases: list[Case], pool):
-    """Lay cases out in the memory of the GPU."""
+    """Lay cases out in the memory of the GPU; return also the bytes that they take."""
     from gpu_tools.spliced.gpu import schedule
-    from gpu_tools.spliced.gpu.launch import ListLaunch, Resident, lay_out_jobs
+    from gpu_tools.spliced.gpu.launch import ListLaunch, Resident, job_bytes, lay_out_jobs
     from gpu_tools.spliced.gpu.sweep import scoring_table
 
     columns, scoring, options = case_columns(cases), SplicedScoring(), schedule.GpuOptions()
@@ -37,4 +37,5 @@ def _launch(cases: list[Case], pool):
     jobs = schedule.jobs_of(columns, np.arange(len(cases)))
     limits = schedule._block_limits(work.apart, schedule.count_multiprocessors(gpus))
     layout = lay_out_jobs(work.graphs.table, jobs, limits)
-    return ListLaunch(resident, layout, work.apart, pool.batches[0])
+    device_bytes = int(job_bytes(work.graphs.table, jobs).sum())
+    return ListLaunch(resident, layout, work.apart, pool.batches[0]), device_bytes

@@ -123,7 +123,7 @@ class HitSearch:
             remaining: list[SearchWindow] = []
             for trial in self._aligned(self._with_cores(windows)):
                 if not self.options.is_hit(trial.alignment):
-                    remaining += trial.with_other_words() if trial.is_refused else []
+                    remaining += trial.with_other_words() if self._is_refused(trial) else []
                 elif intron := trial.long_intron(self.options.max_intron):
                     remaining += trial.cut(intron)
                     continue
@@ -191,7 +191,7 @@ class HitSearch:
 
     def _wider(self, trial: Trial) -> Trial | None:
         """Return the trial of what is aligned after a part, None if nothing is."""
-        if trial.part == trial.window or trial.is_refused:
+        if trial.part == trial.window or self._is_refused(trial):
             return None
         if not trial.alignment.chain:
             return replace(trial, part=trial.window)
@@ -199,6 +199,10 @@ class HitSearch:
         costs = self.targets.intron_costs
         reach = [end.reach(costs, self.options.max_intron) for end in ends]
         return trial.widened(*(reach if trial.window.strand == "+" else reach[::-1]))
+
+    def _is_refused(self, trial: Trial) -> bool:
+        """Return whether a trial's window holds no hit by the score of its near part."""
+        return trial.is_refused(self._least_score(trial.window.target))
 
     def _with_ends_beside(
         self, trials: list[Trial], wider: dict[int, Trial]

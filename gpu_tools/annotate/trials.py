@@ -17,12 +17,14 @@ from gpu_tools.model.locus import SearchWindow, SeedChain, SeedHit
 from gpu_tools.sites.api import SiteCase
 
 PROMISING = 0
-"""Least score of a core, and of a near part that is no hit, of which more is aligned.
+"""Least score of a core whose window is aligned.
 
 All residues of a part are aligned, or pay for being left out: a gene's outweigh those that lie
 elsewhere, words of chance do not outweigh the residues around them."""
 WEAK = 0.5
-"""Share of the least score of a hit below which a chain of words is weak, and its core tried."""
+"""Share of the least score of a hit below which a chain of words is weak, and its core tried, and
+below which a near part is refused: the worm's and the fly's proteins, and those of other kingdoms
+in the worm, have the same hits as without it."""
 NARROW = 2
 """Ratio of a window to its near part above which that is aligned first: in about one of two cases
 more follows, so that a larger part spares nothing."""
@@ -75,9 +77,9 @@ def without(window: SearchWindow, refused: Set[SeedChain]) -> list[SearchWindow]
 # Later states: a part of a window is aligned.
 
 
-def is_promising(alignment: Alignment) -> bool:
+def is_promising(alignment: Alignment, least: float = PROMISING) -> bool:
     """Return whether more than a part is to be aligned, by the part's best score."""
-    return alignment.score is not None and alignment.score >= PROMISING
+    return alignment.score is not None and alignment.score >= least
 
 
 @dataclass(frozen=True)
@@ -113,10 +115,12 @@ class Trial:
         start, end = interval_of(self.alignment)
         return start - self.offset, end - self.offset
 
-    @property
-    def is_refused(self) -> bool:
-        """Whether the part is not all of the window, and too bad for a hit in all of it."""
-        return self.part != self.window and not is_promising(self.alignment)
+    def is_refused(self, least: int) -> bool:
+        """Return whether the part is not all of the window, and too bad for a hit in all of it.
+
+        `least` is the least score of a hit.
+        """
+        return self.part != self.window and not is_promising(self.alignment, WEAK * least)
 
     def widened(self, below: int, above: int) -> Trial | None:
         """Return the trial of as much beside the chain, None if that has been tried."""

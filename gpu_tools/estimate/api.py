@@ -236,5 +236,5 @@ def _steps(work: CaseWork, k: int) -> dict[str, int]:
 
 
 def _memory(case: Case, strands: tuple[model.StrandParallelism, ...], bytes_a_cell: int) -> int:
-    width = int(padded(np.int64(len(case.target)), 1, bytes_a_cell)) + 1
+    width = int(padded(np.int64(len(case.target) + 1), 1, bytes_a_cell))
     return bytes_a_cell * width * sum(s.stored_rows for s in strands)

@@ -124,14 +124,14 @@ def _bytes_a_cell(cases, strands, scoring: SplicedScoring) -> NDArray[np.int64]:
     for k, case in enumerate(cases):
         for own in strands[k]:
             extent = Extent(own.longest_exon, own.largest_bonus, own.chain_bonus, len(case.base))
-            found = bound_cells(extent, padded(len(case.target), 1, 2), costs)
+            found = bound_cells(extent, padded(len(case.target) + 1, 1, 2), costs)
             largest[k] = max(largest[k], *map(abs, found))
     return np.where(fit_int16(largest), 2, 4)
 
 
 def _list_on_cpu(counts, lengths, bytes_a_cell) -> NDArray[np.float64]:
     (_, rows, stored), (_, columns) = counts, lengths
-    vectors = padded(columns, 1, bytes_a_cell) * bytes_a_cell // VECTOR_BYTES
+    vectors = padded(columns + 1, 1, bytes_a_cell) * bytes_a_cell // VECTOR_BYTES
     # the exons of the chain are about as long as the target
     traced = columns * np.minimum(columns, rows)
     return _table(np.ones(len(rows)), rows * vectors, rows, stored * columns, traced)

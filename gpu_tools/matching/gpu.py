@@ -15,7 +15,6 @@ from gpu_tools.hardware.gpu.dispatch import Buffers, map_gpus
 from gpu_tools.hardware.gpu.intrinsics.words import (
     WARP,
     add2,
-    can_pack,
     funnel,
     kernel,
     load4,
@@ -588,16 +587,15 @@ def _paired(parts: NDArray[np.int64]) -> NDArray[np.int64]:
 class DeviceFinder:
     """All probes of a search, ready to be scanned on GPUs; each gets as many parts of the text.
 
-    The CPU scans probes that the kernels do not take: very long ones, those of large costs, those
-    of other than unit costs if a GPU lacks packed additions, and all if the patterns distinguish
-    more than 255 kinds of symbols.
+    The CPU scans probes that the kernels do not take: very long ones, those of large costs, and all
+    if the patterns distinguish more than 255 kinds of symbols.
     """
 
     def __init__(self, finder: Finder, ordinals: tuple[int, ...]):
         self.finder, self.ordinals = finder, ordinals
         tables, symbols = finder.tables, np.unique(np.concatenate(self._symbols(finder.numbers)))
         self.recode, chosen = kinds(np.vstack((tables.pairs[symbols], tables.insertions)))
-        few = len(chosen) < CODES[-1] and (finder.unit or can_pack(*ordinals))
+        few = len(chosen) < CODES[-1]
         if few:
             tables = tables.of_codes(chosen)
             self.kernels = UnitKernels(tables) if finder.unit else CostKernels(tables)

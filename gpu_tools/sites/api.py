@@ -280,7 +280,7 @@ def site_align(
     Time is base length times target length for each strand. On a CPU memory is some bytes a
     nucleotide of each strand, and some ten thousand rows of target length. A GPU holds a row of
     target length for each inner site, two bytes a cell, of long bases only in a window before the
-    best end; what its memory cannot hold is aligned on the CPU.
+    best end; what its memory or its 16-bit cells cannot hold is aligned on the CPU.
 
     References
     ----------

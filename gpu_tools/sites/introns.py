@@ -15,12 +15,10 @@ from gpu_tools.sites.table import IntronClass, SiteTable, once_a_table
 
 # Operations on rows of cells, of which site mode on a GPU and rising penalties are made.
 
-RAISE, PUT, BEGIN, CLEAR, FINAL, ADVANCE, LOWER = range(7)
+RAISE, PUT, CLEAR, LOWER = range(4)
 """Operations (kind, to, source, bonus). `RAISE` raises row `to` to row `source` plus the bonus;
-`PUT` sets it to that. `BEGIN` raises it to the empty chain's row plus the bonus. `CLEAR` sets it to
-the floor. `FINAL` looks for the best end in row `to` at boundary `source`. `ADVANCE` advances row
-`to` by the symbol `source`. `LOWER` sets row `to` to row `source` plus the bonus, which is
-negative, but not below the floor.
+`PUT` sets it to that. `CLEAR` sets it to the floor. `LOWER` sets row `to` to row `source` plus the
+bonus, which is negative, but not below the floor.
 """
 
 
@@ -70,7 +68,7 @@ class ClassArrays(NamedTuple):
 @once_a_table
 def class_arrays(table: SiteTable) -> ClassArrays:
     """Return the arrays of a table's intron classes, read only."""
-    levels, rows, lines = _of_classes(table.introns)
+    levels, rows, lines = rows_and_lines(table.introns)
     boundaries, counts = _counted(table, levels)
     known = (table.step, table.most_steps, table.origin) if table.longest else (0, 0, 0)
     columns = (rows[:, column].copy() for column in (KIND, LENGTH, PENALTY))
@@ -80,7 +78,7 @@ def class_arrays(table: SiteTable) -> ClassArrays:
 
 
 @cache
-def _of_classes(introns: tuple[IntronClass, ...]) -> tuple[list[int], NDArray, list[NDArray]]:
+def rows_and_lines(introns: tuple[IntronClass, ...]) -> tuple[list[int], NDArray, list[NDArray]]:
     """Return levels, the numbers of each intron class, a row a class, and lines as in `Rising`."""
     levels = sorted({every for intron in introns for _, every in intron.rising})
     most = max((len(intron.rising) for intron in introns), default=0)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.model.results import Runs, SplicedAlignment
-from gpu_tools.spliced.case import CaseColumns, Jobs, PreparedCase, result_of
+from gpu_tools.spliced.case import CaseColumns, Jobs, result_of
 from gpu_tools.splicing.traceback import LETTERS, letters_of
 
 NO_CHAIN = np.iinfo(np.int64).min
@@ -101,10 +101,8 @@ class Alignments(Sequence[SplicedAlignment]):
             yield from map(made.__getitem__, some.tolist())
 
     def _without_columns(self, k: int) -> SplicedAlignment:
-        return self.others.get(k) or result_of(self._prepared(k))
-
-    def _prepared(self, k: int) -> PreparedCase:
-        return PreparedCase(self.columns.cases[k], int(self.columns.cells[k]), ())
+        columns = self.columns
+        return self.others.get(k) or result_of(columns.cases[k], int(columns.cells[k]))
 
     def _of_part(self, part: int, cases: NDArray[np.int64]) -> Iterator[SplicedAlignment]:
         """Yield the results of cases that were found together."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
@@ -149,12 +150,15 @@ def spliced_align_many(
     """
     columns = cases if isinstance(cases, CaseColumns) else case_columns(cases)
     scoring, threads = _of_list_mode(scoring), cpu_threads(threads)
-    done = progress or (lambda cells: None)
-    where = resolve(device)
+    where, reporting = resolve(device), Lock()
+
+    def done(cells: int) -> None:
+        with reporting:  # of several threads
+            if progress:
+                progress(cells)
+
     if scoring.ends == "free" or reading != "any":
         return _in_rows(columns.cases, scoring, reading, threads, done)
-    if any(case.banned for case in columns.cases):
-        return _without_banned(columns.cases, scoring, device, threads, done)
 
     where = device_for(where, "list", len(columns.cases), int(columns.cells.sum()), threads)
 
@@ -198,7 +202,7 @@ def spliced_scores(
     columns = cases if isinstance(cases, CaseColumns) else case_columns(cases)
     scoring, threads = _of_list_mode(scoring), cpu_threads(threads)
     where = resolve(device)
-    if scoring.ends == "free" or any(case.banned for case in columns.cases):
+    if scoring.ends == "free":
         found = spliced_align_many(columns, scoring, device=device, threads=threads)
         scores = [result.score for result in found]
         return np.ma.array([s or 0 for s in scores], np.int64, mask=[s is None for s in scores])
@@ -221,24 +225,6 @@ def _of_list_mode(scoring: SplicedScoring | None) -> SplicedScoring:
     if scoring.end_cost:
         raise ScoringError(f"end cost {scoring.end_cost} in list mode; expected 0")
     return scoring
-
-
-def _without_banned(cases, scoring, device, threads, done) -> list[SplicedAlignment]:
-    """Align cases of which some have banned pairs: those on the CPU, whatever the device."""
-    own = [k for k, case in enumerate(cases) if case.banned]
-    others = [k for k, case in enumerate(cases) if not case.banned]
-
-    def align(k: int) -> SplicedAlignment:
-        cases[k].check()
-        result = schedule.align_banned(cases[k], scoring, threads // len(own))
-        done(result.cells)
-        return result
-
-    options = {"device": device, "threads": threads, "progress": done}
-    plain = spliced_align_many([cases[k] for k in others], scoring, **options)
-    found = dict(zip(own, map_on_threads(threads, align, own), strict=True))
-    found |= zip(others, plain, strict=True)
-    return [found[k] for k in range(len(cases))]
 
 
 def _in_rows(cases, scoring, reading, threads, done) -> list[SplicedAlignment]:

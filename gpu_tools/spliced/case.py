@@ -14,9 +14,8 @@ from gpu_tools.model.exon_set import ExonSet
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import Sequence
-from gpu_tools.spliced.cpu.traceback import Swept
 from gpu_tools.spliced.exon_graph import ExonGraph, build_exon_graph
-from gpu_tools.splicing.best_chains import PairCase
+from gpu_tools.splicing.best_chains import NO_PAIRS, BannedPairs, PairCase
 
 
 @dataclass(frozen=True)
@@ -77,42 +76,23 @@ def check_cases(cases: list[Case]) -> None:
             seen.add(key)
 
 
-@dataclass(frozen=True)
-class PreparedCase:
-    """A case and the exon graphs of its strands that have candidates, ``+`` first."""
-
-    case: Case
-    cells: int
-    graphs: tuple[ExonGraph, ...]
-
-
-def prepare_case(case: Case, scoring: SplicedScoring) -> PreparedCase:
-    """Build the exon graphs of a checked case."""
-    unique, graphs = case.exons.unique(), []
-    for strand in "+-":
-        exons = unique.on_strand(strand)
-        if len(exons):
-            graphs.append(build_exon_graph(case.base.codes, exons, scoring, strand == "-"))
-    return PreparedCase(case, case.cells, tuple(graphs))
+def graphs_of(case: Case, scoring: SplicedScoring) -> list[ExonGraph]:
+    """Return the exon graphs of the strands of a checked case that have candidates, ``+`` first."""
+    unique = case.exons.unique()
+    return [
+        build_exon_graph(case.base.codes, unique.on_strand(strand), scoring, strand == "-")
+        for strand in case.strands
+    ]
 
 
-def finish(prepared: PreparedCase, sweeps: list[Swept]) -> SplicedAlignment:
-    """Return the result of a case from the sweeps of its graphs, in their order."""
-    if not sweeps:
-        return result_of(prepared)
-    best = max(sweeps, key=lambda swept: swept.best.score)  # the first of equals: + before -
-    return result_of(prepared, **best.result_fields())
-
-
-def result_of(prepared: PreparedCase, **found) -> SplicedAlignment:
+def result_of(case: Case, cells: int, **found) -> SplicedAlignment:
     """Return the result of a case, without strand and chain unless `found` has them."""
-    case = prepared.case
     return SplicedAlignment(
         base=case.base.name,
         target=case.target.name,
         base_length=len(case.base),
         target_length=len(case.target),
-        cells=prepared.cells,
+        cells=cells,
         **found,
     )
 
@@ -177,6 +157,10 @@ class CaseColumns(NamedTuple):
         Symbols of all distinct targets.
     cells : ndarray of int64, shape (C,)
         Nominal cells of each case.
+    banned : BannedPairs
+        Those of all jobs.
+    first_banned : ndarray of int64, shape (J + 1,)
+        Where each job's banned pairs begin.
     """
 
     cases: list[Case]
@@ -186,6 +170,8 @@ class CaseColumns(NamedTuple):
     first_jobs: NDArray[np.int64]
     targets: NDArray[np.uint8]
     cells: NDArray[np.int64]
+    banned: BannedPairs
+    first_banned: NDArray[np.int64]
 
 
 def case_columns(cases: Iterable[Case]) -> CaseColumns:
@@ -224,7 +210,24 @@ def case_columns(cases: Iterable[Case]) -> CaseColumns:
     target = target_of_case[owners]
     jobs = Jobs(numbers, owners, (np.cumsum(lengths) - lengths)[target], lengths[target])
     cells = nominal[of_case] * lengths[target_of_case]
-    return CaseColumns(cases, strands, bases, jobs, first_jobs, symbols, cells)
+    banned = _banned(cases, jobs, strands.reverse)
+    return CaseColumns(cases, strands, bases, jobs, first_jobs, symbols, cells, *banned)
+
+
+def _banned(
+    cases: list[Case], jobs: Jobs, reverse: NDArray[np.bool_]
+) -> tuple[BannedPairs, NDArray[np.int64]]:
+    """Return the banned pairs of all jobs, and where each one's begin; raise if they are wrong."""
+    if not any(case.banned for case in cases):
+        return NO_PAIRS, np.zeros(jobs.count + 1, np.int64)
+    for case in cases:
+        case.check_banned()
+    names = np.where(reverse[jobs.strands], "-", "+").tolist()
+    own = [
+        cases[k].banned.get(s, NO_PAIRS) for k, s in zip(jobs.cases.tolist(), names, strict=True)
+    ]
+    pairs = BannedPairs(*map(np.concatenate, zip(NO_PAIRS, *own, strict=True)))
+    return pairs, first_of(np.array([len(each.rows) for each in own], np.int64))
 
 
 def _number(keys: list[Hashable]) -> tuple[list[int], NDArray[np.int64]]:

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 
 class Sweep(NamedTuple):
-    """What a sweep leaves behind, as S', column by target column 0 to n (padding follows).
+    """What a sweep leaves behind, as S', by strips of the target; see `splicing.rows`.
 
-    `ends` is the best over the exons with that end, shape (D, > n); `entries` holds the row from
-    which each track starts, shape (T, > n).
+    `ends` is the best over the exons with that end, shape (strips, D, columns); `entries` holds the
+    row from which each track starts, shape (strips, T, columns).
     """
 
     ends: NDArray

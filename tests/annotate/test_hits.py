@@ -11,7 +11,7 @@ from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.hits import HitSearch
 from gpu_tools.annotate.options import AnnotationOptions
 from gpu_tools.annotate.targets import ProteinTargets
-from gpu_tools.annotate.trials import PROMISING, Trial, cores_of
+from gpu_tools.annotate.trials import WEAK, Trial, cores_of
 from gpu_tools.model.locus import SearchWindow, SeedChain, SeedHit
 from gpu_tools.search.api import SearchOptions, build_index, find_windows
 from tests.annotate.genomes import (
@@ -64,11 +64,12 @@ def test_a_gene_beside_a_better_chain_of_chance_is_found(search, monkeypatch):
 
 def test_all_of_a_window_is_tried_if_its_near_part_is_promising(search):
     one = window(chain(20_000, 900))
-    for score, wider in ((PROMISING, one), (PROMISING - 1, None), (None, None)):
+    least = search._least_score(0)
+    for score, wider in ((WEAK * least, one), (WEAK * least - 1, None), (None, None)):
         trial = Trial(one, one.near, 0, SimpleNamespace(chain=(), score=score))
         again = search._wider(trial)
         assert (again and again.part) == wider
-        assert trial.is_refused == (wider is None)
+        assert trial.is_refused(least) == (wider is None)
 
 
 def test_words_outside_of_a_refused_part_are_tried_again():

@@ -312,7 +312,7 @@ _GPU_THEN_CPU = """
 import numpy as np
 
 from gpu_tools import SplicedScoring, case_columns, spliced_align, spliced_scores
-from gpu_tools.spliced.case import prepare_case
+from gpu_tools.spliced.case import graphs_of
 from gpu_tools.spliced.cpu.sweep import sweep
 from gpu_tools.spliced.cpu.traceback import Swept
 from gpu_tools.spliced.gpu.launch import lay_out_graphs
@@ -322,7 +322,7 @@ case = WORKED_EXAMPLE.case()
 strands = case_columns([case]).strands
 lay_out_graphs(strands, SplicedScoring(), False, 1, lambda name, n, dtype: np.empty(n, dtype))
 print(spliced_align([case], device="cpu")[0].score)
-(graph,), target = prepare_case(case, SplicedScoring()).graphs, case.target.codes
+(graph,), target = graphs_of(case, SplicedScoring()), case.target.codes
 swept = Swept(graph, sweep(graph, target, SplicedScoring()), target, SplicedScoring())
 found = swept.result_fields()
 columns = found["target_start"], found["target_end"]

@@ -233,16 +233,3 @@ def test_the_kernels_do_the_work(monkeypatch):
     match_approximate(patterns, texts, device="cuda", costs=EditCosts(2, 2, 2))
     match_exact(patterns, texts, device="cuda")
     assert set(calls) == {"UnitKernels", "CostKernels", gpu.__name__}
-
-
-@pytest.mark.parametrize("costs", ["unit", "weighted"])
-def test_a_gpu_without_packed_additions_leaves_costs_to_the_cpu(costs, monkeypatch):
-    def fail(*_):
-        raise AssertionError("the kernel adds pairs")
-
-    gpu = pytest.importorskip("gpu_tools.matching.gpu")
-
-    monkeypatch.setattr(gpu, "can_pack", lambda *ordinals: False)
-    monkeypatch.setattr(gpu, "find_costs", fail)
-    patterns, texts = random_search(np.random.default_rng(3), 5, 16, 2)
-    assert approximate(patterns, texts, costs=COSTS[costs])

@@ -25,8 +25,7 @@ def run_strips(
         try:
             for number, steps in enumerate(blocks):
                 if strip > 0:
-                    # a block reads border rows that the strip before finishes a vector later
-                    wait_for(done, strip - 1, min(number + 2, len(blocks)))
+                    wait_for(done, strip - 1, number + 1)
                 block(strip, steps)
                 count_block(done, strip)
         finally:  # also lets the next strip end if this one failed

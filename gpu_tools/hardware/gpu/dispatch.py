@@ -96,13 +96,14 @@ class Buffers:
     def array(self, name: str, count: int, dtype: type, width: int = 0, spare: int = 0):
         """Return a device array with at least `count` elements, or rows of `width` elements.
 
-        One that is made anew has some to `spare`.
+        One that is made anew, which is also done for one of another type or width, has some to
+        `spare`.
         """
-        if name not in self._arrays or len(self._arrays[name]) < count:
+        made, row = self._arrays.get(name), (width,) if width else ()
+        if made is None or (made.dtype, made.shape[1:]) != (dtype, row) or len(made) < count:
+            del made
             self._arrays.pop(name, None)
-            rows = max(count + spare, 1)
-            shape = (rows, width) if width else rows
-            self._arrays[name] = cuda.device_array(shape, dtype=dtype)
+            self._arrays[name] = cuda.device_array((max(count + spare, 1), *row), dtype=dtype)
         return self._arrays[name]
 
     def filled(self, name: str, count: int, dtype: type, byte: int = 0):
@@ -204,18 +205,12 @@ class BufferPool:
         free = cuda.current_context().get_memory_info().free
         return free + sum(buffers.bytes for buffers in self.batches)
 
-    def clear_batches(self) -> None:
-        """Release the buffers of the batches."""
-        for buffers in self.batches:
+    def clear(self) -> None:
+        """Release all buffers."""
+        for buffers in (self.resident, *self.batches, *self.staging):
             buffers.clear()
         if not simulated():
             cuda.current_context().deallocations.clear()
-
-    def clear(self) -> None:
-        """Release all buffers."""
-        for buffers in (self.resident, *self.staging):
-            buffers.clear()
-        self.clear_batches()
 
 
 _RETAINED: dict[int, list[BufferPool]] = defaultdict(list)

@@ -26,7 +26,6 @@ from gpu_tools.hardware.gpu.dispatch import Buffers, borrowed_pools, map_gpus
 from gpu_tools.hardware.gpu.intrinsics.words import (
     WARP,
     any_lane,
-    can_pack,
     kernel,
     shuffle,
     shuffle_up,
@@ -340,7 +339,7 @@ def rows_per_lane(batch: Batch, tiles: Tiles) -> int | None:
     scored = batch.scored
     by_equality = len(scored.table) == OTHER + 1 and scored.table[0, 1] <= 0
     small = int(scored.table.max()) - int(scored.table.min()) < 128
-    if not (by_equality and small and can_pack()):
+    if not (by_equality and small):
         return None
     able = [rows for rows in packed.ROWS if packed.score_range(scored, rows) is not None]
     shares = _shares(*batch.shapes, int(scored.table.max()), tiles.least)

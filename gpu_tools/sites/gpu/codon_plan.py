@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu.simd import first_from
-from gpu_tools.sites.gpu.row_plan import (
+from gpu_tools.sites.gpu.strand_sites import (
     NO_SYMBOL,
     Sites,
     StoredRows,
@@ -111,6 +111,10 @@ class CodonPlan(NamedTuple):
     def boundary_at(self, number: int) -> int:
         """Return the boundary that a number belongs to: the same."""
         return number
+
+    def step_behind(self, boundary: int) -> int:
+        """Return the step behind that of a boundary."""
+        return boundary // FRAMES + 1
 
 
 def compile_codons(sites: Sites, cost: int = 0) -> CodonPlan:

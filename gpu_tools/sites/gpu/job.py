@@ -1,8 +1,8 @@
-"""Jobs: one strand of one case laid out for a GPU, and cut into strips for each kernel."""
+"""Jobs: strands of cases, each with a target, laid out for a GPU, and cut into strips."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Self
 
@@ -14,17 +14,14 @@ from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import OTHER
-from gpu_tools.sites.bounds import Limits, limits, packed_limits, table_limits
-from gpu_tools.sites.gpu.coding import compile_coding
+from gpu_tools.sites.bounds import TableLimits, packed_limits, table_limits
 from gpu_tools.sites.gpu.codon_plan import NO_SLOT, SHORTEST, CodonPlan, compile_codons
-from gpu_tools.sites.gpu.job_table import JobNumbers, RowsInMemory, StrandLists, strand_lists
+from gpu_tools.sites.gpu.job_table import JobNumbers, StrandLists, strand_lists
 from gpu_tools.sites.gpu.packed_strip import HOT_SLOTS, NARROW, QUAD, WIDE
-from gpu_tools.sites.gpu.row_plan import RowPlan, compile_for_memory, listed_sites, sites_of
 from gpu_tools.sites.gpu.steps import FIRST_STORED, OWN_SLOTS, StepTable, compile_steps
-from gpu_tools.sites.gpu.sweep32 import STRIP
-from gpu_tools.sites.table import BoundaryScores, SiteTable
-from gpu_tools.splicing.bounds import narrowest
-from gpu_tools.splicing.rows import kept_symbols, padded
+from gpu_tools.sites.gpu.strand_sites import listed_sites, sites_of
+from gpu_tools.sites.table import SiteTable
+from gpu_tools.splicing.rows import kept_symbols
 
 _LOWEST_HALF = -0x7F80
 """Less than any 16-bit cell; its two bytes are equal."""
@@ -32,149 +29,145 @@ _WIDEST = 2 * WARP * WIDE
 """Columns of the widest strip."""
 
 
-class SweepEnd(NamedTuple):
-    """The best end of a sweep; the score is None if there is no chain."""
+class StrandNumbers(NamedTuple):
+    """What is known of a strand, or, in arrays, of the strands of some jobs."""
 
-    score: int | None
-    end: int
-    column: int
+    coding: int  # whether chains translate
+    fits: int  # whether the kernels can do what is compiled of the table
+    limits: TableLimits
+    # of what is compiled, 0 if nothing is
+    n_bytes: int = 0
+    steps: int = 0
+    slots: int = 0
+    start: int = 0
+    ring: int = 0
+    exits: int = 0
+    entries: int = 0
+    tracks: int = 0
+    parts: int = 0
+
+    @classmethod
+    def of_jobs(cls, strands: list[SiteStrand], strand: NDArray[np.int64]) -> Self:
+        """Return arrays of the strands with some numbers."""
+        rows = [(*each.limits, *each[:2], *each[3:]) for each in (s.numbers for s in strands)]
+        n = len(TableLimits._fields)
+        width = n + len(cls._fields) - 1
+        columns = np.array(rows, dtype=np.int64).reshape(-1, width)[strand].T
+        return cls(*columns[n : n + 2], TableLimits(*columns[:n]), *columns[n + 2 :])
+
+    def take(self, numbers) -> Self:
+        """Return the arrays of some jobs."""
+        limits = TableLimits(*(each[numbers] for each in self.limits))
+        return type(self)(*(limits if each is self.limits else each[numbers] for each in self))
 
 
 class SiteStrand:
     """One strand of a base sequence that has a chain; what is compiled of it serves all targets.
 
-    `codes` are its nucleotides in reading direction.
+    `codes` are its nucleotides in reading direction. Nothing is compiled if the scores or the
+    introns are none for the kernels.
     """
 
     def __init__(self, codes: NDArray[np.uint8], table: SiteTable, scoring: SplicedScoring):
-        self.codes, self.table, self.scoring = codes, table, scoring
+        self.codes, self.table = codes, table
         self.limits = table_limits(table, scoring.gap, codes)
-        self.packs = (
-            max(map(abs, scoring.lifted_range)) <= 127
-            and -127 <= scoring.gap <= 0
-            and scoring.clip_cost * WIDE < 2**15
-            and self._is_simple_enough
-        )
-        """Whether a packed kernel can take the strand, if 16 bits hold a job's cells."""
-        self.scores_unknown = len(set(scoring.lifted[:, OTHER].tolist())) == 1
-        """Whether an unknown target symbol scores the same with all nucleotides."""
+        self.compiled: StepTable | CodonPlan | None = None
+        if table.stops is None and _are_bytes(scoring):
+            self.compiled = compile_steps(listed_sites(codes, table), scoring.clip_cost)
+        elif _are_bytes(scoring) and _shortest_intron(table) >= SHORTEST:
+            self.compiled = compile_codons(sites_of(codes, table), scoring.clip_cost)
 
     @property
-    def _is_simple_enough(self) -> bool:
-        """Whether a packed kernel can do what is compiled of the table."""
-        if self.table.stops is None:
-            return self.steps.n_hot <= max(HOT_SLOTS.values())
-        introns = self.table.introns
-        shortest = min((intron.min_length for intron in introns), default=SHORTEST)
-        seen = self.table.junctions
-        shortest = min(shortest, int((seen.acceptors - seen.donors).min(initial=SHORTEST)))
-        return shortest >= SHORTEST and self.codon_plan.n_slots <= NO_SLOT
-
-    @cached_property
-    def codon_plan(self) -> CodonPlan:
-        """What the packed kernel of chains that translate does; the table has stop codons."""
-        return compile_codons(sites_of(self.codes, self.table), self.scoring.clip_cost)
-
-    @cached_property
-    def steps(self) -> StepTable:
-        """What the packed kernel does; the table has no stop codons."""
-        return compile_steps(listed_sites(self.codes, self.table), self.scoring.clip_cost)
+    def numbers(self) -> StrandNumbers:
+        """What is known of the strand."""
+        coding, made = self.table.stops is not None, self.compiled
+        if made is None:
+            return StrandNumbers(coding, False, self.limits)
+        fits, stored = made.n_slots <= (NO_SLOT if coding else max(HOT_SLOTS.values())), made.stored
+        return StrandNumbers(
+            coding, fits, self.limits, made.n_bytes, len(made.words), made.n_slots, made.start,
+            made.ring, stored.n_exits, stored.n_entries, stored.tracks, stored.parts,
+        )  # fmt: skip
 
     @cached_property
     def lists(self) -> StrandLists:
         """What tracebacks read of the table."""
         return strand_lists(self.table)
 
-    @cached_property
-    def row_plan(self) -> RowPlan:
-        """What the 32-bit kernel does."""
-        compiled = compile_for_memory if self.table.stops is None else compile_coding
-        return compiled(sites_of(self.codes, self.table))
+
+def _are_bytes(scoring: SplicedScoring) -> bool:
+    """Return whether the kernels can take a scoring."""
+    return (
+        max(map(abs, scoring.lifted_range)) <= 127
+        and -127 <= scoring.gap <= 0
+        and scoring.clip_cost * WIDE < 2**15
+    )
 
 
-class SiteJob:
-    """One strand of one case; a `ScoringError` says that scores could overflow 32 bits."""
-
-    def __init__(self, strand: SiteStrand, target: NDArray[np.uint8]):
-        self.strand, self.codes, self.table = strand, strand.codes, strand.table
-        self.scoring, self.target, self.columns = strand.scoring, target, len(target) + 1
-        self.kept = kept_symbols(target)
-        self.limit = limits(strand.limits, padded(self.columns, 1, 2), self.scoring)
-        narrowest(self.limit.bounds)
-
-    @cached_property
-    def packed_limit(self) -> Limits:
-        """Where the cells of the packed kernel lie."""
-        return packed_limits(self.strand.limits, self.columns, _WIDEST, self.scoring)
-
-    @cached_property
-    def fits_packed(self) -> bool:
-        """Whether a packed kernel can take the job: its kind, its scores and its slots."""
-        return bool(
-            self.strand.packs
-            and (self.strand.scores_unknown or not (self.target == OTHER).any())
-            and self.packed_limit.bounds.lowest > _LOWEST_HALF + 256
-            and self.packed_limit.bounds.highest < 2**15 - 256
-            and self._closed_is_low
-        )
-
-    @property
-    def _closed_is_low(self) -> bool:
-        """Whether a chain that begins at a closed boundary stays below the floor."""
-        free = self.scoring.ends != "global"
-        most = max(free * abs(self.scoring.gap) * _WIDEST, self.scoring.clip_cost)
-        return most - 2**15 <= self.packed_limit.floor
+def _shortest_intron(table: SiteTable) -> int:
+    seen = table.junctions
+    shortest = min((intron.min_length for intron in table.introns), default=SHORTEST)
+    return min(shortest, int((seen.acceptors - seen.donors).min(initial=SHORTEST)))
 
 
-# How a job is cut into strips for the 32-bit kernel.
+class SiteJobs(NamedTuple):
+    """Strands with targets, in arrays with an element a job.
 
+    `strand` and `target` are numbers of `strands` and of the symbols in `targets`.
+    """
 
-@dataclass(frozen=True, eq=False)
-class Strips32:
-    """A job's strips for the 32-bit kernel."""
+    strands: list[SiteStrand]
+    targets: list[NDArray[np.uint8]]
+    scoring: SplicedScoring
+    strand: NDArray[np.int64]
+    target: NDArray[np.int64]
+    known: StrandNumbers
+    columns: NDArray[np.int64]  # of the target
+    kept: NDArray[np.int64]  # symbols of the target without its poly-A tail
+    floor: NDArray[np.int64]  # of cells
+    least: NDArray[np.int64]  # the least score of a chain
+    fits: NDArray[np.bool_]  # whether the kernels can take it: its kind, its scores and its slots
 
-    job: SiteJob
-    border_bytes = 8
-    checkpoint_words = 0
-    rows_in_memory = RowsInMemory()
-
-    @property
-    def compiled(self) -> RowPlan:
-        """The operations, which jobs of one strand share."""
-        return self.job.strand.row_plan
-
-    @property
-    def duration(self) -> int:
-        """What the time of a strip is proportional to."""
-        return self.numbers.rows
-
-    @property
-    def border_words(self) -> int:
-        """Border words of all strips."""
-        return self.numbers.strips * self.numbers.advances
-
-    @property
-    def cell_words(self) -> int:
-        """Words of all strips' cells."""
-        return self.numbers.strips * self.numbers.stride
-
-    @cached_property
-    def numbers(self) -> JobNumbers:
-        """The job's row of the table, without where its parts begin."""
-        plan, columns = self.compiled, self.job.columns
-        return JobNumbers(
-            self.job.limit.floor, len(plan.boundaries), -(-columns // STRIP),
-            stride=plan.n_slots * STRIP, columns=columns, first_stored=plan.slots.stored,
-            slots=plan.n_slots, advances=plan.advances(), tracks=plan.stored.tracks,
-            row=plan.slots.row, start=plan.slots.start, kept=self.job.kept,
+    @classmethod
+    def of(cls, strands: list[SiteStrand], targets: list, strand, target, scoring) -> Self:
+        """Return jobs given the numbers of their strands and targets."""
+        strand, target = np.array(strand, np.int64), np.array(target, np.int64)
+        known = StrandNumbers.of_jobs(strands, strand)
+        of_targets = [(len(t), kept_symbols(t), (t == OTHER).any()) for t in targets]
+        lengths, kept, unknown = np.array(of_targets, dtype=np.int64).reshape(-1, 3)[target].T
+        limits = packed_limits(known.limits, lengths + 1, _WIDEST, scoring)
+        gap, cost, is_global = scoring.gap, scoring.clip_cost, scoring.ends == "global"
+        unaligned = gap * lengths if is_global else np.maximum(gap * kept, -cost)
+        # a chain that begins at a closed boundary stays below the floor
+        most = max(0 if is_global else abs(gap) * _WIDEST, cost)
+        alike = len(set(scoring.lifted[:, OTHER].tolist())) == 1
+        fits = (
+            (known.fits > 0) & (alike | (unknown == 0)) & (most - 2**15 <= limits.floor)
+            & (limits.bounds.lowest > _LOWEST_HALF + 256)
+            & (limits.bounds.highest < 2**15 - 256)
+        )  # fmt: skip
+        return cls(
+            strands, targets, scoring, strand, target, known, lengths + 1, kept, limits.floor,
+            limits.least + unaligned, fits,
         )  # fmt: skip
 
-    def end_of(self, score: int, number: int, column: int) -> SweepEnd:
-        """Decode a best end; a boundary's number is the boundary."""
-        return SweepEnd(score, number, column)
+    @property
+    def count(self) -> int:
+        """Number of jobs."""
+        return len(self.strand)
+
+    def take(self, numbers) -> Self:
+        """Return some of the jobs."""
+        known, arrays = self.known.take(numbers), (each[numbers] for each in self[6:])
+        own = self.strand[numbers], self.target[numbers]
+        return type(self)(*self[:3], *own, known, *arrays)
+
+    def strand_of(self, k: int) -> SiteStrand:
+        """Return the strand of a job."""
+        return self.strands[self.strand[k]]
 
 
-# How jobs are cut into strips for the packed kernel, and how wide their strips are.
+# How jobs are cut into strips, and how wide their strips are.
 
 
 NANOSECONDS_A_ROW = {NARROW: 5, WIDE: 8} if simulated() else {NARROW: 75, WIDE: 140}
@@ -182,193 +175,202 @@ NANOSECONDS_A_ROW = {NARROW: 5, WIDE: 8} if simulated() else {NARROW: 75, WIDE: 
 STRIPS_A_MULTIPROCESSOR = 8
 
 
-_SHORT = 1 << 19
-"""Steps of a job that stores all rows, at most."""
 _LEAST_EVERY, _MOST_CHECKPOINTS = 1 << 14, 512
 
 
 @dataclass(frozen=True, eq=False)
 class PackedStrips:
-    """A job's strips for the packed kernel, and the registers a lane of each strip.
+    """The strips of jobs for the kernel, in arrays with an element a job.
 
     A short job stores the rows of all sites at once. A long one is swept for its best end first,
     and leaves checkpoints. Then *windows* of it are swept, from a checkpoint up to the best end,
     which store rows.
     """
 
-    job: SiteJob
-    sizes: tuple[int, ...]
-    end_step: int  # the first step that is not swept
-    every: int = 0  # steps between checkpoints; 0 if the job stores all rows
-    first_step: int = 0
-    checkpoint: int = 0  # where the first step's checkpoint begins in the buffer
+    jobs: SiteJobs
+    size: NDArray[np.int64]  # registers a lane of all strips but the last one
+    last_size: NDArray[np.int64]
+    strips: NDArray[np.int64]
+    end_step: NDArray[np.int64]  # the first step that is not swept
+    every: NDArray[np.int64]  # steps between checkpoints; 0 for jobs that store all rows
+    first_step: NDArray[np.int64]
+    checkpoint: NDArray[np.int64]  # where the first step's checkpoint begins in the buffer
 
     border_bytes = 4
+    short = 1 << 19
+    """Steps of a job that stores all rows, at most."""
+    group = WARP
+    """Checkpoints lie whole groups of steps apart."""
 
-    @property
-    def compiled(self) -> StepTable:
-        """The steps, which jobs of one strand share."""
-        return self.job.strand.steps
+    @classmethod
+    def cut(cls, jobs: SiteJobs, size, every: int | None = None) -> Self:
+        """Cut jobs into strips of `size` registers a lane; of fewer if their slots need that.
 
-    @property
-    def duration(self) -> int:
-        """What the time of a strip is proportional to."""
-        return self._advances * NANOSECONDS_A_ROW[self.sizes[0]]
+        The last strip is narrow if that is enough. A long job leaves checkpoints, and any job in a
+        distance `every` of steps, if given.
+        """
+        size, steps, none = cls._possible(jobs, size), jobs.known.steps, np.zeros_like(jobs.strand)
+        strips = -(-jobs.columns // (2 * WARP * size))
+        left = jobs.columns - (strips - 1) * 2 * WARP * size
+        last = np.where(left <= 2 * WARP * NARROW, NARROW, size)
+        usual = np.maximum(-(-steps // _MOST_CHECKPOINTS), _LEAST_EVERY)
+        apart = np.where(steps > cls.short, usual, 0) if every is None else none + every
+        apart = -(-apart // cls.group) * cls.group
+        return cls(jobs, size, last, strips, steps, apart, none, none)
 
-    @property
-    def border_words(self) -> int:
-        """Border words of all strips."""
-        return self._advances * len(self.sizes)
+    @staticmethod
+    def _possible(jobs: SiteJobs, size) -> NDArray[np.int64]:
+        """Return the registers a lane that leave space for all slots."""
+        return np.where(jobs.known.slots <= HOT_SLOTS[WIDE], size, NARROW)
 
-    @property
-    def cell_words(self) -> int:
-        """Words of all strips' cells in device memory."""
-        return self._rows_in_memory * sum(self.sizes) * WARP
+    def take(self, numbers) -> Self:
+        """Return the strips of some jobs."""
+        jobs, arrays = self.jobs.take(numbers), (vars(self)[name] for name in _ARRAYS)
+        return type(self)(jobs, *(each[numbers] for each in arrays))
 
-    @property
-    def checkpoint_words(self) -> int:
-        """Words of all checkpoints that the job writes."""
-        count = (self.end_step - 1) // self.every if self.every else 0
-        return count * len(self.sizes) * self._checkpoint_stride
+    def windows(self, numbers, lengths, ends, columns, checkpoints) -> Self:
+        """Return windows of some jobs up to boundaries and columns, of some steps or more.
 
-    @cached_property
-    def numbers(self) -> JobNumbers:
-        """The job's row of the table, without where its parts begin."""
-        return self._numbers_with(
-            rows=2 * self.end_step, slots=FIRST_STORED + self._stored, ring=self._exits,
-            exit_base=self._first_exit, n_slots=self.compiled.n_hot,
-            operands=len(self.compiled.words),
+        `checkpoints` says where each job's checkpoints begin.
+        """
+        own = self.take(numbers)
+        made = [own.jobs.strand_of(k).compiled for k in range(own.jobs.count)]
+        pairs = zip(made, ends.tolist(), strict=True)
+        end_step = np.array([each.step_behind(end) for each, end in pairs])
+        number = np.maximum(end_step - lengths, 0) // own.every
+        before = np.maximum(number - 1, 0) * own.strips * own.checkpoint_stride
+        strips = np.minimum(columns // (2 * WARP * own.size) + 1, own.strips)
+        return replace(
+            own, last_size=np.where(strips < own.strips, own.size, own.last_size), strips=strips,
+            end_step=end_step, every=np.zeros_like(strips), first_step=number * own.every,
+            checkpoint=checkpoints + before,
         )  # fmt: skip
 
-    @cached_property
-    def rows_in_memory(self) -> RowsInMemory:
-        """Which of the plan's stored rows there are, if any are stored."""
-        if not self.first_step and not self.every and self.end_step == len(self.compiled.words):
-            return RowsInMemory()
-        stored, first = self.compiled.stored, self._boundary(self.first_step)
-        entry_rows = stored.parts * self._first_entry
-        entry_rows += stored.tracks * (stored.n_exits - self._exits)
-        exits = self._sites_before(self.job.table.donors, self.first_step)
-        return RowsInMemory(first, exits, stored.tracks * self._first_exit, entry_rows)
-
-    def window(self, length: int, end: int, checkpoints: int) -> Self:
-        """Return the strips of a window that ends with a boundary, of at least `length` steps.
-
-        `checkpoints` is where the job's checkpoints begin.
-        """
-        end_step = self._step_behind(end)
-        number = max(end_step - length, 0) // self.every
-        before = max(number - 1, 0) * len(self.sizes) * self._checkpoint_stride
-        first, begin = number * self.every, checkpoints + before
-        return type(self)(self.job, self.sizes, end_step, 0, first, begin)
-
-    def _boundary(self, step: int) -> int:
-        """Return the first boundary whose rows are stored from a step on."""
-        return self.compiled.boundary_from(step)
-
-    def _step_behind(self, end: int) -> int:
-        """Return the step behind those that sweep a boundary."""
-        return self.compiled.step_behind(end)
-
-    def _sites_before(self, sites: BoundaryScores, step: int) -> int:
-        """Return how many listed sites lie before the boundaries of a step."""
-        if step in (0, len(self.compiled.words)):
-            return len(sites.boundaries) if step else 0
-        at = sites.boundaries.dtype.type(self._boundary(step))
-        return int(np.searchsorted(sites.boundaries, at))
+    @property
+    def duration(self) -> NDArray[np.int64]:
+        """What the time of a strip is proportional to."""
+        wide = self.size == WIDE
+        return self.advances * np.where(wide, NANOSECONDS_A_ROW[WIDE], NANOSECONDS_A_ROW[NARROW])
 
     @cached_property
-    def _first_exit(self) -> int:
+    def words(self) -> NDArray[np.int64]:
+        """Words of cells in device memory, of borders and of checkpoints; a row a job."""
+        cells = self.rows * ((self.strips - 1) * self.size + self.last_size) * WARP
+        counts = np.where(self.every > 0, (self.end_step - 1) // np.maximum(self.every, 1), 0)
+        checkpoints = counts * self.strips * self.checkpoint_stride
+        return np.stack([cells, self.strips * self.advances, checkpoints], axis=1)
+
+    @property
+    def bytes(self) -> NDArray[np.int64]:
+        """Bytes of device memory."""
+        return self.words @ np.array([4, self.border_bytes, 4])
+
+    @cached_property
+    def first_boundary(self) -> NDArray[np.int64]:
+        """The first boundary whose rows are stored."""
+        return self._boundaries(self.first_step)
+
+    def _boundaries(self, steps: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the first boundaries of some steps, one a job; those of others do not matter."""
+        made = np.zeros_like(steps)
+        for k in np.flatnonzero((steps > 0) & (steps < self.jobs.known.steps)):
+            made[k] = self.jobs.strand_of(k).compiled.boundary_from(int(steps[k]))
+        return made
+
+    def _sites_before(self, name: str, total: NDArray, steps: NDArray) -> NDArray[np.int64]:
+        """Return how many donors or acceptors, of all of a job, lie before a step's boundaries."""
+        made, at = np.where(steps > 0, total, 0), self._boundaries(steps)
+        for k in np.flatnonzero(at):
+            listed = getattr(self.jobs.strand_of(k).table, name).boundaries
+            made[k] = np.searchsorted(listed, listed.dtype.type(at[k]))
+        return made
+
+    @cached_property
+    def exits_before(self) -> NDArray[np.int64]:
+        """Exits before the first step."""
+        return self._sites_before("donors", self.jobs.known.exits, self.first_step)
+
+    @property
+    def first_exit(self) -> NDArray[np.int64]:
         """The first exit whose rows are there."""
-        return self._sites_before(self.job.table.donors, self.first_step)
+        return self.exits_before
 
     @cached_property
-    def _exits(self) -> int:
+    def exits(self) -> NDArray[np.int64]:
         """Exits whose rows are there at a time."""
-        if self.every:
-            return 0
-        return self._sites_before(self.job.table.donors, self.end_step) - self._first_exit
+        past = self._sites_before("donors", self.jobs.known.exits, self.end_step)
+        return np.where(self.every > 0, self.jobs.known.ring, past - self.first_exit)
 
     @cached_property
-    def _first_entry(self) -> int:
-        return self._sites_before(self.job.table.acceptors, self.first_step)
+    def first_entry(self) -> NDArray[np.int64]:
+        """The first entry of a window."""
+        return self._sites_before("acceptors", self.jobs.known.entries, self.first_step)
 
     @cached_property
-    def _entries(self) -> int:
-        """Entries of the window."""
-        return self._sites_before(self.job.table.acceptors, self.end_step) - self._first_entry
+    def entries(self) -> NDArray[np.int64]:
+        """Entries of a window."""
+        past = self._sites_before("acceptors", self.jobs.known.entries, self.end_step)
+        return past - self.first_entry
 
     @cached_property
-    def _stored(self) -> int:
-        """Rows of sites that there are at a time."""
-        stored = self.compiled.stored
-        return stored.tracks * self._exits + (0 if self.every else stored.parts * self._entries)
+    def first_slot(self) -> NDArray[np.int64]:
+        """Rows that there are at a time, but for slots: those of sites, and others before them."""
+        entries = np.where(self.every > 0, 0, self.jobs.known.parts * self.entries)
+        return FIRST_STORED + self.jobs.known.tracks * self.exits + entries
 
-    @cached_property
-    def _rows_in_memory(self) -> int:
-        return FIRST_STORED + self._stored
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """Rows in device memory."""
+        return self.first_slot
 
-    @cached_property
-    def _advances(self) -> int:
+    @property
+    def missing_rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """What is taken off the numbers of stored rows, of exits and of entries."""
+        known, exit_rows = self.jobs.known, self.jobs.known.tracks * self.first_exit
+        entry_rows = known.parts * self.first_entry + known.tracks * (known.exits - self.exits)
+        return exit_rows, entry_rows
+
+    @property
+    def advances(self) -> NDArray[np.int64]:
         """Border words of a strip; a whole number of groups."""
         return 2 * (self.end_step - self.first_step)
 
-    @cached_property
-    def _checkpoint_stride(self) -> int:
+    @property
+    def checkpoint_stride(self) -> NDArray[np.int64]:
         """Words of a strip's part of a checkpoint."""
-        rows = 1 + max(self.compiled.n_hot - OWN_SLOTS, 0)
-        return (QUAD + rows * self.sizes[0]) * WARP
+        rows = 1 + np.maximum(self.jobs.known.slots - OWN_SLOTS, 0)
+        return (QUAD + rows * self.size) * WARP
 
-    def _numbers_with(self, **more) -> JobNumbers:
-        """Return the job's row with what is not the same for all packed kernels."""
-        floor, size = twice(self.job.packed_limit.floor), self.sizes[0]
-        is_lifted = self.job.scoring.ends != "global"
-        lifting = -self.job.scoring.gap * 2 * WARP * size if is_lifted else 0
-        return JobNumbers(
-            floor, strips=len(self.sizes), columns=self.job.columns, first_stored=FIRST_STORED,
-            size=size, last_size=self.sizes[-1], lifting=lifting, kept=self.job.kept,
-            stride=self._rows_in_memory * size * WARP, advances=self._advances,
-            first_step=self.first_step, copy_base=self.rows_in_memory.entry_rows,
-            checkpoints=self.checkpoint, every=self.every,
-            checkpoint_stride=self._checkpoint_stride, **more,
-        )  # fmt: skip
+    def table(self) -> NDArray[np.int64]:
+        """Return the jobs' rows of the table, without where their parts begin."""
+        jobs, gap = self.jobs, self.jobs.scoring.gap
+        lifting = 0 if jobs.scoring.ends == "global" else -gap * 2 * WARP * self.size
+        columns = {
+            "floor": twice(jobs.floor), "strips": self.strips, "columns": jobs.columns,
+            "first_stored": FIRST_STORED, "size": self.size, "last_size": self.last_size,
+            "lifting": lifting, "kept": jobs.kept, "stride": self.rows * self.size * WARP,
+            "advances": self.advances, "first_step": self.first_step, "operands": jobs.known.steps,
+            "slots": self.first_slot, "n_slots": jobs.known.slots, "exit_base": self.first_exit,
+            "copy_base": self.missing_rows[1], "checkpoints": self.checkpoint,
+            "every": self.every, "checkpoint_stride": self.checkpoint_stride,
+            **self._more_columns(),
+        }  # fmt: skip
+        table = np.zeros((jobs.count, len(JobNumbers._fields)), np.int64)
+        for name, values in columns.items():
+            table[:, JobNumbers._fields.index(name)] = values
+        return table
 
-    def end_of(self, score: int, number: int, column: int) -> SweepEnd:
-        """Decode a best end; with global ends the score lacks the gaps up to the last column."""
-        end, target, scoring = self.compiled.boundary_at(number), self.job.target, self.job.scoring
-        if scoring.ends == "global":
-            return SweepEnd(score + scoring.gap * len(target), end, len(target))
-        return SweepEnd(score, end, column)
+    def _more_columns(self) -> dict[str, NDArray[np.int64]]:
+        """Return the columns of the table that mean something else where chains translate."""
+        return {"rows": 2 * self.end_step, "ring": self.exits}
 
 
-def twice(value: int) -> int:
-    """Return the word of two equal halves."""
+_ARRAYS = [name for name in PackedStrips.__dataclass_fields__ if name != "jobs"]
+
+
+def twice(value):
+    """Return the word of two equal halves, or an array of such."""
     return value << 16 | value & 0xFFFF
-
-
-def packed_strips(job: SiteJob, size: int, every: int | None = None) -> PackedStrips:
-    """Cut a job into strips of `size` registers a lane; of fewer if its slots need that.
-
-    A long job leaves checkpoints, and any job in a distance `every` of steps, if given.
-    """
-    steps = job.strand.steps
-    size = max(n for n in HOT_SLOTS if n <= size and steps.n_hot <= HOT_SLOTS[n])
-    n_steps = len(steps.words)
-    every = -(-distance(n_steps, every, _SHORT) // WARP) * WARP
-    return PackedStrips(job, sizes_of_strips(job, size), n_steps, every)
-
-
-def sizes_of_strips(job: SiteJob, size: int) -> tuple[int, ...]:
-    """Return the registers a lane of a job's strips; the last one is narrow if that is enough."""
-    whole, left = divmod(job.columns, 2 * WARP * size)
-    return (size,) * whole + ((NARROW if left <= 2 * WARP * NARROW else size,) if left else ())
-
-
-def distance(steps: int, every: int | None, short: int) -> int:
-    """Return the distance of checkpoints; 0 for none, if none is given and steps are few."""
-    if every is None:
-        every = max(_LEAST_EVERY, -(-steps // _MOST_CHECKPOINTS)) if steps > short else 0
-    return every
 
 
 def strips_of(case) -> int:
@@ -376,14 +378,13 @@ def strips_of(case) -> int:
     return len(case.tables) * -(-(len(case.target) + 1) // _WIDEST)
 
 
-def sizes_of(jobs: list[SiteJob]) -> list[int]:
+def sizes_of(jobs: SiteJobs) -> NDArray[np.int64]:
     """Choose registers a lane for each job so that all of them together end soon.
 
     A wide strip does more cells a second, a narrow one has done a row sooner. So a job gets narrow
     strips if one of its wide strips would need longer than all jobs together.
     """
-    rows = np.array([len(job.codes) + 1 for job in jobs])
-    strips = -(-np.array([job.columns for job in jobs]) // (2 * WARP * WIDE))
+    rows, strips = jobs.known.limits.length + 1, -(-jobs.columns // _WIDEST)
     processors = 1 if simulated() else cuda.get_current_device().MULTIPROCESSOR_COUNT
     together = (rows * strips).sum() / (processors * STRIPS_A_MULTIPROCESSOR)
-    return [NARROW if own > together else WIDE for own in rows]
+    return np.where(rows > together, NARROW, WIDE)

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.gpu.intrinsics.words import WARP, kernel, shuffle
 from gpu_tools.sites.introns import class_arrays
-from gpu_tools.sites.table import BoundaryScores, SiteTable
+from gpu_tools.sites.table import SiteTable
 
 
 class JobNumbers(NamedTuple):
     """A job's row of the table."""
 
-    floor: int  # value of cells that nothing has reached, in both halves for the packed kernel
-    rows: int  # boundaries; packed kernel: border words of a strip, two a step
+    floor: int  # value of cells that nothing has reached, in both halves
+    rows: int  # border words of a strip, two a step
     strips: int  # strips of target columns
     # where the job's part begins in each buffer; the targets are symbols
     boundaries: int = 0
@@ -30,19 +30,14 @@ class JobNumbers(NamedTuple):
     stride: int = 0  # words of a strip's cells
     columns: int = 0  # columns of the target
     first_stored: int = 0  # where the rows for the traceback begin among a strip's rows
-    # packed kernel: registers a lane of all strips but the last one, and of the last one
+    # registers a lane of all strips but the last one, and of the last one
     size: int = 0
     last_size: int = 0
-    lifting: int = 0  # packed kernel: what S' is more than a cell, for each strip before
-    # 32-bit kernel: slots; advances of a row; current rows; the slots of the first current row and
-    # of the empty chain's row. Packed kernel of chains that translate: the number of the row where
-    # slots in device memory begin; `advances` and `start` are the same
-    slots: int = 0
-    advances: int = 0
-    tracks: int = 0
-    row: int = 0
-    start: int = 0
-    # the rest is for the packed kernel of chains that translate, where `rows` is the end step
+    lifting: int = 0  # what S' is more than a cell, for each strip before
+    slots: int = 0  # rows of a strip's cells; of chains that translate those before slots begin
+    advances: int = 0  # border words of a strip
+    # most of the rest is for chains that translate, whose `rows` is the end step
+    start: int = 0  # slot of the empty chain's row
     first_step: int = 0  # step to begin with
     operands: int = 0  # steps of the plan, behind which operands stand
     mask: int = 0  # masks an exit's number less `exit_base` to find its rows
@@ -53,15 +48,15 @@ class JobNumbers(NamedTuple):
     checkpoint_stride: int = 0  # words of a checkpoint
     n_slots: int = 0  # slots of a checkpoint
     ring: int = 0  # exits whose rows a checkpoint has
-    kept: int = 0  # all kernels: the column from which on leaving out the target's end is free
+    kept: int = 0  # the column from which on leaving out the target's end is free
 
 
 FLOOR, ROWS, STRIPS = range(3)
 BOUNDARIES, OPERATIONS, TARGET, CELLS, BORDERS, ENDS = range(3, 9)
 STRIDE, COLUMNS, FIRST_STORED, SIZE, LAST_SIZE, LIFTING = range(9, 15)
-SLOTS, ADVANCES, TRACKS, ROW, START = range(15, 20)
-FIRST_STEP, OPERANDS, MASK, EXIT_BASE, COPY_BASE = range(20, 25)
-CHECKPOINTS, EVERY, CHECKPOINT_STRIDE, N_SLOTS, RING, KEPT = range(25, 31)
+SLOTS, ADVANCES, START = range(15, 18)
+FIRST_STEP, OPERANDS, MASK, EXIT_BASE, COPY_BASE = range(18, 23)
+CHECKPOINTS, EVERY, CHECKPOINT_STRIDE, N_SLOTS, RING, KEPT = range(23, 29)
 
 
 # What tracebacks on a GPU read beside stored rows: lists of a strand's sites, a row a job.
@@ -74,10 +69,6 @@ acceptor, the penalty and the donor.
 SITE, FIRST = 3, 2
 """Numbers of an element."""
 NO_STOPS = -1
-NOT_EXPLAINED, TOO_MANY, OUTSIDE = -1, -2, -3
-"""Numbers of exons if the sweep is wrong, if there are more than the buffer takes, or if rows are
-needed that are not in memory.
-"""
 
 
 class RowsInMemory(NamedTuple):
@@ -90,13 +81,34 @@ class RowsInMemory(NamedTuple):
     entry_rows: int = 0
 
 
+class ChainLeft(NamedTuple):
+    """The part of a chain that is still to be followed: the exons up to the end of one."""
+
+    end: int  # boundary where it ends
+    column: int  # column where it ends
+    value: int  # S' there, without the exit's score
+    frame: int  # that of the last exon's codons, if the chain translates
+    is_last: int  # whether it is the chain's last exon
+
+
+WHOLE, NOT_EXPLAINED, TOO_MANY, OUTSIDE = range(4)
+"""Whether a chain was followed to its start, and if not, why: the sweep is wrong, there are more
+exons than the buffer takes, or rows are needed that are not in memory.
+"""
+FOLLOWED = 2 + len(ChainLeft._fields)
+"""Numbers that a traceback returns beside exons: one of these, a count, and a `ChainLeft`."""
+
+
 class TraceNumbers(NamedTuple):
     """What the traceback of a job begins with; the last four are those of `RowsInMemory`."""
 
     job: int  # the job's row of the table of jobs
-    end: int  # boundary where the chain ends
-    column: int  # column where the chain ends
-    value: int  # S' there, without the last exit's score
+    # what is to be followed, see `ChainLeft`
+    end: int
+    column: int
+    value: int
+    frame: int
+    is_last: int
     # where the job's symbols, its columns of W and its exons begin in their buffers
     target: int
     gains: int
@@ -131,70 +143,84 @@ class TraceNumbers(NamedTuple):
 
 
 (
-    AT_JOB, AT_END, AT_COLUMN, AT_VALUE, AT_TARGET, AT_GAINS, AT_EXONS, AT_MOST_EXONS, AT_PARTS,
-    AT_BEST_SITES, AT_CODES, AT_LENGTH, AT_EXITS, AT_ENTRIES, AT_FIRSTS, AT_CLASSES, AT_STOPS,
-    AT_MARKS, AT_JUNCTIONS, AT_N_EXITS, AT_N_ENTRIES, AT_N_FIRSTS, AT_N_CLASSES, AT_N_MARKS,
-    AT_N_JUNCTIONS, AT_CLASS_SIZE, AT_MARK_SIZE, AT_USUAL_FIRST,
-    AT_LOW, AT_FIRST_EXIT, AT_EXIT_ROWS, AT_ENTRY_ROWS,
+    AT_JOB, AT_END, AT_COLUMN, AT_VALUE, AT_FRAME, AT_IS_LAST, AT_TARGET, AT_GAINS, AT_EXONS,
+    AT_MOST_EXONS, AT_PARTS, AT_BEST_SITES, AT_CODES, AT_LENGTH, AT_EXITS, AT_ENTRIES, AT_FIRSTS,
+    AT_CLASSES, AT_STOPS, AT_MARKS, AT_JUNCTIONS, AT_N_EXITS, AT_N_ENTRIES, AT_N_FIRSTS,
+    AT_N_CLASSES, AT_N_MARKS, AT_N_JUNCTIONS, AT_CLASS_SIZE, AT_MARK_SIZE, AT_USUAL_FIRST, AT_LOW,
+    AT_FIRST_EXIT, AT_EXIT_ROWS, AT_ENTRY_ROWS,
 ) = range(len(TraceNumbers._fields))  # fmt: skip
 """Where the elements of `TraceNumbers` are."""
 
 
-_NOTHING = TraceNumbers(*[0] * len(TraceNumbers._fields))
-
-
 class StrandLists(NamedTuple):
-    """The lists of a strand, one behind the other, and the part of `TraceNumbers` about them."""
+    """The lists of a strand, one behind the other, and what `TraceNumbers` say of the strand.
+
+    Lists begin as if there were no others in the buffer; what a job has is 0.
+    """
 
     numbers: NDArray[np.int32]
-    about: dict[str, int]
-
-    def about_from(self, first: int, **more) -> TraceNumbers:
-        """Return what is known of a strand if the lists begin at an element of a buffer.
-
-        The rest, which a job has, is 0; `more` is known, too.
-        """
-        starts = ("exits", "entries", "firsts", "classes", "stops", "marks", "junctions")
-        moved = {name: self.about[name] + first for name in starts if self.about[name] >= 0}
-        return _NOTHING._replace(**self.about, **more)._replace(**moved)
+    row: NDArray[np.int64]
 
 
 def strand_lists(table: SiteTable) -> StrandLists:
     """Lay out the lists of a table."""
-    stops = [] if table.stops is None else table.stops.astype(np.int32).ravel()
     introns, seen = class_arrays(table).introns, table.junctions
-    classes = introns.rows.astype(np.int32)
-    parts = {
-        "exits": _elements(table.donors, SITE), "entries": _elements(table.acceptors, SITE),
-        "firsts": _elements(table.first, FIRST),
-        "classes": classes,
-        "stops": np.array(stops, dtype=np.int32),
-        "marks": np.column_stack([introns.boundaries, introns.counts[1:]]).astype(np.int32),
-        "junctions": np.stack([seen.acceptors, seen.penalties, seen.donors], 1).astype(np.int32),
-    }  # fmt: skip
-    sizes = [part.size for part in parts.values()]
-    about = dict(zip(parts, (np.cumsum(sizes) - sizes).tolist(), strict=True))
-    about |= {f"n_{name}": len(part) for name, part in parts.items() if name != "stops"}
-    about |= {"usual_first": table.first.usual, "length": table.length}
-    about |= {"class_size": classes.shape[1], "mark_size": parts["marks"].shape[1]}
+    stops = np.zeros(0, np.bool_) if table.stops is None else table.stops.ravel()
+    sites = [(s.boundaries, s.scores, s.kinds) for s in (table.donors, table.acceptors)]
+    numbers, counts, sizes = _joined_lists(
+        *sites, (table.first.boundaries, table.first.scores), introns.rows, stops,
+        introns.boundaries, introns.counts, (seen.acceptors, seen.penalties, seen.donors),
+    )  # fmt: skip
+    row = np.zeros(len(TraceNumbers._fields), np.int64)
+    row[AT_EXITS : AT_JUNCTIONS + 1] = np.cumsum(sizes) - sizes
+    row[AT_N_EXITS : AT_N_JUNCTIONS + 1] = counts
+    row[AT_LENGTH], row[AT_USUAL_FIRST] = table.length, table.first.usual
+    row[AT_CLASS_SIZE], row[AT_MARK_SIZE] = introns.rows.shape[1], 1 + introns.counts.shape[1]
     if table.stops is None:
-        about["stops"] = NO_STOPS
-    return StrandLists(np.concatenate([part.ravel() for part in parts.values()]), about)
-
-
-def _elements(scores: BoundaryScores, numbers: int) -> NDArray[np.int32]:
-    return _side_by_side(scores.boundaries, scores.scores, scores.kinds, numbers)
+        row[AT_STOPS] = NO_STOPS
+    return StrandLists(numbers, row)
 
 
 @njit(cache=True, nogil=True)
-def _side_by_side(boundaries, scores, kinds, numbers):
-    """Return the elements of a list of sites, with or without kinds."""
-    made = np.empty((len(boundaries), numbers), np.int32)
-    for k in range(len(boundaries)):
-        made[k, BOUNDARY], made[k, VALUE] = boundaries[k], scores[k]
-        if numbers > KIND:
-            made[k, KIND] = kinds[k]
-    return made
+def _joined_lists(donors, acceptors, firsts, classes, stops, marks, counts, junctions):
+    """Return all lists, one behind the other, and how many elements and numbers each has.
+
+    Of codons there is no count.
+    """
+    elements = np.array([
+        len(donors[0]), len(acceptors[0]), len(firsts[0]), len(classes), len(marks),
+        len(junctions[0]),
+    ])  # fmt: skip
+    width = 1 + counts.shape[1]
+    sizes = np.array([
+        SITE * len(donors[0]), SITE * len(acceptors[0]), FIRST * len(firsts[0]), classes.size,
+        len(stops), width * len(marks), SITE * len(junctions[0]),
+    ])  # fmt: skip
+    made, n = np.empty(sizes.sum(), np.int32), 0
+    for boundaries, scores, kinds in (donors, acceptors):
+        for k in range(len(boundaries)):
+            made[n + BOUNDARY], made[n + VALUE], made[n + KIND] = boundaries[k], scores[k], kinds[k]
+            n += SITE
+    for k in range(len(firsts[0])):
+        made[n + BOUNDARY], made[n + VALUE] = firsts[0][k], firsts[1][k]
+        n += FIRST
+    for own in classes:
+        for value in own:
+            made[n] = value
+            n += 1
+    for value in stops:
+        made[n] = value
+        n += 1
+    for k in range(len(marks)):
+        made[n] = marks[k]
+        for level in range(width - 1):
+            made[n + 1 + level] = counts[k + 1, level]
+        n += width
+    for k in range(len(junctions[0])):
+        made[n + BOUNDARY], made[n + VALUE] = junctions[0][k], junctions[1][k]
+        made[n + KIND] = junctions[2][k]
+        n += SITE
+    return made, elements, sizes
 
 
 # The best end of each job, of those that the lanes of its strips have noted.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 from numba.cuda.cudadrv.driver import device_memset
 from numpy.typing import NDArray
@@ -10,45 +12,59 @@ from gpu_tools.hardware.gpu.dispatch import Buffers
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import OTHER
-from gpu_tools.sites.bounds import most_lifted, possible
+from gpu_tools.sites.bounds import most_lifted
 from gpu_tools.sites.gpu import job_table
-from gpu_tools.sites.gpu.codon_strips import CodonStrips, codon_strips
 from gpu_tools.sites.gpu.codon_sweep import sweep_codons_warp
-from gpu_tools.sites.gpu.job import PackedStrips, SiteJob, Strips32, SweepEnd, packed_strips, twice
-from gpu_tools.sites.gpu.packed_strip import NARROW, NEVER, NEVER_BYTE, WIDE
+from gpu_tools.sites.gpu.job import PackedStrips, twice
+from gpu_tools.sites.gpu.packed_strip import NEVER, NEVER_BYTE
 from gpu_tools.sites.gpu.sweep import sweep_packed_warp
-from gpu_tools.sites.gpu.sweep32 import sweep32_warp
-from gpu_tools.sites.gpu.traceback import trace32_warp, trace_packed_warp
 
 _SPARE = 8
 """An array has this part of its size to spare for the next launch."""
 
 
-class StripLaunch:
-    """Jobs laid out in the memory of the current GPU, ready for a kernel that sweeps strips.
+class SitePackedLaunch:
+    """Jobs laid out in the memory of the current GPU, ready for the kernel that sweeps strips.
 
-    A subclass makes `cells` and `borders`, which its kernel writes, and starts it. The jobs are of
-    one kind of strips; what is compiled of a strand is copied to the GPU once. `buffers` has
-    arrays of an earlier launch, which is done: to make or release arrays takes long.
+    What is compiled of a strand is copied to the GPU once. `buffers` has arrays of an earlier
+    launch, which is done: to make or release arrays takes long. Borders and cells lie in one
+    buffer, borders first.
+
+    The jobs may be windows of jobs of a `whole` launch, whose numbers come with it. They begin with
+    the checkpoints that the whole launch has left.
     """
 
-    def __init__(self, jobs: list, scoring: SplicedScoring, buffers: Buffers | None = None):
-        self.jobs, self.buffers = jobs, buffers or Buffers()
-        self.stream = self.buffers.stream
-        compiled = list({id(job.compiled): job.compiled for job in jobs}.values())
-        sizes = [(job.cell_words, job.border_words, job.numbers.strips) for job in jobs]
-        self.n_cells, self.n_borders, self.n_strips = np.sum(sizes, axis=0).tolist()
-        self.table = np.array([job.numbers for job in jobs], dtype=np.int64)
-        self.table[:, [job_table.CELLS, job_table.BORDERS, job_table.ENDS]] = starts_of(sizes)
-        targets = [job.job.target for job in jobs]
-        self.targets, self.table[:, job_table.TARGET] = self.together("targets", targets)
-        inputs, strips = self._compiled(compiled), self._strips()
+    checkpoints = None
+
+    def __init__(
+        self, strips: PackedStrips, buffers: Buffers | None = None,
+        whole: tuple[Self, NDArray] | None = None,
+    ):  # fmt: skip
+        self.cut, self.jobs, self.buffers = strips, strips.jobs, buffers or Buffers()
+        self.stream, self.table = self.buffers.stream, strips.table()
+        sizes = np.column_stack([strips.words, strips.strips])
+        self.n_cells, self.n_borders, n_checkpoints, self.n_strips = sizes.sum(axis=0).tolist()
+        starts = starts_of(sizes)
+        columns = [job_table.CELLS, job_table.BORDERS, job_table.ENDS]
+        self.table[:, columns] = starts[:, [0, 1, 3]]
+        if whole is None:
+            self.table[:, job_table.CHECKPOINTS] = starts[:, 2]
+            self.checkpoints = self.array("checkpoints", max(n_checkpoints, 1))
+            self.targets, starts = self.together("targets", self.jobs.targets, self.jobs.target)
+            self.table[:, job_table.TARGET] = starts
+            self.inputs = [*self._compiled(), self.targets]
+            scores = np.array(self._scores(self.jobs.scoring), dtype=np.int32)
+            self.scoring = self.copy("scoring", scores)
+        else:
+            launch, numbers = whole
+            columns = [job_table.TARGET, job_table.BOUNDARIES, job_table.OPERATIONS]
+            self.table[:, columns] = launch.table[np.ix_(numbers, columns)]
+            self.inputs, self.scoring = launch.inputs, launch.scoring
+            self.checkpoints = launch.checkpoints
         self._allocate()
         self.ends = self.array("ends", self.n_strips * WARP * 3).reshape(self.n_strips, WARP, 3)
         self.device_table = self.copy("table", self.table)
-        self.strips = self.copy("strips", strips)
-        self.inputs = [*inputs, self.targets]
-        self.scoring = self.copy("scoring", np.array(self._scores(scoring), dtype=np.int32))
+        self.strips = self.copy("strips", self._strips())
 
     def array(self, name: str, count: int, dtype: type = np.int32):
         """Return a device array of the launch's own."""
@@ -59,29 +75,34 @@ class StripLaunch:
         """Return a device array of the launch's own with some values."""
         return self.buffers.copy(f"{type(self).__name__} {name}", values)[: len(values)]
 
-    def together(self, name: str, arrays: list) -> tuple:
-        """Copy arrays to the GPU, those that repeat once; return where each of them begins, too."""
-        unique, starts = once(arrays)
-        return self.buffers.joined(f"{type(self).__name__} {name}", unique), starts
+    def together(self, name: str, arrays: list, numbers: NDArray):
+        """Copy the arrays with some numbers to the GPU; return where those begin, too."""
+        used, inverse = np.unique(numbers, return_inverse=True)
+        own = [arrays[k] for k in used]
+        return self.joined(name, own), starts_of(list(map(len, own)))[inverse]
 
-    def _compiled(self, compiled: list) -> list:
+    def joined(self, name: str, arrays: list, zeros: int = 0):
+        """Copy arrays to the GPU, one behind the other, and zeros behind them."""
+        return self.buffers.joined(f"{type(self).__name__} {name}", arrays, zeros)
+
+    def _compiled(self) -> list:
         """Copy what is compiled to the GPU, and write into the table where each job's begins."""
-        arrays = [each.arrays() for each in compiled]
+        used, inverse = np.unique(self.jobs.strand, return_inverse=True)
+        arrays = [self.jobs.strands[k].compiled.arrays() for k in used]
         starts = starts_of([[len(array) for array in own] for own in arrays])
-        start_of = dict(zip(map(id, compiled), starts, strict=True))
         columns = [job_table.BOUNDARIES, job_table.OPERATIONS][: len(arrays[0])]
-        self.table[:, columns] = [start_of[id(job.compiled)] for job in self.jobs]
+        self.table[:, columns] = starts[inverse]
         # kernels prefetch one operation, of four words
-        return [
-            self.buffers.joined(f"{type(self).__name__} plan {k}", parts, zeros=4)
-            for k, parts in enumerate(zip(*arrays, strict=True))
-        ]
+        each = enumerate(zip(*arrays, strict=True))
+        return [self.joined(f"plan {k}", parts, zeros=4) for k, parts in each]
 
     def _strips(self) -> NDArray[np.int32]:
         """Return job and strip in the order in which they begin, those that last first; then 0."""
-        order = sorted(range(len(self.jobs)), key=lambda k: -self.jobs[k].duration)
-        strips = [(k, strip) for k in order for strip in range(self.jobs[k].numbers.strips)]
-        return np.array([*strips, (0, 0)], dtype=np.int32)
+        order = np.argsort(-self.cut.duration, kind="stable")
+        counts = self.cut.strips[order]
+        strips = np.arange(counts.sum()) - np.repeat(starts_of(counts), counts)
+        pairs = np.stack([np.repeat(order, counts), strips], axis=1)
+        return np.append(pairs, [[0, 0]], axis=0).astype(np.int32)
 
     def run(self) -> None:
         """Clear the progress of the strips, and start the kernels."""
@@ -89,48 +110,39 @@ class StripLaunch:
         device_memset(counter, 0, counter.nbytes, self.stream)
         device_memset(self.borders, NEVER_BYTE, self.borders.nbytes, self.stream)
         self._start()
-        self.found = self.array("found", 3 * len(self.jobs)).reshape(len(self.jobs), 3)
-        job_table.find_ends_warp[len(self.jobs), WARP, self.stream](
-            self.device_table, self.ends, self.found
-        )
+        count = self.jobs.count
+        self.found = self.array("found", 3 * count).reshape(count, 3)
+        job_table.find_ends_warp[count, WARP, self.stream](self.device_table, self.ends, self.found)
 
-    def best_ends(self) -> list[SweepEnd]:
-        """Return the jobs' best ends once the kernels are done."""
-        found = self.found.copy_to_host(stream=self.stream)
+    def best_ends(self) -> NDArray[np.int64]:
+        """Return score, number and column of the jobs' best ends once the kernels are done.
+
+        A score is `LOWEST_SCORE` if there is no chain. With global ends kernels leave out the gaps
+        up to the last column.
+        """
+        found = self.found.copy_to_host(stream=self.stream).astype(np.int64)
         self.stream.synchronize()
-        return [
-            checked(each.job, each.end_of(*end))
-            for each, end in zip(self.jobs, found.tolist(), strict=True)
-        ]
+        jobs, scores = self.jobs, found[:, job_table.SCORE]
+        if jobs.scoring.ends == "global":
+            found[:, job_table.COLUMN] = jobs.columns - 1
+            scores += jobs.scoring.gap * (jobs.columns - 1)
+        # only a path from the floor has less
+        scores[scores < jobs.least] = job_table.LOWEST_SCORE
+        return found
 
+    def windows(self, numbers: NDArray, lefts: NDArray, times: NDArray) -> PackedStrips:
+        """Return windows of some jobs, with the ends of chains and some checkpoints before."""
+        lengths, first = times * self.cut.every[numbers], self.table[numbers, job_table.CHECKPOINTS]
+        return self.cut.windows(numbers, lengths, lefts[:, 0], lefts[:, 1], first)
 
-class SitePackedLaunch(StripLaunch):
-    """Jobs for the packed kernel; borders and cells lie in one buffer, borders first.
-
-    They begin with the `checkpoints` of another launch, or write their own.
-    """
-
-    jobs: list[PackedStrips]
-    trace_kernel = staticmethod(trace_packed_warp)
-
-    def __init__(
-        self, jobs: list[PackedStrips], scoring: SplicedScoring, buffers: Buffers | None = None,
-        checkpoints=None,
-    ):  # fmt: skip
-        self.checkpoints = checkpoints
-        super().__init__(jobs, scoring, buffers)
+    def of_windows(self, strips: PackedStrips, numbers: NDArray) -> Self:
+        """Return a launch of windows of some jobs."""
+        return type(self)(strips, self.buffers, (self, numbers))
 
     def _allocate(self) -> None:
         self.table[:, job_table.CELLS] += self.n_borders
         self.cells = self.array("cells", self.n_borders + self.n_cells)
         self.borders = self.cells[: self.n_borders]
-        self._allocate_checkpoints()
-
-    def _allocate_checkpoints(self) -> None:
-        if self.checkpoints is None:
-            sizes = [(job.checkpoint_words,) for job in self.jobs]
-            self.table[:, [job_table.CHECKPOINTS]] = starts_of(sizes)
-            self.checkpoints = self.array("checkpoints", int(max(np.sum(sizes), 1)))
 
     @staticmethod
     def _scores(scoring: SplicedScoring) -> list[int]:
@@ -150,12 +162,9 @@ class SitePackedLaunch(StripLaunch):
 class SiteCodonLaunch(SitePackedLaunch):
     """Jobs for the packed kernel of chains that translate."""
 
-    jobs: list[CodonStrips]
-
     def _allocate(self) -> None:
         self.cells = self.array("cells", self.n_cells)
         self.borders = self.array("borders", self.n_borders, np.int64)
-        self._allocate_checkpoints()
 
     def _start(self) -> None:
         sweep_codons_warp[self.n_strips, WARP, self.stream](
@@ -164,71 +173,13 @@ class SiteCodonLaunch(SitePackedLaunch):
         )  # fmt: skip
 
 
-class SiteLaunch32(StripLaunch):
-    """Jobs for the 32-bit kernel."""
-
-    jobs: list[Strips32]
-    trace_kernel = staticmethod(trace32_warp)
-
-    def _allocate(self) -> None:
-        self.cells = self.array("cells", self.n_cells)
-        self.borders = self.array("borders", max(self.n_borders, 1), np.int64)
-
-    @staticmethod
-    def _scores(scoring: SplicedScoring) -> list[int]:
-        return scores32(scoring)
-
-    def _start(self) -> None:
-        sweep32_warp[self.n_strips, WARP, self.stream](
-            self.device_table, self.strips, *self.inputs, self.cells, self.borders, self.ends,
-            self.scoring,
-        )  # fmt: skip
-
-
-def scores32(scoring: SplicedScoring) -> list[int]:
-    """Return the scoring as the 32-bit kernels read it."""
+def scores_of_traces(scoring: SplicedScoring) -> list[int]:
+    """Return the scoring as the traceback reads it."""
     free = int(scoring.ends != "global")
     return [*scoring.lifted.ravel(), scoring.gap, free, most_lifted(scoring), scoring.clip_cost]
-
-
-def once(arrays: list) -> tuple[list[NDArray], list[int]]:
-    """Return arrays without those that repeat, and where each begins if they are joined."""
-    unique = list({id(array): array for array in arrays}.values())
-    starts = starts_of([[len(array)] for array in unique])[:, 0].tolist()
-    start_of = dict(zip(map(id, unique), starts, strict=True))
-    return unique, [start_of[id(array)] for array in arrays]
-
-
-def joined_once(arrays: list) -> tuple[NDArray, list[int]]:
-    """Join arrays, those that repeat once; return where each of them begins, too."""
-    unique, starts = once(arrays)
-    return np.concatenate(unique), starts
 
 
 def starts_of(sizes) -> NDArray[np.int64]:
     """Return where each of some parts begins, by column, given their sizes."""
     sizes = np.array(sizes, dtype=np.int64)
     return np.cumsum(sizes, axis=0) - sizes
-
-
-def checked(job: SiteJob, end: SweepEnd) -> SweepEnd:
-    """Return an end without its score if there is no chain that ends so."""
-    return end._replace(score=possible(end.score, job.limit, job.target, job.scoring))
-
-
-def device_bytes(job: SiteJob, packs: bool) -> int:
-    """Return about how much device memory a job needs, on a GPU that packs or not."""
-    if not (packs and job.fits_packed):
-        possible = [Strips32(job)]
-    elif job.table.stops is None:
-        possible = [packed_strips(job, NARROW)]  # wide ones have as many cells and fewer borders
-    else:
-        possible = [codon_strips(job, size) for size in (NARROW, WIDE)]
-    of_strand = possible[0].compiled.n_bytes + len(job.codes)
-    return max(map(strip_bytes, possible)) + of_strand + len(job.target)
-
-
-def strip_bytes(strips: PackedStrips | Strips32) -> int:
-    """Return how much device memory a job's strips need."""
-    words = strips.cell_words + strips.checkpoint_words
-    return 4 * words + strips.border_bytes * strips.border_words

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import NamedTuple
 
@@ -13,37 +11,32 @@ import numpy as np
 from numba import cuda
 from numpy.typing import NDArray
 
-from gpu_tools.hardware.cpu.strips import shares
-from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.dispatch import BufferPool, Buffers, borrowed_pools, map_gpus
-from gpu_tools.hardware.gpu.intrinsics.words import WARP, can_pack
+from gpu_tools.hardware.gpu.dispatch import BufferPool, Buffers
+from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.hardware.threads import map_on_threads, within_limit
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
-from gpu_tools.sites.bounds import cost_behind
 from gpu_tools.sites.gpu import job_table
-from gpu_tools.sites.gpu.codon_strips import codon_strips
-from gpu_tools.sites.gpu.job import (
-    PackedStrips,
-    SiteJob,
-    SiteStrand,
-    Strips32,
-    SweepEnd,
-    packed_strips,
-    sizes_of,
-    strips_of,
+from gpu_tools.sites.gpu.batches import (
+    BATCHES_AT_A_TIME,
+    SHARE_OF_FREE_MEMORY,
+    Batches,
+    Leave,
+    align_in_batches,
 )
+from gpu_tools.sites.gpu.codon_strips import CodonStrips
+from gpu_tools.sites.gpu.job import PackedStrips, SiteJobs, SiteStrand, sizes_of, strips_of
+from gpu_tools.sites.gpu.job_table import ChainLeft
 from gpu_tools.sites.gpu.launch import (
     SiteCodonLaunch,
-    SiteLaunch32,
     SitePackedLaunch,
-    StripLaunch,
-    device_bytes,
-    scores32,
+    scores_of_traces,
     starts_of,
-    strip_bytes,
 )
+from gpu_tools.sites.gpu.packed_strip import NARROW, WIDE
+from gpu_tools.sites.gpu.traceback import trace_packed_warp
 from gpu_tools.sites.table import SiteTable, made_once
+from gpu_tools.splicing.reading import FRAMES
 from gpu_tools.splicing.traceback import TracedChain, align_chain
 
 # Chains of swept jobs, followed on the GPU that swept them.
@@ -72,171 +65,199 @@ def trace(
     return align_chain(codes, target, found.exons, scoring)
 
 
-def follow(
-    launch: StripLaunch, ends: dict[int, SweepEnd], usual_exons: int = USUAL_EXONS
-) -> dict[int, DeviceChain]:
-    """Follow the chains of some jobs of a launch; leave those out whose rows are not all there."""
-    lists = _OnDevice(launch, [launch.jobs[k].job for k in ends])
-    exons = lists.exons(ends, usual_exons)
-    longer = {k: ends[k] for k, own in exons.items() if own is job_table.TOO_MANY}
-    if longer:
-        most = max(len(launch.jobs[k].job.table.donors.boundaries) for k in longer) + 1
-        exons |= lists.exons(longer, most)
-    return {
-        k: DeviceChain(*ends[k], launch.jobs[k].job.codes, own)
-        for k, own in exons.items()
-        if own is not job_table.OUTSIDE
-    }
+class ChainTracer:
+    """Follows chains of a launch's jobs, whose lists of sites are in the GPU's memory.
 
+    `usual_exons` is for how many exons of a chain there is space at a time. What is left of chains
+    are arrays with a `ChainLeft` a row.
+    """
 
-class _OnDevice:
-    """Lists of sites, nucleotides and targets of a launch's jobs, in the GPU's memory."""
+    def __init__(self, launch: SitePackedLaunch, numbers: NDArray, usual_exons: int):
+        self.usual_exons, jobs = usual_exons, launch.jobs
+        used = np.unique(jobs.strand[numbers])
+        strands = [jobs.strands[k] for k in used]
+        lists = [each.lists.numbers for each in strands]
+        codes = [each.codes for each in strands]
+        rows = np.array([each.lists.row for each in strands])
+        rows[:, job_table.AT_EXITS : job_table.AT_JUNCTIONS + 1] += _starts(lists)[:, None]
+        rows[[each.table.stops is None for each in strands], job_table.AT_STOPS] = (
+            job_table.NO_STOPS
+        )
+        rows[:, job_table.AT_CODES] = _starts(codes)
+        rows[:, job_table.AT_BEST_SITES] = [each.limits.best_sites for each in strands]
+        self._rows = np.zeros((len(jobs.strands), rows.shape[1]), np.int64)
+        self._rows[used] = rows
+        self._lists = launch.joined("lists", lists), launch.joined("codes", codes), launch.targets
+        scores = np.array(scores_of_traces(jobs.scoring), dtype=np.int32)
+        self._scores = launch.copy("scores", scores)
 
-    def __init__(self, launch: StripLaunch, jobs: list[SiteJob]):
-        self.launch, self.scoring = launch, jobs[0].scoring
-        strands = list({id(job.strand): job.strand for job in jobs}.values())
-        lists, of_lists = launch.together("lists", [each.lists.numbers for each in strands])
-        codes, of_codes = launch.together("codes", [each.codes for each in strands])
-        self._about = {
-            id(each): each.lists.about_from(first, codes=own, best_sites=each.limits.best_sites)
-            for each, first, own in zip(strands, of_lists, of_codes, strict=True)
-        }
-        self._buffers = lists, codes, launch.targets
-        self._scores = launch.copy("scores", np.array(scores32(self.scoring), dtype=np.int32))
+    def follow(
+        self, launch: SitePackedLaunch, numbers: NDArray, lefts: NDArray
+    ) -> tuple[list[NDArray], NDArray, NDArray]:
+        """Follow chains of some jobs of a launch as far as its rows are in memory.
 
-    def exons(self, ends: dict[int, SweepEnd], most: int) -> dict[int, NDArray[np.int32] | int]:
-        """Return the exons of the jobs' chains.
-
-        It is `TOO_MANY` where there are more than `most`, `OUTSIDE` where rows are not there.
+        Return their exons, the last one of each first; which of them have more; and what is left.
         """
-        launch, widths = self.launch, [_width_of(end) for end in ends.values()]
-        gains = starts_of([[width] for width in widths])[:, 0].tolist()
-        traces = [
-            self._numbers(k, end, gains=own, exons=n * most, most_exons=most)
-            for n, ((k, end), own) in enumerate(zip(ends.items(), gains, strict=True))
-        ]
-        exons = launch.array("exons", 4 * most * len(ends)).reshape(most * len(ends), 4)
-        counts = launch.array("counts", len(ends))
-        launch.trace_kernel[len(ends), WARP, launch.stream](
-            launch.copy("traces", np.array(traces, dtype=np.int64)), launch.device_table,
-            launch.cells, *self._buffers, launch.array("gains", 2 * sum(widths)),
-            launch.array("symbols", sum(widths)), self._scores, exons, counts,
+        parts: list[list] = [[] for _ in numbers]
+        lefts, more, todo = lefts.copy(), np.zeros(len(numbers), np.bool_), np.arange(len(numbers))
+        while len(todo):
+            exons, followed = self._traced(launch, numbers[todo], lefts[todo])
+            why = followed[:, 0]
+            if (why == job_table.NOT_EXPLAINED).any():
+                raise ValueError("no exon or exit explains a value: the sweep is wrong")
+            for n, own, count in zip(todo.tolist(), exons, followed[:, 1].tolist(), strict=True):
+                parts[n].append(own[:count])
+            lefts[todo], more[todo] = followed[:, 2:], why == job_table.OUTSIDE
+            todo = todo[why == job_table.TOO_MANY]
+        return [np.concatenate(own) for own in parts], more, lefts
+
+    def _traced(
+        self, launch: SitePackedLaunch, numbers: NDArray, lefts: NDArray
+    ) -> tuple[NDArray, NDArray]:
+        """Return the exons that there is space for, and what else a traceback says of each job."""
+        count, most, size = len(numbers), self.usual_exons, job_table.FOLLOWED
+        # whole columns of all lanes
+        widths = (lefts[:, 1] // (4 * WARP) + 1) * 4 * WARP
+        traces = self._numbers(launch, numbers, lefts)
+        traces[:, job_table.AT_GAINS], traces[:, job_table.AT_MOST_EXONS] = starts_of(widths), most
+        traces[:, job_table.AT_EXONS] = np.arange(count) * most
+        exons = launch.array("exons", 4 * most * count).reshape(most * count, 4)
+        followed = launch.array("followed", size * count).reshape(count, size)
+        trace_packed_warp[count, WARP, launch.stream](
+            launch.copy("traces", traces), launch.device_table, launch.cells, *self._lists,
+            launch.array("gains", 2 * int(widths.sum())),
+            launch.array("symbols", int(widths.sum())), self._scores, exons, followed,
         )  # fmt: skip
         found = exons.copy_to_host(stream=launch.stream)
-        numbers = counts.copy_to_host(stream=launch.stream)
+        numbers = followed.copy_to_host(stream=launch.stream)
         launch.stream.synchronize()
-        each = found.reshape(len(ends), most, 4)
-        return dict(zip(ends, map(_in_order, each, numbers.tolist()), strict=True))
+        return found.reshape(count, most, 4), numbers
 
-    def _numbers(self, k: int, end: SweepEnd, **places) -> job_table.TraceNumbers:
-        job = self.launch.jobs[k].job
-        dropped = self.scoring.gap * end.column
-        dropped -= cost_behind(end.column, job.target, self.scoring)
-        value = end.score - job.table.last.at(end.end) - dropped
-        parts, target = (
-            self.launch.jobs[k].compiled.stored.parts,
-            self.launch.table[k, job_table.TARGET],
-        )
-        return self._about[id(job.strand)]._replace(
-            job=k, end=end.end, column=end.column, value=value, target=target, parts=parts,
-            **self.launch.jobs[k].rows_in_memory._asdict(), **places,
-        )  # fmt: skip
-
-
-def _width_of(end: SweepEnd) -> int:
-    """Return the columns of a row of W, whole ones of all lanes."""
-    return (end.column // (4 * WARP) + 1) * 4 * WARP
+    def _numbers(self, launch: SitePackedLaunch, numbers: NDArray, lefts: NDArray) -> NDArray:
+        """Return the `TraceNumbers` of jobs, without where their parts of buffers begin."""
+        made, cut = self._rows[launch.jobs.strand[numbers]], launch.cut
+        made[:, job_table.AT_JOB] = numbers
+        made[:, job_table.AT_END : job_table.AT_END + len(ChainLeft._fields)] = lefts
+        made[:, job_table.AT_TARGET] = launch.table[numbers, job_table.TARGET]
+        for at, values in (
+            (job_table.AT_PARTS, launch.jobs.known.parts), (job_table.AT_LOW, cut.first_boundary),
+            (job_table.AT_FIRST_EXIT, cut.exits_before),
+            (job_table.AT_EXIT_ROWS, cut.missing_rows[0]),
+            (job_table.AT_ENTRY_ROWS, cut.missing_rows[1]),
+        ):  # fmt: skip
+            made[:, at] = values[numbers]
+        return made
 
 
-def _in_order(exons: NDArray[np.int32], count: int) -> NDArray[np.int32] | int:
-    """Return a chain's exons in reading direction, given those of a kernel."""
-    if count == job_table.NOT_EXPLAINED:
-        raise ValueError("no exon or exit explains a value: the sweep is wrong")
-    for why_none in (job_table.TOO_MANY, job_table.OUTSIDE):
-        if count == why_none:
-            return why_none
-    return exons[:count][::-1].copy()
+def _starts(arrays: list) -> NDArray[np.int64]:
+    """Return where arrays begin, one behind the other."""
+    return starts_of(list(map(len, arrays)))
+
+
+def chain_ends(jobs: SiteJobs, ends: NDArray) -> NDArray[np.int64]:
+    """Return the ends of best chains, a `ChainLeft` a row, from scores, numbers and columns."""
+    numbers, columns = ends[:, job_table.NUMBER].tolist(), ends[:, job_table.COLUMN]
+    strands = [jobs.strand_of(k) for k in range(jobs.count)]
+    pairs = zip(strands, numbers, strict=True)
+    at = np.array([each.compiled.boundary_at(number) for each, number in pairs])
+    exits = [each.table.last.at(end) for each, end in zip(strands, at.tolist(), strict=True)]
+    dropped = jobs.scoring.gap * columns - jobs.scoring.clip_cost * (columns < jobs.kept)
+    values = ends[:, job_table.SCORE] - exits - dropped
+    return np.stack([at, columns, values, at % FRAMES, np.ones_like(at)], axis=1)
 
 
 # Chains of long jobs that have left checkpoints, followed in windows.
 
-SHARE_OF_FREE_MEMORY = 0.8
-BATCHES_AT_A_TIME = 1 if simulated() else 3
-"""Some are laid out, followed or aligned while another is swept."""
+
 _LONGER_TIMES = 4
 
 
-def follow_windows(
-    launch: SitePackedLaunch,
-    ends: dict[int, SweepEnd],
-    scoring: SplicedScoring,
-    usual_exons: int,
-    memory: int | None = None,
-) -> dict[int, DeviceChain]:
-    """Follow the chains of some jobs of a launch.
+def follow_chains(
+    launch: SitePackedLaunch, numbers: NDArray, ends: NDArray, options: SiteGpuOptions
+) -> Iterator[tuple[int, DeviceChain]]:
+    """Follow the chains of some jobs of a launch, given their best ends.
 
-    A job that has left checkpoints is swept again from one of them to its best end. If the chain
-    begins before that, a longer window is.
+    Yield numbers in `numbers`, and chains; those that need too much memory are left out.
     """
+    tracer = ChainTracer(launch, numbers, options.usual_exons)
+    lefts = chain_ends(launch.jobs.take(numbers), ends)
     free = cuda.current_context().get_memory_info().free + launch.buffers.bytes
-    limit = memory or SHARE_OF_FREE_MEMORY * free / BATCHES_AT_A_TIME
-    whole = {k: end for k, end in ends.items() if not launch.jobs[k].every}
-    found = follow(launch, whole, usual_exons) if whole else {}
-    left, times = {k: end for k, end in ends.items() if k not in whole}, 1
-    while left:
-        windows = {k: _window_of(launch, k, end, times) for k, end in left.items()}
-        fitting = [(k, each) for k, each in windows.items() if strip_bytes(each) <= limit]
-        for batch in within_limit(fitting, lambda each: strip_bytes(each[1]), limit):
-            part = type(launch)(
-                [each for _, each in batch], scoring, launch.buffers, launch.checkpoints
-            )
+    limit = options.memory or SHARE_OF_FREE_MEMORY * free / BATCHES_AT_A_TIME
+    is_long = launch.cut.every[numbers] > 0
+    whole, long = np.flatnonzero(~is_long), np.flatnonzero(is_long)
+    chains = tracer.follow(launch, numbers[whole], lefts[whole])[0]
+    chains += _follow_in_windows(launch, tracer, numbers[long], lefts[long], limit)
+    for k, exons in zip([*whole.tolist(), *long.tolist()], chains, strict=True):
+        if exons is not None:
+            codes, score = launch.jobs.strand_of(numbers[k]).codes, int(ends[k, job_table.SCORE])
+            end, column = lefts[k, :2].tolist()
+            yield k, DeviceChain(score, end, column, codes, exons[::-1].copy())
+
+
+def _follow_in_windows(
+    launch: SitePackedLaunch, tracer: ChainTracer, numbers: NDArray, lefts: NDArray, limit: float
+) -> list[NDArray | None]:
+    """Follow the chains of jobs that have left checkpoints; None for those that need more memory.
+
+    A job is swept again from a checkpoint to the chain's end. If not all of the chain lies behind
+    that, it goes on from the last exon that was found; if none was, the next window is longer.
+    """
+    parts: list[list] = [[] for _ in numbers]
+    found: list[NDArray | None] = [None] * len(numbers)
+    lefts, times, todo = lefts.copy(), np.ones(len(numbers), np.int64), np.arange(len(numbers))
+    while len(todo):
+        windows, again = launch.windows(numbers[todo], lefts[todo], times[todo]), []
+        sizes = windows.bytes
+        fitting = np.flatnonzero(sizes <= limit).tolist()
+        for batch in within_limit(fitting, sizes.__getitem__, limit):
+            own = todo[batch]
+            part = launch.of_windows(windows.take(batch), numbers[own])
             part.run()
-            numbers = [k for k, _ in batch]
-            own = {n: ends[k] for n, k in enumerate(numbers)}
-            chains = follow(part, own, usual_exons)
-            found |= {numbers[n]: chain for n, chain in chains.items()}
-        left = {k: ends[k] for k, _ in fitting if k not in found}
-        times *= _LONGER_TIMES
+            exons, more, lefts[own] = tracer.follow(part, np.arange(len(own)), lefts[own])
+            for n, each, goes_on in zip(own.tolist(), exons, more.tolist(), strict=True):
+                parts[n].append(each)
+                if goes_on:
+                    again.append(n)
+                    times[n] *= 1 if len(each) else _LONGER_TIMES
+                else:
+                    found[n] = np.concatenate(parts[n])
+        todo = np.array(again, np.int64)
     return found
-
-
-def _window_of(launch: SitePackedLaunch, k: int, end: SweepEnd, times: int) -> PackedStrips:
-    """Return a window of so many times the distance of checkpoints, at least."""
-    job = launch.jobs[k]
-    return job.window(times * job.every, end.end, int(launch.table[k, job_table.CHECKPOINTS]))
 
 
 _log = logging.getLogger(__name__)
 
 STRIPS = 2048
 """Strips of a batch, about, twice as many as an H200 sweeps at a time."""
-CPU_THREADS = 4
-"""With so many threads a CPU does as many cells a second as the 32-bit kernel."""
 
 
 class SiteGpuOptions(NamedTuple):
     """Sizes that results do not depend on."""
 
     bytes_per_batch: int | None = None  # of rows that a batch stores in GPU memory, at most
-    registers: int | None = None  # registers a lane of all packed strips; else they are chosen
+    registers: int | None = None  # registers a lane of all strips; else they are chosen
     usual_exons: int = USUAL_EXONS  # exons of a chain for which there is space at first
     every: int | None = None  # steps between checkpoints; else short jobs have none
     memory: int | None = None  # bytes of GPU memory for rows; cases that need more are for the CPU
 
 
 class SiteCall(NamedTuple):
-    """What all batches of a call have in common.
-
-    `finish` makes a case's result from its chain; `leave` leaves cases to the CPU, which aligns
-    them while GPUs align others.
-    """
+    """What all batches of a call have in common; `finish` makes a case's result of its chain."""
 
     cases: list
     scoring: SplicedScoring
     threads: int
     finish: Callable
-    leave: Callable[[list[int]], None]
     options: SiteGpuOptions
+
+
+class SiteBatch(NamedTuple):
+    """Cases that are swept together, and their jobs in order, of a case + first."""
+
+    cases: list[int]
+    jobs: SiteJobs
+    case: NDArray[np.int64]  # of each job, an index of `cases`
+    names: NDArray[np.str_]  # of the jobs' strands
 
 
 def align_on_gpus(
@@ -249,180 +270,136 @@ def align_on_gpus(
     options: SiteGpuOptions | None = None,
 ) -> list:
     """Align all cases: sweeps and chains on GPUs; tables and alignments on the CPU."""
-    results, strands, left = [None] * len(cases), {}, []
+    call = SiteCall(cases, scoring, threads, finish, options or SiteGpuOptions())
+    strands: dict[int, SiteStrand] = {}
 
-    def leave(numbers: list[int]) -> None:
-        if numbers:
-            left.append((numbers, cpu.submit(on_cpu, [cases[k] for k in numbers])))
+    def batches_of(share: list[int], pool: BufferPool, leave: Leave) -> Batches:
+        free = call.options.memory
+        if free is None:
+            free = SHARE_OF_FREE_MEMORY * pool.free_bytes / BATCHES_AT_A_TIME
+        return Batches(_batches(call, share, strands, free, leave))
 
-    call = SiteCall(cases, scoring, threads, finish, leave, options or SiteGpuOptions())
-
-    def drive(share: list[int], pool: BufferPool, gpu: int) -> None:
-        batches = _Batches(call, share, strands, pool.free_bytes)
-
-        def align(buffers: Buffers) -> None:
-            with cuda.gpus[gpu]:
-                while batch := batches.next():
-                    for k, result in _aligned(batch, call, buffers):
-                        results[k] = result
-
-        at_a_time = BATCHES_AT_A_TIME
-        map_on_threads(at_a_time, align, pool.batches[:at_a_time])
-
-    with ThreadPoolExecutor(1, "gpu-tools") as cpu, borrowed_pools(ordinals) as pools:
-        each = shares([case.cells for case in cases], len(ordinals))
-        map_gpus(ordinals, drive, each, pools, ordinals)
-    for numbers, found in left:
-        for k, result in zip(numbers, found.result(), strict=True):
-            results[k] = result
-    return results
+    return align_in_batches(cases, ordinals, batches_of, partial(_aligned, call), on_cpu)
 
 
-class _Batches:
-    """The batches of the current GPU; threads take one after the other.
-
-    While one is swept, the strands of the next are compiled.
-    """
-
-    def __init__(self, call: SiteCall, share: list[int], strands: dict[int, SiteStrand], free: int):
-        self._call, self._strands, self._packs = call, strands, can_pack()
-        self._free = SHARE_OF_FREE_MEMORY * free / BATCHES_AT_A_TIME
-        if call.options.memory is not None:
-            self._free = call.options.memory
-        self._taking = threading.Lock()
-        self._batches = self._made(share)
-
-    def next(self) -> list[tuple[int, dict[str, SiteJob]]]:
-        """Return the numbers and jobs of the next batch of cases, none behind the last one."""
-        with self._taking:
-            return next(self._batches, [])
-
-    def _made(self, share: list[int]) -> Iterator[list]:
-        cases, limit = self._call.cases, self._call.options.bytes_per_batch or self._free
-        for own in within_limit(share, lambda k: strips_of(cases[k]), STRIPS):
-            sizes, made = {}, self._jobs(own)
-            for k in own:
-                sizes[k] = sum(device_bytes(job, self._packs) for job in made.get(k, {}).values())
-            self._call.leave([k for k in own if k not in made or sizes[k] > self._free])
-            fitting = [(k, made[k]) for k in made if sizes[k] <= self._free]
-            n_packed = sum(_packs(jobs, self._packs) for _, jobs in fitting)
-            _log.info(
-                "site mode on a GPU: %d cases by the packed kernel, %d by the 32-bit kernel, %d on "
-                "the CPU",
-                n_packed, len(fitting) - n_packed, len(own) - len(fitting),
+def _batches(
+    call: SiteCall, share: list[int], strands: dict[int, SiteStrand], free: float, leave: Leave
+) -> Iterator[SiteBatch]:
+    """Yield batches of some cases; while one is swept, the strands of the next are compiled."""
+    limit = min(call.options.bytes_per_batch or free, free)
+    for own in within_limit(share, lambda k: strips_of(call.cases[k]), STRIPS):
+        all_jobs = _all_jobs(call, own, strands)
+        jobs, case = all_jobs.jobs, all_jobs.case
+        sizes = np.bincount(case, device_bytes(jobs, call.options.every), len(own))
+        fit = (np.bincount(case[~jobs.fits], minlength=len(own)) == 0) & (sizes <= free)
+        leave([k for k, fits in zip(own, fit.tolist(), strict=True) if not fits])
+        _log.info("site mode: %d cases on a GPU, %d on the CPU", fit.sum(), (~fit).sum())
+        for batch in within_limit(np.flatnonzero(fit).tolist(), sizes.__getitem__, limit):
+            inside = np.flatnonzero(np.isin(case, batch))
+            yield SiteBatch(
+                [own[n] for n in batch], jobs.take(inside), np.searchsorted(batch, case[inside]),
+                all_jobs.names[inside],
             )  # fmt: skip
-            bytes_of = partial(_bytes_of, sizes)
-            yield from within_limit(fitting, bytes_of, min(limit, self._free))
-
-    def _jobs(self, numbers: list[int]) -> dict[int, dict[str, SiteJob]]:
-        """Return the jobs of cases, but for those that the CPU does faster."""
-        call, spread = self._call, partial(map_on_threads, self._call.threads)
-        cases, strand_of = call.cases, partial(SiteStrand, scoring=call.scoring)
-        self._strands |= made_once(
-            [cases[k] for k in numbers], strand_of, spread,
-            lambda table: id(table) not in self._strands and table.has_chain(),
-        )  # fmt: skip
-        made = {k: _jobs(cases[k], self._strands) for k in numbers}
-        if call.threads >= CPU_THREADS:
-            made = {k: own for k, own in made.items() if _packs(own, self._packs)}
-        _compile([job for own in made.values() for job in own.values()], self._packs, spread)
-        return made
 
 
-def _bytes_of(sizes: dict[int, int], case: tuple[int, dict]) -> int:
-    return sizes[case[0]]
+def _all_jobs(call: SiteCall, numbers: list[int], strands: dict[int, SiteStrand]) -> SiteBatch:
+    """Return the jobs of cases: of the strands on which they have chains."""
+    cases, make = [call.cases[k] for k in numbers], partial(SiteStrand, scoring=call.scoring)
+    strands |= made_once(
+        cases, make, partial(map_on_threads, call.threads),
+        lambda table: id(table) not in strands and table.has_chain(),
+    )  # fmt: skip
+    rows = [
+        (n, name, id(case.tables[name]), id(case.target.codes)) for n, case in enumerate(cases)
+        for name in "+-" if name in case.tables and id(case.tables[name]) in strands
+    ]  # fmt: skip
+    case, names, tables, targets = zip(*rows, strict=True) if rows else [()] * 4
+    of_table = {table: n for n, table in enumerate(dict.fromkeys(tables))}
+    codes = {id(each.target.codes): each.target.codes for each in cases}
+    of_codes = {key: n for n, key in enumerate(codes)}
+    jobs = SiteJobs.of(
+        [strands[table] for table in of_table], list(codes.values()),
+        [of_table[table] for table in tables], [of_codes[target] for target in targets],
+        call.scoring,
+    )  # fmt: skip
+    return SiteBatch(numbers, jobs, np.array(case, np.int64), np.array(names, np.str_))
 
 
-def _aligned(
-    batch: list, call: SiteCall, buffers: Buffers
-) -> Iterator[tuple[int, SplicedAlignment]]:
-    """Yield numbers and results of a batch; cases that need too many rows are left to the CPU."""
-    found, spread = _best_chains(batch, call, buffers), partial(map_on_threads, call.threads)
-    too_long = {k for k, strand, chain in found if strand is not None and chain is None}
-    call.leave(sorted(too_long))
-    found = [each for each in found if each[0] not in too_long]
-    ends = spread(lambda each: call.finish(call.cases[each[0]], *each[1:]), found)
-    yield from zip((k for k, *_ in found), ends, strict=True)
+_KINDS = (False, PackedStrips, SitePackedLaunch), (True, CodonStrips, SiteCodonLaunch)
 
 
-def _packs(jobs: dict[str, SiteJob], packs: bool) -> bool:
-    """Return whether the packed kernel takes all jobs of a case, on a GPU that packs or not."""
-    return all(packs and job.fits_packed for job in jobs.values())
-
-
-def _jobs(case, strands: dict[int, SiteStrand]) -> dict[str, SiteJob]:
-    """Return the jobs of the strands on which a case has chains, + first."""
-    tables = {name: case.tables[name] for name in "+-" if name in case.tables}
-    return {
-        name: SiteJob(strands[id(table)], case.target.codes)
-        for name, table in tables.items()
-        if id(table) in strands
-    }
-
-
-def _compile(jobs: list[SiteJob], packs: bool, spread: Callable) -> None:
-    """Compile what the 32-bit kernel does for strands that need it; steps are there already."""
-    others = (job.strand for job in jobs if not (packs and job.fits_packed))
-    spread(lambda strand: strand.row_plan, list({id(strand): strand for strand in others}.values()))
+def device_bytes(jobs: SiteJobs, every: int | None = None) -> NDArray[np.int64]:
+    """Return about how much device memory each job needs."""
+    made = jobs.known.n_bytes + jobs.known.limits.length + jobs.columns
+    for coding, kind, _ in _KINDS:
+        own = np.flatnonzero(jobs.known.coding == coding)
+        sizes = [kind.cut(jobs.take(own), size, every).bytes for size in (NARROW, WIDE)]
+        made[own] += np.maximum(*sizes)
+    return made
 
 
 def _launches_of(
-    jobs: list[SiteJob], call: SiteCall, buffers: Buffers
-) -> Iterator[tuple[list[int], StripLaunch]]:
-    """Lay jobs out for the three kernels; yield the numbers of each launch's jobs with it."""
-    options, scoring, packs = call.options, call.scoring, can_pack()
-    packed = [k for k, job in enumerate(jobs) if packs and job.fits_packed]
-    others = sorted(set(range(len(jobs))) - set(packed))
-    plain = [k for k in packed if jobs[k].table.stops is None]
-    coding = sorted(set(packed) - set(plain))
-    for numbers, cut, launch in (
-        (plain, packed_strips, SitePackedLaunch), (coding, codon_strips, SiteCodonLaunch)
-    ):  # fmt: skip
-        if numbers:
-            chosen, registers = [jobs[k] for k in numbers], options.registers
-            sizes = [registers] * len(chosen) if registers else sizes_of(chosen)
-            cut_in = partial(cut, every=options.every)
-            yield numbers, launch(list(map(cut_in, chosen, sizes)), scoring, buffers)
-    if others:
-        yield others, SiteLaunch32([Strips32(jobs[k]) for k in others], scoring, buffers)
+    jobs: SiteJobs, options: SiteGpuOptions, buffers: Buffers
+) -> Iterator[tuple[NDArray, SitePackedLaunch]]:
+    """Lay jobs out for the two kernels; yield the numbers of each launch's jobs with it."""
+    for coding, kind, launch in _KINDS:
+        own = np.flatnonzero(jobs.known.coding == coding)
+        if len(own):
+            chosen = jobs.take(own)
+            yield (
+                own,
+                launch(
+                    kind.cut(chosen, options.registers or sizes_of(chosen), options.every), buffers
+                ),
+            )
+
+
+def _aligned(
+    call: SiteCall, batch: SiteBatch, buffers: Buffers, leave: Leave
+) -> Iterator[tuple[int, SplicedAlignment]]:
+    """Yield numbers and results of a batch; cases that need too many rows are left to the CPU."""
+    best, chains = _best_chains(batch, call.options, buffers)
+    names = batch.names.tolist()
+    too_long = {n for n, job in enumerate(best) if job is not None and job not in chains}
+    leave([batch.cases[n] for n in sorted(too_long)])
+
+    def finished(n: int) -> SplicedAlignment:
+        case, job = call.cases[batch.cases[n]], best[n]
+        return call.finish(case, *((None, None) if job is None else (names[job], chains[job])))
+
+    numbers = [n for n in range(len(best)) if n not in too_long]
+    ends = map_on_threads(call.threads, finished, numbers)
+    yield from zip((batch.cases[n] for n in numbers), ends, strict=True)
 
 
 def _best_chains(
-    batch: list, call: SiteCall, buffers: Buffers
-) -> list[tuple[int, str | None, DeviceChain | None]]:
-    """Return number, best strand and best chain of each case of a batch.
+    batch: SiteBatch, options: SiteGpuOptions, buffers: Buffers
+) -> tuple[list[int | None], dict[int, DeviceChain]]:
+    """Return the best job of each case of a batch, and chains of these jobs.
 
-    There is a strand without a chain if too many rows would be needed to follow it.
+    There is none for a job if too many rows would be needed to follow it.
     """
-    jobs = [job for _, own in batch for job in own.values()]
-    options, launches = call.options, list(_launches_of(jobs, call, buffers))
+    launches = list(_launches_of(batch.jobs, options, buffers))
     for _, launch in launches:
         launch.run()
-    ends: dict[int, SweepEnd] = {}
+    ends = np.empty((batch.jobs.count, 3), np.int64)
     for numbers, launch in launches:
-        ends |= dict(zip(numbers, launch.best_ends(), strict=True))
-    best = list(_best_strands(batch, ends))
-    chosen = {job for *_, job in best if job is not None}
+        ends[numbers] = launch.best_ends()
+    # of equal scores the first
+    scores = ends[:, job_table.SCORE]
+    order = np.lexsort((-scores, batch.case))
+    order = order[scores[order] > job_table.LOWEST_SCORE]
+    cases, first = np.unique(batch.case[order], return_index=True)
+    best: list[int | None] = [None] * len(batch.cases)
+    for case, job in zip(cases.tolist(), order[first].tolist(), strict=True):
+        best[case] = job
     chains: dict[int, DeviceChain] = {}
     for numbers, launch in launches:
-        own = {n: ends[k] for n, k in enumerate(numbers) if k in chosen}
-        if own:
-            found = (
-                follow_windows(launch, own, call.scoring, options.usual_exons, options.memory)
-                if isinstance(launch, SitePackedLaunch)
-                else follow(launch, own, options.usual_exons)
+        own = np.flatnonzero(np.isin(numbers, order[first]))
+        if len(own):
+            jobs, found = (
+                numbers[own].tolist(),
+                follow_chains(launch, own, ends[numbers[own]], options),
             )
-            chains |= {numbers[n]: chain for n, chain in found.items()}
-    return [(k, strand, chains.get(job)) for k, strand, job in best]
-
-
-def _best_strands(
-    batch: list, ends: dict[int, SweepEnd]
-) -> Iterator[tuple[int, str | None, int | None]]:
-    """Yield number, best strand and that strand's job of each case; the first of equals."""
-    first = 0
-    for k, own in batch:
-        jobs = range(first, first + len(own))
-        first += len(own)
-        scored = [pair for pair in zip(own, jobs, strict=True) if ends[pair[1]].score is not None]
-        yield k, *max(scored, key=lambda pair: ends[pair[1]].score, default=(None, None))
+            chains |= {jobs[k]: chain for k, chain in found}
+    return best, chains

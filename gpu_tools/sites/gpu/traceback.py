@@ -22,16 +22,20 @@ from gpu_tools.model.scoring import N_SYMBOLS
 from gpu_tools.sites import introns
 from gpu_tools.sites.gpu import job_table
 from gpu_tools.sites.gpu.packed_strip import QUAD, WIDE
-from gpu_tools.sites.gpu.sweep32 import COLUMNS_PER_LANE, COST, FREE, GAP, MOST, STRIP
 from gpu_tools.sites.table import CLOSED
 from gpu_tools.splicing import codons, recurrence
 from gpu_tools.splicing.reading import FRAMES
+
+# elements of the scoring: lifted scores, and what follows them
+GAP = N_SYMBOLS * N_SYMBOLS
+FREE = GAP + 1
+MOST = GAP + 2
+COST = GAP + 3
 
 # Rows that the kernels have stored for tracebacks, read cell by cell.
 
 
 _LOG_LANES = (2 * WARP).bit_length() - 1
-_LOG_STRIP, _LOG_COLUMNS = STRIP.bit_length() - 1, COLUMNS_PER_LANE.bit_length() - 1
 
 
 @cuda.jit(device=True)
@@ -77,31 +81,6 @@ def packed_values(memory, layout, row, column):
         int32(int32(int32(four[1] << shift) >> int32(16)) + lifted),
         int32(int32(int32(four[2] << shift) >> int32(16)) + lifted),
         int32(int32(int32(four[3] << shift) >> int32(16)) + lifted),
-    )  # fmt: skip
-
-
-@cuda.jit(device=True)
-def layout32(job):
-    """Return where the 32-bit kernel's rows lie."""
-    return job[job_table.CELLS], job[job_table.FIRST_STORED], job[job_table.STRIDE]
-
-
-@cuda.jit(device=True)
-def value32(memory, layout, row, column):
-    """Return a cell of a stored row that the 32-bit kernel wrote."""
-    cells, first_stored, stride = layout
-    strip, left = int32(column >> _LOG_STRIP), int32(column & (STRIP - 1))
-    lane, k = int32(left >> _LOG_COLUMNS), int32(left & (COLUMNS_PER_LANE - 1))
-    return memory[cells + strip * stride + (first_stored + row) * int64(STRIP) + k * WARP + lane]
-
-
-@cuda.jit(device=True)
-def values32(memory, layout, row, column):
-    """Return four cells of such a row, from a column on."""
-    return (
-        value32(memory, layout, row, column), value32(memory, layout, row, int32(column + 1)),
-        value32(memory, layout, row, int32(column + 2)),
-        value32(memory, layout, row, int32(column + 3)),
     )  # fmt: skip
 
 
@@ -224,189 +203,187 @@ def _equal_ones(values, bonus, wanted):
     return found
 
 
-def make_find_exon(values_of):
-    """Return the device function that finds where an exon begins."""
+@cuda.jit(device=True)
+def _first_row(trace, entry, split):
+    """Return the first stored row of an inner entry."""
+    coding = trace[job_table.AT_STOPS] >= 0
+    exits = trace[job_table.AT_N_EXITS] * (FRAMES if coding else 1)
+    row = exits + entry * trace[job_table.AT_PARTS] + (split if coding else 0)
+    return int32(row - trace[job_table.AT_ENTRY_ROWS])
 
-    @cuda.jit(device=True)
-    def first_row(trace, entry, split):
-        """Return the first stored row of an inner entry."""
-        coding = trace[job_table.AT_STOPS] >= 0
-        exits = trace[job_table.AT_N_EXITS] * (FRAMES if coding else 1)
-        row = exits + entry * trace[job_table.AT_PARTS] + (split if coding else 0)
-        return int32(row - trace[job_table.AT_ENTRY_ROWS])
 
-    @cuda.jit(device=True)
-    def first_bonus(trace, sites, entry):
-        """Return what an inner entry adds to its first row, `NOT_FOUND` if it has none."""
-        at = trace[job_table.AT_ENTRIES] + entry * job_table.SITE
-        for k in range(trace[job_table.AT_N_CLASSES]):
-            of_class = trace[job_table.AT_CLASSES] + k * trace[job_table.AT_CLASS_SIZE]
-            if (
-                trace[job_table.AT_STOPS] < 0
-                and sites[of_class + introns.KIND] == sites[at + job_table.KIND]
-            ):
-                return int32(sites[at + job_table.VALUE] - sites[of_class + introns.PENALTY])
-        return int32(0) if trace[job_table.AT_STOPS] >= 0 else int32(NOT_FOUND)
+@cuda.jit(device=True)
+def _first_bonus(trace, sites, entry):
+    """Return what an inner entry adds to its first row, `NOT_FOUND` if it has none."""
+    at = trace[job_table.AT_ENTRIES] + entry * job_table.SITE
+    for k in range(trace[job_table.AT_N_CLASSES]):
+        of_class = trace[job_table.AT_CLASSES] + k * trace[job_table.AT_CLASS_SIZE]
+        if (
+            trace[job_table.AT_STOPS] < 0
+            and sites[of_class + introns.KIND] == sites[at + job_table.KIND]
+        ):
+            return int32(sites[at + job_table.VALUE] - sites[of_class + introns.PENALTY])
+    return int32(0) if trace[job_table.AT_STOPS] >= 0 else int32(NOT_FOUND)
 
-    @cuda.jit(device=True)
-    def entered_by(trace, sites, entry, split):
-        """Return first row of an inner entry, what is added to it, and the row of junctions, or -1.
 
-        What is added is `NOT_FOUND` if no intron has the entry.
-        """
-        row, bonus = first_row(trace, entry, split), first_bonus(trace, sites, entry)
-        at, joined = trace[job_table.AT_ENTRIES] + entry * job_table.SITE, int32(-1)
-        if trace[job_table.AT_STOPS] < 0 and _junctions_of(trace, sites, sites[at])[0] >= 0:
-            joined = int32(row + trace[job_table.AT_PARTS] - 1)
-            if bonus == NOT_FOUND:
-                row, bonus = joined, int32(sites[at + job_table.VALUE])
-        return row, bonus, joined
+@cuda.jit(device=True)
+def _entered_by(trace, sites, entry, split):
+    """Return first row of an inner entry, what is added to it, and the row of junctions, or -1.
 
-    @cuda.jit(device=True)
-    def explained(trace, layout, buffers, inner, column, wanted):
-        """Return which of four values an inner entry explains, from a column on, a bit each."""
-        memory, sites = buffers[:2]
-        entry, row, bonus, joined = inner
-        found = _equal_ones(values_of(memory, layout, row, column), bonus, wanted)
-        if trace[job_table.AT_STOPS] >= 0 or trace[job_table.AT_PARTS] == 1:
-            return found
-        at, n = trace[job_table.AT_ENTRIES] + entry * job_table.SITE, int32(0)
-        for k in range(trace[job_table.AT_N_CLASSES]):
-            of_class = trace[job_table.AT_CLASSES] + k * trace[job_table.AT_CLASS_SIZE]
-            if sites[of_class + introns.KIND] == sites[at + job_table.KIND]:
-                bonus = int32(sites[at + job_table.VALUE] - sites[of_class + introns.PENALTY])
-                if n > 0:
-                    values = values_of(memory, layout, int32(row + n), column)
-                    found |= _equal_ones(values, bonus, wanted)
-                n = int32(n + 1)
-        if joined >= 0:
-            bonus = int32(sites[at + job_table.VALUE])
-            found |= _equal_ones(values_of(memory, layout, joined, column), bonus, wanted)
+    What is added is `NOT_FOUND` if no intron has the entry.
+    """
+    row, bonus = _first_row(trace, entry, split), _first_bonus(trace, sites, entry)
+    at, joined = trace[job_table.AT_ENTRIES] + entry * job_table.SITE, int32(-1)
+    if trace[job_table.AT_STOPS] < 0 and _junctions_of(trace, sites, sites[at])[0] >= 0:
+        joined = int32(row + trace[job_table.AT_PARTS] - 1)
+        if bonus == NOT_FOUND:
+            row, bonus = joined, int32(sites[at + job_table.VALUE])
+    return row, bonus, joined
+
+
+@cuda.jit(device=True)
+def _explained(trace, layout, buffers, inner, column, wanted):
+    """Return which of four values an inner entry explains, from a column on, a bit each."""
+    memory, sites = buffers[:2]
+    entry, row, bonus, joined = inner
+    found = _equal_ones(packed_values(memory, layout, row, column), bonus, wanted)
+    if trace[job_table.AT_STOPS] >= 0 or trace[job_table.AT_PARTS] == 1:
         return found
+    at, n = trace[job_table.AT_ENTRIES] + entry * job_table.SITE, int32(0)
+    for k in range(trace[job_table.AT_N_CLASSES]):
+        of_class = trace[job_table.AT_CLASSES] + k * trace[job_table.AT_CLASS_SIZE]
+        if sites[of_class + introns.KIND] == sites[at + job_table.KIND]:
+            bonus = int32(sites[at + job_table.VALUE] - sites[of_class + introns.PENALTY])
+            if n > 0:
+                values = packed_values(memory, layout, int32(row + n), column)
+                found |= _equal_ones(values, bonus, wanted)
+            n = int32(n + 1)
+    if joined >= 0:
+        bonus = int32(sites[at + job_table.VALUE])
+        found |= _equal_ones(packed_values(memory, layout, joined, column), bonus, wanted)
+    return found
 
-    @cuda.jit(device=True)
-    def advance(trace, layout, buffers, scores, state, here, first_wanted, inner):
-        """Look at a row of W for entries, and make the next row from it.
 
-        `here` says which half of the buffer the row is in, its first column, its columns by fours,
-        the nucleotide, what comes from the lanes behind, and the next lane's first value. `inner`
-        is the number of the inner entry, or -1, and what `entered_by` says of it.
-        Return the lane's smallest column at which an exon is entered, twice, plus one for an inner
-        entry; W there; and the lane's part of what the next row takes over.
-        """
-        gains, symbols = buffers[4], buffers[5]
-        (even, low, quads, nucleotide, carry, right), (table, gap, free, cost, _) = here, scores
-        _, column, value, _, _ = state
-        lane, found, gained = int32(cuda.threadIdx.x), int32(NOT_FOUND), int32(0)
-        before, after = (int32(0), quads) if even else (quads, int32(0))
-        best = int32(_LOW)
-        for n in range(quads):
-            quad = int32(quads - 1 - n)
-            own = int32(low + 4 * (lane * quads + quad) + 3)
-            four = load4(gains, int64(4 * ((before + quad) * WARP + lane)))
-            letters = load4(symbols, int64(4 * (quad * WARP + lane)))
-            a = max(four[0], carry)
-            b = max(four[1], carry)
-            c = max(four[2], carry)
-            d = max(four[3], carry)
-            entered = int32(0)
-            if inner[0] >= 0 and own - 3 <= column:
-                wanted = int32(value - a), int32(value - b), int32(value - c), int32(value - d)
-                entered = explained(trace, layout, buffers, inner, int32(own - 3), wanted)
-            for k in range(4):
-                gain = d if k == 0 else (c if k == 1 else (b if k == 2 else a))
-                if own <= column and entered & int32(8 >> k):
-                    found, gained = int32(2 * own + 1), gain
-                is_open = first_wanted > _LOW and own <= column
-                if is_open and gain + clipped_chain(own, gap, free, cost) == first_wanted:
-                    found, gained = int32(2 * own), gain
-                own = int32(own - 1)
-            at = nucleotide * N_SYMBOLS
-            d_next = max(max(int32(right + table[at + letters[3]]), int32(d + gap)), best)
-            c_next = max(max(int32(d + table[at + letters[2]]), int32(c + gap)), d_next)
-            b_next = max(max(int32(c + table[at + letters[1]]), int32(b + gap)), c_next)
-            best = max(max(int32(b + table[at + letters[0]]), int32(a + gap)), b_next)
-            right = a
-            made = best, b_next, c_next, d_next
-            store4(gains, int64(4 * ((after + quad) * WARP + lane)), made)
-        return found, gained, best
+@cuda.jit(device=True)
+def _advance(trace, layout, buffers, scores, state, here, first_wanted, inner):
+    """Look at a row of W for entries, and make the next row from it.
 
-    @cuda.jit(device=True)
-    def look_for(trace, layout, buffers, scores, state, limits, scratch):
-        """Find the entry of an exon from a column on, of an exon of at most some nucleotides."""
-        sites, codes, targets, gains, symbols = buffers[1:]
-        end, column, _, frame, is_last = state
-        low, until = limits
-        quads, lane = int32((column - low) // (4 * WARP) + 1), int32(cuda.threadIdx.x)
-        _begin(gains, symbols, targets, low, quads, column)
-        entry = last_up_to(
-            sites,
-            trace[job_table.AT_ENTRIES],
-            trace[job_table.AT_N_ENTRIES],
-            job_table.SITE,
-            int32(end - 1),
+    `here` says which half of the buffer the row is in, its first column, its columns by fours,
+    the nucleotide, what comes from the lanes behind, and the next lane's first value. `inner`
+    is the number of the inner entry, or -1, and what `_entered_by` says of it.
+    Return the lane's smallest column at which an exon is entered, twice, plus one for an inner
+    entry; W there; and the lane's part of what the next row takes over.
+    """
+    gains, symbols = buffers[4], buffers[5]
+    (even, low, quads, nucleotide, carry, right), (table, gap, free, cost, _) = here, scores
+    _, column, value, _, _ = state
+    lane, found, gained = int32(cuda.threadIdx.x), int32(NOT_FOUND), int32(0)
+    before, after = (int32(0), quads) if even else (quads, int32(0))
+    best = int32(_LOW)
+    for n in range(quads):
+        quad = int32(quads - 1 - n)
+        own = int32(low + 4 * (lane * quads + quad) + 3)
+        four = load4(gains, int64(4 * ((before + quad) * WARP + lane)))
+        letters = load4(symbols, int64(4 * (quad * WARP + lane)))
+        a = max(four[0], carry)
+        b = max(four[1], carry)
+        c = max(four[2], carry)
+        d = max(four[3], carry)
+        entered = int32(0)
+        if inner[0] >= 0 and own - 3 <= column:
+            wanted = int32(value - a), int32(value - b), int32(value - c), int32(value - d)
+            entered = _explained(trace, layout, buffers, inner, int32(own - 3), wanted)
+        for k in range(4):
+            gain = d if k == 0 else (c if k == 1 else (b if k == 2 else a))
+            if own <= column and entered & int32(8 >> k):
+                found, gained = int32(2 * own + 1), gain
+            is_open = first_wanted > _LOW and own <= column
+            if is_open and gain + clipped_chain(own, gap, free, cost) == first_wanted:
+                found, gained = int32(2 * own), gain
+            own = int32(own - 1)
+        at = nucleotide * N_SYMBOLS
+        d_next = max(max(int32(right + table[at + letters[3]]), int32(d + gap)), best)
+        c_next = max(max(int32(d + table[at + letters[2]]), int32(c + gap)), d_next)
+        b_next = max(max(int32(c + table[at + letters[1]]), int32(b + gap)), c_next)
+        best = max(max(int32(b + table[at + letters[0]]), int32(a + gap)), b_next)
+        right = a
+        made = best, b_next, c_next, d_next
+        store4(gains, int64(4 * ((after + quad) * WARP + lane)), made)
+    return found, gained, best
+
+
+@cuda.jit(device=True)
+def _look_for(trace, layout, buffers, scores, state, limits, scratch):
+    """Find the entry of an exon from a column on, of an exon of at most some nucleotides."""
+    sites, codes, targets, gains, symbols = buffers[1:]
+    end, column, _, frame, is_last = state
+    low, until = limits
+    quads, lane = int32((column - low) // (4 * WARP) + 1), int32(cuda.threadIdx.x)
+    _begin(gains, symbols, targets, low, quads, column)
+    entry = last_up_to(
+        sites,
+        trace[job_table.AT_ENTRIES],
+        trace[job_table.AT_N_ENTRIES],
+        job_table.SITE,
+        int32(end - 1),
+    )
+    first = last_up_to(
+        sites,
+        trace[job_table.AT_FIRSTS],
+        trace[job_table.AT_N_FIRSTS],
+        job_table.FIRST,
+        int32(end - 1),
+    )
+    left, carry, best = int32(0), int32(_LOW), int32(gains[4 * lane])
+    first_wanted, inner = int32(_LOW), (int32(-1), int32(0), int32(0), int32(-1))
+    while left <= until:
+        right = shuffle(max(best, carry), int32(min(lane + 1, WARP - 1)), scratch)
+        if lane == WARP - 1:
+            right = int32(_LOW)
+        nucleotide = int32(codes[max(end - 1 - left, 0)])
+        here = left & int32(1) == 0, low, quads, nucleotide, carry, right
+        own, gained, best = _advance(
+            trace, layout, buffers, scores, state, here, first_wanted, inner
         )
-        first = last_up_to(
-            sites,
-            trace[job_table.AT_FIRSTS],
-            trace[job_table.AT_N_FIRSTS],
-            job_table.FIRST,
-            int32(end - 1),
-        )
-        left, carry, best = int32(0), int32(_LOW), int32(gains[4 * lane])
-        first_wanted, inner = int32(_LOW), (int32(-1), int32(0), int32(0), int32(-1))
-        while left <= until:
-            right = shuffle(max(best, carry), int32(min(lane + 1, WARP - 1)), scratch)
-            if lane == WARP - 1:
-                right = int32(_LOW)
-            nucleotide = int32(codes[max(end - 1 - left, 0)])
-            here = left & int32(1) == 0, low, quads, nucleotide, carry, right
-            own, gained, best = advance(
-                trace, layout, buffers, scores, state, here, first_wanted, inner
-            )
-            if any_lane(own < NOT_FOUND):
-                found = least_of(own, scratch)
-                gained = shuffle(gained, int32(((found >> 1) - low) // (4 * quads)), scratch)
-                return found, inner[0], left, gained
-            carry, left = _suffix(best, scratch), int32(left + 1)
-            first_wanted, first = _first_wanted(trace, sites, first, state, left)
-            inner = int32(-1), int32(0), int32(0), int32(-1)
-            if (
-                entry >= 0
-                and sites[trace[job_table.AT_ENTRIES] + entry * job_table.SITE] == end - left
-            ):
-                split = split_before(trace, int32(end - left), frame)
-                row, bonus, joined = entered_by(trace, sites, entry, split)
-                if bonus < NOT_FOUND and left >= _least_length(trace, split, is_last, True):
-                    inner = entry, row, bonus, joined
-                entry = int32(entry - 1)
-        return int32(NOT_FOUND), int32(-1), left, int32(0)
+        if any_lane(own < NOT_FOUND):
+            found = least_of(own, scratch)
+            gained = shuffle(gained, int32(((found >> 1) - low) // (4 * quads)), scratch)
+            return found, inner[0], left, gained
+        carry, left = _suffix(best, scratch), int32(left + 1)
+        first_wanted, first = _first_wanted(trace, sites, first, state, left)
+        inner = int32(-1), int32(0), int32(0), int32(-1)
+        if entry >= 0 and sites[trace[job_table.AT_ENTRIES] + entry * job_table.SITE] == end - left:
+            split = split_before(trace, int32(end - left), frame)
+            row, bonus, joined = _entered_by(trace, sites, entry, split)
+            if bonus < NOT_FOUND and left >= _least_length(trace, split, is_last, True):
+                inner = entry, row, bonus, joined
+            entry = int32(entry - 1)
+    return int32(NOT_FOUND), int32(-1), left, int32(0)
 
-    @cuda.jit(device=True)
-    def find_exon(trace, layout, buffers, scores, state, scratch):
-        """Find the entry of an exon.
 
-        Columns too far left for an exon's length are left out: S' at a column is at most what all
-        columns before it and all sites can bring. Return the entry's column twice, plus one for an
-        inner entry; its number; the exon's nucleotides; and W there. The first is `NOT_FOUND` if
-        no entry whose rows are there explains the value at the exon's end.
-        """
-        end, column, value, _, _ = state
-        most = int32(end - trace[job_table.AT_LOW])
-        if trace[job_table.AT_LOW] > 0:  # the exon may begin before a window: a longer one tells
-            most = int32(min(most, _LONG_EXON))
-        longest, first, lifted = int32(_USUAL_EXON), int32(0), scores[4]
-        if lifted > 0:
-            first = int32((value - trace[job_table.AT_BEST_SITES]) // lifted)
-        while True:
-            low = int32(min(max(first - longest, 0), column) & ~int32(3))  # four cells are loaded
-            until = most if low == 0 else min(most, longest)
-            found = look_for(trace, layout, buffers, scores, state, (low, until), scratch)
-            if found[0] < NOT_FOUND or until == most:
-                return found
-            longest = int32(4 * longest)
+@cuda.jit(device=True)
+def _find_exon(trace, layout, buffers, scores, state, scratch):
+    """Find the entry of an exon.
 
-    return find_exon
+    Columns too far left for an exon's length are left out: S' at a column is at most what all
+    columns before it and all sites can bring. Return the entry's column twice, plus one for an
+    inner entry; its number; the exon's nucleotides; and W there. The first is `NOT_FOUND` if
+    no entry whose rows are there explains the value at the exon's end.
+    """
+    end, column, value, _, _ = state
+    most = int32(end - trace[job_table.AT_LOW])
+    if trace[job_table.AT_LOW] > 0:  # the exon may begin before a window: a longer one tells
+        most = int32(min(most, _LONG_EXON))
+    longest, first, lifted = int32(_USUAL_EXON), int32(0), scores[4]
+    if lifted > 0:
+        first = int32((value - trace[job_table.AT_BEST_SITES]) // lifted)
+    while True:
+        low = int32(min(max(first - longest, 0), column) & ~int32(3))  # four cells are loaded
+        until = most if low == 0 else min(most, longest)
+        found = _look_for(trace, layout, buffers, scores, state, (low, until), scratch)
+        if found[0] < NOT_FOUND or until == most:
+            return found
+        longest = int32(4 * longest)
 
 
 split_class = cuda.jit(device=True)(codons.split_class)
@@ -490,96 +467,90 @@ def _joins(trace, buffers, boundary, start, frame):
     )
 
 
-def _make_find_exit(value_of):
-    """Return the device function that finds the exit before an exon."""
-
-    @cuda.jit(device=True)
-    def row_of(trace, donor, boundary, start, frame):
-        """Return the stored row of an exit of the exon before, and the exon's frame."""
-        if trace[job_table.AT_STOPS] < 0:
-            return donor, frame
+@cuda.jit(device=True)
+def _row_of(trace, donor, boundary, start, frame):
+    """Return the stored row of an exit of the exon before, and the exon's frame."""
+    row = donor
+    if trace[job_table.AT_STOPS] >= 0:
         frame = int32((boundary - (start - frame)) % FRAMES)
-        return int32(donor * FRAMES + frame - trace[job_table.AT_EXIT_ROWS]), frame
-
-    @cuda.jit(device=True)
-    def find_exit(trace, layout, buffers, state, start, entry, gained, scratch):
-        """Return the state at the nearest exit that explains an entry; its end is -1 without one.
-
-        `state` is that of the exon behind, but for its first column.
-        """
-        memory, sites = buffers[:2]
-        _, column, value, frame, _ = state
-        at = trace[job_table.AT_ENTRIES] + entry * job_table.SITE
-        kind = sites[at + job_table.KIND]
-        wanted = int32(value - gained - sites[at + job_table.VALUE])
-        last = last_up_to(
-            sites, trace[job_table.AT_EXITS], trace[job_table.AT_N_EXITS], job_table.SITE, start
-        )
-        junctions = _junctions_of(trace, sites, start)
-        while last >= trace[job_table.AT_FIRST_EXIT]:
-            donor, found = int32(last - cuda.threadIdx.x), int32(NOT_FOUND)
-            if donor >= trace[job_table.AT_FIRST_EXIT]:
-                at = trace[job_table.AT_EXITS] + donor * job_table.SITE
-                row, _ = row_of(trace, donor, sites[at], start, frame)
-                surplus = int32(
-                    value_of(memory, layout, row, column) + sites[at + job_table.VALUE] - wanted
-                )
-                admitted = _admits(trace, buffers, at, start, kind, surplus)
-                admitted |= _has_junction(trace, sites, junctions, sites[at], surplus)
-                if admitted and _joins(trace, buffers, sites[at], start, frame):
-                    found = int32(cuda.threadIdx.x)
-            if any_lane(found < NOT_FOUND):
-                donor = int32(last - least_of(found, scratch))
-                end = sites[trace[job_table.AT_EXITS] + donor * job_table.SITE]
-                row, frame = row_of(trace, donor, end, start, frame)
-                return end, column, value_of(memory, layout, row, column), frame, False
-            last = int32(last - WARP)
-        return int32(-1), column, value, frame, False
-
-    return find_exit
+        row = int32(donor * FRAMES + frame)
+    return int32(row - trace[job_table.AT_EXIT_ROWS]), frame
 
 
-def _make_trace(value_of, values_of, layout_of):
-    """Return what a warp does if rows lie as `layout_of` says and the others read them."""
-    find_exon, find_exit = make_find_exon(values_of), _make_find_exit(value_of)
+@cuda.jit(device=True)
+def _find_exit(trace, layout, buffers, state, start, entry, gained, scratch):
+    """Return the state at the nearest exit that explains an entry; its end is -1 without one.
 
-    @cuda.jit(device=True)
-    def follow(trace, job, buffers, scoring, exons):
-        """Follow the chain of a job back; return its exons, or why there are none."""
-        # a line each: the simulator tells shared arrays apart by it
-        scratch = cuda.shared.array(WARP, int32)
-        table = cuda.shared.array(GAP, int32)
-        for k in range(cuda.threadIdx.x, GAP, WARP):
-            table[k] = scoring[k]
-        sync_lanes()
-        layout, at, n = layout_of(job), trace[job_table.AT_EXONS], int32(0)
-        scores = table, scoring[GAP], scoring[FREE] != 0, scoring[COST], scoring[MOST]
-        end, column = int32(trace[job_table.AT_END]), int32(trace[job_table.AT_COLUMN])
-        state = end, column, int32(trace[job_table.AT_VALUE]), int32(end % FRAMES), True
-        while state[0] >= 0:
-            found, entry, left, gained = find_exon(trace, layout, buffers, scores, state, scratch)
-            if found == NOT_FOUND:
-                return int32(
-                    job_table.OUTSIDE if trace[job_table.AT_LOW] > 0 else job_table.NOT_EXPLAINED
-                )
-            if n == trace[job_table.AT_MOST_EXONS]:
-                return int32(job_table.TOO_MANY)
-            start, column = int32(state[0] - left), int32(found >> 1)
-            if cuda.threadIdx.x == 0:
-                exons[at + n, 0], exons[at + n, 1] = start, state[0]
-                exons[at + n, 2], exons[at + n, 3] = column, state[1]
-            n = int32(n + 1)
-            if found & 1 == 0:
-                return n
-            state = state[0], column, state[2], state[3], state[4]
-            state = find_exit(trace, layout, buffers, state, start, entry, gained, scratch)
-        return int32(job_table.OUTSIDE if trace[job_table.AT_LOW] > 0 else job_table.NOT_EXPLAINED)
-
-    return follow
+    `state` is that of the exon behind, but for its first column.
+    """
+    memory, sites = buffers[:2]
+    _, column, value, frame, _ = state
+    at = trace[job_table.AT_ENTRIES] + entry * job_table.SITE
+    kind = sites[at + job_table.KIND]
+    wanted = int32(value - gained - sites[at + job_table.VALUE])
+    last = last_up_to(
+        sites, trace[job_table.AT_EXITS], trace[job_table.AT_N_EXITS], job_table.SITE, start
+    )
+    junctions = _junctions_of(trace, sites, start)
+    while last >= trace[job_table.AT_FIRST_EXIT]:
+        donor, found = int32(last - cuda.threadIdx.x), int32(NOT_FOUND)
+        if donor >= trace[job_table.AT_FIRST_EXIT]:
+            at = trace[job_table.AT_EXITS] + donor * job_table.SITE
+            row, _ = _row_of(trace, donor, sites[at], start, frame)
+            surplus = int32(
+                packed_value(memory, layout, row, column) + sites[at + job_table.VALUE] - wanted
+            )
+            admitted = _admits(trace, buffers, at, start, kind, surplus)
+            admitted |= _has_junction(trace, sites, junctions, sites[at], surplus)
+            if admitted and _joins(trace, buffers, sites[at], start, frame):
+                found = int32(cuda.threadIdx.x)
+        if any_lane(found < NOT_FOUND):
+            donor = int32(last - least_of(found, scratch))
+            end = sites[trace[job_table.AT_EXITS] + donor * job_table.SITE]
+            row, frame = _row_of(trace, donor, end, start, frame)
+            return end, column, packed_value(memory, layout, row, column), frame, False
+        last = int32(last - WARP)
+    return int32(-1), column, value, frame, False
 
 
-_follow_packed = _make_trace(packed_value, packed_values, packed_layout)
-_follow32 = _make_trace(value32, values32, layout32)
+@cuda.jit(device=True)
+def _follow(trace, job, buffers, scoring, exons, followed):
+    """Follow the chain of a job back; write its exons, and what `FOLLOWED` says."""
+    # a line each: the simulator tells shared arrays apart by it
+    scratch = cuda.shared.array(WARP, int32)
+    table = cuda.shared.array(GAP, int32)
+    for k in range(cuda.threadIdx.x, GAP, WARP):
+        table[k] = scoring[k]
+    sync_lanes()
+    layout, at, n = packed_layout(job), trace[job_table.AT_EXONS], int32(0)
+    scores = table, scoring[GAP], scoring[FREE] != 0, scoring[COST], scoring[MOST]
+    end, column = int32(trace[job_table.AT_END]), int32(trace[job_table.AT_COLUMN])
+    value, frame = int32(trace[job_table.AT_VALUE]), int32(trace[job_table.AT_FRAME])
+    state = end, column, value, frame, trace[job_table.AT_IS_LAST] != 0
+    left_out = job_table.OUTSIDE if trace[job_table.AT_LOW] > 0 else job_table.NOT_EXPLAINED
+    why = int32(job_table.TOO_MANY)
+    while n < trace[job_table.AT_MOST_EXONS]:
+        found, entry, left, gained = _find_exon(trace, layout, buffers, scores, state, scratch)
+        if found == NOT_FOUND:
+            why = int32(left_out)
+            break
+        start, column = int32(state[0] - left), int32(found >> 1)
+        if cuda.threadIdx.x == 0:
+            exons[at + n, 0], exons[at + n, 1] = start, state[0]
+            exons[at + n, 2], exons[at + n, 3] = column, state[1]
+        before = state[0], column, state[2], state[3], state[4]
+        if found & 1:
+            before = _find_exit(trace, layout, buffers, before, start, entry, gained, scratch)
+            if before[0] < 0:
+                why = int32(left_out)
+                break
+        n, state = int32(n + 1), before
+        if found & 1 == 0:
+            why = int32(job_table.WHOLE)
+            break
+    if cuda.threadIdx.x == 0:
+        followed[0], followed[1], followed[2], followed[3] = why, n, state[0], state[1]
+        followed[4], followed[5], followed[6] = state[2], state[3], int32(state[4])
 
 
 @cuda.jit(device=True)
@@ -591,29 +562,12 @@ def _buffers_of(trace, memory, sites, codes, targets, gains, symbols):
     )  # fmt: skip
 
 
-# two kernels rather than a function that makes them: what was compiled of a kernel that holds other
-# functions is not found again by another process
-
-
 @kernel()
 def trace_packed_warp(
-    traces, jobs, memory, sites, codes, targets, gains, symbols, scoring, exons, counts
+    traces, jobs, memory, sites, codes, targets, gains, symbols, scoring, exons, followed
 ):
     """Follow the chain of a job that the packed kernel swept; a thread block is one warp."""
     trace = traces[cuda.blockIdx.x]
     buffers = _buffers_of(trace, memory, sites, codes, targets, gains, symbols)
-    n = _follow_packed(trace, jobs[trace[job_table.AT_JOB]], buffers, scoring, exons)
-    if cuda.threadIdx.x == 0:
-        counts[cuda.blockIdx.x] = n
-
-
-@kernel()
-def trace32_warp(
-    traces, jobs, memory, sites, codes, targets, gains, symbols, scoring, exons, counts
-):
-    """Follow the chain of a job that the 32-bit kernel swept; see `trace_packed_warp`."""
-    trace = traces[cuda.blockIdx.x]
-    buffers = _buffers_of(trace, memory, sites, codes, targets, gains, symbols)
-    n = _follow32(trace, jobs[trace[job_table.AT_JOB]], buffers, scoring, exons)
-    if cuda.threadIdx.x == 0:
-        counts[cuda.blockIdx.x] = n
+    own = followed[cuda.blockIdx.x]
+    _follow(trace, jobs[trace[job_table.AT_JOB]], buffers, scoring, exons, own)

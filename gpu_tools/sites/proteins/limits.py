@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gpu_tools.errors import ScoringError
 from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.sites.bounds import best_sites
-from gpu_tools.sites.table import CLOSED, SiteTable, once_a_table
+from gpu_tools.sites.table import CLOSED, SiteTable
 from gpu_tools.splicing.bounds import Bounds, fit_int16
 from gpu_tools.splicing.proteins.rows import (
     ProteinColumns,
@@ -28,7 +28,10 @@ from gpu_tools.splicing.rows import padded
 
 
 class PairBounds(NamedTuple):
-    """What the pairs of a protein's residues with codons may add to lifted cells."""
+    """What the pairs of a protein's residues with codons may add to lifted cells.
+
+    Each is a number, or an array with one a protein.
+    """
 
     residues: int
     largest: int  # the largest magnitude of a pair
@@ -38,45 +41,70 @@ class PairBounds(NamedTuple):
 
 
 def pair_bounds(
-    target: NDArray[np.uint8], scoring: ProteinScoring, introns: tuple[int, ...] = ()
+    targets: list[NDArray[np.uint8]], introns: list[tuple[int, ...]], scoring: ProteinScoring
 ) -> PairBounds:
-    """Return the bounds of an encoded protein with the introns of its gene."""
+    """Return the bounds of encoded proteins, and of the introns of their genes, as arrays."""
     most, largest = scoring.lifted_most
-    together = most_of_residues(most[None], scoring)[target].sum()
-    largest = largest[target].max(initial=0)
-    points = intron_points(introns, len(target))
+    residues, lengths = np.concatenate(targets), np.array([*map(len, targets)])
+    starts = np.cumsum(lengths) - lengths
+    together = np.add.reduceat(most_of_residues(most[None], scoring)[residues], starts)
+    points = [
+        intron_points(own, length) if own else np.zeros(1, np.int64)
+        for own, length in zip(introns, lengths, strict=True)
+    ]
     return PairBounds(
-        len(target), int(largest), int(together), int(points.max()),
-        int(points.sum()),
+        lengths, np.maximum.reduceat(largest[residues], starts), together,
+        np.array([own.max() for own in points]), np.array([own.sum() for own in points]),
     )  # fmt: skip
 
 
-def protein_limits(
-    table: SiteTable, pairs: PairBounds, scoring: ProteinScoring, width: int
-) -> ProteinLimits:
-    """Work out the limits of a sweep."""
+class StrandBounds(NamedTuple):
+    """What the sites of a strand may add; each is a number, or an array with one a strand."""
+
+    usual: int  # points of a first entry that is not listed
+    first: int  # the largest magnitude of a first entry
+    step: int  # more than what a boundary adds to a cell
+    together: int  # see `best_sites`
+    acceptors: int  # how many there are
+
+
+def strand_bounds(table: SiteTable, together: int) -> StrandBounds:
+    """Return the bounds of a table, given what all its sites may add."""
     if CLOSED in (table.first.usual, table.last.usual):
         raise ScoringError("a table that is closed somewhere; expected chains to begin anywhere")
-    step, pair = _largest_step(table) + pairs.intron, pairs.largest
+    first, step = table.first, sum(table.largest_scores())
+    return StrandBounds(first.usual, first.largest, step, together, len(table.acceptors.boundaries))
+
+
+class CellBounds(NamedTuple):
+    """The value that stands for `no chain`, and between what all cells lie, as in the others."""
+
+    none: int
+    lowest: int
+    highest: int
+
+    @property
+    def magnitude(self) -> int:
+        """The largest magnitude of a cell."""
+        return np.maximum(np.abs(self.lowest), np.abs(self.highest))
+
+
+def cell_bounds(
+    sites: StrandBounds, pairs: PairBounds, scoring: ProteinScoring, width: int
+) -> CellBounds:
+    """Return the bounds of a sweep of so many columns."""
+    step, pair = sites.step + pairs.intron, pairs.largest
     once = scoring.gap_open + max(scoring.gap_extend, scoring.stop) + scoring.frameshift
-    none = table.first.usual - once - step - pair - 1
+    none = sites.usual - once - step - pair - 1
     highest = pairs.together + scoring.gap_extend * pairs.residues
     highest += beside_residues(width - pairs.residues, scoring)
-    highest += table.first.largest + _from_introns(table, pairs, scoring)
+    highest += sites.first + _from_introns(sites, pairs, scoring)
     # a banned pair opens one more gap than a codon left out behind a residue left out
     lowest = none - once - step - pair - scoring.gap_open
-    bounds = Bounds(lowest, highest + step + pair)
-    narrow = fit_int16(np.array([bounds.magnitude]))[0]
-    return ProteinLimits(np.dtype(np.int16 if narrow else np.int32), none, bounds)
+    return CellBounds(none, lowest, highest + step + pair)
 
 
-@once_a_table
-def _largest_step(table: SiteTable) -> int:
-    """Return more than what a boundary adds to a cell."""
-    return sum(table.largest_scores())
-
-
-def _from_introns(table: SiteTable, pairs: PairBounds, scoring: ProteinScoring) -> int:
+def _from_introns(sites: StrandBounds, pairs: PairBounds, scoring: ProteinScoring) -> int:
     """Return the most that introns bring.
 
     Between two introns at one place of the protein lies an exon without a residue, which costs at
@@ -86,8 +114,8 @@ def _from_introns(table: SiteTable, pairs: PairBounds, scoring: ProteinScoring) 
     least = min(
         scoring.frameshift, scoring.gap_open + min(scoring.gap_extend, scoring.stop)
     )  # fmt: skip
-    again = max(pairs.intron - least, 0) * len(table.acceptors.boundaries)
-    return best_sites(table) + pairs.introns + again
+    again = np.maximum(pairs.intron - least, 0) * sites.acceptors
+    return sites.together + pairs.introns + again
 
 
 def nothing(table: SiteTable, residues: int, scoring: ProteinScoring) -> int:
@@ -100,6 +128,10 @@ def columns_of(
     introns: tuple[int, ...] = (),
 ) -> ProteinColumns:  # fmt: skip
     """Lay a protein's columns out for a sweep over the sites of a table."""
-    width = int(padded(len(target) + 1, 1, 2))
-    limits = protein_limits(table, pair_bounds(target, scoring, introns), scoring, width)
+    width, sites = int(padded(len(target) + 1, 1, 2)), strand_bounds(table, best_sites(table))
+    pairs = PairBounds(*(int(own[0]) for own in pair_bounds([target], [introns], scoring)))
+    cells = cell_bounds(sites, pairs, scoring, width)
+    narrow = fit_int16(np.array([cells.magnitude]))[0]
+    bounds = Bounds(int(cells.lowest), int(cells.highest))
+    limits = ProteinLimits(np.dtype(np.int16 if narrow else np.int32), int(cells.none), bounds)
     return lay_out(target, scoring, symbols, limits, introns)

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.compiled import njit
-from gpu_tools.hardware.cpu import simd
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import reverse_complement
-from gpu_tools.spliced.case import Case, prepare_case, result_of
+from gpu_tools.spliced.case import Case, graphs_of, result_of
+from gpu_tools.spliced.cpu.sweep import FreeEnds, SweptTarget, sweep
 from gpu_tools.spliced.cpu.traceback import best_end
 from gpu_tools.spliced.exon_graph import ExonGraph, bounds
 from gpu_tools.splicing import rows
@@ -51,19 +51,19 @@ class BestChain(NamedTuple):
 
 def align_row_by_row(case: Case, scoring: SplicedScoring, reading: str) -> SplicedAlignment:
     """Align a case with free ends, or one whose chain translates, on one thread."""
-    sweep = _best_free
+    best_of = _best_free
     if reading != "any":
-        sweep = partial(_best_reading, complete=reading == "complete")
-    prepared = prepare_case(case, scoring)
-    found = [sweep(graph, case, scoring) for graph in prepared.graphs]
+        best_of = partial(_best_reading, complete=reading == "complete")
+    found = [best_of(graph, case, scoring) for graph in graphs_of(case, scoring)]
     # the first of equals: + before -
     best = max(filter(None, found), key=lambda one: one.score, default=None)
     if best is None:
-        return result_of(prepared)
+        return result_of(case, case.cells)
     graph, traced = best.tracer.graph, trace_back(best.tracer, best.end, best.column, scoring)
     more = {} if reading == "any" else translation_of(best.tracer.codes, traced.intervals)
     return result_of(
-        prepared,
+        case,
+        case.cells,
         strand="-" if graph.reverse else "+",
         score=best.score,
         n_exons=graph.n_exons,
@@ -76,17 +76,9 @@ def align_row_by_row(case: Case, scoring: SplicedScoring, reading: str) -> Splic
     )
 
 
-class RowTarget(NamedTuple):
-    """A target, the lifted scores of all pairs of symbols, and the pairs that no chain aligns."""
-
-    symbols: NDArray[np.uint8]
-    lifted: NDArray[np.int64]
-    banned: BannedPairs
-
-
-def _target_of(case: Case, graph: ExonGraph, scoring: SplicedScoring) -> RowTarget:
+def _target_of(case: Case, graph: ExonGraph, scoring: SplicedScoring) -> SweptTarget:
     banned = case.banned.get("-" if graph.reverse else "+", NO_PAIRS)
-    return RowTarget(case.target.codes, scoring.lifted, banned)
+    return SweptTarget(case.target.codes, scoring.lifted, banned)
 
 
 @njit(nogil=True, forceinline=True)
@@ -113,7 +105,6 @@ def _inputs(target, scoring: SplicedScoring) -> tuple[rows.Strip, NDArray[np.int
 
 
 _NO_SCORE = -(2**62)
-_SCORE, _ROW, _COLUMN = range(3)
 
 
 class FreeEnd(NamedTuple):
@@ -124,60 +115,23 @@ class FreeEnd(NamedTuple):
     candidates: NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
-def _sweep_stream(graph, leave_bonus, strip, ends, entries, weights, best, target):
-    """Fill in the rows at ends and tracks, and the best score, its row and its column.
-
-    `leave_bonus` is what a chain gets that ends after a row.
-    """
-    codes, bonus, tracks = graph
-    track_rows, commits = tracks.rows, tracks.commits
-    last_rows, exon_ends = tracks.last_rows, tracks.exon_ends
-    start, drop, final = strip.start, strip.drop, strip.final
-    span, width = strip.final_span, len(start)
-    profile = strip.profile.reshape((len(strip.profile) // width, width))
-    gap, penalty, floor = weights[0], weights[1], weights[2]
-    row, maxima = start.copy(), start.copy()
-    low, lanes = simd.splat(floor), 16
-    committed, exon = 0, 0
-    for track in range(len(commits)):
-        for end in range(committed, commits[track]):
-            rows.raise_to(maxima, 0, ends, end, width, lanes, -penalty)
-        committed = commits[track]
-        rows.put(entries, track, maxima, 0, width, lanes, 0)
-        rows.put(row, 0, maxima, 0, width, lanes, 0)
-        for r in range(track_rows[track], track_rows[track + 1]):
-            position = tracks.starts[track] + r - track_rows[track]
-            _next_row(
-                row, profile, np.int64(codes[r]), gap, floor, lanes, target, position
-            )  # fmt: skip
-            score = rows.final_score(row, drop, final, span, floor, low, lanes)
-            if score + leave_bonus[r] > best[_SCORE]:
-                best[_SCORE], best[_ROW] = score + leave_bonus[r], r
-                best[_COLUMN] = rows.column_of(row, drop, final, span, score, lanes)
-            while exon < len(last_rows) and last_rows[exon] == r:
-                rows.raise_to(ends, exon_ends[exon], row, 0, width, lanes, bonus[exon])
-                exon += 1
-            rows.begin(row, low, start, 0, lanes)
-
-
 def _best_free(graph: ExonGraph, case: Case, scoring: SplicedScoring) -> BestChain:
     """Sweep one strand of a case; `graph` has at least one exon."""
-    target = case.target.codes
-    strip, weights, width = _inputs(target, scoring)
+    target, tracks = _target_of(case, graph, scoring), graph.tracks
+    strip, _, width = _inputs(target.symbols, scoring)
     check_cells(bounds(graph, 2 * width, scoring).magnitude)
-    ends = np.full((len(graph.tracks.ends), width), CELL_FLOOR, np.int32)
-    entries = np.empty((len(graph.tracks.starts), width), np.int32)
     best = np.array([_NO_SCORE, 0, 0], dtype=np.int64)
-    of_target, leave_bonus = _target_of(case, graph, scoring), _leave_bonus(graph.arrays)
-    _sweep_stream(graph.arrays, leave_bonus, strip, ends, entries, weights, best, of_target)
+    free_ends = FreeEnds(_leave_bonus(graph.arrays), *strip[1:], best)
+    swept = sweep(
+        graph, target.symbols, scoring, banned=target.banned, free_ends=free_ends
+    )  # fmt: skip
     score, row, column = map(int, best)
-    candidate, tracks = _left_at(graph, row), graph.tracks
+    candidate = _left_at(graph, row)
     track = tracks.exon_tracks[candidate]
     position = int(tracks.starts[track] + row - tracks.rows[track] + 1)
     end = FreeEnd(position, score - scoring.gap * column, np.array([candidate]))
-    sweep = Sweep(rows.by_column(ends, LANES), rows.by_column(entries, LANES))
-    tracer = _FreeTracer(graph, sweep, target, scoring, column, of_target.banned)
+    by_column = Sweep(*(rows.by_column(each[0], LANES) for each in swept))
+    tracer = _FreeTracer(graph, by_column, target.symbols, scoring, column, target.banned)
     return BestChain(score, column, end, tracer)
 
 
@@ -422,9 +376,9 @@ def _best_reading(
     entries = np.empty((len(framed.tracks), width), np.int32)
     own, of_target = (framed, strip, exits, entries), _target_of(case, graph, scoring)
     _sweep_framed(graph.arrays, *own, codes, stop_words(), weights, of_target)
-    sweep = ReadingSweep(framed, rows.by_column(exits, LANES), rows.by_column(entries, LANES))
     last = np.flatnonzero(framed.exit_kinds == LAST)
-    best = best_end(sweep.exits[last], len(target), scoring)
+    best = best_end(exits[None, last], len(target), scoring)
+    sweep = ReadingSweep(framed, rows.by_column(exits, LANES), rows.by_column(entries, LANES))
     if best.score <= -CELL_LIMIT:
         return None
     tracer = _ReadingTracer(graph, sweep, codes, target, scoring, of_target.banned)

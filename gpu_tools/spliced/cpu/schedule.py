@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +18,6 @@ from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.own_files import check_memory
 from gpu_tools.hardware.threads import CELLS_PER_REPORT, CaseProgress, map_on_threads
-from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced import exon_graph
 from gpu_tools.spliced.alignments import NO_CHAIN, Alignments, Chains
@@ -27,21 +25,18 @@ from gpu_tools.spliced.case import (
     Case,
     CaseColumns,
     Jobs,
-    PreparedCase,
     Strands,
-    finish,
     first_of,
-    prepare_case,
+    graphs_of,
+    result_of,
 )
 from gpu_tools.spliced.cpu.sweep import (
-    STEPS_PER_BLOCK,
+    ROWS_PER_BLOCK,
     Border,
-    Stream,
+    SweptTarget,
     Terms,
-    begin_column_zero,
-    lay_out_stream,
     lay_out_strip,
-    run_steps,
+    run_rows,
     sweep,
     terms_of,
 )
@@ -64,14 +59,15 @@ class AllCases(NamedTuple):
     jobs: Jobs
     first_jobs: NDArray[np.int64]
     targets: NDArray[np.uint8]
+    banned: BannedPairs
+    first_banned: NDArray[np.int64]
     bonus: NDArray[np.int64]  # what each exon adds to a chain
 
 
 class StrandGraph(NamedTuple):
-    """A strand's exon graph and stream; `exons` are its exons among those of all strands."""
+    """A strand's exon graph; `exons` are its exons among those of all strands."""
 
     graph: GraphArrays
-    stream: Stream
     exons: NDArray[np.int64]
 
 
@@ -106,7 +102,7 @@ def find_magnitudes(jobs, extents, costs):
     longest, bonus, chain, length = extents
     found = np.empty(len(jobs.strands), dtype=np.int64)
     for job in range(len(found)):
-        strand, columns = jobs.strands[job], padded(jobs.lengths[job], 1, 2)
+        strand, columns = jobs.strands[job], padded(jobs.lengths[job] + 1, 1, 2)
         extent = Extent(longest[strand], bonus[strand], chain[strand], length[strand])
         lowest, highest = exon_graph.bound_cells(extent, columns, costs)
         found[job] = max(abs(lowest), abs(highest))
@@ -114,7 +110,7 @@ def find_magnitudes(jobs, extents, costs):
 
 
 @njit(cache=True, nogil=True)
-def _lay_out_strand(cases, number, weights):
+def _lay_out_strand(cases, number):
     """Return a strand with its exon graph."""
     strands = cases.strands
     exons = slice(strands.first_exons[number], strands.first_exons[number + 1])
@@ -128,45 +124,46 @@ def _lay_out_strand(cases, number, weights):
     graph = GraphArrays(symbols, exon_graph.taken(cases.bonus, exons.start, order), tracks)
     for k in range(len(order)):
         order[k] += exons.start
-    return StrandGraph(graph, lay_out_stream(graph, weights), order)
+    return StrandGraph(graph, order)
 
 
 @njit(cache=True, nogil=True)
-def _sweep(strand, target, terms, buffer):
+def _sweep(strand, target, banned, terms, buffer):
     """Return a sweep whose rows are in the buffer, where its chain ends best, and the buffer.
 
     A larger buffer replaces one that is too small.
     """
-    weights, stream = terms.weights, strand.stream
-    width = padded(len(target), 1, weights.itemsize) + 1
-    n_ends, n_tracks = len(strand.graph.tracks.ends), len(stream.tracks.commits)
-    if (n_ends + n_tracks) * width > len(buffer):
-        buffer = np.empty((n_ends + n_tracks) * width, weights.dtype)
-    rows = buffer[: (n_ends + n_tracks) * width].reshape((n_ends + n_tracks, width))
-    sweep = Sweep(rows[:n_ends], rows[n_ends:])
-    for k in range(n_ends * width):  # numba takes long to compile `sweep.ends[:] = ...`
+    weights, graph = terms.weights, strand.graph
+    width = padded(len(target) + 1, 1, weights.itemsize)
+    n_ends, n_tracks = len(graph.tracks.ends), len(graph.tracks.starts)
+    of_ends, past = n_ends * width, (n_ends + n_tracks) * width
+    if past > len(buffer):
+        buffer = np.empty(past, weights.dtype)
+    sweep = Sweep(
+        buffer[:of_ends].reshape((1, n_ends, width)),
+        buffer[of_ends:past].reshape((1, n_tracks, width)),
+    )
+    for k in range(of_ends):  # numba takes long to compile `sweep.ends[:] = ...`
         buffer[k] = np.iinfo(weights.dtype).min
-    border, following = _border(stream, weights), _border(stream, weights)
-    begin_column_zero(stream, sweep, border, weights)
-    strip = lay_out_strip(target, 1, width - 1, terms)
-    n_steps = stream.n_rows + simd.VECTOR_BYTES // weights.itemsize - 1
-    run_steps(stream, strip, sweep, border, following, weights, (0, n_steps))
+    border = Border(
+        np.full(len(graph.codes), np.iinfo(weights.dtype).min, weights.dtype),
+        np.full(n_tracks, np.iinfo(weights.dtype).min, weights.dtype),
+    )
+    of_target = SweptTarget(target, terms.lifted, banned)
+    run_rows(
+        graph, lay_out_strip(target, np.int64(0), width, terms), sweep.ends[0], sweep.entries[0],
+        border, border, of_target, weights, (np.int64(0), len(graph.codes)), None,
+    )  # fmt: skip
     return sweep, find_best_end(sweep.ends, len(target), terms.gap, terms.free), buffer
 
 
-@njit(cache=True, nogil=True)
-def _border(stream, weights):
-    n_rows, n_tracks = stream.n_rows, len(stream.tracks.commits)
-    return Border(np.empty(n_rows, dtype=weights.dtype), np.empty(n_tracks, dtype=weights.dtype))
-
-
 @njit(nogil=True)
-def _strands_of(cases, case, terms, strands, numbers):
+def _strands_of(cases, case, strands, numbers):
     """Lay out the strands of a case, unless they are those of the case before."""
     for job in range(cases.first_jobs[case], cases.first_jobs[case + 1]):
         k, number = job - cases.first_jobs[case], cases.jobs.strands[job]
         if numbers[k] != number:
-            strand = _lay_out_strand(cases, number, terms.weights)
+            strand = _lay_out_strand(cases, number)
             if k < len(strands):
                 strands[k] = strand
             else:
@@ -178,7 +175,9 @@ def _strands_of(cases, case, terms, strands, numbers):
 @njit(nogil=True)
 def _target_of(cases, job):
     first = cases.jobs.targets[job]
-    return cases.targets[first : first + cases.jobs.lengths[job]]
+    own = cases.first_banned[job], cases.first_banned[job + 1]
+    banned = BannedPairs(cases.banned.rows[own[0] : own[1]], cases.banned.columns[own[0] : own[1]])
+    return cases.targets[first : first + cases.jobs.lengths[job]], banned
 
 
 @njit(nogil=True)
@@ -196,13 +195,13 @@ def _extended(values, used, more):
 def score_cases(cases, terms, numbers, scores):
     """Write the scores of some cases' best chains."""
     buffer, laid = np.empty(0, terms.weights.dtype), np.full(2, -1)
-    strands = [_lay_out_strand(cases, np.int64(0), terms.weights) for _ in range(0)]
+    strands = [_lay_out_strand(cases, np.int64(0)) for _ in range(0)]
     for case in numbers:
-        strands = _strands_of(cases, case, terms, strands, laid)
+        strands = _strands_of(cases, case, strands, laid)
         first = cases.first_jobs[case]
         for job in range(first, cases.first_jobs[case + 1]):
-            target = _target_of(cases, job)
-            _, best, buffer = _sweep(strands[job - first], target, terms, buffer)
+            target, banned = _target_of(cases, job)
+            _, best, buffer = _sweep(strands[job - first], target, banned, terms, buffer)
             scores[case] = max(scores[case], best[0])
 
 
@@ -211,25 +210,25 @@ def align_cases(cases, terms, lifted, numbers):
     """Find the best chains and alignments of some cases."""
     dtype, laid = terms.weights.dtype, np.full(2, -1)
     buffer, other_buffer = np.empty(0, dtype), np.empty(0, dtype)
-    strands = [_lay_out_strand(cases, np.int64(0), terms.weights) for _ in range(0)]
+    strands = [_lay_out_strand(cases, np.int64(0)) for _ in range(0)]
     costs = terms.gap, terms.penalty, terms.free
     table, exons = np.empty((len(numbers), FIELDS), dtype=np.int64), np.empty(0, dtype=np.int64)
     letters, lengths = np.empty(0, dtype=np.uint8), np.empty(0, dtype=np.int64)
-    none_banned = BannedPairs(np.empty(0, np.int64), np.empty(0, np.int64))
     # numba compiles functions again for literal numbers
     n_exons, n_runs = np.int64(0), np.int64(0)
     for row in range(len(numbers)):
         job, past = cases.first_jobs[numbers[row]], cases.first_jobs[numbers[row] + 1]
-        strands = _strands_of(cases, numbers[row], terms, strands, laid)
-        target, winner = _target_of(cases, job), strands[0]
-        sweep, best, buffer = _sweep(strands[0], target, terms, buffer)
+        strands = _strands_of(cases, numbers[row], strands, laid)
+        (target, banned), winner = _target_of(cases, job), strands[0]
+        sweep, best, buffer = _sweep(winner, target, banned, terms, buffer)
         if past - job > 1:
-            other, better, other_buffer = _sweep(strands[1], target, terms, other_buffer)
+            _, more = _target_of(cases, job + 1)
+            other, better, other_buffer = _sweep(strands[1], target, more, terms, other_buffer)
             if better[0] > best[0]:  # the first of equals: + before -
-                winner, sweep, best, job = strands[1], other, better, job + 1
+                winner, sweep, best, banned, job = strands[1], other, better, more, job + 1
         chain, start, operations, runs = trace_chain(
             winner.graph, sweep, target, (lifted, profile_of(lifted, target)), costs, *best[1:],
-            none_banned,
+            banned,
         )  # fmt: skip
         found = job, best[0], start, best[2], len(chain), len(runs)
         for field in range(FIELDS):
@@ -253,7 +252,7 @@ class WorkSizes(NamedTuple):
     cells_for_strips: int = 1 << 31  # fewest cells of a large case: a core does them in 90 ms
     cells_per_chunk: int = 1 << 28  # most cells of a chunk, 10 ms: calls are interrupted between
     chunks_per_thread: int = 8  # fewest chunks, so that threads end at about the same time
-    steps_per_block: int = STEPS_PER_BLOCK  # see `sweep.sweep`
+    rows_per_block: int = ROWS_PER_BLOCK  # see `sweep.sweep`
 
 
 SIZES = WorkSizes()
@@ -267,14 +266,12 @@ def align_on_cpu(
     sizes: WorkSizes = SIZES,
 ) -> Alignments:
     """Align all cases on the CPU."""
-    found, lifted, reporting = Alignments(columns), lifted_scores(scoring), Lock()
+    found, lifted = Alignments(columns), lifted_scores(scoring)
 
-    def report(cells: int) -> None:
-        with reporting:
-            done(cells)
-
-    def conclude(k: int, prepared: PreparedCase, swept: list[Swept]) -> None:
-        found.others[k] = finish(prepared, swept)
+    def conclude(k: int, swept: list[Swept]) -> None:
+        best = max(swept, key=lambda each: each.best.score)  # the first of equals: + before -
+        cells = int(columns.cells[k])
+        found.others[k] = result_of(columns.cases[k], cells, **best.result_fields())
 
     def align(cases: AllCases, terms: Terms, numbers: NDArray[np.int64]) -> None:
         table, exons, letters, lengths = align_cases(cases, terms, lifted, numbers)
@@ -284,9 +281,9 @@ def align_on_cpu(
             first_of(table[:, N_EXONS]), exons, first_of(table[:, N_RUNS]), letters, lengths,
         )  # fmt: skip
         found.add(jobs, np.arange(len(table)), lambda: chains)
-        report(int(columns.cells[numbers].sum()))
+        done(int(columns.cells[numbers].sum()))
 
-    _run(columns, scoring, threads, sizes, align, conclude, report)
+    _run(columns, scoring, threads, sizes, align, conclude, done)
     return found
 
 
@@ -296,7 +293,7 @@ def scores_on_cpu(
     """Return the score of each case's best chain, `NO_CHAIN` where it has no candidate."""
     scores = np.full(len(columns.cells), NO_CHAIN, dtype=np.int64)
 
-    def conclude(k: int, prepared: PreparedCase, swept: list[Swept]) -> None:
+    def conclude(k: int, swept: list[Swept]) -> None:
         scores[k] = max(sweep.best.score for sweep in swept)
 
     def score(cases: AllCases, terms: Terms, numbers: NDArray[np.int64]) -> None:
@@ -304,17 +301,6 @@ def scores_on_cpu(
 
     _run(columns, scoring, threads, sizes, score, conclude)
     return scores
-
-
-def align_banned(case: Case, scoring: SplicedScoring, threads: int) -> SplicedAlignment:
-    """Align a case with banned pairs."""
-    prepared, target, swept = prepare_case(case, scoring), case.target.codes, []
-    strips = max(min(threads, len(target) // SIZES.columns_per_strip), 1)
-    for graph in prepared.graphs:
-        banned = case.banned.get("-" if graph.reverse else "+", NO_PAIRS)
-        rows = sweep(graph, target, scoring, strips, banned=banned)
-        swept.append(Swept(graph, rows, target, scoring, banned))
-    return finish(prepared, swept)
 
 
 def check_rows(columns: CaseColumns) -> None:
@@ -344,7 +330,7 @@ def _run(
     threads: int,
     sizes: WorkSizes,
     align: Callable[[AllCases, Terms, NDArray[np.int64]], None],
-    conclude: Callable[[int, PreparedCase, list[Swept]], None],
+    conclude: Callable[[int, list[Swept]], None],
     report: Callable[[int], None] = lambda cells: None,
 ) -> None:
     """Have threads align all cases that have a candidate.
@@ -360,9 +346,12 @@ def _run(
     large = _large_cases(columns, threads, sizes)
     for k in np.flatnonzero(large).tolist():
         tally = CaseProgress(int(columns.cells[k]), report, CELLS_PER_REPORT)
-        conclude(k, *_sweep_large(columns.cases[k], scoring, threads, sizes, tally))
+        conclude(k, _sweep_large(columns.cases[k], scoring, threads, sizes, tally))
         tally.finish()
-    cases = AllCases(columns.strands, columns.jobs, columns.first_jobs, columns.targets, bonus)
+    cases = AllCases(
+        columns.strands, columns.jobs, columns.first_jobs, columns.targets, columns.banned,
+        columns.first_banned, bonus,
+    )  # fmt: skip
     small = ~large & (np.diff(columns.first_jobs) > 0)
     _log.info(
         "list mode on the CPU: cases in cells of 16 bits: %d, of 32 bits: %d, large ones in strips "
@@ -409,21 +398,21 @@ def _large_cases(columns: CaseColumns, threads: int, sizes: WorkSizes) -> NDArra
 
 def _sweep_large(
     case: Case, scoring: SplicedScoring, threads: int, sizes: WorkSizes, tally: CaseProgress
-) -> tuple[PreparedCase, list[Swept]]:
+) -> list[Swept]:
     """Sweep the strands of a case side by side, each in strips of its target."""
-    prepared, target = prepare_case(case, scoring), case.target.codes
-    share = threads // len(prepared.graphs)
-    strips = max(min(share, len(target) // sizes.columns_per_strip), 1)
-    cells = prepared.cells // len(prepared.graphs)
+    graphs, target = graphs_of(case, scoring), case.target.codes
+    strips = max(min(threads // len(graphs), len(target) // sizes.columns_per_strip), 1)
+    cells = case.cells // len(graphs)
 
     def swept(graph) -> Swept:
+        banned = case.banned.get("-" if graph.reverse else "+", NO_PAIRS)
         rows = sweep(
-            graph, target, scoring, strips, sizes.steps_per_block,
-            lambda part: tally.add(int(part * cells)),
+            graph, target, scoring, strips, sizes.rows_per_block,
+            lambda part: tally.add(int(part * cells)), banned,
         )  # fmt: skip
-        return Swept(graph, rows, target, scoring)
+        return Swept(graph, rows, target, scoring, banned)
 
-    return prepared, map_on_threads(threads, swept, prepared.graphs)
+    return map_on_threads(threads, swept, graphs)
 
 
 def cut_chunks(

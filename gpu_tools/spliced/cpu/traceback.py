@@ -19,6 +19,7 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.compiled import njit
+from gpu_tools.hardware.cpu import simd
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced.exon_graph import ExonGraph
 from gpu_tools.splicing import recurrence
@@ -45,7 +46,7 @@ class BestEnd(NamedTuple):
 
 
 def best_end(ends: NDArray, target_length: int, scoring: SplicedScoring) -> BestEnd:
-    """Return where the best chain ends; `ends` are a sweep's, shape (D, > target_length)."""
+    """Return where the best chain ends; `ends` are a sweep's."""
     return BestEnd(*_find_best_end(ends, target_length, scoring.gap, scoring.ends != "global"))
 
 
@@ -53,12 +54,37 @@ def best_end(ends: NDArray, target_length: int, scoring: SplicedScoring) -> Best
 def find_best_end(ends, target_length, gap, free):
     """Return score, end and column, see `best_end`."""
     best, at_end, at_column = np.int64(np.iinfo(np.int64).min), 0, 0
-    for end in range(len(ends)):
+    row, (strip, place) = np.empty(target_length + 1, ends.dtype), place_of(ends, target_length)
+    for end in range(ends.shape[1]):
+        if free:
+            copy_columns(ends, end, row)
+        row[target_length] = ends[strip, end, place]
         for column in range(0 if free else target_length, target_length + 1):
-            score = np.int64(ends[end, column]) + gap * column
+            score = np.int64(row[column]) + gap * column
             if score > best:
                 best, at_end, at_column = score, end, column
     return best, at_end, at_column
+
+
+@register_jitable
+def place_of(rows, column):
+    """Return the strip of a target column, and its element in a row of that."""
+    strip, within = divmod(column, rows.shape[2])
+    lane, c = divmod(within, rows.shape[2] // simd.lanes_of(rows))
+    return strip, c * simd.lanes_of(rows) + lane
+
+
+@register_jitable
+def copy_columns(rows, number, into):
+    """Copy the first columns of a row of all strips, in the order of the target."""
+    lanes, n = simd.lanes_of(rows), 0
+    for strip in range(rows.shape[0]):
+        for lane in range(lanes):
+            for place in range(lane, rows.shape[2], lanes):
+                if n == len(into):
+                    return
+                into[n] = rows[strip, number, place]
+                n += 1
 
 
 _find_best_end = njit(cache=True, nogil=True)(find_best_end)
@@ -104,7 +130,8 @@ def trace_chain(graph, sweep, target, pairs, costs, end, column, banned):
     letters, lengths = np.empty(n, np.uint8), np.empty(n, np.int64)
     while True:
         at -= 1
-        value = np.int64(sweep.ends[end, column])
+        strip, place = place_of(sweep.ends, column)
+        value = np.int64(sweep.ends[strip, end, place])
         exons[at], column, operations = _trace_exon(
             graph, sweep.entries, target[:column], (lifted, profile, empty), gap, end, value, banned
         )
@@ -135,10 +162,14 @@ def _trace_exon(graph, stored, target, scores, gap, end, value, banned):
     first, past = tracks.first_by_end[end], tracks.first_by_end[end + 1]
     count = past - first
     lengths, wanted = np.empty(count, np.int64), np.empty(count, np.int64)
-    entered = np.empty(count, np.int64)
+    entered, rows_above = (
+        np.empty(count, np.int64),
+        np.empty((count, len(target) + 1), stored.dtype),
+    )
     for k in range(count):
         exon = tracks.by_end[past - 1 - k]  # shortest first
         entered[k] = tracks.exon_tracks[exon]
+        copy_columns(stored, entered[k], rows_above[k])
         lengths[k] = tracks.ends[end] - tracks.starts[entered[k]]
         wanted[k] = value - graph.bonus[exon]
     rows = slice(tracks.rows[entered[-1]], tracks.last_rows[tracks.by_end[first]] + 1)
@@ -146,7 +177,7 @@ def _trace_exon(graph, stored, target, scores, gap, end, value, banned):
     left_out = banned_within(banned, begin, tracks.ends[end], np.int64(0), len(target))
     found, column, operations = trace_exon(
         ExonRows(graph.codes[rows], target, lifted, profile, gap, left_out),
-        Entries(lengths, entered, wanted, stored, empty),
+        Entries(lengths, np.arange(count), wanted, rows_above, empty),
     )
     return tracks.by_end[past - 1 - found], column, operations
 
@@ -160,11 +191,12 @@ _trace_chain = njit(cache=True, nogil=True)(trace_chain)
 @njit(nogil=True)
 def _end_before(tracks, sweep, track, column, penalty, empty):
     """Return the index of the end that a track is entered from at a column, -1 if from none."""
-    value = sweep.entries[track, column]
+    strip, place = place_of(sweep.entries, column)
+    value = sweep.entries[strip, track, place]
     if value == empty[column]:
         return -1
     end = tracks.commits[track] - 1
-    while end >= 0 and sweep.ends[end, column] - penalty != value:
+    while end >= 0 and sweep.ends[strip, end, place] - penalty != value:
         end -= 1
     if end < 0:
         raise ValueError("no end explains the value at a track's start: the sweep is wrong")

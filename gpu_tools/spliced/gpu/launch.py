@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import cuda, int32
+from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.compiled import njit
@@ -240,25 +241,15 @@ _COPIED = (
 
 
 class Sizes(NamedTuple):
-    """Elements of each buffer of a launch, per job or in all."""
+    """Elements of each buffer of a launch, for one job or for all."""
 
-    cells: NDArray[np.int64]
-    sources: NDArray[np.int64]
-    words: NDArray[np.int64]
-    strips: NDArray[np.int64]
-    borders: NDArray[np.int64]
-    moves: NDArray[np.int64]
-    found: NDArray[np.int64]
-
-    @property
-    def workspace(self):
-        """Elements of the space in which chains are traced."""
-        return self.strips + self.borders + self.moves
-
-    @property
-    def bytes(self):
-        """Device memory; chains are there twice."""
-        return 2 * self.cells + 4 * (self.sources + self.words + self.workspace + 2 * self.found)
+    cells: int
+    sources: int
+    words: int
+    strips: int
+    borders: int
+    moves: int
+    found: int
 
 
 class Layout(NamedTuple):
@@ -277,79 +268,99 @@ class BlockLimits(NamedTuple):
     together: float  # for all jobs of a launch
 
 
-def stride_of(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+@register_jitable
+def stride_of(length):
     """Return elements of a stored row: all columns, and what early and late steps write."""
-    return _rounded_up(lengths + 1 + sweep.LEAD + sweep.TAIL)
+    return _rounded_up(length + 1 + sweep.LEAD + sweep.TAIL, sweep.UNROLLED)
 
 
-def _word_stride(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+@register_jitable
+def _word_stride(length):
     """Return elements of one copy of a target's words."""
-    return _rounded_up(lengths + sweep.WORDS_AROUND + sweep.UNROLLED - 1)
+    return _rounded_up(length + sweep.WORDS_AROUND + sweep.UNROLLED - 1, sweep.UNROLLED)
 
 
-def _rounded_up(count: NDArray[np.int64]) -> NDArray[np.int64]:
-    return -(-count // sweep.UNROLLED) * sweep.UNROLLED
+@register_jitable
+def _rounded_up(count, unit):
+    return -(-count // unit) * unit
 
 
-def sizes_of(graphs: NDArray[np.int64], jobs: Jobs) -> Sizes:
-    """Return the sizes of each job."""
-    own, columns = graphs[jobs.strands].T, jobs.lengths + 1
-    longest = own[LONGEST_TRACK]
-    strips = longest // traceback.STRIP + own[MOST_EXITS] + 1
+@register_jitable
+def _sizes_of(graph, length):
+    """Return the sizes of a job."""
+    longest, columns = graph[LONGEST_TRACK], length + 1
+    strips = longest // traceback.STRIP + graph[MOST_EXITS] + 1
     lanes = longest // traceback.SLOTS + strips
-    sources = warp_tiles.PART_FIELDS * own[N_PARTS]
-    sources = sources + warp_tiles.SOURCE_FIELDS * own[N_SOURCES]
+    parts = warp_tiles.PART_FIELDS * graph[N_PARTS]
     return Sizes(
-        cells=(own[N_SPANS] + own[N_ABOVE]) * stride_of(jobs.lengths),
-        sources=-(-sources // warp_tiles.PART_FIELDS) * warp_tiles.PART_FIELDS,
-        words=(sweep.UNROLLED + 1) * _word_stride(jobs.lengths),
-        strips=2 * strips,
-        borders=2 * (columns + 2 * WARP),
-        moves=lanes * (columns // 2 + 2 * WARP),
+        (graph[N_SPANS] + graph[N_ABOVE]) * stride_of(length),
+        _rounded_up(
+            parts + warp_tiles.SOURCE_FIELDS * graph[N_SOURCES], warp_tiles.PART_FIELDS
+        ),
+        (sweep.UNROLLED + 1) * _word_stride(length),
+        2 * strips,
+        2 * (columns + 2 * WARP),
+        lanes * (columns // 2 + 2 * WARP),
         # runs that are no deletions take a target symbol each, and a deletion follows one or begins
-        found=1 + 2 * columns + own[N_ENDS] * (traceback.HEAD + 2),
-    )
+        1 + 2 * columns + graph[N_ENDS] * (traceback.HEAD + 2),
+    )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def job_bytes(graphs, jobs):
+    """Return the device memory of each job; chains are there twice."""
+    found = np.empty(len(jobs.lengths), np.int64)
+    for k in range(len(found)):
+        own = _sizes_of(graphs[jobs.strands[k]], jobs.lengths[k])
+        others = own.sources + own.words + own.strips + own.borders + own.moves + 2 * own.found
+        found[k] = 2 * own.cells + 4 * others
+    return found
 
 
 def lay_out_jobs(graphs: NDArray[np.int64], jobs: Jobs, limits: BlockLimits) -> Layout:
     """Lay out jobs for a launch."""
-    sizes = sizes_of(graphs, jobs)
-    begins = Sizes(*(np.cumsum(size) - size for size in sizes))
     table = np.empty((jobs.count, sweep.FIELDS), dtype=np.int64)
-    own = graphs[jobs.strands]
-    for column, graph_column in _COPIED:
-        table[:, column] = own[:, graph_column]
-    table[:, sweep.EXITS] = own[:, EXITS] // 8
-    table[:, sweep.TARGET], table[:, sweep.COLUMNS] = jobs.targets, jobs.lengths + 1
-    table[:, sweep.STRIDE] = stride_of(jobs.lengths)
-    table[:, sweep.WORD_STRIDE] = _word_stride(jobs.lengths)
-    table[:, sweep.CELLS], table[:, sweep.SOURCES] = begins.cells, begins.sources
-    table[:, sweep.WORDS], table[:, sweep.FOUND] = begins.words, begins.found
-    # the space in which one chain is traced lies together
-    table[:, sweep.STRIPS] = begins.workspace
-    table[:, sweep.BORDERS] = begins.workspace + sizes.strips
-    table[:, sweep.MOVES] = begins.workspace + sizes.strips + sizes.borders
-    table[:, sweep.FIRST_RIVAL], table[:, sweep.PAST_RIVALS] = _rivals(jobs.cases)
-    totals = Sizes(*(int(size.sum()) for size in sizes))
-    return Layout(jobs, table, totals, _jobs_of_blocks(own, jobs.lengths, limits))
+    sizes = Sizes(*_write_jobs(graphs, jobs, table))
+    tiles, last_ticks = graphs[jobs.strands, N_TILES], graphs[jobs.strands, LAST_TICK]
+    return Layout(jobs, table, sizes, _jobs_of_blocks(tiles, last_ticks, jobs.lengths, limits))
 
 
-def _rivals(cases: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return for each job the first of its case's jobs, and the first behind them."""
-    firsts = np.flatnonzero(np.diff(cases, prepend=-1))
-    counts = np.diff(firsts, append=len(cases))
-    return np.repeat(firsts, counts), np.repeat(firsts + counts, counts)
+@njit(cache=True, nogil=True)
+def _write_jobs(graphs, jobs, table):
+    """Write the job table; return the sizes of all jobs together.
+
+    The space in which one chain is traced lies together.
+    """
+    cells, sources, words, workspace, found = 0, 0, 0, 0, 0
+    strips, borders, moves, first, past = 0, 0, 0, 0, 0
+    for k in range(len(table)):
+        job, graph, length = table[k], graphs[jobs.strands[k]], jobs.lengths[k]
+        for at in range(len(_COPIED)):
+            job[_COPIED[at][0]] = graph[_COPIED[at][1]]
+        own = _sizes_of(graph, length)
+        job[sweep.EXITS] = graph[EXITS] // 8
+        job[sweep.TARGET], job[sweep.COLUMNS] = jobs.targets[k], length + 1
+        job[sweep.STRIDE], job[sweep.WORD_STRIDE] = stride_of(length), _word_stride(length)
+        job[sweep.CELLS], job[sweep.SOURCES], job[sweep.WORDS] = cells, sources, words
+        job[sweep.STRIPS], job[sweep.BORDERS] = workspace, workspace + own.strips
+        job[sweep.MOVES], job[sweep.FOUND] = workspace + own.strips + own.borders, found
+        if k == past:
+            first = k
+            while past < len(table) and jobs.cases[past] == jobs.cases[k]:
+                past += 1
+        job[sweep.FIRST_RIVAL], job[sweep.PAST_RIVALS] = first, past
+        cells, sources, words = cells + own.cells, sources + own.sources, words + own.words
+        strips, borders, moves = strips + own.strips, borders + own.borders, moves + own.moves
+        workspace, found = strips + borders + moves, found + own.found
+    return cells, sources, words, strips, borders, moves, found
 
 
-def _jobs_of_blocks(
-    graphs: NDArray[np.int64], lengths: NDArray[np.int64], limits: BlockLimits
-) -> NDArray[np.int32]:
+def _jobs_of_blocks(tiles, last_ticks, lengths, limits: BlockLimits) -> NDArray[np.int32]:
     """Return the job of each thread block, those with the most work for a block first.
 
     A job gets blocks for the warp tiles that are at work at the same time and for some that come
     next, but no more than its share of the work.
     """
-    tiles, last_ticks = graphs[:, N_TILES], graphs[:, LAST_TICK]
     chunks = -(-lengths // sweep.CHUNK)
     work = (tiles * chunks).astype(np.float64)
     blocks = limits.per_tile * work / (last_ticks + chunks)
@@ -438,7 +449,7 @@ class ListLaunch:
         count, stream = self.layout.jobs.count, buffers.stream
         found = buffers.array("found", sizes.found, np.int32)
         written = buffers.array("written", count, np.int32)
-        workspace = buffers.array("workspace", sizes.workspace, np.int32)
+        workspace = buffers.array("workspace", sizes.strips + sizes.borders + sizes.moves, np.int32)
         traceback.trace_chains[count, WARP, stream](
             self.table, resident.exits, resident.symbols, self.words, resident.targets,
             self.cells, self.best, workspace, written, found, resident.scoring,

@@ -1,7 +1,7 @@
-"""Cases on GPUs: the GPU, the batch and the kernel of each case, and its chain from GPU memory.
+"""Cases on GPUs: the GPU and the batch of each case, and its chain from GPU memory.
 
-Cases whose scores suit 16-bit cells are swept and traced on the GPU, batch by batch; the rows of
-the others come from the 32-bit sweep, and the CPU traces their chains.
+Cases whose scores suit 16-bit cells are swept and traced on the GPU, batch by batch; the CPU aligns
+the others meanwhile.
 """
 
 from __future__ import annotations
@@ -9,36 +9,34 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, partial
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from numba import cuda
 from numpy.typing import NDArray
 
-from gpu_tools.errors import DeviceError
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu.strips import assigned
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.dispatch import BufferPool, borrowed_pools, map_gpus
-from gpu_tools.hardware.gpu.intrinsics.words import can_pack
-from gpu_tools.hardware.threads import within_limit
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced.alignments import NO_CHAIN, Alignments, Chains
-from gpu_tools.spliced.case import CaseColumns, Jobs, PreparedCase, finish, prepare_case
-from gpu_tools.spliced.cpu.traceback import Swept
+from gpu_tools.spliced.case import CaseColumns, Jobs, case_columns
+from gpu_tools.spliced.cpu.schedule import align_on_cpu, scores_on_cpu
 from gpu_tools.spliced.exon_graph import Extent, bound_cells
 from gpu_tools.spliced.gpu import launch as launches
-from gpu_tools.spliced.gpu import sweep, sweep32, traceback
+from gpu_tools.spliced.gpu import sweep, traceback
 from gpu_tools.spliced.gpu.launch import (
     BlockLimits,
     GraphTables,
     ListLaunch,
     Resident,
+    job_bytes,
     lay_out_graphs,
     lay_out_jobs,
-    sizes_of,
     stride_of,
 )
 from gpu_tools.splicing.bounds import Costs, costs_of
@@ -49,9 +47,7 @@ _log = logging.getLogger(__name__)
 _BLOCKS_PER_MULTIPROCESSOR = 28
 _BLOCKS_PER_TILE, _BLOCKS_PER_TILE_APART = 2, 3
 _FREE_PART = 8
-"""A batch takes at most one part in this of the free memory: buffers of batches take turns."""
-_BYTES_PER_BATCH_32 = 1 << 30
-"""Most bytes of a batch of 32-bit sweeps, whose rows go to the host's memory."""
+"""A batch, and a case, takes at most one part in this of the free memory: batches take turns."""
 
 
 class GpuOptions(NamedTuple):
@@ -62,7 +58,7 @@ class GpuOptions(NamedTuple):
     """
 
     exons_apart: int = 16  # candidates a multiprocessor, each with its target
-    batch_bytes: int = 512 << 20  # device memory of a batch
+    batch_bytes: int = 768 << 20  # device memory of a batch: 80 GB retain the buffers of four
     free_bytes: int | None = None  # device memory that can be used; None: what is free
 
 
@@ -85,20 +81,19 @@ def align_on_gpus(
     done: Callable[[int], None],
     options: GpuOptions | None = None,
 ) -> Sequence[SplicedAlignment]:
-    """Align all cases on GPUs."""
+    """Align all cases on GPUs, but for those that the CPU aligns meanwhile."""
     found = Alignments(columns)
 
     def take(work: GpuWork, cases: NDArray[np.int64], launch: ListLaunch) -> None:
         found.add(launch.layout.jobs, *traced_chains(launch, work.graphs, scoring))
         done(int(columns.cells[cases].sum()))
 
-    def take_32(k: int, result: SplicedAlignment) -> None:
-        found.others[k] = result
-        done(result.cells)
+    def on_cpu(cases: list[int]) -> None:
+        own = case_columns([columns.cases[k] for k in cases])
+        found.others.update(zip(cases, align_on_cpu(own, scoring, threads, done), strict=True))
 
-    _on_gpus(
-        columns, scoring, ordinals, threads, _Consumer(ListLaunch.trace, take, take_32), options
-    )
+    consumer = _Consumer(ListLaunch.trace, take, on_cpu)
+    _on_gpus(columns, scoring, ordinals, threads, consumer, options or GpuOptions())
     return found
 
 
@@ -116,31 +111,51 @@ def score_on_gpus(
         found = traceback.score_of(launch.best_numbers())
         np.maximum.at(scores, launch.layout.jobs.cases, found)
 
-    def take_32(k: int, result: SplicedAlignment) -> None:
-        scores[k] = NO_CHAIN if result.score is None else result.score
+    def on_cpu(cases: list[int]) -> None:
+        own = case_columns([columns.cases[k] for k in cases])
+        scores[cases] = scores_on_cpu(own, scoring, threads)
 
-    _on_gpus(
-        columns, scoring, ordinals, threads, _Consumer(lambda launch: None, take, take_32), options
-    )
+    consumer = _Consumer(lambda launch: None, take, on_cpu)
+    _on_gpus(columns, scoring, ordinals, threads, consumer, options or GpuOptions())
     return scores
 
 
 class _Consumer(NamedTuple):
-    """What becomes of launches."""
+    """What becomes of launches, and of the cases that GPUs do not take."""
 
     start: Callable[[ListLaunch], None]  # adds work to a launch
     take: Callable[[GpuWork, NDArray[np.int64], ListLaunch], None]  # takes its results
-    take_32: Callable[[int, SplicedAlignment], None]  # takes a result of the 32-bit kernel
+    on_cpu: Callable[[list[int]], None]  # aligns cases on the CPU
 
 
-def _on_gpus(columns, scoring, ordinals, threads, consumer, options: GpuOptions | None) -> None:
-    """Sweep all cases, each GPU in a thread of its own."""
-    with borrowed_pools(ordinals) as pools:
+def _on_gpus(columns, scoring, ordinals, threads, consumer, options: GpuOptions) -> None:
+    """Sweep all cases, each GPU in a thread of its own, and the CPU beside them."""
+    if not scores_fit(scoring):
+        _log.info("list mode: all cases on the CPU, as scores do not fit into bytes")
+        consumer.on_cpu(list(range(len(columns.cells))))
+        return
+    left = []
+    with ThreadPoolExecutor(1, "gpu-tools") as cpu, borrowed_pools(ordinals) as pools:
         # the tables lie in pinned memory, from which all GPUs copy fast
         empty = pools[0].resident.pinned
-        work = prepare(columns, scoring, ordinals, threads, empty, options or GpuOptions())
-        shares = assigned(columns.cells, len(ordinals))
-        map_gpus(ordinals, partial(_run_share, work, consumer), shares, pools)
+        work = prepare(columns, scoring, ordinals, threads, empty, options)
+
+        def drive(share: NDArray[np.int64], pool: BufferPool) -> None:
+            batches, others = batches_of(work, share, options.free_bytes or pool.free_bytes)
+            n_left = len(others)
+            _log.info(
+                "list mode on a GPU: %d cases by the packed kernel, %d on the CPU",
+                len(share) - n_left, n_left,
+            )  # fmt: skip
+            if n_left:
+                left.append(cpu.submit(consumer.on_cpu, others.tolist()))
+            for own, launch in _launches(work, batches, pool, consumer.start):
+                consumer.take(work, own, launch)
+
+        on_gpu = np.where(work.packable, columns.cells, 0)
+        map_gpus(ordinals, drive, assigned(on_gpu, len(ordinals)), pools)
+    for future in left:
+        future.result()
 
 
 def prepare(columns, scoring, ordinals, threads, empty, options: GpuOptions) -> GpuWork:
@@ -149,17 +164,9 @@ def prepare(columns, scoring, ordinals, threads, empty, options: GpuOptions) -> 
     exons = np.diff(strands.first_exons)[jobs.strands].sum()
     apart = exons <= options.exons_apart * count_multiprocessors(ordinals)
     graphs = lay_out_graphs(strands, scoring, bool(apart), threads, empty)
-    packable = np.zeros(len(columns.cells), dtype=np.bool_)
-    if scores_fit(scoring) and can_pack(*ordinals):
-        packable[:] = True
-        fit = _cells_fit(
-            graphs.table, jobs, strands.lengths, stride_of(jobs.lengths), costs_of(scoring)
-        )
-        packable[jobs.cases[~fit]] = False
-    _log.info(
-        "list mode on GPUs: %d cases by the packed kernel, %d by the 32-bit kernel",
-        packable.sum(), (~packable).sum(),
-    )  # fmt: skip
+    packable = np.ones(len(columns.cells), dtype=np.bool_)
+    fit = _cells_fit(graphs.table, jobs, strands.lengths, costs_of(scoring))
+    packable[jobs.cases[~fit | (np.diff(columns.first_banned) > 0)]] = False
     return GpuWork(columns, scoring, graphs, bool(apart), packable, options)
 
 
@@ -178,12 +185,12 @@ def scores_fit(scoring: SplicedScoring) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _cells_fit(graphs, jobs, lengths, strides, costs: Costs):
+def _cells_fit(graphs, jobs, lengths, costs: Costs):
     """Return whether 16-bit cells and the other fields of the kernels suffice, per job."""
-    fit = np.empty(len(strides), dtype=np.bool_)
-    for k in range(len(strides)):
+    fit = np.empty(len(jobs.lengths), dtype=np.bool_)
+    for k in range(len(fit)):
         own = graphs[jobs.strands[k]]
-        longest, stride = own[launches.LONGEST_TRACK], strides[k]
+        longest, stride = own[launches.LONGEST_TRACK], stride_of(jobs.lengths[k])
         length = lengths[jobs.strands[k]]
         extent = Extent(longest, own[launches.MOST_BONUS], own[launches.BEST_BONUS], length)
         low, high = bound_cells(extent, stride, costs)
@@ -200,37 +207,22 @@ def _cells_fit(graphs, jobs, lengths, strides, costs: Costs):
     return fit
 
 
-def _run_share(
-    work: GpuWork, consumer: _Consumer, cases: NDArray[np.int64], pool: BufferPool
-) -> None:
-    """Do the cases of the current GPU."""
-    free = work.options.free_bytes or pool.free_bytes
-    packable = work.packable[cases]
-    for own, launch in _launches(work, cases[packable], pool, free, consumer.start):
-        consumer.take(work, own, launch)
-    for k, result in _results_32(work, cases[~packable].tolist(), pool, free):
-        consumer.take_32(k, result)
-
-
 def _launches(
-    work: GpuWork, cases: NDArray[np.int64], pool: BufferPool, free: int, start: Callable
+    work: GpuWork, batches: list[NDArray[np.int64]], pool: BufferPool, start: Callable
 ) -> Iterator[tuple[NDArray[np.int64], ListLaunch]]:
     """Sweep cases batch by batch; while results of one are taken the GPU works on the next."""
-    if not len(cases):
+    if not batches:
         return
     multiprocessors = 1 if simulated() else cuda.get_current_device().MULTIPROCESSOR_COUNT
     limits = _block_limits(work.apart, multiprocessors)
     table = sweep.scoring_table(work.scoring)
     resident = Resident.copy(work.graphs, work.columns, table, pool.resident)
-    running, free_buffers, crowded = deque(), deque(pool.batches), False
-    for batch, alone in batches_of(work, cases, free):
-        while running and (alone or crowded or not free_buffers):
+    running, free_buffers = deque(), deque(pool.batches)
+    for batch in batches:
+        if not free_buffers:
             done = running.popleft()
             yield done
             free_buffers.append(done[1].buffers)
-        if alone or crowded:
-            pool.clear_batches()
-        crowded = alone
         layout = lay_out_jobs(work.graphs.table, jobs_of(work.columns, batch), limits)
         launch = ListLaunch(resident, layout, work.apart, free_buffers.popleft())
         launch.run()
@@ -248,19 +240,20 @@ def _block_limits(apart: bool, multiprocessors: int) -> BlockLimits:
 
 def batches_of(
     work: GpuWork, cases: NDArray[np.int64], free: int
-) -> Iterator[tuple[NDArray[np.int64], bool]]:
-    """Yield the cases of each batch, and whether it must be alone in the GPU's memory."""
+) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+    """Cut cases into batches; return them, and the cases that the GPU cannot take."""
     jobs = jobs_of(work.columns, cases)
     positions = np.repeat(np.arange(len(cases)), _job_counts(work.columns, cases))
-    sizes = np.bincount(positions, sizes_of(work.graphs.table, jobs).bytes, len(cases))
-    largest = int(sizes.argmax())
-    refuse_beyond(free, int(cases[largest]), int(sizes[largest]))
-    limit = min(work.options.batch_bytes, free // _FREE_PART)
-    ends, first, before = np.cumsum(sizes), 0, 0
-    while first < len(cases):
+    sizes = np.bincount(positions, job_bytes(work.graphs.table, jobs), len(cases))
+    most = free // _FREE_PART
+    fits = work.packable[cases] & (sizes <= most)
+    own, limit, ends = cases[fits], min(work.options.batch_bytes, most), np.cumsum(sizes[fits])
+    batches, first, before = [], 0, 0
+    while first < len(own):
         past = max(int(np.searchsorted(ends, before + limit, side="right")), first + 1)
-        yield cases[first:past], ends[past - 1] - before > free // _FREE_PART
+        batches.append(own[first:past])
         first, before = past, ends[past - 1]
+    return batches, cases[~fits]
 
 
 def _job_counts(columns: CaseColumns, cases: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -273,43 +266,6 @@ def jobs_of(columns: CaseColumns, cases: NDArray[np.int64]) -> Jobs:
     begins = np.cumsum(counts) - counts
     chosen = np.repeat(columns.first_jobs[cases] - begins, counts) + np.arange(counts.sum())
     return columns.jobs.take(chosen)
-
-
-def _results_32(
-    work: GpuWork, cases: list[int], pool: BufferPool, free: int
-) -> Iterator[tuple[int, SplicedAlignment]]:
-    """Align cases with 32-bit sweeps on the current GPU; chains are traced on the CPU."""
-    if not cases:
-        return
-    pool.clear_batches()
-    scoring, of_number = work.scoring, work.columns.cases
-    for k in cases:
-        refuse_beyond(free, k, _bytes_32(prepare_case(of_number[k], scoring)))
-    made = ((k, prepare_case(of_number[k], scoring)) for k in cases)
-    for batch in within_limit(made, lambda each: _bytes_32(each[1]), _BYTES_PER_BATCH_32):
-        jobs = [job for _, prepared in batch for job in _jobs_32(prepared)]
-        sweeps = iter(zip(jobs, sweep32.sweep(jobs, scoring), strict=True))
-        for k, prepared in batch:
-            own = [next(sweeps) for _ in prepared.graphs]
-            swept = [Swept(job.graph, rows, job.target, scoring) for job, rows in own]
-            yield k, finish(prepared, swept)
-
-
-def _jobs_32(prepared: PreparedCase) -> list[sweep32.Job32]:
-    return [sweep32.Job32(graph, prepared.case.target.codes) for graph in prepared.graphs]
-
-
-def _bytes_32(prepared: PreparedCase) -> int:
-    return sum(job.device_bytes for job in _jobs_32(prepared))
-
-
-def refuse_beyond(free: int, case: int, needed: int) -> None:
-    """Raise `DeviceError` if a case needs more memory than is free on its GPU."""
-    if needed > free:
-        raise DeviceError(
-            f"case {case + 1} needs {needed >> 20} MB of GPU memory, {free >> 20} MB are free; use"
-            " the CPU (cpu) or a larger GPU"
-        )
 
 
 # Chains that a GPU has traced, from its words to columns.

@@ -84,7 +84,7 @@ def scoring_table(scoring: SplicedScoring) -> NDArray[np.int32]:
 
 
 def _words(scores: NDArray[np.int64]) -> NDArray[np.int32]:
-    """Return words of four bytes each; scores beyond a byte are for the 32-bit kernel alone."""
+    """Return words of four bytes each; all that a GPU is given fit, see `schedule.scores_fit`."""
     return np.ascontiguousarray((scores & 0xFF).astype(np.uint8)).view(np.int32).ravel()
 
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from threading import Lock
 
 from gpu_tools.errors import InputError, ScoringError
 from gpu_tools.hardware.device import cpu_threads, resolve
-from gpu_tools.hardware.threads import CaseProgress
+from gpu_tools.hardware.threads import CaseProgress, map_on_threads
 from gpu_tools.model.results import ProteinAlignment
 from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.model.sequences import ProteinSequence, reverse_complement
@@ -144,36 +143,31 @@ def _spliced_align(
     progress: Callable[[int], None] | None = None,
 ) -> list[ProteinAlignment]:  # fmt: skip
     """Align each case's protein to the best chain, see `protein_spliced_align`."""
-    known, done = _KnownCandidates(scoring), progress or (lambda cells: None)
+    # what cases have in common is laid out once
+    distinct = {_key(case): case for case in cases}
+    strands_of = partial(_strands_of, scoring=scoring)
+    known = dict(zip(distinct, map_on_threads(threads, strands_of, distinct.values()), strict=True))
 
     def align(case: ListedProteinCase, own_threads: int, tally: CaseProgress) -> ProteinAlignment:
-        return _aligned(case, known.of(case), scoring, own_threads, tally)
+        return _aligned(case, known[_key(case)], scoring, own_threads, tally)
 
-    return align_largest_first(cases, align, threads, done)
+    return align_largest_first(cases, align, threads, progress or (lambda cells: None))
 
 
-class _KnownCandidates:
-    """The candidates of strands: what cases have in common is laid out once."""
+def _key(case: ListedProteinCase) -> tuple[int, int]:
+    return id(case.base), id(case.exons)
 
-    def __init__(self, scoring: ProteinScoring):
-        self.scoring, self.known, self.lock = scoring, {}, Lock()
 
-    def of(self, case: ListedProteinCase) -> dict[str, Candidates]:
-        """Return the candidates of the strands on which a chain may begin."""
-        key = id(case.base), id(case.exons)
-        with self.lock:
-            if key not in self.known:
-                found = {name: self._on(case, name) for name in "+-"}
-                self.known[key] = {name: each for name, each in found.items() if each}
-            return self.known[key]
-
-    def _on(self, case: ListedProteinCase, strand: str) -> Candidates | None:
+def _strands_of(case: ListedProteinCase, scoring: ProteinScoring) -> dict[str, Candidates]:
+    """Return the candidates of the strands on which a chain may begin."""
+    found = {}
+    for strand in case.strands:
         exons, reverse = case.exons.on_strand(strand), strand == "-"
-        if not len(exons):
-            return None
         codes = reverse_complement(case.base.codes) if reverse else case.base.codes
-        found = candidates_of(codes, exons, self.scoring, reverse)
-        return found if may_begin(found.tracks).any() else None
+        candidates = candidates_of(codes, exons, scoring, reverse)
+        if may_begin(candidates.tracks).any():
+            found[strand] = candidates
+    return found
 
 
 def _aligned(

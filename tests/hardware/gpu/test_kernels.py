@@ -2,7 +2,8 @@
 
 import numpy as np
 import pytest
-from numba import from_dtype, types
+from numba import types, vectorize
+from numba.extending import intrinsic
 
 from tests.kernels import HOPPER, OLDEST, array, assembled
 
@@ -13,7 +14,7 @@ from gpu_tools.local.gpu import packed as local_packed
 from gpu_tools.local.gpu import score_pass
 from gpu_tools.matching import gpu as matching
 from gpu_tools.segments import gpu as segments
-from gpu_tools.spliced.gpu import launch, sweep, sweep32, traceback
+from gpu_tools.spliced.gpu import launch, sweep, traceback
 
 INT16, INT32, INT64, UINT8, UINT32, UINT64 = (
     array(getattr(types, name)) for name in ("int16", "int32", "int64", "uint8", "uint32", "uint64")
@@ -31,7 +32,6 @@ WORDS = UINT64, TABLE64, UINT32, TABLE32, LONG, TABLE32, TABLE64, INT32
 COSTS = UINT64, TABLE64, array(types.int32, 3), INT32, TABLE32, TABLE64, INT32
 SWEEP = TABLE64, INT32, INT32, INT32, UINT8, INT32, INT16, INT32, INT32
 TRACE = TABLE64, TABLE32, UINT8, INT32, UINT8, INT16, INT64, INT32, INT32, INT32, INT32
-SWEEP32 = array(from_dtype(sweep32.JOB)), UINT8, INT32, INT32, INT32, INT32
 COMPILED = {
     "local": (lambda: local_packed.make_kernel(max(local_packed.ROWS), False), PACKED, "max.s16x2"),
     "local, one level": (
@@ -50,7 +50,6 @@ COMPILED = {
     ),
     "ends": (lambda: traceback.find_ends, (TABLE64, TABLE32, INT16, INT64, INT32), ".entry"),
     "gather": (lambda: traceback.gather, (INT32, INT32, TABLE64, INT32, INT32, INT32), ".entry"),
-    "sweep in 32 bits": (lambda: sweep32.sweep_warp, SWEEP32, ".entry"),
 }  # fmt: skip
 WITHOUT_LOCAL_MEMORY = {
     "sweep": (sweep.sweep_warp_tiles, SWEEP, "max.s16x2"),
@@ -72,6 +71,11 @@ PACKED_CODE = "s16x2"
 BEFORE, LATER = ((8, 0), (8, 6), (8, 9)), ((10, 0), (12, 0))
 SAMPLE, PACKED_SAMPLE = "unit costs on lanes", "costs"
 """A kernel of each kind that takes little time to compile."""
+BY_HALVES = {
+    "add": (words.sum_by_halves, np.add),
+    "max": (words.max_by_halves, np.maximum),
+    "min": (words.min_by_halves, np.minimum),
+}
 
 
 def capability_of(expected):
@@ -100,20 +104,38 @@ def test_what_a_thread_holds_stays_in_registers(name, to_ptx):
 
 @pytest.mark.parametrize(
     ("name", "capability"),
-    [(SAMPLE, each) for each in (*BEFORE, HOPPER)] + [(PACKED_SAMPLE, each) for each in LATER],
+    [(SAMPLE, each) for each in (*BEFORE, HOPPER)]
+    + [(PACKED_SAMPLE, each) for each in (OLDEST, *BEFORE, *LATER)],
 )
 def test_other_generations(name, capability, to_ptx):
     make, arguments, _ = COMPILED[name]
-    assert assembled(to_ptx(make(), *arguments, capability=capability), capability) > 0
+    ptx = to_ptx(make(), *arguments, capability=capability)
+    assert (PACKED_CODE in ptx) == (name == PACKED_SAMPLE and capability >= HOPPER)
+    assert assembled(ptx, capability) > 0
 
 
-def test_packed_kernels_need_what_they_say(to_ptx):
-    make, arguments, _ = COMPILED[PACKED_SAMPLE]
-    before = BEFORE[-1]
-    assert before < words.PACKED_CAPABILITY
-    ptx = to_ptx(make(), *arguments, capability=before)
-    with pytest.raises(Exception, match="PTX"):
-        assembled(ptx, before)
+@pytest.mark.parametrize("name", BY_HALVES)
+def test_packed_operations_of_ordinary_instructions(name):
+    """As a CPU does them; halves of all sizes, the smallest and the largest ones among them."""
+    emitted, operation = BY_HALVES[name]
+
+    @intrinsic
+    def by_halves(typing_context, left, right):
+        return types.int32(
+            types.int32, types.int32
+        ), lambda context, builder, signature, words: emitted(builder, *words)
+
+    @vectorize(["int32(int32, int32)"])
+    def compiled(left, right):
+        return by_halves(left, right)
+
+    rng = np.random.default_rng(1)
+    extremes = np.array([-(2**15), 1 - 2**15, -2, -1, 0, 1, 2**15 - 2, 2**15 - 1], np.int16)
+    halves = np.append(extremes, rng.integers(-(2**15), 2**15, 24).astype(np.int16))
+    pairs = np.stack(np.meshgrid(halves, halves), axis=-1).reshape(-1, 2)
+    left, right = (each.reshape(-1, 2) for each in np.broadcast_arrays(pairs[:, None], pairs))
+    made = compiled(left.copy().view(np.int32), right.copy().view(np.int32))
+    assert (made.view(np.int16) == operation(left, right)).all()
 
 
 @pytest.mark.parametrize("cell", ["float32", "int32", "int64"])

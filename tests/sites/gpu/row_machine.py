@@ -1,4 +1,4 @@
-"""Operations on rows in slots, as the kernels of site mode do them, done by NumPy."""
+"""What the kernels of site mode do with rows of cells, done by NumPy; and by definition."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,17 +8,34 @@ from gpu_tools.model.sequences import OTHER
 from gpu_tools.sites.bounds import cost_behind
 from gpu_tools.sites.gpu import codon_plan
 from gpu_tools.sites.gpu import steps as gpu_steps
-from gpu_tools.sites.gpu.job import SiteJob, SweepEnd
-from gpu_tools.sites.gpu.row_plan import LAST, NO_SYMBOL, SPECIAL
-from gpu_tools.sites.introns import ADVANCE, BEGIN, CLEAR, FINAL, LOWER, PUT, RAISE
+from gpu_tools.sites.gpu.job import SiteJobs, SiteStrand
+from gpu_tools.sites.gpu.strand_sites import NO_SYMBOL
+from gpu_tools.sites.table import CLOSED
+from gpu_tools.splicing.codons import completes, split_class
 from gpu_tools.splicing.recurrence import clipped_chain
 
 
-class Machine:
-    """Rows in slots, and a kernel's operations on them; -1 is a row like any other."""
+class Job:
+    """One strand with a target, laid out for a GPU."""
 
-    def __init__(self, job: SiteJob, n_slots: int):
-        scoring, self.floor, self.columns = job.scoring, job.limit.floor, job.columns
+    def __init__(self, codes, table, scoring, target):
+        self.codes, self.table, self.scoring, self.target = codes, table, scoring, target
+        self.strand, self.columns = SiteStrand(codes, table, scoring), len(target) + 1
+        self.jobs = SiteJobs.of([self.strand], [target], [0], [0], scoring)
+        self.floor, self.fits = int(self.jobs.floor[0]), bool(self.jobs.fits[0])
+        self.least = self.strand.limits.least
+
+    def possible(self, score: int) -> int | None:
+        """Return the score of a best end, None if no chain ends so."""
+        return score if score >= self.jobs.least[0] else None
+
+
+class Machine:
+    """Rows in slots; -1 is a row like any other."""
+
+    def __init__(self, job: Job, n_slots: int):
+        scoring, self.columns = job.scoring, job.columns
+        self.floor = job.floor
         self.gap = scoring.gap
         self.cells = np.full((n_slots + 1, self.columns), self.floor, dtype=np.int64)
         free, columns = scoring.ends != "global", range(self.columns)
@@ -37,52 +54,23 @@ class Machine:
         raised = np.maximum(np.maximum(paired, row + self.gap), self.floor)
         self.cells[slot] = np.maximum.accumulate(raised)
 
+    def advanced(self, row, symbol: int):
+        self.cells[-1] = row
+        self.advance(-1, symbol)
+        return self.cells[-1].copy()
+
     def find_end(self, slot: int, boundary: int, bonus: int) -> None:
         scores = self.cells[slot] + self.drops + bonus
         column = self.first + int(scores[self.first :].argmax())
         if scores[column] > self.best[0]:
             self.best = int(scores[column]), boundary, column
 
-    def operate(self, kind: int, to: int, source: int, bonus: int) -> None:
-        cells = self.cells
-        if kind == PUT:
-            cells[to] = cells[source] + bonus
-        elif kind == LOWER:
-            cells[to] = np.maximum(cells[source] + bonus, self.floor)
-        elif kind == RAISE:
-            cells[to] = np.maximum(cells[to], cells[source] + bonus)
-        elif kind == BEGIN:
-            cells[to] = np.maximum(cells[to], np.add(self.empty, bonus))
-        elif kind == CLEAR:
-            cells[to] = self.floor
-        elif kind == FINAL:
-            self.find_end(to, source, bonus)
-        else:
-            assert kind == ADVANCE
-            self.advance(to, source)
-
-    def run(self, plan, tracks):
-        """Do a plan's operations; each nucleotide advances the slots `tracks`."""
-        operations = iter(plan.operations.tolist())
-        for info in plan.boundaries.tolist():
-            if info % SPECIAL != NO_SYMBOL:
-                for track in tracks:
-                    self.advance(track, info % SPECIAL)
-            more = info & SPECIAL
-            while more:
-                code, *rest = next(operations)
-                self.operate(code % LAST, *rest)
-                more = not code & LAST
-        assert next(operations, None) is None
-
 
 class StepMachine(Machine):
     """Rows in slots, copies of rows, and what the packed kernel does with them in a step."""
 
-    def __init__(self, job: SiteJob, steps: gpu_steps.StepTable):
-        super().__init__(job, steps.n_hot)
-        self.floor = job.packed_limit.floor
-        self.cells[:] = self.floor
+    def __init__(self, job: Job, steps: gpu_steps.StepTable):
+        super().__init__(job, steps.n_slots)
         self.last_exits = job.table.last_exit
         self.boundaries = {number: i for i, number in enumerate(steps.numbers.tolist())}
         n_copies = gpu_steps.FIRST_STORED + steps.stored.count
@@ -122,9 +110,8 @@ class StepMachine(Machine):
 class CodonMachine(Machine):
     """Rows in slots, stored rows, and what the packed kernel of chains that translate does."""
 
-    def __init__(self, job: SiteJob, plan: codon_plan.CodonPlan):
+    def __init__(self, job: Job, plan: codon_plan.CodonPlan):
         super().__init__(job, plan.n_slots)
-        self.floor = job.packed_limit.floor
         # nothing may be read before it is set
         self.cells[:] = 2**40
         self.cells[plan.start] = self.higher
@@ -134,11 +121,6 @@ class CodonMachine(Machine):
         self.operands, self.operations = (
             iter(a.tolist()) for a in (plan.operands, plan.operations)
         )
-
-    def advanced(self, row, symbol: int):
-        self.cells[-1] = row
-        self.advance(-1, symbol)
-        return self.cells[-1].copy()
 
     def do_operations(self) -> None:
         row, what = None, 0
@@ -209,28 +191,91 @@ def unpacked(word: int) -> tuple[int, int]:
     return low, high
 
 
-def run_rows(job: SiteJob, floor: int | None = None) -> tuple[NDArray, SweepEnd]:
-    """Return stored rows and best end of a job as the 32-bit kernel gives them, with its floor."""
-    plan = job.strand.row_plan
-    machine = Machine(job, plan.n_slots)
-    if floor is not None:
-        machine.floor = floor
-    machine.cells[plan.slots.start] = machine.empty
-    machine.run(plan, [plan.slots.row + k for k in range(plan.stored.tracks)])
-    return machine.cells[plan.slots.stored : -1], SweepEnd(*machine.best)
+def rows_by_definition(job: Job) -> NDArray:
+    """Return the rows that are stored of a table whose intron penalties do not rise.
+
+    A site of a kind that no class has may have others stored, or none: nobody reads them.
+    """
+    return (_coding_rows if job.table.stops is not None else _plain_rows)(job)
 
 
-def run_steps(job: SiteJob) -> tuple[NDArray, SweepEnd]:
+def _exits_of(job: Job, exits: dict, boundary: int, intron) -> list:
+    """Return row or rows, boundary and score of the exits that an intron of a class may follow."""
+    table = job.table
+    return [
+        (rows, exit, table.inner_exit[exit]) for exit, rows in exits.items()
+        if table.exit_kind[exit] == intron.kind and exit + intron.min_length <= boundary
+    ]  # fmt: skip
+
+
+def _plain_rows(job: Job) -> NDArray:
+    machine, table, exits, entered = Machine(job, 0), job.table, {}, []
+    low = np.full(job.columns, machine.floor)
+    for i in range(len(job.codes) + 1):
+        if i > 0:
+            machine.advance(-1, job.codes[i - 1])
+        row = machine.cells[-1]
+        if table.inner_exit[i] != CLOSED:
+            exits[i] = row.copy()
+        if table.first_entry[i] != CLOSED:
+            row[:] = np.maximum(row, np.add(machine.empty, table.first_entry[i]))
+        for intron in table.introns if table.inner_entry[i] != CLOSED else ():
+            rows = [own + score for own, _, score in _exits_of(job, exits, i, intron)]
+            entered.append(np.max([low, *rows], axis=0))
+            if table.entry_kind[i] == intron.kind:
+                row[:] = np.maximum(row, entered[-1] + table.inner_entry[i] - intron.penalty)
+    return np.array([*exits.values(), *entered])
+
+
+def _coding_rows(job: Job) -> NDArray:
+    machine, table, exits, entered = Machine(job, 0), job.table, {}, []
+    codes, stops, low = job.codes, table.stops, np.full(job.columns, machine.floor)
+    tracks, joining = [low] * 3, {}
+
+    def moved(row, first: int, past: int):
+        for symbol in codes[first:past]:
+            row = machine.advanced(row, symbol)
+        return row
+
+    for i in range(len(codes) + 1):
+        tracks, own = [moved(row, max(i - 1, 0), i) for row in tracks], i % 3
+        if i >= 3 and stops[tuple(codes[i - 3 : i])]:
+            tracks[own] = low
+        tracks[own] = np.max([tracks[own], *joining.pop(i, [])], axis=0)
+        if table.inner_exit[i] != CLOSED:
+            exits[i] = list(tracks)
+        begins = table.first_entry[i] != CLOSED and i + 3 <= len(codes)
+        if begins and not stops[tuple(codes[i : i + 3])]:
+            row = np.add(machine.empty, table.first_entry[i])
+            joining.setdefault(i + 3, []).append(moved(row, i, i + 3))
+        for bases in range(3) if table.inner_entry[i] != CLOSED else ():
+            rows = [
+                own[(exit - bases) % 3] + score + table.inner_entry[i] - intron.penalty
+                for intron in table.introns
+                if table.entry_kind[i] == intron.kind
+                for own, exit, score in _exits_of(job, exits, i, intron)
+                if bases <= exit and completes(codes, stops, split_class(codes, exit, bases), i)
+            ]
+            entered.append(np.max([low, *rows], axis=0))
+            if bases == 0:
+                tracks[own] = np.maximum(tracks[own], entered[-1])
+            elif i + 3 - bases <= len(codes):
+                row = moved(entered[-1], i, i + 3 - bases)
+                joining.setdefault(i + 3 - bases, []).append(row)
+    return np.array([*(row for own in exits.values() for row in own), *entered])
+
+
+def run_steps(job: Job) -> tuple[NDArray, tuple[int, int, int]]:
     """Return stored rows and best end of a job as the packed kernel gives them."""
-    steps = job.strand.steps
+    steps = job.strand.compiled
     machine = StepMachine(job, steps)
     for n, words in enumerate(steps.words.tolist()):
         machine.step(n, *words)
-    return machine.copies[gpu_steps.FIRST_STORED :], SweepEnd(*machine.best)
+    return machine.copies[gpu_steps.FIRST_STORED :], machine.best
 
 
-def run_codons(job: SiteJob) -> tuple[NDArray, SweepEnd]:
+def run_codons(job: Job) -> tuple[NDArray, tuple[int, int, int]]:
     """Return stored rows and best end as the packed kernel of chains that translate gives them."""
-    machine = CodonMachine(job, job.strand.codon_plan)
+    machine = CodonMachine(job, job.strand.compiled)
     machine.run_steps()
-    return machine.stored, SweepEnd(*machine.best)
+    return machine.stored, machine.best

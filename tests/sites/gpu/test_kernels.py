@@ -3,15 +3,14 @@
 import pytest
 from numba import types
 
-from tests.kernels import OLDEST, array, assembled
+from tests.kernels import HOPPER, OLDEST, array, assembled
 
 pytest.importorskip("numba_cuda")
 
 from gpu_tools.sites.gpu.codon_sweep import sweep_codons_warp
 from gpu_tools.sites.gpu.job_table import find_ends_warp
 from gpu_tools.sites.gpu.sweep import sweep_packed_warp
-from gpu_tools.sites.gpu.sweep32 import sweep32_warp
-from gpu_tools.sites.gpu.traceback import trace32_warp, trace_packed_warp
+from gpu_tools.sites.gpu.traceback import trace_packed_warp
 from gpu_tools.sites.proteins.gpu.plan import plan_proteins
 from gpu_tools.sites.proteins.gpu.sweep import sweep_proteins_warp
 from gpu_tools.sites.proteins.gpu.traceback import trace_proteins_warp
@@ -22,11 +21,14 @@ WORDS, STRANDS = array(types.uint8, 3), (JOBS, INT32, UINT8, STRIPS, STRIPS)
 SWEPT = INT32, INT32, UINT8, STRIPS, STRIPS, INT32, INT64
 
 
-def test_packed_sweep(to_ptx):
-    ptx = to_ptx(sweep_packed_warp, JOBS, STRIPS, INT32, UINT8, INT32, INT32, ENDS, INT32)
+@pytest.mark.parametrize("capability", [OLDEST, HOPPER])
+def test_packed_sweep(to_ptx, capability):
+    signature = JOBS, STRIPS, INT32, UINT8, INT32, INT32, ENDS, INT32
+    ptx = to_ptx(sweep_packed_warp, *signature, capability=capability)
     assert "ld.shared.v4" in ptx
-    assert "max.s16x2" in ptx
+    assert ("max.s16x2" in ptx) == (capability == HOPPER)
     assert ".local" not in ptx
+    assert assembled(ptx, capability) > 0
 
 
 def test_packed_sweep_of_chains_that_translate(to_ptx):
@@ -60,21 +62,13 @@ def test_plans_of_proteins(to_ptx):
     )
 
 
-def test_sweep_in_32_bits(to_ptx):
-    signature = JOBS, STRIPS, INT32, INT32, UINT8, INT32, INT64, ENDS, INT32
-    ptx = to_ptx(sweep32_warp, *signature, capability=OLDEST)
-    assert ".local" not in ptx
-    assert assembled(ptx, OLDEST) > 0
-
-
 def test_best_ends(to_ptx):
     assert ".local" not in to_ptx(find_ends_warp, JOBS, ENDS, STRIPS)
 
 
-@pytest.mark.parametrize("kernel", [trace_packed_warp, trace32_warp])
-def test_tracebacks(to_ptx, kernel):
+def test_tracebacks(to_ptx):
     buffers = INT32, INT32, UINT8, UINT8, INT32, INT32
-    ptx = to_ptx(kernel, JOBS, JOBS, *buffers, INT32, array(types.int32, 2), INT32)
+    ptx = to_ptx(trace_packed_warp, JOBS, JOBS, *buffers, INT32, STRIPS, STRIPS)
     assert ".local" not in ptx
 
 
@@ -87,9 +81,7 @@ def test_tracebacks(to_ptx, kernel):
         sweep_packed_warp,
         sweep_codons_warp,
         sweep_proteins_warp,
-        sweep32_warp,
         trace_packed_warp,
-        trace32_warp,
     ],
 )
 def test_kernels_hold_no_other_functions(kernel):

@@ -110,7 +110,7 @@ def long_coding_table(rng, length: int, share: float, longest: int = LONGEST_INT
 @pytest.mark.skipif(simulated(), reason="takes long on the simulator; one case follows")
 @pytest.mark.parametrize("seed", SEEDS)
 def test_chains_that_translate(seed):
-    """Some with introns that are too short for the packed kernel."""
+    """Some with introns that are too short for the kernel, which the CPU aligns."""
     rng = np.random.default_rng(200 + seed)
     made = [random_case(rng, True, coding_table) for _ in range(BATCH)]
     scoring = SplicedScoring(ends=str(rng.choice(["global", "free-target"])))
@@ -132,7 +132,7 @@ def chain_case(exons: list[str], introns: list[str], target: str, **more) -> Sit
     return case_of(base, target, {"+": table})
 
 
-@pytest.mark.parametrize("target", ["ACGTC", "ACNTC"], ids=["packed", "32 bits"])
+@pytest.mark.parametrize("target", ["ACGTC", "ACNTC"], ids=["GPU", "CPU"])
 def test_a_chain_over_blocks_and_strips(target):
     """Exits wait for their entries beyond a block's end, also for one of another kind."""
     scoring = SplicedScoring(matrix=np.diag([1, 1, 1, 1, 1]) - 1 + np.diag([0, 0, 0, 0, 1]))
@@ -182,16 +182,12 @@ def ended_case(kind: str) -> SiteCase:
 
 
 @pytest.mark.parametrize("cost", [2] if simulated() else [1, 2, 9])
-@pytest.mark.parametrize("kind", ["packed", "32 bits", "translates"])
+@pytest.mark.parametrize("kind", ["plain", "translates"])
 def test_ends_of_the_target_that_cost_points(kind, cost):
     matrix = np.full((5, 5), -1) + 2 * np.eye(5, dtype=int)
-    if kind != "32 bits":
-        matrix[4] = matrix[:, 4] = -1  # else unknown symbols score, which packed kernels cannot
-    made = ended_case(kind)
-    if kind == "32 bits":
-        made = replace(made, target=Sequence.from_text("t", "N" + made.target.letters()[1:]))
+    matrix[4] = matrix[:, 4] = -1  # else unknown symbols score, which kernels cannot
     scoring = SplicedScoring(matrix=matrix, ends="free-target", end_cost=cost)
-    (result,) = check([made], scoring)
+    (result,) = check([ended_case(kind)], scoring)
     assert result.score is not None
 
 
@@ -215,7 +211,7 @@ def test_ends_of_the_target_that_cost_points_beyond_a_strip(size, before, behind
 
 @pytest.mark.parametrize(
     ("length", "codon"), [(2, "ATC"), (3, "ACC"), (3, "ATC")],
-    ids=["32 bits", "packed, phase 2", "packed, of T"],
+    ids=["CPU", "phase 2", "of T"],
 )  # fmt: skip
 def test_a_chain_that_translates(length, codon):
     """An intron splits its second codon behind the first nucleotide, or behind the second one."""
@@ -256,10 +252,43 @@ def test_a_chain_that_translates_is_followed_in_longer_and_longer_windows():
     assert result.chain == ((0, 5), (14, 19), (26, 31))
 
 
-def test_windows_that_memory_does_not_hold_are_for_the_cpu(monkeypatch):
-    from gpu_tools.sites.gpu import schedule
+@pytest.mark.parametrize("coding", [False, True], ids=["plain", "translates"])
+def test_windows_begin_near_the_chain(coding, monkeypatch):
+    from gpu_tools.sites.gpu.job import PackedStrips
 
-    monkeypatch.setattr(schedule, "strip_bytes", lambda strips: 10**9 * strips.end_step)
+    exons, starts = ["ATGAC", "CGGTG", "GTTAA"], []
+    made = chain_case(exons, ["GAGAGAGAG", "TTTTTTT"], "".join(exons), stops=STOPS)
+    own, before = made.tables["+"], 20 * WARP
+    base = Sequence("b", np.concatenate([np.zeros(before, np.uint8), made.base.codes]))
+    scores = {
+        name: np.append(np.full(before, CLOSED), getattr(own, name))
+        for name in ("first_entry", "inner_entry", "inner_exit", "last_exit")
+    }
+    kinds = {
+        name: np.append(np.zeros(before, np.uint8), getattr(own, name))
+        for name in ("entry_kind", "exit_kind")
+    }
+    introns = tuple(i._replace(min_length=5) for i in own.introns)
+    table = changed(own, **scores, **kinds, introns=introns, stops=STOPS if coding else None)
+    windows = PackedStrips.windows
+
+    def noted(self, *arguments):
+        made = windows(self, *arguments)
+        starts.extend(made.first_step)
+        return made
+
+    monkeypatch.setattr(PackedStrips, "windows", noted)
+    case = replace(made, base=base, tables={"+": table})
+    (result,) = check([case], SplicedScoring(mismatch=-9), every=1)
+    assert len(result.chain) == 3
+    assert min(starts) > 0
+
+
+def test_windows_that_memory_does_not_hold_are_for_the_cpu(monkeypatch):
+    from gpu_tools.sites.gpu.codon_strips import CodonStrips
+
+    of_windows = property(lambda strips: np.where(strips.every > 0, 0, 10**9 * strips.end_step))
+    monkeypatch.setattr(CodonStrips, "bytes", of_windows)
     made, scoring = [coding_case_of_three_exons()], SplicedScoring(mismatch=-9)
     found = on_gpu(made, scoring, lambda *_: "GPU", every=3, memory=10**9)
     assert found == site_align(made, scoring, device="cpu")
@@ -288,7 +317,7 @@ def joined_case(target: str, introns: tuple[int, int], stops=None) -> SiteCase:
         ("ATGACCGGTGGTTAA", (4, 3), True, 1),
         ("ATGACCGGTGGTTAA", (1, 2), True, None),
     ],
-    ids=["packed", "32 bits", "translates", "translates, windows", "translates, 32 bits"],
+    ids=["plain", "CPU", "translates", "translates, windows", "translates, CPU"],
 )
 def test_junctions(target, introns, coding, every):
     matrix = np.full((5, 5), -9) + 10 * np.eye(5, dtype=int)
@@ -358,22 +387,27 @@ def test_both_widths_of_the_packed_kernel(size):
 
 @pytest.mark.skipif(not simulated(), reason="how many strips a GPU holds decides")
 def test_narrow_strips_are_for_long_bases():
-    from gpu_tools.sites.gpu.job import SiteJob, SiteStrand, sizes_of
+    from gpu_tools.sites.gpu.job import SiteJobs, SiteStrand, sizes_of
     from gpu_tools.sites.gpu.packed_strip import NARROW, WIDE
 
-    def jobs_of(length, count):
+    def strand(length):
         table = random_table(np.random.default_rng(1), length, 0.5)
-        strand = SiteStrand(np.zeros(length, np.uint8), table, SplicedScoring())
-        columns = 2 * WARP * WIDE
-        return [SiteJob(strand, np.zeros(columns - 1, np.uint8))] * count
+        return SiteStrand(np.zeros(length, np.uint8), table, SplicedScoring())
 
-    assert sizes_of(jobs_of(2000, 1)) == [NARROW]
-    assert sizes_of(jobs_of(20, 50) + jobs_of(2000, 1)) == [WIDE] * 50 + [NARROW]
-    assert NARROW not in sizes_of(jobs_of(2000, 20_000))
+    strands, target = [strand(20), strand(2000)], np.zeros(2 * WARP * WIDE - 1, np.uint8)
+
+    def sizes(short, long):
+        numbers = [0] * short + [1] * long
+        of_targets = [0] * len(numbers)
+        return sizes_of(SiteJobs.of(strands, [target], numbers, of_targets, SplicedScoring()))
+
+    assert sizes(0, 1).tolist() == [NARROW]
+    assert sizes(50, 1).tolist() == [WIDE] * 50 + [NARROW]
+    assert NARROW not in sizes(0, 20_000)
 
 
-def test_which_kernel_takes_what():
-    from gpu_tools.sites.gpu.job import SiteJob, SiteStrand
+def test_what_the_kernels_take():
+    from tests.sites.gpu.row_machine import Job
 
     introns = IntronClass(0, 2, 1), IntronClass(1, 3, 2)
     table = random_table(np.random.default_rng(1), 50, 0.5, introns)
@@ -381,7 +415,7 @@ def test_which_kernel_takes_what():
 
     def packs(target="A" * 40, table=table, **scores):
         codes = Sequence.from_text("t", target).codes
-        return SiteJob(SiteStrand(base, table, SplicedScoring(**scores)), codes).fits_packed
+        return Job(base, table, SplicedScoring(**scores), codes).fits
 
     assert packs()
     assert packs("A" * 39 + "N")
@@ -411,20 +445,16 @@ def test_random_batches_of_one_width(size, seed, every):
     check(made, scoring, registers=size, every=every)
 
 
-def test_what_the_packed_kernel_does_not_take_is_for_a_cpu_with_threads():
-    from gpu_tools.sites.gpu.schedule import CPU_THREADS, align_on_gpus
-
-    tables = [
-        random_table(np.random.default_rng(2), 6, 1.0),
-        random_table(np.random.default_rng(2), 6, 1.0, (IntronClass(0, 2, 1),)),
-    ]
-    tables[1] = changed(tables[1], stops=STOPS)
+def test_what_the_kernels_do_not_take_is_for_the_cpu(caplog):
+    plain = random_table(np.random.default_rng(2), 6, 1.0)
+    short = random_table(np.random.default_rng(2), 6, 1.0, (IntronClass(0, 2, 1),))
+    tables = [plain, changed(short, stops=STOPS)]
     made = [case_of("ACGTAC", "CG", {"+": table}) for table in tables]
-    for threads, translated in ((CPU_THREADS - 1, "GPU"), (CPU_THREADS, "CPU")):
-        found = align_on_gpus(
-            made, SplicedScoring(), (0,), threads, lambda *_: "GPU", lambda own: ["CPU"] * len(own)
-        )
-        assert found == ["GPU", translated]
+    expected = site_align(made, SplicedScoring(), device="cpu")
+    with caplog.at_level("INFO"):
+        found = on_gpu(made, SplicedScoring(), lambda *_: "GPU")
+    assert found == ["GPU", expected[1]]
+    assert "1 cases on a GPU, 1 on the CPU" in caplog.text
 
 
 def test_nothing_to_align():

@@ -73,7 +73,7 @@ def test_neither_threads_nor_strips_change_anything(seed, scoring):
     _, made = random_cases(rng)
     alone = spliced_align(made, scoring, device="cpu", threads=1)
     columns = case_columns(made)
-    sizes = schedule.WorkSizes(16, 10_000, 3000, 8, steps_per_block=64)
+    sizes = schedule.WorkSizes(16, 10_000, 3000, 8, rows_per_block=64)
     assert 0 < (columns.cells > sizes.cells_for_strips).sum() < len(made)
     for threads in (2, 40):
         found = schedule.align_on_cpu(columns, scoring, threads, lambda cells: None, sizes)
@@ -108,7 +108,7 @@ def test_what_progress_raises_is_raised_and_ends_the_call():
 @pytest.mark.parametrize("threads", [1, 3])
 def test_progress_moves_within_a_large_case(threads, monkeypatch):
     monkeypatch.setattr(schedule, "CELLS_PER_REPORT", 100)
-    sizes = schedule.WorkSizes(columns_per_strip=10, cells_for_strips=0, steps_per_block=20)
+    sizes = schedule.WorkSizes(columns_per_strip=10, cells_for_strips=0, rows_per_block=20)
     example = cases.Example("ACGTTGCA" * 30, "ACGTTGCA" * 8, [(0, 200), (20, 100)])
     columns, reported = case_columns([example.case()]), []
     schedule.align_on_cpu(columns, SplicedScoring(), threads, reported.append, sizes)

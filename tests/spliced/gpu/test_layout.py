@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("numba_cuda")
 
 from gpu_tools import SplicedScoring, case_columns
-from gpu_tools.spliced.gpu.launch import lay_out_graphs, sizes_of
+from gpu_tools.spliced.gpu.launch import job_bytes, lay_out_graphs
 from gpu_tools.spliced.gpu.schedule import GpuOptions, GpuWork, batches_of
 from tests import cases
 
@@ -39,25 +39,27 @@ def work_of(columns, graphs, options):
 def test_batches_cover_all_cases_and_stay_within_their_limit(seed, part):
     columns = columns_of(np.random.default_rng(seed), 15)
     graphs = graphs_of(columns)
-    sizes = np.bincount(columns.jobs.cases, sizes_of(graphs.table, columns.jobs).bytes, 15)
+    sizes = np.bincount(columns.jobs.cases, job_bytes(graphs.table, columns.jobs), 15)
     options, free = GpuOptions(batch_bytes=int(part * sizes.max())), 1 << 40
     order = np.random.default_rng(seed).permutation(15)
-    batches = list(batches_of(work_of(columns, graphs, options), order, free))
-    assert np.concatenate([own for own, _ in batches]).tolist() == order.tolist()
-    taken = [sizes[own].sum() for own, _ in batches]
+    batches, left = batches_of(work_of(columns, graphs, options), order, free)
+    assert not len(left)
+    assert np.concatenate(batches).tolist() == order.tolist()
+    taken = [sizes[own].sum() for own in batches]
     assert all(
         len(own) == 1 or size <= options.batch_bytes
-        for (own, _), size in zip(batches, taken, strict=True)
+        for own, size in zip(batches, taken, strict=True)
     )
-    for (_, size), (own, _) in pairwise(zip([own for own, _ in batches], taken, strict=True)):
+    for (_, size), (own, _) in pairwise(zip(batches, taken, strict=True)):
         assert size + sizes[own[0]] > options.batch_bytes
-    assert not any(alone for _, alone in batches)
 
 
-def test_a_case_that_takes_more_than_its_part_of_the_memory_is_alone():
+def test_a_case_that_takes_more_than_its_part_of_the_memory_is_left():
     columns = columns_of(np.random.default_rng(1), 3)
     graphs = graphs_of(columns)
-    sizes = np.bincount(columns.jobs.cases, sizes_of(graphs.table, columns.jobs).bytes, 3)
-    work = work_of(columns, graphs, GpuOptions())
-    batches = list(batches_of(work, np.arange(3), int(sizes.max())))
-    assert [(own.tolist(), alone) for own, alone in batches] == [([k], True) for k in range(3)]
+    sizes = np.bincount(columns.jobs.cases, job_bytes(graphs.table, columns.jobs), 3)
+    batches, left = batches_of(
+        work_of(columns, graphs, GpuOptions()), np.arange(3), 8 * int(sizes.max()) - 1
+    )
+    assert left.tolist() == [int(sizes.argmax())]
+    assert sum(map(len, batches)) == 2

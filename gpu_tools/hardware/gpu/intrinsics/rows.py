@@ -20,6 +20,7 @@ from gpu_tools.hardware.gpu.intrinsics.words import (
     max2,
     max_pairs,
     min2,
+    min_pairs,
     pack,
     permute,
     signed32,
@@ -346,7 +347,7 @@ def clipped_ramp(typing_context, row, first, step, over, cost):
         words, none = [], I32(0)
         for _ in range(row.type.count):
             rest = max_pairs(builder, over, none)
-            rest = emit(builder, "min.s16x2 $0, $1, $2;", rest, cost)
+            rest = min_pairs(builder, rest, cost)
             words.append(add_pairs(builder, first, rest))
             first, over = add_pairs(builder, first, step), add_pairs(builder, over, cost)
         return pack(builder, words)

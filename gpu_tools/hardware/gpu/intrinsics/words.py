@@ -1,7 +1,7 @@
 """Kernels, exchanges between the lanes of a warp, and packed pairs of 16-bit values.
 
-A packed value is two int16 in an int32, the low half first. The packed additions, maxima and minima
-need compute capability 9.0.
+A packed value is two int16 in an int32, the low half first. GPUs of compute capability 9.0 have
+packed additions, maxima and minima; for others they are some ordinary instructions.
 """
 
 from __future__ import annotations
@@ -19,17 +19,7 @@ from gpu_tools.hardware.device import simulated
 
 
 I32, I64 = ir.IntType(32), ir.IntType(64)
-PACKED_CAPABILITY = (9, 0)
-"""The least compute capability that has packed additions, maxima and minima."""
 _CONSTRAINTS = {I32: "r", I64: "l", ir.FloatType(): "f"}
-
-
-def can_pack(*ordinals: int) -> bool:
-    """Return whether GPUs, or without ordinals the current one, have the packed instructions."""
-    if simulated():
-        return True
-    gpus = [cuda.gpus[ordinal] for ordinal in ordinals] or [cuda.get_current_device()]
-    return all(gpu.compute_capability >= PACKED_CAPABILITY for gpu in gpus)
 
 
 def with_twin(twin: Callable) -> Callable:
@@ -59,14 +49,85 @@ def emit(builder, text: str, *words, result=I32, shared: bool = False, early: bo
     return builder.call(assembly, words)
 
 
-def add_pairs(builder, left, right):
-    """Return the sums of two packed pairs, wrapping around, in code that generates code."""
-    return emit(builder, "add.s16x2 $0, $1, $2;", left, right)
+_PACKED_ARCHITECTURE = 900
+"""The first architecture with packed additions, maxima and minima: ten times its capability."""
+_ARCHITECTURE = b"__CUDA_ARCH\0"
+"""What NVVM is asked for; it knows which GPU it compiles for, and drops the other branch."""
+_HIGH_HALF = I32(-0x10000)
 
 
-def max_pairs(builder, left, right):
-    """Return the maxima of two packed pairs, in code that generates code."""
-    return emit(builder, "max.s16x2 $0, $1, $2;", left, right)
+def sum_by_halves(builder, left, right):
+    """Return the sums of two packed pairs in ordinary code: no carry leaves the low half."""
+    tops, rest = I32(-0x7FFF8000), I32(0x7FFF7FFF)
+    carried = builder.add(builder.and_(left, rest), builder.and_(right, rest))
+    return builder.xor(carried, builder.and_(builder.xor(left, right), tops))
+
+
+def max_by_halves(builder, left, right, larger: str = ">"):
+    """Return the maxima of two packed pairs in ordinary code, or with ``<`` the minima.
+
+    The low halves do not matter where the high ones decide.
+    """
+    halves = [builder.shl(left, I32(16)), builder.shl(right, I32(16))]
+    low, high = (
+        builder.select(builder.icmp_signed(larger, *pair), *pair)
+        for pair in (halves, (left, right))
+    )
+    return builder.or_(builder.lshr(low, I32(16)), builder.and_(high, _HIGH_HALF))
+
+
+def min_by_halves(builder, left, right):
+    """Return the minima of two packed pairs in ordinary code."""
+    return max_by_halves(builder, left, right, "<")
+
+
+def _global_once(module, name: str, make: Callable):
+    """Return what a module has of a name, made if it is not there yet."""
+    return module.globals[name] if name in module.globals else make(module, name)
+
+
+def _architecture_text(module, name: str):
+    text = ir.GlobalVariable(module, ir.ArrayType(ir.IntType(8), len(_ARCHITECTURE)), name)
+    text.linkage, text.global_constant = "internal", True
+    text.initializer = ir.Constant(text.value_type, bytearray(_ARCHITECTURE))
+    return text
+
+
+def _by_architecture(instruction: str, by_halves: Callable):
+    """Return the function that emits an instruction, or ordinary code where GPUs do not have it.
+
+    The generated code asks, rather than this package: GPUs of two generations may share it.
+    """
+    kind = ir.FunctionType(I32, [I32, I32])
+    asked_kind = ir.FunctionType(I32, [ir.IntType(8).as_pointer()])
+
+    def make(module, name: str):
+        function = ir.Function(module, kind, name)
+        function.linkage = "internal"
+        function.attributes.add("alwaysinline")
+        builder = ir.IRBuilder(function.append_basic_block())
+        text = _global_once(module, "packed_architecture", _architecture_text)
+        ask = _global_once(
+            module, "__nvvm_reflect", lambda *named: ir.Function(named[0], asked_kind, named[1])
+        )
+        architecture = builder.call(ask, [builder.bitcast(text, asked_kind.args[0])])
+        has_it = builder.icmp_signed(">=", architecture, I32(_PACKED_ARCHITECTURE))
+        with builder.if_then(has_it):
+            builder.ret(emit(builder, f"{instruction}.s16x2 $0, $1, $2;", *function.args))
+        builder.ret(by_halves(builder, *function.args))
+        return function
+
+    def emit_packed(builder, left, right):
+        """Return what the instruction makes of two packed pairs, in code that generates code."""
+        function = _global_once(builder.module, f"packed_{instruction}", make)
+        return builder.call(function, [left, right])
+
+    return emit_packed
+
+
+add_pairs = _by_architecture("add", sum_by_halves)
+max_pairs = _by_architecture("max", max_by_halves)
+min_pairs = _by_architecture("min", min_by_halves)
 
 
 def unpack(builder, values) -> list:
@@ -300,7 +361,7 @@ def max2(typing_context, left, right):
 @with_twin(_half_by_half(min))
 def min2(typing_context, left, right):
     """Return the minima of two packed pairs."""
-    return int32(int32, int32), _instruction("min.s16x2 $0, $1, $2;")
+    return int32(int32, int32), _generator(min_pairs)
 
 
 @with_twin(lambda left, right: uint32(int(left) * int(right) & 0xFFFFFFFF))

@@ -13,25 +13,22 @@ usual; what a chain that begins has, in the upper half with the codon that ends 
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numba import cuda, int32, int64
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.intrinsics.words import WARP, kernel, permute, store4
+from gpu_tools.hardware.gpu.intrinsics.words import kernel, permute, store4
 from gpu_tools.model.scoring import TGA_CODON, ProteinScoring
 from gpu_tools.model.sequences import encode_protein
 from gpu_tools.sites import introns
-from gpu_tools.sites.cpu.memory import lists_of, most_pending, power_of_two
 from gpu_tools.sites.gpu.codon_rows import LOW_TWICE
-from gpu_tools.sites.gpu.packed_strip import WIDE
-from gpu_tools.sites.gpu.row_plan import kept_slots
 from gpu_tools.sites.introns import Introns, Rising
-from gpu_tools.sites.table import JunctionArrays, SiteTable
+from gpu_tools.sites.table import JunctionArrays
 
 FRAMES = 3
 STOP, SPECIAL, JOIN, FINAL, EXIT, ENTER, HAS_OPERATIONS, CLOSED, STARTED, ENTER_PLACED = (
@@ -59,12 +56,13 @@ has the points of introns at their places in the target, too. `LAST` is the last
 before a boundary. The second word is the source, the third one how many slots there are, the fourth
 one the bonus, in both halves.
 
-`TAKE` raises the maxima of an intron class, from slot `to` on, to the rows of an exit, the source.
+`TAKE` raises the near rows of an intron class, from slot `to` on, to the rows of an exit, the
+source.
 The third word has the nucleotide before the exit, `NO_SYMBOL` for none, and above that the codons
 of the nucleotides that may end a codon split behind two, `NO_CODONS` if there is none.
 
 `WAIT` lets an exon's first nucleotides wait for the end of the split codon. The source is the first
-slot of the intron class; slot `to` is raised to rows that wait for the next boundary, and the slot
+slot of near rows; slot `to` is raised to rows that wait for the next boundary, and the slot
 behind it, modulo `WAITS`, to those that wait for the second one. The third word has the nucleotide
 behind the entry, and the codons by the nucleotide before the intron; `NO_SYMBOL` and `NO_CODONS`
 where the strand ends. `FRESH` and `FRESH_NEXT` are for these two slots.
@@ -87,125 +85,29 @@ MOST_CLASSES = 16
 WAITS_AT, STATE_SIZE = 1 + MOST_CLASSES, 1 + MOST_CLASSES + WAITS
 """Of a thread's numbers, how many exits there were, then how many each class has taken, which rows
 wait, by boundary modulo `WAITS`."""
-ROWS_BEFORE_SLOTS = 2 + 2 * FRAMES
-"""Rows of a checkpoint before those in slots."""
-CHECKPOINTS_OF_STRAND, _BYTES_OF_CHECKPOINTS = 512, 1 << 24
-"""Checkpoints of a strand, and the bytes of all those of a strip of columns, about, at most."""
-
-
-class ProteinStrand:
-    """A strand and its sites, for all proteins that are aligned to it.
-
-    Parameters
-    ----------
-    codes : ndarray of uint8, shape (n,)
-        In reading direction.
-    table : SiteTable
-    scoring : ProteinScoring
-    block : int
-        Boundaries of a block that a traceback computes again; a multiple of three and of `WARP`.
-    placed : bool
-        Whether some protein has introns, see `ProteinSequence`.
-    checkpoints : int
-        At most so many.
-    """
-
-    def __init__(
-        self, codes: NDArray[np.uint8], table: SiteTable, scoring: ProteinScoring, block: int,
-        placed: bool = False, checkpoints: int = CHECKPOINTS_OF_STRAND,
-    ):  # fmt: skip
-        self.codes, self.table, self.scoring, self.block = codes, table, scoring, block
-        self.placed, self._checkpoints = placed, checkpoints
-        self.lists = lists_of(codes, table)
-        self.symbols = max(int(codes.max(initial=0)) + 1, 4)
-        self.ring = power_of_two(most_pending(table) + 1)
-        self.kept, self.n_slots = kept_slots(self.lists.junctions, self._entered + 1, FRAMES)
-
-    @cached_property
-    def every(self) -> int:
-        """Boundaries between two checkpoints, whole blocks: one if memory allows it."""
-        fit = _BYTES_OF_CHECKPOINTS // (4 * WIDE * WARP * self.rows_of_checkpoint)
-        most = max(min(fit, self._checkpoints), 1)
-        return self.block * -(-(len(self.codes) + 1) // (most * self.block))
-
-    @cached_property
-    def rows_of_checkpoint(self) -> int:
-        """Rows of a checkpoint, see `gpu_tools.sites.proteins.gpu.step.make_save`."""
-        return ROWS_BEFORE_SLOTS + self.n_slots + FRAMES * self.ring
-
-    @property
-    def splits(self) -> int:
-        """Rows of an intron class."""
-        return 1 + 2 * self.symbols
-
-    @cached_property
-    def n_maxima(self) -> int:
-        """Rows of all classes and lines."""
-        rising = self.lists.rising
-        return (len(self.lists.kinds) + len(rising.far_class)) * self.splits
-
-    @property
-    def _entered(self) -> int:
-        """The slot of what is entered where several classes may be."""
-        return BEFORE + self.n_maxima
-
-    @cached_property
-    def possible(self) -> bool:
-        """Whether the kernel takes the strand: no intron is without nucleotides."""
-        lengths = self.lists.lengths
-        return len(lengths) <= MOST_CLASSES and bool((lengths > 0).all())
-
-    @property
-    def plan_bytes(self) -> int:
-        """Bytes of the plan, at most; known before it is compiled."""
-        table, classes = self.table, len(self.lists.kinds)
-        borders, far = len(self.lists.rising.boundaries), len(self.lists.rising.far_class)
-        most = (len(table.donors.boundaries) + 3 * len(table.acceptors.boundaries)) * classes
-        most += 5 * len(table.junctions.acceptors) + borders * (classes + 3 * far)
-        return 16 * (len(self.codes) + 1 + ROWS_AHEAD + most)
 
 
 # Plans are compiled on the GPU, a chunk of boundaries a thread: first to count operations.
 
 
-class ProteinStrandNumbers(NamedTuple):
-    """A strand's row of the table of strands."""
-
-    # where the strand's part begins in each buffer: nucleotides, sites, rows of intron classes and
-    # of counted marks, boundaries; and the first chunk
-    codes: int
-    sites: int
-    classes: int
-    marks: int
-    boundaries: int
-    chunks: int
-    # how long lists of sites are
-    length: int
-    acceptors: int
-    donors: int
-    firsts: int
-    lasts: int
-    kept: int
-    junctions: int
-    n_classes: int
-    far: int
-    n_marks: int
-    usual_first: int
-    usual_last: int
-    symbols: int
-    placed: int
-
-
 (
     CODES, SITES, CLASSES, MARKS, ROWS, CHUNKS, LENGTH, N_ACCEPTORS, N_DONORS, N_FIRSTS, N_LASTS,
-    N_KEPT, N_JUNCTIONS, N_CLASSES, N_FAR, N_MARKS, USUAL_FIRST, USUAL_LAST, SYMBOLS, PLACES,
-) = range(20)  # fmt: skip
+    N_KEPT, N_JUNCTIONS, N_CLASSES, N_NEAR, N_FAR, N_MARKS, USUAL_FIRST, USUAL_LAST, SYMBOLS,
+    PLACES,
+) = range(21)  # fmt: skip
+"""A strand's row of the table of strands: where its part begins in the arrays of nucleotides, of
+sites, of intron classes, of counted marks and of boundaries, and its first chunk; how long it and
+its lists of sites are; the points of entries and exits that are not listed; its symbols; whether
+what is entered has the points of introns at their places.
+"""
 
 
 class ProteinLists(NamedTuple):
     """The sites of a strand in kernels; see `gpu_tools.sites.cpu.memory.SiteLists`.
 
-    `slots` are the first ones of donors of junctions.
+    `slots` are the first ones of donors of junctions. Classes of a kind whose penalties rise alike
+    have their near rows, and so their far rows, in common: `near_of` are those of each class, and
+    `near_kinds` their kinds. What `rising` says of classes it says of near rows.
     """
 
     codes: NDArray[np.uint8]
@@ -220,6 +122,8 @@ class ProteinLists(NamedTuple):
     junctions: JunctionArrays
     slots: NDArray
     introns: Introns
+    near_of: NDArray
+    near_kinds: NDArray
 
 
 def words_of(scoring: ProteinScoring) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
@@ -231,17 +135,7 @@ def words_of(scoring: ProteinScoring) -> tuple[NDArray[np.uint8], NDArray[np.uin
     return compact[scoring.codons], stops.astype(np.uint8)
 
 
-def sites_of(strand: ProteinStrand) -> list[NDArray]:
-    """Return the sites of a strand, in the order in which `lists_on_gpu` takes them apart."""
-    table, lists = strand.table, strand.lists
-    inner = table.acceptors, table.donors, table.first, table.last
-    parts = [part for own in inner for part in (own.boundaries, own.scores, own.kinds)]
-    junctions, rising = lists.junctions, lists.rising
-    own = junctions.donors, strand.kept, *junctions[1:], lists.kinds, lists.lengths, lists.penalties
-    return [*parts, *own, *rising[2:], rising.boundaries]
-
-
-@cuda.jit(device=True)
+@njit(nogil=True)
 def _three(sites, at, count):
     """Return three lists of a length that lie one behind the other, and where the next begins."""
     past = at + 3 * count
@@ -252,9 +146,9 @@ def _three(sites, at, count):
     ), past
 
 
-@cuda.jit(device=True)
-def lists_on_gpu(strand, sites, codes, classes, counts):
-    """Return the lists of a strand from the table of strands."""
+@njit(nogil=True)
+def lists_in(strand, sites, codes, classes, counts):
+    """Return the lists of a strand, given its row of the table; `joined_sites` has their order."""
     acceptors, at = _three(sites, strand[SITES], strand[N_ACCEPTORS])
     donors, at = _three(sites, at, strand[N_DONORS])
     (firsts, first_scores, _), at = _three(sites, at, strand[N_FIRSTS])
@@ -263,7 +157,9 @@ def lists_on_gpu(strand, sites, codes, classes, counts):
     slots, at = sites[at : at + strand[N_KEPT]], at + strand[N_KEPT]
     (joined, numbers, costs), at = _three(sites, at, strand[N_JUNCTIONS])
     (kinds, lengths, penalties), at = _three(sites, at, strand[N_CLASSES])
-    near, at = sites[at : at + strand[N_CLASSES]], at + strand[N_CLASSES]
+    near_of, at = sites[at : at + strand[N_CLASSES]], at + strand[N_CLASSES]
+    near_kinds, at = sites[at : at + strand[N_NEAR]], at + strand[N_NEAR]
+    near, at = sites[at : at + strand[N_NEAR]], at + strand[N_NEAR]
     (far_class, far_level, far_extra), at = _three(sites, at, strand[N_FAR])
     marks, first = sites[at : at + strand[N_MARKS]], strand[MARKS]
     levels = counts[first : first + strand[N_MARKS] + 1]
@@ -274,9 +170,11 @@ def lists_on_gpu(strand, sites, codes, classes, counts):
         (strand[USUAL_LAST], lasts, last_scores), kinds, lengths, penalties,
         Rising(marks, levels, near, far_class, far_level, far_extra),
         JunctionArrays(kept, joined, numbers, costs), slots, Introns(rows, marks, levels, 0, 0, 0),
+        near_of, near_kinds,
     )  # fmt: skip
 
 
+lists_on_gpu = cuda.jit(device=True)(lists_in)
 first_from = cuda.jit(device=True)(simd.first_from)
 _next_border = cuda.jit(device=True)(introns.next_border)
 _is_border = cuda.jit(device=True)(introns.is_border)
@@ -302,7 +200,7 @@ def _take_exits(lists, codons, symbols, reach, state, operations, n):
     codes, splits = lists.codes, 1 + 2 * symbols
     boundaries, scores, exit_kinds = lists.donors
     for k in range(len(lists.kinds)):
-        to = BEFORE + k * splits
+        to = BEFORE + lists.near_of[k] * splits
         while state[1 + k] < state[0]:
             exit = state[1 + k]
             boundary = int64(boundaries[exit])
@@ -324,8 +222,8 @@ def _take_exits(lists, codons, symbols, reach, state, operations, n):
 
 
 @cuda.jit(device=True)
-def _wait(lists, codons, symbols, placed, boundary, k, bonus, state, operations, n):
-    """Let exons that begin with the rest of a split codon wait for its end."""
+def _wait(lists, codons, symbols, placed, boundary, near, bonus, state, operations, n):
+    """Let exons that begin with the rest of a split codon wait for its end, behind near rows."""
     codes, place = lists.codes, (boundary + 1) % WAITS
     left, what, kind = len(codes) - boundary, int64(NO_SYMBOL | NO_CODONS), int64(WAIT)
     kind |= FRESH if state[WAITS_AT + place] == 0 else 0
@@ -340,7 +238,7 @@ def _wait(lists, codons, symbols, placed, boundary, k, bonus, state, operations,
             codon = int64(codons[one, codes[boundary], codes[boundary + 1]])
             what |= codon << (SYMBOL_BITS + CODON_BITS * one)
         state[WAITS_AT + (place + 1) % WAITS] = 1
-    source = BEFORE + k * (1 + 2 * symbols)
+    source = BEFORE + near * (1 + 2 * symbols)
     return _put(operations, n, kind, WAITING + place, source, what, bonus)
 
 
@@ -350,15 +248,15 @@ def _enter(lists, codons, symbols, placed, acceptor, state, operations, n):
     boundaries, scores, entry_kinds = lists.acceptors
     boundary, bonus = int64(boundaries[acceptor]), int64(scores[acceptor])
     found, operand, first = int64(0), int64(-1), int64(0)
-    maxima, joined = len(lists.kinds) + len(lists.rising.far_class), lists.junctions.acceptors
+    maxima, joined = len(lists.near_kinds) + len(lists.rising.far_class), lists.junctions.acceptors
     entered = int64(BEFORE + maxima * (1 + 2 * symbols))
     k, past = first_from(joined, boundary), first_from(joined, boundary + 1)
     alone = not placed and k == past
-    for c in range(len(lists.kinds)):
-        if lists.kinds[c] != entry_kinds[acceptor]:
+    for near in range(len(lists.near_kinds)):
+        if lists.near_kinds[near] != entry_kinds[acceptor]:
             continue
-        n = _wait(lists, codons, symbols, placed, boundary, c, bonus, state, operations, n)
-        source = int64(BEFORE + c * (1 + 2 * symbols))
+        n = _wait(lists, codons, symbols, placed, boundary, near, bonus, state, operations, n)
+        source = int64(BEFORE + near * (1 + 2 * symbols))
         if alone and found == 0:
             operand, first = bonus << OPERAND_SLOT_BITS | source, source
         else:

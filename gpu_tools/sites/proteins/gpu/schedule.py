@@ -2,50 +2,52 @@
 
 from __future__ import annotations
 
-import threading
-from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda
 from numba.cuda.cudadrv.driver import device_memset
 from numpy.typing import NDArray
 
-from gpu_tools.hardware.cpu.strips import shares
-from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.dispatch import Buffers, map_gpus
-from gpu_tools.hardware.gpu.intrinsics.words import WARP, can_pack
+from gpu_tools.hardware.gpu.dispatch import BufferPool, Buffers
+from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.hardware.threads import map_on_threads, within_limit
+from gpu_tools.model.results import ProteinAlignment
 from gpu_tools.model.scoring import ProteinScoring
+from gpu_tools.sites.gpu.batches import (
+    BATCHES_AT_A_TIME,
+    SHARE_OF_FREE_MEMORY,
+    Batches,
+    Leave,
+    align_in_batches,
+)
 from gpu_tools.sites.gpu.job import twice
-from gpu_tools.sites.gpu.launch import joined_once, starts_of
-from gpu_tools.sites.gpu.packed_strip import NEVER_BYTE
-from gpu_tools.sites.gpu.schedule import SHARE_OF_FREE_MEMORY
+from gpu_tools.sites.gpu.launch import starts_of
+from gpu_tools.sites.gpu.packed_strip import NEVER_BYTE, WIDE
 from gpu_tools.sites.proteins.cpu.sweep import BestSweep, ProteinSweep, trace
-from gpu_tools.sites.proteins.gpu.plan import CHECKPOINTS_OF_STRAND, FRAMES, ProteinStrand
-from gpu_tools.sites.proteins.gpu.strands import StrandsOnGpu, stacked
+from gpu_tools.sites.proteins.gpu.plan import USUAL_LAST
+from gpu_tools.sites.proteins.gpu.step import SLOTS_AT, hot_slots
+from gpu_tools.sites.proteins.gpu.strands import CHECKPOINTS_OF_STRAND, StrandsOnGpu
 from gpu_tools.sites.proteins.gpu.strips import (
+    BIAS,
     BORDERS,
     BOUNDARIES,
     CELLS,
     CHECKPOINTS,
     ENDS,
     EXITS,
+    HOT,
     LEAST_SCORE,
     OPERATIONS,
-    POINTS,
     ROWS_AGAIN,
-    TARGET,
-    LaidOutProtein,
-    ProteinJob,
+    STEPS,
+    STRIPS,
+    ProteinJobs,
 )
 from gpu_tools.sites.proteins.gpu.sweep import sweep_proteins_warp
 from gpu_tools.sites.proteins.gpu.traces import ProteinTraces
 from gpu_tools.sites.proteins.limits import nothing
-from gpu_tools.sites.table import made_once
-from gpu_tools.splicing.proteins.target_introns import intron_points
 from gpu_tools.splicing.proteins.walk import TracedProtein
 
 # Launches of the packed kernel of proteins.
@@ -57,28 +59,22 @@ _SPARE = 8
 class ProteinLaunch:
     """Jobs laid out in the memory of the current GPU; a strand is there once.
 
-    `buffers` are arrays of an earlier launch, which is done, and its stream: to make or release
-    arrays takes as long as other kernels run.
+    `numbers` are those of the jobs among all of a call. `buffers` are arrays of an earlier launch,
+    which is done, and its stream: to make or release arrays takes as long as other kernels run.
     """
 
-    def __init__(
-        self, jobs: list[ProteinJob], scoring: ProteinScoring, buffers: Buffers | None = None
-    ):
-        self.jobs, self._buffers = jobs, buffers or Buffers()
-        strands = list({id(job.strand): job.strand for job in jobs}.values())
-        self.strands = StrandsOnGpu(strands, self._buffers)
-        self.stream = self._buffers.stream
-        self.table = np.array([job.numbers for job in jobs], dtype=np.int64)
-        sizes = [
-            (job.cell_words, job.border_words, job.checkpoint_words, job.exit_words, job.ends)
-            for job in jobs
-        ]
+    def __init__(self, jobs: ProteinJobs, numbers: NDArray, buffers: Buffers | None = None):
+        self.scoring, self._buffers = jobs.scoring, buffers or Buffers()
+        self.stream, self.table = self._buffers.stream, jobs.table[numbers]
+        self.table[:, HOT] = hot = hot_slots(int(jobs.table[:, STRIPS].sum()))
+        self.shared_bytes = 4 * (SLOTS_AT + hot * WIDE * WARP)
+        strands, self.strand_of = np.unique(jobs.strand[numbers], return_inverse=True)
+        self.strands = StrandsOnGpu(jobs.strands, strands, jobs.scoring, self._buffers)
+        sizes = jobs.sizes[numbers]
         self.table[:, [CELLS, BORDERS, CHECKPOINTS, EXITS, ENDS]] = starts_of(sizes)
-        cells, borders, checkpoints, exits, ends = np.sum(sizes, axis=0).tolist()
-        plans, starts = self.strands.plans(scoring)
-        of_strand = [self.strands.numbers[id(job.strand)] for job in jobs]
-        self.table[:, [BOUNDARIES, OPERATIONS]] = starts[of_strand]
-        self.inputs = [*plans, *self._columns(scoring)]
+        cells, borders, checkpoints, exits, ends = sizes.sum(axis=0).tolist()
+        self.table[:, [BOUNDARIES, OPERATIONS]] = self.strands.starts[self.strand_of]
+        self.inputs = [*self.strands.plans, *self._columns(jobs)]
         self.cells = self._array("cells", cells, np.int32)
         self.borders = self._array("borders", borders, np.int64)
         self.checkpoints = self._array("checkpoints", checkpoints, np.int32)
@@ -87,52 +83,48 @@ class ProteinLaunch:
         strips = self._strips()
         self.device_table = self._buffers.copy("table", self.table)
         self.strips = self._buffers.copy("strips", strips)[: len(strips)]
-        self.scoring = self._buffers.copy("scoring", _weights(scoring))
+        self.weights = self._buffers.copy("scoring", _weights(jobs.scoring))
 
     def _array(self, name: str, count: int, dtype: type):
         """Return an array of `count` elements, with some to spare for the next launch."""
         return self._buffers.array(name, count, dtype, spare=count // _SPARE)[:count]
 
-    def _columns(self, scoring: ProteinScoring) -> list:
-        """Copy to the GPU what strips read of their columns, what jobs share once.
+    def _columns(self, jobs: ProteinJobs) -> list:
+        """Copy to the GPU what strips read of their columns.
 
         It is residues, scores of codons' rows with residues, with none and with what stands before
-        the first column, and points of introns, three rows a protein.
+        the first column, and points of introns.
         """
-        targets, self.table[:, TARGET] = joined_once([job.target.codes for job in self.jobs])
-        scores = scoring.lifted[scoring.codon_numbers]
+        scores = self.scoring.lifted[self.scoring.codon_numbers]
         scores = np.pad(scores, ((0, 0), (0, 1)), constant_values=LEAST_SCORE).astype(np.int32)
-        none = np.zeros((FRAMES, max(len(job.target) for job in self.jobs) + 1), np.int64)
-        placed = list(dict.fromkeys(job.target for job in self.jobs if job.target.introns))
-        rows = [intron_points(target.introns, len(target)) for target in placed]
-        points, starts = stacked([none, *rows])
-        start_of = dict(zip(placed, starts[1:], strict=True))
-        self.table[:, POINTS] = [start_of.get(job.target, 0) for job in self.jobs]
         return [
-            self._buffers.copy(f"{name} {values.shape[1:]}", values)
-            for name, values in (("targets", targets), ("scores", scores), ("points", points))
-        ]
+            self._buffers.copy(name, values)
+            for name, values in (
+                ("targets", jobs.residues), ("scores", scores), ("points", jobs.points)
+            )
+        ]  # fmt: skip
 
     def _strips(self) -> NDArray[np.int32]:
         """Return job and strip in the order in which they begin, those that last first; then 0."""
-        order = sorted(range(len(self.jobs)), key=lambda k: -self.jobs[k].steps)
-        strips = [(k, strip) for k in order for strip in range(self.jobs[k].strips)]
-        return np.array([*strips, (0, 0)], dtype=np.int32)
+        order = np.argsort(-self.table[:, STEPS], kind="stable")
+        counts = self.table[order, STRIPS]
+        jobs = np.repeat(order, counts)
+        strips = np.arange(len(jobs)) - np.repeat(starts_of(counts), counts)
+        return np.append(np.stack([jobs, strips], axis=1), [[0, 0]], axis=0).astype(np.int32)
 
     def run(self) -> None:
         """Clear the progress of the strips, and start the kernel."""
         counter = self.strips[-1]
         device_memset(counter, 0, counter.nbytes, self.stream)
         device_memset(self.borders, NEVER_BYTE, self.borders.nbytes, self.stream)
-        sweep_proteins_warp[len(self.strips) - 1, WARP, self.stream](
+        sweep_proteins_warp[len(self.strips) - 1, WARP, self.stream, self.shared_bytes](
             self.device_table, self.strips, *self.inputs, self.cells, self.borders,
-            self.checkpoints, self.exits, self.ends, self.scoring,
+            self.checkpoints, self.exits, self.ends, self.weights,
         )  # fmt: skip
 
-    def best_ends(self) -> list[int]:
+    def best_ends(self) -> NDArray[np.int32]:
         """Return the best end of each job, as cells are stored."""
-        ends, firsts = self.fetched(self.ends), self.table[:, ENDS]
-        return np.maximum.reduceat(ends, firsts).tolist()
+        return np.maximum.reduceat(self.fetched(self.ends), self.table[:, ENDS])
 
     def fetched(self, array) -> NDArray[np.int32]:
         """Copy an array from the GPU when what was started before is done."""
@@ -148,8 +140,6 @@ def _weights(scoring: ProteinScoring) -> NDArray[np.int32]:
     return np.array([*map(twice, added), extend], dtype=np.int32)
 
 
-BATCHES_AT_A_TIME = 3
-"""Some are laid out or finished on the CPU while others are swept."""
 STRIPS_OF_BATCH = 512
 """Strips of a batch, about half as many as an H200 sweeps at a time."""
 
@@ -187,169 +177,81 @@ def align_on_gpus(
 
     Strands with banned pairs are left to the CPU.
     """
-    cases, options = call.cases, options or ProteinGpuOptions()
-    results, jobs = [None] * len(cases), _jobs(call, options)
-    # what decides it is found out here, on all threads, and stays with the jobs
-    map_on_threads(call.threads, _fit, jobs)
-    left = [k for k, case in enumerate(cases) if jobs[k].keys() & case.banned.keys()]
-    others = set(range(len(cases))) - set(left)
+    options, cases = options or ProteinGpuOptions(), call.cases
+    own = [k for k, case in enumerate(cases) if case.tables and not case.banned]
+    if not own:
+        return on_cpu(cases)
+    jobs = ProteinJobs(
+        [cases[k] for k in own], call.scoring, call.threads, options.block, options.checkpoints
+    )
+    number, sizes = {k: n for n, k in enumerate(own)}, jobs.of_cases(np.add, jobs.bytes)
+    strips = jobs.of_cases(np.add, jobs.table[:, STRIPS]) / options.strips
+    fit = jobs.of_cases(np.logical_and, jobs.fits)
 
-    def drive(share: list[int], gpu: int) -> None:
-        batches = _ProteinBatches({k: jobs[k] for k in share if k in others}, options)
+    def batches_of(share: list[int], pool: BufferPool, leave: Leave) -> Batches:
+        free = options.memory or SHARE_OF_FREE_MEMORY * pool.free_bytes
+        taken = [number[k] for k in share if k in number]
+        taken = [n for n in taken if fit[n] and sizes[n] <= free]
+        leave(sorted(set(share) - {own[n] for n in taken}))
+        at_a_time = int(min(free // sizes[taken].max(initial=1), BATCHES_AT_A_TIME))
+        parts = np.maximum(sizes * at_a_time / free, strips)
+        return Batches(within_limit(taken, parts.__getitem__, 1.0), at_a_time)
 
-        def align(_) -> None:
-            with cuda.gpus[gpu]:
-                buffers = Buffers()
-                while batch := batches.next():
-                    for k, result in _aligned({k: jobs[k] for k in batch}, call, buffers):
-                        results[k] = result
+    def align(batch: list[int], buffers: Buffers, leave: Leave) -> Iterator:
+        results = _aligned(jobs, batch, call, buffers)
+        return zip((own[n] for n in batch), results, strict=True)
 
-        map_on_threads(batches.at_a_time, align, range(batches.at_a_time))
-        left.extend(batches.left)
-
-    map_gpus(ordinals, drive, shares([case.cells for case in cases], len(ordinals)), ordinals)
-    for k, result in zip(left, on_cpu([cases[k] for k in left]), strict=True):
-        results[k] = result
-    return results
-
-
-def _jobs(call: ProteinCall, options: ProteinGpuOptions) -> list[dict[str, ProteinJob]]:
-    """Return the jobs of each case, + first."""
-    placed = any(case.target.introns for case in call.cases)
-    strand_of = partial(
-        ProteinStrand, scoring=call.scoring, block=options.block, placed=placed,
-        checkpoints=options.checkpoints,
-    )  # fmt: skip
-    strands = made_once(call.cases, strand_of, partial(map_on_threads, call.threads))
-    targets = {id(case.target): case.target for case in call.cases}
-    laid_out = {
-        key: LaidOutProtein(own.codes, call.scoring, own.introns, placed)
-        for key, own in targets.items()
-    }
-    return [
-        {
-            name: ProteinJob(strands[id(case.tables[name])], laid_out[id(case.target)])
-            for name in "+-" if name in case.tables
-        }
-        for case in call.cases
-    ]  # fmt: skip
-
-
-class _ProteinBatches:
-    """The batches of the current GPU; threads take one after the other.
-
-    `at_a_time` batches fit into its memory. When all are taken, `left` has the cases for the CPU.
-    """
-
-    def __init__(self, jobs: dict[int, dict[str, ProteinJob]], options: ProteinGpuOptions):
-        free = options.memory
-        if free is None:
-            free = SHARE_OF_FREE_MEMORY * cuda.current_context().get_memory_info().free
-        self._jobs, self._free, self._packs, self.left = jobs, free, can_pack(), []
-        users = Counter(id(job.strand) for own in jobs.values() for job in own.values())
-        self._sizes = {k: _bytes_of(own, users) for k, own in jobs.items()}
-        largest = max((size for size in self._sizes.values() if size <= free), default=0)
-        fit = 1 if simulated() else int(free // max(largest, 1))
-        self.at_a_time = min(max(fit, 1), BATCHES_AT_A_TIME)
-        self._taking = threading.Lock()
-        self._batches = within_limit(
-            (k for k in jobs if self._takes(k)), partial(self._share, strips=options.strips), 1.0
-        )
-
-    def next(self) -> list[int]:
-        """Return the cases of the next batch, none behind the last one."""
-        with self._taking:
-            return next(self._batches, [])
-
-    def _takes(self, k: int) -> bool:
-        if not (self._sizes[k] <= self._free and self._packs and _fit(self._jobs[k])):
-            self.left.append(k)
-            return False
-        return True
-
-    def _share(self, k: int, strips: int) -> float:
-        """Return which share of a batch a case is."""
-        own = sum(job.strips for job in self._jobs[k].values())
-        return max(self._sizes[k] * self.at_a_time / self._free, own / strips)
-
-
-def _fit(jobs: dict[str, ProteinJob]) -> bool:
-    """Return whether the packed kernel takes a case."""
-    return all(job.fits for job in jobs.values())
-
-
-def _bytes_of(jobs: dict[str, ProteinJob], users: Counter[int]) -> int:
-    """Return the bytes of device memory that a case needs, its part of its strands' plans included.
-
-    `users` are the cases of each strand.
-    """
-    possible = [job for job in jobs.values() if job.strand.possible]
-    plans = (job.strand.plan_bytes // users[id(job.strand)] for job in possible)
-    return sum(job.n_bytes for job in possible) + sum(plans)
-
-
-class _Chain(NamedTuple):
-    """The best chain of a case: its strand, its job and that one's number, and its score."""
-
-    strand: str
-    job: ProteinJob
-    number: int
-    end: int  # the score as cells are stored
-
-    @property
-    def score(self) -> int:
-        return self.end + self.job.bias + self.job.strand.table.last.usual
-
-    @property
-    def is_one(self) -> bool:
-        """Whether it scores more than no chain."""
-        table, target = self.job.strand.table, self.job.target
-        return self.score > nothing(table, len(target), target.scoring)
+    return align_in_batches(cases, ordinals, batches_of, align, on_cpu)
 
 
 def _aligned(
-    jobs: dict[int, dict[str, ProteinJob]], call: ProteinCall, buffers: Buffers
-) -> Iterator:
-    """Sweep the jobs of a batch of cases on the current GPU; yield numbers and results."""
-    all_jobs = [job for own in jobs.values() for job in own.values()]
-    launch = ProteinLaunch(all_jobs, call.scoring, buffers)
+    jobs: ProteinJobs, batch: list[int], call: ProteinCall, buffers: Buffers
+) -> list[ProteinAlignment]:
+    """Sweep the jobs of a batch of cases on the current GPU, and return the results."""
+    cases = [jobs.cases[k] for k in batch]
+    spans = [range(*jobs.first[k : k + 2].tolist()) for k in batch]
+    numbers = np.concatenate(spans)
+    launch = ProteinLaunch(jobs, numbers, buffers)
     launch.run()
-    chains = dict(zip(jobs, _best_chains(jobs, launch.best_ends()), strict=True))
-    traced = {
-        k: one for k, one in chains.items() if one and call.is_traced(call.cases[k], one.score)
-    }
+    ends = launch.best_ends() + launch.strands.table[launch.strand_of, USUAL_LAST]
+    scores = (ends + launch.table[:, BIAS]).tolist()
+    best = _best_jobs(cases, scores, call.scoring)
+    chosen = [
+        k for k, job in enumerate(best)
+        if job is not None and call.is_traced(cases[k], scores[job])
+    ]  # fmt: skip
     found = {}
-    if traced:
-        ends = [(one.number, one.end + one.job.strand.table.last.usual) for one in traced.values()]
-        traces = ProteinTraces(launch, ends, call.scoring).run(buffers)
-        found = dict(zip(traced, traces, strict=True))
+    if chosen:
+        traced = [best[k] for k in chosen]
+        traces = ProteinTraces(launch, traced, ends[traced]).run(buffers)
+        found = dict(zip(chosen, traces, strict=True))
 
-    def finished(k: int):
-        chain, case = chains[k], call.cases[k]
-        best = chain and BestSweep(
-            chain.strand, chain.job.strand.codes, chain.score,
-            lambda: found[k] or _traced_again(chain.job),
-        )  # fmt: skip
-        return call.finish(case, best)
+    def finished(k: int) -> ProteinAlignment:
+        case, job = cases[k], best[k]
+        if job is None:
+            return call.finish(case, None)
+        strand = case.strands[numbers[job] - spans[k][0]]
+        codes = jobs.strands.codes_of(jobs.strand[numbers[job]])
+        again = partial(_traced_again, case, strand, codes, call.scoring)
+        return call.finish(case, BestSweep(strand, codes, scores[job], lambda: found[k] or again()))
 
-    yield from zip(jobs, map_on_threads(call.threads, finished, jobs), strict=True)
-
-
-def _best_chains(
-    jobs: dict[int, dict[str, ProteinJob]], ends: list[int]
-) -> Iterator[_Chain | None]:
-    """Yield the best chain of each case, the first of equals, + before -."""
-    swept = enumerate(ends)
-    for own in jobs.values():
-        chains = [_Chain(strand, job, *next(swept)) for strand, job in own.items()]
-        scored = [chain for chain in chains if chain.is_one]
-        yield max(scored, key=lambda chain: chain.score, default=None)
+    return map_on_threads(call.threads, finished, range(len(cases)))
 
 
-def _traced_again(job: ProteinJob) -> TracedProtein:
-    """Return the best chain of a job, swept by the CPU."""
-    strand, target = job.strand, job.target
-    sweep = ProteinSweep(
-        strand.codes, target.codes, strand.table, strand.scoring, strand.lists, target.introns
-    )
+def _best_jobs(cases: list, scores: list[int], scoring: ProteinScoring) -> list[int | None]:
+    """Return the job of each case whose chain is best, the first of equals, + before -."""
+    best, first = [], 0
+    for case in cases:
+        own = range(first, first + len(case.tables))
+        first = own.stop
+        least = [nothing(case.tables[each], len(case.target), scoring) for each in case.strands]
+        scored = [job for job, low in zip(own, least, strict=True) if scores[job] > low]
+        best.append(max(scored, key=scores.__getitem__, default=None))
+    return best
+
+
+def _traced_again(case, strand: str, codes: NDArray[np.uint8], scoring) -> TracedProtein:
+    """Return the best chain of a strand of a case, swept by the CPU."""
+    target, table = case.target, case.tables[strand]
+    sweep = ProteinSweep(codes, target.codes, table, scoring, introns=target.introns)
     return trace(sweep.run(lambda cells: None))

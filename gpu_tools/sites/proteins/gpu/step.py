@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import cache
 
 import numpy as np
 from numba import cuda, int32, int64, types
@@ -40,7 +40,6 @@ from gpu_tools.hardware.gpu.intrinsics.words import (
 from gpu_tools.sites.gpu import codon_rows
 from gpu_tools.sites.gpu.packed_strip import WIDE
 from gpu_tools.sites.proteins.gpu.plan import (
-    BEFORE,
     CLOSED,
     CODON_BITS,
     CODON_MASK,
@@ -263,19 +262,48 @@ def residues_left_out(left, before, is_first, opening, scratch):
 # The operations in front of a boundary: rows in slots, and the rows of exits.
 
 
-HOT_SLOTS = 6 if simulated() else BEFORE + 8
-"""The first so many slots lie in shared memory, the others in device memory.
-
-With these a multiprocessor of an H100 or H200 holds eight strips, with one more seven.
-"""
-make_slot_place = partial(codon_rows.make_place_of_slot, hot=HOT_SLOTS)
 MOST_CODONS = 23
 """Rows of a profile, at most: amino acids, one for ambiguous codons, two for stop codons."""
-PROFILE_AT = codon_rows.SHARED_SLOTS_AT + HOT_SLOTS * WIDE * WARP
+PROFILE_AT = codon_rows.SHARED_SLOTS_AT
 PLAN_AT = PROFILE_AT + MOST_CODONS * WIDE // 2 * WARP
 PLAN_RING = 2 * WARP
 """Boundaries in shared memory: a group that is crossed, and the next one."""
-SHARED_WORDS = PLAN_AT + 4 * PLAN_RING
+SLOTS_AT = PLAN_AT + 4 * PLAN_RING
+"""Where slots begin in shared memory: the first ones, the *hot* slots, others lie in device memory.
+"""
+LEAST_HOT = 6 if simulated() else 14
+"""Hot slots, at least. With these a multiprocessor of an H100 or H200 holds eight strips."""
+_MOST_WORDS, _WORDS_OF_SYSTEM = 12_256, 256
+"""Words of shared memory that a kernel may use, and others that each of its blocks takes."""
+
+
+def hot_slots(strips: int) -> int:
+    """Return how many slots are hot on the current GPU, which sweeps so many strips.
+
+    It sweeps as many at a time as it does with the fewest hot slots.
+    """
+    if simulated():
+        return LEAST_HOT + strips % 2
+    device = cuda.get_current_device()
+    all_words, most = device.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR // 4, _MOST_WORDS - SLOTS_AT
+    own = -(-strips // device.MULTIPROCESSOR_COUNT)
+    own = min(max(own, 1), all_words // (_WORDS_OF_SYSTEM + SLOTS_AT + LEAST_HOT * WIDE * WARP))
+    words = all_words // own - _WORDS_OF_SYSTEM - SLOTS_AT
+    return min(words, most) // (WIDE * WARP)
+
+
+def make_slot_place(size: int):
+    """Return the device function that says where a slot lies."""
+    stride = size * WARP
+
+    @cuda.jit(device=True)
+    def slot_place(slot, places):
+        """Return it; `places` are those of the first hot and other slots, and how many are hot."""
+        if slot < places[4]:
+            return further(places[0], int64(slot * stride))
+        return further(places[1], int64(slot - places[4]) * int64(stride))
+
+    return slot_place
 
 
 def make_exit_place(size: int):
@@ -544,7 +572,7 @@ def make_save(size: int):
         store_row(further(first, int64(4 * stride)), gap)
         store_row(further(first, int64(5 * stride)), gap_one)
         store_row(further(first, int64(6 * stride)), gap_two)
-        hot, to = int64(min(counts[0], HOT_SLOTS)), further(first, int64(7 * stride))
+        hot, to = int64(min(counts[0], places[4])), further(first, int64(7 * stride))
         copy(places[0], to, hot)
         copy(places[1], further(to, hot * int64(stride)), int64(counts[0]) - hot)
         to = further(to, int64(counts[0]) * int64(stride))
@@ -563,7 +591,7 @@ def make_resume(size: int):
         (lane, is_first, _), (_, scratch), places = strip[0], strip[1], strip[2]
         none, borders, todo = strip[3], strip[5], strip[7]
         first = address(area[stride + 4 * lane :])
-        hot, source = int64(min(counts[0], HOT_SLOTS)), further(first, int64(7 * stride))
+        hot, source = int64(min(counts[0], places[4])), further(first, int64(7 * stride))
         copy(source, places[0], hot)
         copy(further(source, hot * int64(stride)), places[1], int64(counts[0]) - hot)
         source = further(source, int64(counts[0]) * int64(stride))

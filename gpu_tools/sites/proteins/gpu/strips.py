@@ -2,61 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.model.scoring import ProteinScoring
+from gpu_tools.sites.gpu.launch import starts_of
 from gpu_tools.sites.gpu.packed_strip import WIDE
-from gpu_tools.sites.proteins.gpu.plan import FRAMES, ProteinStrand
-from gpu_tools.sites.proteins.gpu.step import HOT_SLOTS, MOST_CODONS
-from gpu_tools.sites.proteins.limits import PairBounds, ProteinLimits, pair_bounds, protein_limits
+from gpu_tools.sites.proteins.gpu.plan import FRAMES, LENGTH
+from gpu_tools.sites.proteins.gpu.plan import SYMBOLS as SYMBOLS_OF_STRAND
+from gpu_tools.sites.proteins.gpu.step import LEAST_HOT, MOST_CODONS
+from gpu_tools.sites.proteins.gpu.strands import CHECKPOINTS_OF_STRAND, ProteinStrands, stacked
+from gpu_tools.sites.proteins.limits import PairBounds, StrandBounds, cell_bounds, pair_bounds
+from gpu_tools.splicing.bounds import fit_int16
+from gpu_tools.splicing.proteins.target_introns import intron_points
 
 # The table of jobs that the kernel of proteins reads: a row of numbers for each job.
-
-
-class ProteinJobNumbers(NamedTuple):
-    """A job's row of the table."""
-
-    steps: int  # steps of three boundaries
-    strips: int
-    # where the job's part begins in each buffer
-    boundaries: int
-    operations: int
-    residues_at: int
-    points: int
-    cells: int
-    borders: int
-    ends: int
-    checkpoints: int
-    exits: int
-    # words of a strip's cells, and of a checkpoint of a strip
-    cell_stride: int
-    checkpoint_stride: int
-    residues: int
-    final: int  # the first column in which a chain may end
-    codons: int  # rows of the profile
-    symbols: int  # symbols of the strand
-    slots: int
-    ring: int  # exits whose rows there are
-    every: int  # boundaries between checkpoints
-    block: int  # boundaries that a traceback computes again at a time
-    placed: int  # rows of points of introns at their places, one a phase, or none
-    none: int  # the lowest cell
-    never: int  # added to a chain that may not begin
-    bias: int  # what is taken off all cells
-    before_first: int  # what a chain that begins has before the first column
 
 
 (
     STEPS, STRIPS, BOUNDARIES, OPERATIONS, TARGET, POINTS, CELLS, BORDERS, ENDS, CHECKPOINTS, EXITS,
     CELL_STRIDE, CHECKPOINT_STRIDE, RESIDUES, FINAL_COLUMN, CODONS, SYMBOLS, SLOTS, RING, EVERY,
-    BLOCK, PLACED_ROWS, NONE, NEVER_BEGUN, BIAS, BEFORE_FIRST,
-) = range(26)  # fmt: skip
+    BLOCK, PLACED_ROWS, NONE, NEVER_BEGUN, BIAS, BEFORE_FIRST, HOT,
+) = range(27)  # fmt: skip
+"""A job's row of the table: steps of three boundaries, and strips; where its part begins in each
+buffer, the residues in that of targets; words of a strip's cells, and of its part of a checkpoint;
+residues, and the first column in which a chain may end; rows of the profile; symbols of the strand;
+slots; exits whose rows there are; boundaries between two checkpoints, and those of a block that a
+traceback computes again; rows of points of introns at their places, one a phase, or none; the
+lowest cell; what is added to a chain that may not begin; what is taken off all cells; what a chain
+that begins has before the first column; slots in shared memory, see `step.hot_slots`.
+"""
 
 
 _MOST = 32_000
@@ -70,145 +46,126 @@ STRIP_COLUMNS = 2 * WIDE * WARP - 1
 """New columns of a strip: its first one is the last one of the strip before."""
 
 
-@dataclass(frozen=True, eq=False)
-class LaidOutProtein:
-    """A protein laid out for a GPU, for all strands that it is aligned to."""
+class ProteinJobs:
+    """The strands of some cases with their proteins, laid out for a GPU, in arrays.
 
-    codes: NDArray[np.uint8]
-    scoring: ProteinScoring
-    introns: tuple[int, ...] = ()  # those of the `ProteinSequence`
-    placed: bool = False  # whether the plan of the strand is `placed`
+    The jobs of case k are those from ``first[k]`` to before ``first[k + 1]``, + first.
 
-    def __len__(self) -> int:
-        return len(self.codes)
+    Parameters
+    ----------
+    cases : list of ProteinCase
+        Cases may share strands and proteins.
+    scoring : ProteinScoring
+    threads : int
+    block, checkpoints : int
+        See `ProteinStrands`.
 
-    @cached_property
-    def strips(self) -> int:
-        """Strips of columns."""
-        return -(-(len(self.codes) + 1) // STRIP_COLUMNS)
+    Attributes
+    ----------
+    strands : ProteinStrands
+    residues, points : ndarray
+        What is joined of all proteins: residues, and points of introns at their places.
+    strand : ndarray of int64
+        The number of each job's strand.
+    table : ndarray of int64
+        A row a job, without what is known of a launch alone: where its parts begin, and `HOT`.
+    fits : ndarray of bool
+        Whether the packed kernel takes a job.
+    sizes : ndarray of int64
+        Of each job words of cells, pairs of border words, words of checkpoints, words of the
+        largest rows of exits, and best ends, one a part of the strand and strip.
+    """
 
-    @property
-    def columns(self) -> int:
-        """Columns of all strips."""
-        return self.strips * STRIP_COLUMNS
-
-    @property
-    def placed_rows(self) -> int:
-        """Rows of points of introns at their places."""
-        return FRAMES if self.placed else 0
-
-    @cached_property
-    def pairs(self) -> PairBounds:
-        """Bounds of the scores of pairs."""
-        return pair_bounds(self.codes, self.scoring, self.introns)
-
-    @property
-    def fits(self) -> bool:
-        """Whether the packed kernel takes the protein's scores."""
-        few = len(self.scoring.codon_numbers) <= MOST_CODONS
-        return few and self.pairs.largest <= _MOST_SCORE
-
-
-@dataclass(frozen=True, eq=False)
-class ProteinJob:
-    """A strand and a protein, laid out for a GPU."""
-
-    strand: ProteinStrand
-    target: LaidOutProtein
-
-    @property
-    def strips(self) -> int:
-        """Strips of columns."""
-        return self.target.strips
-
-    @cached_property
-    def limits(self) -> ProteinLimits:
-        """The limits of the sweep."""
-        target = self.target
-        return protein_limits(self.strand.table, target.pairs, target.scoring, target.columns)
-
-    @cached_property
-    def bias(self) -> int:
-        """What is taken off all cells of a long protein, so that 16 bits hold them."""
-        bounds = self.limits.bounds
-        return (bounds.lowest + bounds.highest) // 2 if bounds.magnitude >= _MOST else 0
-
-    @cached_property
-    def fits(self) -> bool:
-        """Whether the packed kernel takes the job."""
-        bounds = self.limits.bounds
-        lowest = min(bounds.lowest, self.limits.none + min(self._before_first, 0)) - self.bias
-        few = max(bounds.highest - self.bias, -lowest) < _MOST
-        return self.target.fits and few and self.strand.possible
-
-    @cached_property
-    def parts(self) -> int:
-        """Parts of the strand, each with a checkpoint before it."""
-        return -(-FRAMES * self.steps // self.strand.every)
-
-    @cached_property
-    def steps(self) -> int:
-        """Steps of three boundaries."""
-        return -(-(len(self.strand.codes) + 1) // FRAMES)
+    def __init__(
+        self, cases: list, scoring: ProteinScoring, threads: int = 1, block: int = ROWS_AGAIN,
+        checkpoints: int = CHECKPOINTS_OF_STRAND,
+    ):  # fmt: skip
+        placed = any(case.target.introns for case in cases)
+        self.scoring, self.cases = scoring, cases
+        self.strands = strands = ProteinStrands(cases, placed, threads, block, checkpoints)
+        own = [[case.tables[name] for name in "+-" if name in case.tables] for case in cases]
+        self.first = np.cumsum([0, *map(len, own)])
+        self.strand = np.array([strands.numbers[id(each)] for tables in own for each in tables])
+        targets = {id(case.target): case.target for case in cases}
+        number = {key: k for k, key in enumerate(targets)}
+        target = np.repeat([number[id(case.target)] for case in cases], np.diff(self.first))
+        self.table = np.zeros((len(target), HOT + 1), np.int64)
+        self._lay_targets(list(targets.values()), target)
+        self.table[:, PLACED_ROWS] = FRAMES if placed else 0
+        self._lay_out(block)
+        self.fits = strands.possible[self.strand] & self._bounded(target)
+        self.sizes = self._sizes()
 
     @property
-    def border_words(self) -> int:
-        """Pairs of border words of all strips."""
-        return -(-FRAMES * self.steps // WARP) * WARP * self.strips
+    def bytes(self) -> NDArray[np.int64]:
+        """Bytes of device memory of each job, with its part of its strand's plan."""
+        cells, borders, checkpoints, exits, ends = self.sizes.T
+        users = np.bincount(self.strand)[self.strand]
+        plans = self.strands.plan_bytes[self.strand] // users
+        return 4 * (cells + checkpoints + exits + ends) + 8 * borders + plans
 
-    @property
-    def cell_words(self) -> int:
-        """Words of all strips' cells in device memory."""
-        return self._cell_stride * self.strips
+    def of_cases(self, function: np.ufunc, values: NDArray) -> NDArray:
+        """Return what a function of two values makes of those of all jobs of each case."""
+        return function.reduceat(values, self.first[:-1])
 
-    @property
-    def checkpoint_words(self) -> int:
-        """Words of all checkpoints."""
-        return self.checkpoint_stride * self.ends
+    def _lay_targets(self, targets: list, target: NDArray[np.int64]) -> None:
+        """Join what is read of proteins, and write where each job's begins.
 
-    @property
-    def checkpoint_stride(self) -> int:
-        """Words of a strip's part of a checkpoint."""
-        return self.strand.rows_of_checkpoint * WIDE * WARP
-
-    @property
-    def ends(self) -> int:
-        """Best ends that the job notes, one a part and strip."""
-        return self.parts * self.strips
-
-    @property
-    def exit_words(self) -> int:
-        """Words of the largest rows of exits, one a part and strip."""
-        return self.ends * WIDE * WARP
-
-    @property
-    def n_bytes(self) -> int:
-        """Bytes of device memory, those of the strand left out."""
-        words = self.cell_words + self.checkpoint_words + self.exit_words
-        return 4 * (words + self.ends) + 8 * self.border_words
-
-    @property
-    def _cell_stride(self) -> int:
-        rows = max(self.strand.n_slots - HOT_SLOTS, 0) + FRAMES * self.strand.ring + 1
-        return (rows + self.target.placed_rows) * WIDE * WARP
-
-    @property
-    def numbers(self) -> ProteinJobNumbers:
-        """The job's row of the table, without where its parts begin."""
-        strand, target, scoring = self.strand, self.target, self.target.scoring
-        return ProteinJobNumbers(
-            steps=self.steps, strips=self.strips,
-            boundaries=0, operations=0, residues_at=0, points=0, cells=0, borders=0, ends=0,
-            checkpoints=0, exits=0, cell_stride=self._cell_stride,
-            checkpoint_stride=self.checkpoint_stride, residues=len(target),
-            final=0 if scoring.free else len(target), codons=len(scoring.codon_numbers),
-            symbols=strand.symbols, slots=strand.n_slots, ring=strand.ring, every=strand.every,
-            block=strand.block, placed=target.placed_rows,
-            none=self.limits.none - self.bias, never=self.limits.none, bias=self.bias,
-            before_first=self._before_first,
+        Points of introns are three rows a protein that has some; all others share rows of 0.
+        """
+        codes = [each.codes for each in targets]
+        self.pairs = pair_bounds(codes, [each.introns for each in targets], self.scoring)
+        self.residues = np.concatenate(codes)
+        self.table[:, TARGET] = starts_of(self.pairs.residues)[target]
+        none = np.zeros((FRAMES, self.pairs.residues.max() + 1), np.int64)
+        placed = [k for k, each in enumerate(targets) if each.introns]
+        rows = [intron_points(targets[k].introns, len(targets[k])) for k in placed]
+        self.points, starts = stacked([none, *rows])
+        of_target = np.zeros(len(targets), np.int64)
+        of_target[placed] = starts[1:]
+        self.table[:, POINTS], self.table[:, RESIDUES] = (
+            of_target[target], self.pairs.residues[target],
         )  # fmt: skip
 
-    @property
-    def _before_first(self) -> int:
-        """What a chain that begins has before the first column: as low as cells are."""
-        return self.limits.none - self.strand.table.first.usual
+    def _lay_out(self, block: int) -> None:
+        """Write the sizes of jobs into the table."""
+        table, strands, own = self.table, self.strands, self.strand
+        table[:, STEPS] = -(-(strands.table[own, LENGTH] + 1) // FRAMES)
+        table[:, STRIPS] = -(-(table[:, RESIDUES] + 1) // STRIP_COLUMNS)
+        table[:, FINAL_COLUMN] = 0 if self.scoring.free else table[:, RESIDUES]
+        table[:, CODONS], table[:, BLOCK] = len(self.scoring.codon_numbers), block
+        table[:, SYMBOLS] = strands.table[own, SYMBOLS_OF_STRAND]
+        table[:, SLOTS], table[:, RING] = strands.slots[own], strands.ring[own]
+        table[:, EVERY] = strands.every[own]
+        rows = np.maximum(table[:, SLOTS] - LEAST_HOT, 0) + FRAMES * table[:, RING] + 1
+        table[:, CELL_STRIDE] = (rows + table[:, PLACED_ROWS]) * WIDE * WARP
+        table[:, CHECKPOINT_STRIDE] = strands.rows_of_checkpoint[own] * WIDE * WARP
+
+    def _bounded(self, target: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Write the bounds of jobs into the table; return whether 16 bits hold all cells.
+
+        Of all cells of a long protein something is taken off for that.
+        """
+        sites = StrandBounds(*(each[self.strand] for each in self.strands.bounds))
+        pairs = PairBounds(*(each[target] for each in self.pairs))
+        width = self.table[:, STRIPS] * STRIP_COLUMNS
+        cells = cell_bounds(sites, pairs, self.scoring, width)
+        fit_int16(cells.magnitude)  # raises an error where 32 bits do not hold them
+        long, middle = cells.magnitude >= _MOST, (cells.lowest + cells.highest) // 2
+        bias, before = np.where(long, middle, 0), cells.none - sites.usual
+        self.table[:, NONE], self.table[:, NEVER_BEGUN] = cells.none - bias, cells.none
+        self.table[:, BIAS], self.table[:, BEFORE_FIRST] = bias, before
+        lowest = np.minimum(cells.lowest, cells.none + np.minimum(before, 0)) - bias
+        few = np.maximum(cells.highest - bias, -lowest) < _MOST
+        codons = len(self.scoring.codon_numbers) <= MOST_CODONS
+        return few & (pairs.largest <= _MOST_SCORE) & codons
+
+    def _sizes(self) -> NDArray[np.int64]:
+        table = self.table
+        boundaries = FRAMES * table[:, STEPS]
+        ends = -(-boundaries // table[:, EVERY]) * table[:, STRIPS]
+        return np.stack([
+            table[:, CELL_STRIDE] * table[:, STRIPS],
+            -(-boundaries // WARP) * WARP * table[:, STRIPS],
+            table[:, CHECKPOINT_STRIDE] * ends, ends * WIDE * WARP, ends,
+        ], axis=1)  # fmt: skip

@@ -44,6 +44,7 @@ from gpu_tools.sites.proteins.gpu.strips import (
     EVERY,
     EXITS,
     FINAL_COLUMN,
+    HOT,
     NEVER_BEGUN,
     NONE,
     OPERATIONS,
@@ -59,7 +60,6 @@ from gpu_tools.sites.proteins.gpu.strips import (
 )
 
 _LOWEST = -(2**31)
-_SHARED_WORDS = step.SHARED_WORDS
 
 
 @cuda.jit(device=True)
@@ -147,7 +147,7 @@ def _make_lay_begins(size: int):
             at, place = int32((k // 4 * WARP + lane) * 4 + k % 4), int32(first + k)
             low, high = _begun(job, scoring, place), _begun(job, scoring, int32(place + size))
             words = permute(low, high, int32(codon_rows.LOWS))
-            shared[uint32(codon_rows.SHARED_SLOTS_AT + at)] = words
+            shared[uint32(step.SLOTS_AT + at)] = words
             for phase in range(job[PLACED_ROWS]):
                 low = _point(job, columns[2], phase, place)
                 high = _point(job, columns[2], phase, int32(place + size))
@@ -175,11 +175,11 @@ def make_prepare(size: int):
         shared[at], shared[at + uint32(1)] = none, none
         store4(shared, int64(step.PLAN_AT + 4 * lane), load4(plan, int64(4 * lane)))
         sync_lanes()
-        in_memory = int64(max(job[SLOTS] - step.HOT_SLOTS, 0)) * int64(stride)
+        behind = int64(1 + job[PLACED_ROWS] + FRAMES * job[RING]) * int64(stride)
         first = address(cells[4 * lane :])
         places = (
-            address(shared[uint32(codon_rows.SHARED_SLOTS_AT + 4 * lane) :]), first,
-            rows.further(first, in_memory), int32(job[RING] - 1),
+            address(shared[uint32(step.SLOTS_AT + 4 * lane) :]), first,
+            rows.further(first, job[CELL_STRIDE] - behind), int32(job[RING] - 1), int32(job[HOT]),
         )  # fmt: skip
         never = _twice(job[NEVER_BEGUN])
         weights = scoring[0], scoring[1], scoring[2], scoring[3], scoring[4], never
@@ -187,7 +187,7 @@ def make_prepare(size: int):
         borders = arriving, leaving, strip == 0, int32(0), none
         return (
             lanes, (shared, scratch), places, none, int32(job[SYMBOLS]), borders, weights, todo,
-            rows.place_of(shared, uint32(codon_rows.SHARED_SLOTS_AT + 4 * lane)), plan,
+            rows.place_of(shared, uint32(step.SLOTS_AT + 4 * lane)), plan,
             slot_place(int32(LARGEST), places),
         )  # fmt: skip
 
@@ -326,7 +326,7 @@ def sweep_proteins_warp(
     that runs.
     """
     scratch = cuda.shared.array(WARP, int32)
-    shared = cuda.shared.array(_SHARED_WORDS, int32, alignment=FOUR_WORDS)
+    shared = cuda.shared.array(0, int32, alignment=FOUR_WORDS)
     while True:
         k = begin_strip(strips, scratch)
         if any_lane(k < 0):

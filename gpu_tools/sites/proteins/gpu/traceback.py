@@ -62,7 +62,6 @@ DONE, LOST, TOO_MANY = range(3)
 """What a traceback comes to: a chain, no move that explains a cell, or too many runs or exons."""
 STATE, N_RUNS, N_EXONS, FIRST_COLUMN, LAST_COLUMN, FOUND = range(6)
 """Numbers that a traceback leaves."""
-_SHARED_WORDS = step.SHARED_WORDS
 
 _walk = cuda.jit(device=True)(walk.walk.py_func)
 _add_moves = cuda.jit(device=True)(walk.add_moves.py_func)
@@ -339,7 +338,7 @@ def trace_proteins_warp(
     of a row, moves, runs and exons.
     """
     scratch = cuda.shared.array(WARP, int32)
-    shared = cuda.shared.array(_SHARED_WORDS, int32, alignment=FOUR_WORDS)
+    shared = cuda.shared.array(0, int32, alignment=FOUR_WORDS)
     warp = int64(cuda.blockIdx.x)
     inputs = boundaries, operations, (targets, profile_scores, points), cells, borders
     tables = targets, codons, scores, points, no_pairs

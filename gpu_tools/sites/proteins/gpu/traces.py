@@ -11,12 +11,17 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.dispatch import Buffers
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
-from gpu_tools.model.scoring import ProteinScoring
-from gpu_tools.sites.gpu.launch import joined_once
 from gpu_tools.sites.gpu.packed_strip import WIDE
 from gpu_tools.sites.proteins.gpu import traceback
 from gpu_tools.sites.proteins.gpu.step import columns_in_rows
-from gpu_tools.sites.proteins.gpu.strips import ProteinJob
+from gpu_tools.sites.proteins.gpu.strips import (
+    BIAS,
+    BLOCK,
+    CHECKPOINT_STRIDE,
+    EVERY,
+    RESIDUES,
+    STRIPS,
+)
 from gpu_tools.sites.proteins.gpu.traceback import ProteinTraceNumbers
 from gpu_tools.splicing.proteins.rows import PHASES, begun
 from gpu_tools.splicing.proteins.walk import TracedProtein, traced_of
@@ -41,15 +46,15 @@ class ProteinTraceSizes(NamedTuple):
     exons: int
 
     @classmethod
-    def of(cls, jobs: list[ProteinJob]) -> ProteinTraceSizes:
-        """Return the sizes that all of some jobs have enough of."""
-        strips, block = max(job.strips for job in jobs), jobs[0].strand.block
-        columns, row = max(len(job.target) for job in jobs) + 1, strips * WIDE * WARP
-        parts = {job: job.strand.every // block for job in jobs}
-        several = [job for job in jobs if parts[job] > 1]
-        words = max([parts[job] * job.strips * job.checkpoint_stride for job in several], default=0)
+    def of(cls, table: NDArray[np.int64]) -> ProteinTraceSizes:
+        """Return the sizes that all jobs of a table have enough of."""
+        strips, columns = int(table[:, STRIPS].max()), int(table[:, RESIDUES].max()) + 1
+        block, row = int(table[0, BLOCK]), strips * WIDE * WARP
+        parts = table[:, EVERY] // block
+        words = np.where(parts > 1, parts * table[:, STRIPS] * table[:, CHECKPOINT_STRIDE], 0)
+        blocks = int(parts.max())
         return cls(
-            words, max([parts[job] for job in several], default=0), strips,
+            int(words.max()), blocks if blocks > 1 else 0, strips,
             (PHASES + block) * row, row, 2 * (PHASES + block + columns), _RUNS + columns,
             _EXONS + columns,
         )  # fmt: skip
@@ -62,29 +67,24 @@ class ProteinTraceSizes(NamedTuple):
 
 
 class ProteinTraces:
-    """Jobs of a `ProteinLaunch` whose chains are traced: pairs of a number and a score of cells."""
+    """Jobs of a `ProteinLaunch` whose chains are traced, and the cells that these end with."""
 
-    def __init__(self, launch, traced: list[tuple[int, int]], scoring: ProteinScoring):
-        self.launch, self.scoring = launch, scoring
-        self.jobs = [launch.jobs[k] for k, _ in traced]
-        self.sizes = ProteinTraceSizes.of(self.jobs)
-        self.starts, starts = self._starts()
-        numbers, scores = np.array(traced, np.int64).T
-        strands = [launch.strands.numbers[id(job.strand)] for job in self.jobs]
-        columns = ProteinTraceNumbers(numbers, strands, scores, starts)
+    def __init__(self, launch, numbers: list[int], scores: NDArray):
+        self.launch, self.scoring = launch, launch.scoring
+        table = launch.table[numbers]
+        self.sizes = ProteinTraceSizes.of(table)
+        # H' of chains that begin as cells are stored
+        cells = begun(int(table[:, RESIDUES].max()), self.scoring)
+        biases, kind = np.unique(table[:, BIAS], return_inverse=True)
+        self.starts = (cells - biases[:, None]).ravel()
+        columns = ProteinTraceNumbers(
+            np.array(numbers), launch.strand_of[numbers], scores, kind * len(cells)
+        )
         self.table = np.stack(columns, axis=1).astype(np.int64)
-
-    def _starts(self) -> tuple[NDArray[np.int64], list[int]]:
-        """Return H' of chains that begin as cells are stored, and where each job's begin."""
-        cells = begun(max(len(job.target) for job in self.jobs), self.scoring)
-        made = {job.bias: cells - job.bias for job in self.jobs}
-        joined, starts = joined_once([*made.values()])
-        start_of = dict(zip(made, starts, strict=True))
-        return joined, [start_of[job.bias] for job in self.jobs]
 
     def run(self, buffers: Buffers) -> list[TracedProtein | None]:
         """Follow the chains on the GPU; None where one has too many runs or exons."""
-        launch, scoring, sizes, count = self.launch, self.scoring, self.sizes, len(self.jobs)
+        launch, scoring, sizes, count = self.launch, self.scoring, self.sizes, len(self.table)
         most = _MOST_BYTES
         if not simulated():
             most = min(most, cuda.current_context().get_memory_info().total // _PART)
@@ -113,18 +113,15 @@ class ProteinTraces:
             "pairs": scoring.lifted, "codon costs": scoring.codon_gaps,
             "sizes": np.array(sizes, np.int64), "no pairs": np.zeros(0, np.int64),
         }  # fmt: skip
-        on = {
-            name: buffers.copy(f"{name} {values.shape[1:]}", values)[: len(values)]
-            for name, values in inputs.items()
-        }
+        on = {name: buffers.copy(name, values)[: len(values)] for name, values in inputs.items()}
         codons = buffers.copy("codons", scoring.codons.ravel()).reshape(scoring.codons.shape)
-        traceback.trace_proteins_warp[warps, WARP, launch.stream](
+        traceback.trace_proteins_warp[warps, WARP, launch.stream, launch.shared_bytes](
             on["traces"], launch.device_table, *launch.strands.arrays, *launch.inputs,
             launch.cells, launch.borders, launch.checkpoints, launch.exits, launch.ends,
             launch.exits.view(np.int16), words("again", warps * sizes.checkpoint_words), exits,
             words("ends again", parts), exits.view(np.int16), records, cells, on["sizes"],
             codons, on["pairs"], on["no pairs"], on["starts"],
-            on["codon costs"], on["weights"], on["places"], launch.scoring,
+            on["codon costs"], on["weights"], on["places"], launch.weights,
             buffers.array("moves", warps * sizes.moves, np.int32, 2), runs, exons, found,
         )  # fmt: skip
         return self._chains(*(launch.fetched(each) for each in (runs, exons, found)))

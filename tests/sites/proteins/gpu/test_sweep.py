@@ -129,17 +129,15 @@ def test_a_protein_longer_than_a_strip():
 @pytest.mark.parametrize("residues", [2500, 4700])
 def test_a_protein_whose_scores_need_all_of_16_bits(residues):
     """Cells of the longer one are stored less a constant."""
-    from gpu_tools.sites.proteins.gpu.plan import ProteinStrand
-    from gpu_tools.sites.proteins.gpu.strips import LaidOutProtein, ProteinJob
+    from gpu_tools.sites.proteins.gpu.strips import BIAS, ProteinJobs
 
     rng = np.random.default_rng(residues)
     base, letters = cases.random_text(rng, 2000), rng.choice(list("ACDEFGHIKLMNPQRSTVWY"), residues)
     base, scoring = Sequence.from_text("b", base), ProteinScoring(BLOSUM62)
     tables = protein_tables_of(base, protein_sites(load_sites("fly")), scoring)
     case = ProteinCase(base, ProteinSequence.from_text("p", "".join(letters)), tables)
-    strand = ProteinStrand(base.codes, tables["+"], scoring, BLOCK)
-    job = ProteinJob(strand, LaidOutProtein(case.target.codes, scoring))
-    assert (job.bias > 0) == (residues > 4000)
+    biases = ProteinJobs([case], scoring, block=BLOCK).table[:, BIAS]
+    assert ((biases > 0) == (residues > 4000)).all()
     found, left = on_gpu([case], scoring)
     assert not left
     assert found == protein_align([case], scoring, device="cpu")

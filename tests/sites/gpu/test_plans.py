@@ -1,4 +1,4 @@
-"""Row plans and steps of site mode, done by NumPy: ends are the CPU's, stored rows agree."""
+"""What is compiled of a table for a GPU, done by NumPy: ends are the CPU's, stored rows right."""
 
 import numpy as np
 import pytest
@@ -13,14 +13,14 @@ from tests.sites.test_junctions import with_junctions
 pytest.importorskip("numba_cuda")
 
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
-from gpu_tools.sites.gpu.job import SiteJob, SiteStrand, packed_strips
-from gpu_tools.sites.gpu.launch import checked, device_bytes
+from gpu_tools.sites.gpu.job import PackedStrips
 from gpu_tools.sites.gpu.packed_strip import HOT_SLOTS, NARROW, WIDE
-from tests.sites.gpu.row_machine import run_codons, run_rows, run_steps
-from tests.sites.gpu.test_sweep import coding_table, long_coding_table, varied_table
+from gpu_tools.sites.gpu.schedule import device_bytes
+from tests.sites.gpu.row_machine import Job, rows_by_definition, run_codons, run_steps
+from tests.sites.gpu.test_sweep import long_coding_table, varied_table
 
 
-def random_job(rng, ends: str, table_of) -> tuple[SiteCase, SiteJob | None]:
+def random_job(rng, ends: str, table_of) -> tuple[SiteCase, Job | None]:
     """Return a random case of one strand, and its job if it has a chain."""
     base = cases.random_text(rng, int(rng.integers(20, 160)))
     target = cases.with_tail(rng, random_target(rng, base, int(rng.integers(1, 60))))
@@ -30,28 +30,26 @@ def random_job(rng, ends: str, table_of) -> tuple[SiteCase, SiteJob | None]:
     made = SiteCase(Sequence.from_text("b", base), Sequence.from_text("t", target), {"+": table})
     if not table.has_chain():
         return made, None
-    return made, SiteJob(SiteStrand(made.codes("+"), table, scoring), made.target.codes)
+    return made, Job(made.codes("+"), table, scoring, made.target.codes)
 
 
 def check_ends(rng, ends: str, table_of, run) -> int:
     """Compare a random case's best end with the CPU's; return the exons of its chain."""
     made, job = random_job(rng, ends, table_of)
-    if job is None or (run is not run_rows and not job.fits_packed):
+    if job is None or not job.fits:
         return 0
     (expected,) = site_align([made], job.scoring, device="cpu", threads=1)
-    end = checked(job, run(job)[1])
-    assert end.score == expected.score
-    if end.score is None:
+    score, end, column = run(job)[1]
+    assert job.possible(score) == expected.score
+    if expected.score is None:
         return 0
-    assert (end.end, end.column) == (expected.chain[-1][1], expected.target_end)
+    assert (end, column) == (expected.chain[-1][1], expected.target_end)
     return len(expected.chain)
 
 
 RUNS = {
     "packed": ("global", varied_table, run_steps),
     "packed, free ends": ("free-target", varied_table, run_steps),
-    "32 bits": ("free-target", varied_table, run_rows),
-    "coding, 32 bits": ("global", coding_table, run_rows),
     "coding": ("global", long_coding_table, run_codons),
     "coding, free ends": ("free-target", long_coding_table, run_codons),
 }
@@ -90,62 +88,69 @@ def table_with_shared_slots(rng, length: int, share: float, longest: int):
     return changed(table, inner_entry=entries)
 
 
-@pytest.mark.parametrize(("ends", "run"), [("global", run_steps), ("free-target", run_rows)])
+@pytest.mark.parametrize(("ends", "run"), [("global", run_steps), ("free-target", run_steps)])
 def test_borders_of_a_class_leave_groups_of_others_alone(ends, run):
     rng = np.random.default_rng(7)
     exons = [check_ends(rng, ends, table_with_shared_slots, run) for _ in range(40)]
     assert max(exons) > 1
 
 
+def stored_of(job: Job):
+    """Return which stored rows are of sites of kind 0."""
+    stored, table = job.strand.compiled.stored, job.table
+    of_exits = np.repeat(table.donors.kinds, stored.tracks)
+    return np.append(of_exits, np.repeat(table.acceptors.kinds, stored.parts)) == 0
+
+
 @pytest.mark.parametrize(("run", "more"), [(run_steps, {}), (run_codons, {"stops": STOPS})])
 @pytest.mark.parametrize("ends", ["global", "free-target"])
 @pytest.mark.parametrize("seed", range(8))
-def test_both_kernels_store_the_same_rows(seed, ends, run, more):
+def test_stored_rows(seed, ends, run, more):
     """Also where a chain may begin at a boundary at which another exon ends."""
     rng = np.random.default_rng(seed)
     table = random_table(rng, 120, 0.5, (IntronClass(0, 3, 1), IntronClass(0, 9, 4)))
     table = changed(table, first_entry=rng.integers(-9, 60, len(table.first_entry)), **more)
     codes = rng.integers(0, 4, 150).astype(np.uint8)
     scoring = SplicedScoring(ends=ends, end_cost=seed // 4 * 5)
-    job = SiteJob(SiteStrand(codes[:120], table, scoring), codes[110:])
-    assert job.fits_packed
-    (copies, end), (rows, expected) = run(job), run_rows(job, job.packed_limit.floor)
-    assert end == expected
-    # exons that translate and that nothing enters are left out by one kernel, not by the other
-    floor = job.packed_limit.floor if run is run_steps else job.packed_limit.least
-    taken = [row for row in range(len(rows)) if rows[row].max() > floor]
+    job = Job(codes[:120], table, scoring, codes[110:])
+    assert job.fits
+    copies, rows = run(job)[0], rows_by_definition(job)
+    # exons that translate and that nothing enters are left out by the kernel
+    floor = job.floor if run is run_steps else job.least
+    taken = [row for row in range(len(rows)) if rows[row].max() > floor and stored_of(job)[row]]
     assert len(taken) > 50
-    assert (np.maximum(copies, floor) == np.maximum(rows, floor)).all()
+    assert (np.maximum(copies[taken], floor) == np.maximum(rows[taken], floor)).all()
 
 
-def job_with_pending_exits(length: int) -> SiteJob:
+def job_with_pending_exits(length: int) -> Job:
     """Return a job whose exits share no slot, and wait for introns of a length."""
     rng = np.random.default_rng(5)
     table = random_table(rng, 400, 1.0, (IntronClass(0, length, 1),))
     target = np.zeros(2 * WARP * WIDE, np.uint8)
-    return SiteJob(SiteStrand(np.zeros(400, np.uint8), table, SplicedScoring()), target)
+    return Job(np.zeros(400, np.uint8), table, SplicedScoring(), target)
 
 
-def test_base_sequences_that_need_many_slots_have_narrow_strips_or_32_bits():
+def test_base_sequences_that_need_many_slots_have_narrow_strips_or_none():
     few, more = job_with_pending_exits(2), job_with_pending_exits(60)
-    assert packed_strips(few, WIDE).sizes == (WIDE, NARROW)
-    assert packed_strips(few, NARROW).sizes == (NARROW,) * 3
-    assert packed_strips(more, WIDE).sizes == (NARROW,) * 3
-    assert HOT_SLOTS[WIDE] < more.strand.steps.n_hot <= HOT_SLOTS[NARROW]
-    assert more.fits_packed
-    assert not job_with_pending_exits(200).fits_packed
+
+    def cut(job: Job, size: int) -> tuple[int, int, int]:
+        strips = PackedStrips.cut(job.jobs, size)
+        return int(strips.strips[0]), int(strips.size[0]), int(strips.last_size[0])
+
+    assert cut(few, WIDE) == (2, WIDE, NARROW)
+    assert cut(few, NARROW) == cut(more, WIDE) == (3, NARROW, NARROW)
+    assert HOT_SLOTS[WIDE] < more.strand.compiled.n_slots <= HOT_SLOTS[NARROW]
+    assert more.fits
+    assert not job_with_pending_exits(200).fits
 
 
 @pytest.mark.parametrize("kernel", RUNS)
 def test_memory_is_not_underestimated(kernel):
     """Batches are cut by it."""
-    ends, table_of, run = RUNS[kernel]
+    ends, table_of, _ = RUNS[kernel]
     table = table_of(np.random.default_rng(4), 3000, 0.1, 30)
     codes = np.random.default_rng(4).integers(0, 4, 3000).astype(np.uint8)
-    job = SiteJob(SiteStrand(codes, table, SplicedScoring(ends=ends)), codes[:700])
-    assert job.fits_packed == (table_of is not coding_table)
-    packs, strand = run is not run_rows, job.strand
-    compiled = {run_rows: "row_plan", run_steps: "steps", run_codons: "codon_plan"}[run]
-    compiled = getattr(strand, compiled)
-    cells = compiled.stored.count * len(codes[:700]) * (2 if packs else 4)
-    assert cells < device_bytes(job, packs) < 10 * cells
+    job = Job(codes, table, SplicedScoring(ends=ends), codes[:700])
+    assert job.fits
+    cells = job.strand.compiled.stored.count * len(codes[:700]) * 2
+    assert cells < device_bytes(job.jobs)[0] < 10 * cells
