@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Generic, TextIO, TypeVar
@@ -294,6 +294,15 @@ def is_of_gpu(error: BaseException) -> bool:
 
 _WARNED: set[str] = set()
 Item, Result = TypeVar("Item"), TypeVar("Result")
+
+
+def with_enough_work(where: Device, cells: int, least: int) -> Device:
+    """Return a device without GPUs that would get fewer than the least number of cells each."""
+    count = max(min(len(where.ordinals), cells // least), 1)
+    if count >= len(where.ordinals):
+        return where
+    _log.info("%d of %d GPUs, as more of them save little time", count, len(where.ordinals))
+    return replace(where, ordinals=where.ordinals[:count])
 
 
 def on_gpu_or_cpu(

@@ -6,7 +6,14 @@ from gpu_tools.errors import DeviceError
 from gpu_tools.estimate.figures import call_of
 from gpu_tools.estimate.model import LIST
 from gpu_tools.hardware import device
-from gpu_tools.hardware.device import Device, Gpu, resolve, unless_small, was_small
+from gpu_tools.hardware.device import (
+    Device,
+    Gpu,
+    resolve,
+    unless_small,
+    was_small,
+    with_enough_work,
+)
 from tests.hardware.test_gpu_faults import CudaAPIError
 
 START = 0.5
@@ -135,3 +142,14 @@ def test_a_gpu_that_fails_while_it_is_described(machine, monkeypatch):
     with pytest.raises(DeviceError, match="it has disappeared"):
         resolve("cuda")
     assert resolve("auto").kind == "cpu"
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"), [(0, (3,)), (19, (3,)), (20, (3, 1)), (99, (3, 1, 2))]
+)
+def test_gpus_with_little_to_do_are_left_out(cells, expected, caplog):
+    caplog.set_level("INFO")
+    where = Device("cuda", (3, 1, 2))
+    assert with_enough_work(where, cells, 10).ordinals == expected
+    assert (f"{len(expected)} of 3 GPUs" in caplog.text) == (len(expected) < 3)
+    assert with_enough_work(Device("cpu"), cells, 10) == Device("cpu")

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.errors import ScoringError
-from gpu_tools.hardware.device import cpu_threads, on_gpu_or_cpu, resolve
+from gpu_tools.hardware.device import cpu_threads, on_gpu_or_cpu, resolve, with_enough_work
 from gpu_tools.hardware.threads import CaseProgress
 from gpu_tools.model.evidence import SpliceEvidence, StrandEvidence
 from gpu_tools.model.results import ProteinAlignment
@@ -24,6 +24,7 @@ from gpu_tools.sites.proteins.cpu.sweep import BestSweep, ProteinSweep, trace
 from gpu_tools.sites.proteins.limits import nothing
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.best_chains import NO_PAIRS, BannedPairs, with_further
+from gpu_tools.splicing.bounds import CELLS_A_GPU
 from gpu_tools.splicing.proteins import walk
 from gpu_tools.splicing.proteins.bans import pairs_of
 
@@ -188,7 +189,8 @@ def _protein_align(
     progress: Callable[[int], None] | None = None, min_scores: list[int] | None = None,
 ) -> list[ProteinAlignment]:  # fmt: skip
     """Align each case's protein to the best chain, see `protein_align`."""
-    where, done = resolve(device), progress or (lambda cells: None)
+    done, cells = progress or (lambda cells: None), sum(case.cells for case in cases)
+    where = with_enough_work(resolve(device), cells, CELLS_A_GPU["proteins"])
     least = {} if min_scores is None else dict(zip(map(id, cases), min_scores, strict=True))
 
     def align(case: ProteinCase, own_threads: int, tally: CaseProgress) -> ProteinAlignment:
