@@ -264,12 +264,11 @@ def align_on_cpu(
 
     def align(cases: AllCases, terms: Terms, numbers: NDArray[np.int64]) -> None:
         table, exons, letters, lengths = align_cases(cases, terms, lifted, numbers, True)
-        jobs = columns.jobs.take(table[:, JOB])
         chains = Chains.make(
             table[:, SCORE], table[:, FIRST_COLUMN], table[:, LAST_COLUMN],
             first_of(table[:, N_EXONS]), exons, first_of(table[:, N_RUNS]), letters, lengths,
         )  # fmt: skip
-        found.add(jobs, np.arange(len(table)), lambda: chains)
+        found.add(table[:, JOB], np.arange(len(table)), lambda: chains)
         done(int(columns.cells[numbers].sum()))
 
     _run(columns, scoring, threads, sizes, align, conclude, done)
