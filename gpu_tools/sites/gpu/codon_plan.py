@@ -124,7 +124,7 @@ def compile_codons(sites: Sites, cost: int = 0) -> CodonPlan:
     """
     words, operands, operations, slots, counts = _compiled(sites, cost)
     start, n_slots, n_advances, pending = slots
-    stored = StoredRows(*counts, FRAMES, FRAMES)
+    stored = StoredRows(*counts, FRAMES)
     ring = 1 << int(pending).bit_length()
     return CodonPlan(
         words, operands.copy(), operations.copy(), start, n_slots, n_advances, ring, stored
@@ -134,7 +134,7 @@ def compile_codons(sites: Sites, cost: int = 0) -> CodonPlan:
 @njit(cache=True, nogil=True, error_model="numpy")
 def _compiled(sites, cost):
     """Compile a table; return words, operands, operations, slots, and exits and entries."""
-    flags, classes = sites.flags, len(sites.intron_kinds)
+    flags, classes = sites.flags, len(sites.introns.lengths)
     exits, entries = count(flags, INNER_EXIT), count(flags, INNER_ENTRY)
     firsts, finals = count(flags, FIRST_ENTRY), count(flags, LAST_EXIT)
     start = BEFORE + SPLITS * n_maxima(sites)
@@ -157,7 +157,7 @@ def _compiled(sites, cost):
     advances = 0
     for k in range(n):
         advances += operations[k, 1] >= 0 and operations[k, 0] & 7 != NO_SYMBOL
-    slots = start, n_slots, advances, most_pending(flags, sites.intron_lengths)
+    slots = start, n_slots, advances, most_pending(flags, sites.introns.lengths)
     return words, operands[: n_operands + 1], operations[:n], slots, (exits, entries)
 
 
@@ -219,11 +219,12 @@ def _leave(codes, boundary, kind, bonus, exits, number):
 
 
 @njit
-def _take_exits(row, kinds, lengths, exits, counts, operations, n):
+def _take_exits(row, introns, exits, counts, operations, n):
     """Raise the maxima before entries to the exits that lie far enough behind `row`.
 
     `counts` says how many exits there are so far, then how many each class has taken.
     """
+    kinds, lengths = introns.class_kinds, introns.lengths
     for k in range(len(kinds)):
         while counts[1 + k] < counts[0] and exits[counts[1 + k], _BOUNDARY] + lengths[k] <= row:
             exit = counts[1 + k]
@@ -233,9 +234,12 @@ def _take_exits(row, kinds, lengths, exits, counts, operations, n):
             slots, splits = 0, exits[exit, _SPLITS]
             for frame in range(FRAMES):
                 split = splits >> (3 * frame) & 7
-                slot = BEFORE + k * SPLITS + split if split < SPLITS else TAKEN_MASK
+                slot = TAKEN_MASK
+                if split < SPLITS:
+                    slot = BEFORE + introns.number[k] * SPLITS + split
                 slots |= slot << (TAKEN_BITS * frame)
-            n = _put(operations, n, 0, NO_SLOT, -1 - exit, exits[exit, _BONUS], NO_SYMBOL, NO_SLOT)
+            bonus = exits[exit, _BONUS] - introns.penalties[k]
+            n = _put(operations, n, 0, NO_SLOT, -1 - exit, bonus, NO_SYMBOL, NO_SLOT)
             operations[n - 1, 2] = slots
     return n
 
@@ -292,7 +296,7 @@ def _gather(splits, boundary, score, kind, sites, kept, operations, n):
     The last one of the operations is still to be completed. Return how many there are, and how many
     sources they have.
     """
-    kinds, penalties, junctions = sites.intron_kinds, sites.intron_penalties, sites.junctions
+    kinds, junctions = sites.introns.kinds, sites.junctions
     found, n = 0, _put(operations, n, FRESH, NO_SLOT, NO_SOURCE, 0, NO_SYMBOL, NO_SLOT)
     for split in range(SPLITS):
         if splits >> split & 1 == 0:
@@ -300,8 +304,8 @@ def _gather(splits, boundary, score, kind, sites, kept, operations, n):
         for k in range(len(kinds)):
             if kinds[k] != kind:
                 continue
-            slot, points = BEFORE + k * SPLITS + split, score - penalties[k]
-            n, found = _add_source(slot, points, found, operations, n), found + 1
+            slot = BEFORE + k * SPLITS + split
+            n, found = _add_source(slot, score, found, operations, n), found + 1
     k = first_from(junctions.acceptors, boundary)
     while k < len(junctions.acceptors) and junctions.acceptors[k] == boundary:
         donor, slot = np.int64(junctions.donors[junctions.kept[k]]), kept[junctions.kept[k]]
@@ -354,10 +358,10 @@ def _write_steps(sites, n, words, operands, operations, codon_slots, kept, plain
     last_exit, first_entry = sites.last_exit, sites.first_entry
     inner_exit, exit_kind = sites.inner_exit, sites.exit_kind
     inner_entry, entry_kind = sites.inner_entry, sites.entry_kind
-    kinds, lengths, kept_donors = sites.intron_kinds, sites.intron_lengths, sites.junctions.donors
+    introns, kept_donors = sites.introns, sites.junctions.donors
     at_kept, keep, mark = np.zeros(len(kept), np.int64), 0, 0
     exits = np.empty((count(flags, INNER_EXIT), 4), np.int64)
-    counts = np.zeros(1 + len(kinds), np.int64)
+    counts = np.zeros(1 + len(introns.lengths), np.int64)
     waits, n_operands, before = np.zeros(JOINS, np.bool_), 0, 0
     copy = FIRST_STORED + FRAMES * len(exits)
     for i in range(FRAMES * len(words)):
@@ -367,7 +371,7 @@ def _write_steps(sites, n, words, operands, operations, codon_slots, kept, plain
         if i % FRAMES == 0:
             n, keep = _keep(kept_donors, at_kept, exits, kept, i, keep, operations, n)
         if flag & BORDER:
-            n = _take_exits(i - 1, kinds, lengths, exits, counts, operations, n)
+            n = _take_exits(i - 1, introns, exits, counts, operations, n)
             n = _cross_border(rising, i, operations, n, plain)
         if flag & LAST_EXIT:
             events |= FINAL
@@ -384,7 +388,7 @@ def _write_steps(sites, n, words, operands, operations, codon_slots, kept, plain
             operands[n_operands] = slot | np.int64(first_entry[i - FRAMES]) << SLOT_BITS
             n_operands += 1
         if flag & (INNER_EXIT | INNER_ENTRY):
-            n = _take_exits(i, kinds, lengths, exits, counts, operations, n)
+            n = _take_exits(i, introns, exits, counts, operations, n)
         if flag & INNER_EXIT:
             events |= EXIT
             _leave(codes, i, exit_kind[i], inner_exit[i], exits, counts[0])

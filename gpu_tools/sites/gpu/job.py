@@ -44,7 +44,6 @@ class StrandNumbers(NamedTuple):
     exits: int = 0
     entries: int = 0
     tracks: int = 0
-    parts: int = 0
 
     @classmethod
     def of_jobs(cls, strands: list[SiteStrand], strand: NDArray[np.int64]) -> Self:
@@ -86,7 +85,7 @@ class SiteStrand:
         fits, stored = made.n_slots <= (NO_SLOT if coding else max(HOT_SLOTS.values())), made.stored
         return StrandNumbers(
             coding, fits, self.limits, made.n_bytes, len(made.words), made.n_slots, made.start,
-            made.ring, stored.n_exits, stored.n_entries, stored.tracks, stored.parts,
+            made.ring, stored.n_exits, stored.n_entries, stored.tracks,
         )  # fmt: skip
 
     @cached_property
@@ -315,8 +314,8 @@ class PackedStrips:
     @cached_property
     def first_slot(self) -> NDArray[np.int64]:
         """Rows that there are at a time, but for slots: those of sites, and others before them."""
-        entries = np.where(self.every > 0, 0, self.jobs.known.parts * self.entries)
-        return FIRST_STORED + self.jobs.known.tracks * self.exits + entries
+        entries = np.where(self.every > 0, 0, self.entries)
+        return FIRST_STORED + self.jobs.known.tracks * (self.exits + entries)
 
     @property
     def rows(self) -> NDArray[np.int64]:
@@ -326,9 +325,9 @@ class PackedStrips:
     @property
     def missing_rows(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """What is taken off the numbers of stored rows, of exits and of entries."""
-        known, exit_rows = self.jobs.known, self.jobs.known.tracks * self.first_exit
-        entry_rows = known.parts * self.first_entry + known.tracks * (known.exits - self.exits)
-        return exit_rows, entry_rows
+        known = self.jobs.known
+        missing = self.first_entry + known.exits - self.exits
+        return known.tracks * self.first_exit, known.tracks * missing
 
     @property
     def advances(self) -> NDArray[np.int64]:

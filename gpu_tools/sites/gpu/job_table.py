@@ -114,7 +114,6 @@ class TraceNumbers(NamedTuple):
     gains: int
     exons: int
     most_exons: int  # exons that the job's part of the buffer can take
-    parts: int  # rows stored for an entry
     best_sites: int  # largest sum of sites less penalties of a part of a chain
     codes: int  # where the strand's nucleotides begin in their buffer
     length: int  # nucleotides of the strand
@@ -144,7 +143,7 @@ class TraceNumbers(NamedTuple):
 
 (
     AT_JOB, AT_END, AT_COLUMN, AT_VALUE, AT_FRAME, AT_IS_LAST, AT_TARGET, AT_GAINS, AT_EXONS,
-    AT_MOST_EXONS, AT_PARTS, AT_BEST_SITES, AT_CODES, AT_LENGTH, AT_EXITS, AT_ENTRIES, AT_FIRSTS,
+    AT_MOST_EXONS, AT_BEST_SITES, AT_CODES, AT_LENGTH, AT_EXITS, AT_ENTRIES, AT_FIRSTS,
     AT_CLASSES, AT_STOPS, AT_MARKS, AT_JUNCTIONS, AT_N_EXITS, AT_N_ENTRIES, AT_N_FIRSTS,
     AT_N_CLASSES, AT_N_MARKS, AT_N_JUNCTIONS, AT_CLASS_SIZE, AT_MARK_SIZE, AT_USUAL_FIRST, AT_LOW,
     AT_FIRST_EXIT, AT_EXIT_ROWS, AT_ENTRY_ROWS,

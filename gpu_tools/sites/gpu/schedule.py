@@ -140,7 +140,7 @@ class ChainTracer:
         made[:, job_table.AT_END : job_table.AT_END + len(ChainLeft._fields)] = lefts
         made[:, job_table.AT_TARGET] = launch.table[numbers, job_table.TARGET]
         for at, values in (
-            (job_table.AT_PARTS, launch.jobs.known.parts), (job_table.AT_LOW, cut.first_boundary),
+            (job_table.AT_LOW, cut.first_boundary),
             (job_table.AT_FIRST_EXIT, cut.exits_before),
             (job_table.AT_EXIT_ROWS, cut.missing_rows[0]),
             (job_table.AT_ENTRY_ROWS, cut.missing_rows[1]),

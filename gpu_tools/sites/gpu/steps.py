@@ -124,28 +124,23 @@ def compile_steps(listed: ListedSites, cost: int = 0) -> StepTable:
 @njit(cache=True, nogil=True)
 def _compiled(listed, cost):
     """Compile a table in one call; return the elements of a `StepTable`."""
-    sites, parts = lay_out(listed), 1
-    flags, kinds, junctions = sites.flags, sites.intron_kinds, sites.junctions
+    sites = lay_out(listed)
+    flags, introns, junctions = sites.flags, sites.introns, sites.junctions
     exits, entries = count(flags, INNER_EXIT), count(flags, INNER_ENTRY)
-    for kind in kinds:
-        parts = max(parts, _classes_of(kinds, kind))
     through = OWN_SLOTS + n_maxima(sites)
     kept, first_group = kept_slots(junctions, through + 1, 1)
-    if len(junctions.donors) > 0:
-        parts += 1
-    else:
-        first_group = through
-    past = first_group + most_pending(flags, sites.intron_lengths)
+    past = first_group + most_pending(flags, introns.lengths)
     # a boundary or an operation adds a step at most
-    most = len(flags) + through + (1 + len(kinds)) * exits + len(kinds) * entries + 2 * WARP
+    most = len(flags) + through + (1 + len(introns.lengths)) * exits + 2 * WARP
+    most += (1 + len(introns.kinds)) * entries
     most += count(flags, BORDER) * most_operations(sites.rising)
     most += len(junctions.donors) + 2 * len(junctions.acceptors)
     words, numbers = np.empty((most, WORDS), np.int32), np.empty(len(flags), np.int32)
     marks, of_slots = np.full(4, -1, np.int64), np.full((past, 3), -1, np.int64)
-    groups, taken = np.empty((exits, 4), np.int64), np.zeros(1 + len(kinds), np.int64)
+    groups, taken = np.empty((exits, 4), np.int64), np.zeros(1 + len(introns.lengths), np.int64)
     free = np.arange(past, first_group - 1, -1)
     free[0] = past - first_group
-    slots, counts = (OWN_SLOTS, through), (exits, entries, 1, parts)
+    slots, counts = (OWN_SLOTS, through), (exits, entries, 1)
     fewest = _write_steps(
         sites, cost, slots, counts, _joining(sites, exits, entries), kept, (groups, taken, free),
         np.empty((most_operations(sites.rising), 4), np.int32), numbers, (words, marks, of_slots),
@@ -162,11 +157,12 @@ def _compiled(listed, cost):
 @njit
 def _joining(sites, exits, entries):
     """Return which exits join the group of the one of their kind before, as no class minds."""
-    flags, kinds, joins = sites.flags, sites.intron_kinds, np.ones(exits, np.bool_)
+    flags, introns, joins = sites.flags, sites.introns, np.ones(exits, np.bool_)
     at_exits, at_entries = _flagged(flags, INNER_EXIT, exits), _flagged(flags, INNER_ENTRY, entries)
-    for k in range(len(kinds)):
-        _part(at_exits, sites.exit_kind, at_entries, sites.entry_kind, len(flags), joins, kinds[k],
-              sites.intron_lengths[k], sites.rising, k)  # fmt: skip
+    for k in range(len(introns.lengths)):
+        of_class = introns.class_kinds[k], introns.lengths[k], introns.number[k]
+        _part(at_exits, sites.exit_kind, at_entries, sites.entry_kind, len(flags), joins, of_class,
+              sites.rising)  # fmt: skip
     return joins
 
 
@@ -181,12 +177,13 @@ def _flagged(flags, bit, found):
 
 
 @njit(makes_arrays=False)
-def _part(exits, exit_kind, entries, entry_kind, boundaries, joins, kind, length, rising, of_class):
+def _part(exits, exit_kind, entries, entry_kind, boundaries, joins, of_class, rising):
     """Tell which exits join the group of the one of their kind before, as far as a class decides.
 
     They do if the class's maximum is not read between the boundaries from which on the two may
-    precede an entry. It is read at the class's entries and just before its borders.
+    precede an entry. It is read at entries of its kind and just before its borders.
     """
+    kind, length, maximum = of_class
     # local names: an array read out of a tuple inside the loop costs an atomic reference count
     at, is_read, mark, marks = 0, True, 0, rising.boundaries
     for k in range(len(exits)):
@@ -197,15 +194,15 @@ def _part(exits, exit_kind, entries, entry_kind, boundaries, joins, kind, length
             is_read |= entry_kind[entries[at]] == kind
             at += 1
         while mark < len(marks) and marks[mark] <= until:
-            is_read |= is_border(rising, of_class, mark)
+            is_read |= is_border(rising, maximum, mark)
             mark += 1
         joins[k] &= not is_read
         is_read = False
 
 
 @njit(makes_arrays=False)
-def _classes_of(kinds, kind):
-    """Return how many intron classes have a kind."""
+def _count_of(kinds, kind):
+    """Return how many of some kinds are a certain one."""
     count = 0
     for other in kinds:
         count += other == kind
@@ -213,8 +210,8 @@ def _classes_of(kinds, kind):
 
 
 @njit(makes_arrays=False)
-def _take(kind, length, to, boundary, k, pending, plan):
-    """Raise class `k`'s maximum to the groups whose exits lie far enough behind a boundary.
+def _take(introns, k, first, boundary, pending, plan):
+    """Raise the maximum of class `k` to the groups whose exits lie far enough behind a boundary.
 
     Pending are, of each group of exits so far, its last boundary, its slot, its kind, and how many
     classes have yet to take it. `taken` says how many groups there are, then how many each class
@@ -222,12 +219,14 @@ def _take(kind, length, to, boundary, k, pending, plan):
     `free[0]` says how many.
     """
     groups, taken, free = pending
+    kind, length, penalty = introns.class_kinds[k], introns.lengths[k], introns.penalties[k]
+    to = first + introns.number[k]
     while taken[1 + k] < taken[0]:
         group = taken[1 + k]
         if groups[group, 2] == kind:
             if groups[group, 0] + length > boundary:
                 break
-            _set_to_slot(plan, groups[group, 1], to, to, 0)
+            _set_to_slot(plan, groups[group, 1], to, to, -penalty)
             groups[group, 3] -= 1
             if groups[group, 3] == 0:
                 free[0] += 1
@@ -361,19 +360,26 @@ def _cross_border(rising, i, first, plain, plan):
 
 
 @njit(makes_arrays=False)
-def _join(junctions, kept, join, through, boundary, bonus, copy, plan):
-    """Raise the row to those kept at donors of an acceptor's junctions, from number `join` on.
+def _gather(sites, kept, join, slots, boundary, plan):
+    """Return the slot of what may enter at an acceptor, and the number of the next junction.
 
-    Their maximum goes through a slot, and is copied. Return the number of the next junction.
+    `join` is that of the first one. A maximum over several rows goes through a slot.
     """
-    acceptors, old = junctions.acceptors, LEAST
+    junctions, kinds, kind = sites.junctions, sites.introns.kinds, sites.entry_kind[boundary]
+    acceptors, (first, through), source, old = junctions.acceptors, slots, LOWEST, LEAST
+    alone = join == len(acceptors) or acceptors[join] != boundary
+    alone = alone and _count_of(kinds, kind) == 1
+    for k in range(len(kinds)):
+        if kinds[k] == kind:
+            source = first + k
+            if not alone:
+                _set_to_slot(plan, source, old, through, 0)
+                source = old = through
     while join < len(acceptors) and acceptors[join] == boundary:
-        source, penalty = kept[junctions.kept[join]], junctions.penalties[join]
-        _set_to_slot(plan, source, old, through, -penalty)
-        old, join = through, join + 1
-    if old == through:
-        _raise_row(plan, through, bonus, copy)
-    return join
+        penalty = junctions.penalties[join]
+        _set_to_slot(plan, kept[junctions.kept[join]], old, through, -penalty)
+        source, old, join = through, through, join + 1
+    return source, join
 
 
 @njit(makes_arrays=False)
@@ -406,10 +412,9 @@ def _write_steps(sites, cost, slots, counts, joins, kept, pending, plain, number
     groups are always free.
     """
     codes, flags, junctions, rising = sites.codes, sites.flags, sites.junctions, sites.rising
-    kinds, lengths, penalties = sites.intron_kinds, sites.intron_lengths, sites.intron_penalties
-    inner_entry, entry_kind = sites.inner_entry, sites.entry_kind
-    inner_exit, exit_kind = sites.inner_exit, sites.exit_kind
-    (first, through), (n_exits, _, _, parts), (words, marks, _) = slots, counts, plan
+    introns, inner_entry, entry_kind = sites.introns, sites.inner_entry, sites.entry_kind
+    classes, inner_exit, exit_kind = introns.class_kinds, sites.inner_exit, sites.exit_kind
+    (first, through), (n_exits, _, _), (words, marks, _) = slots, counts, plan
     free, fewest = pending[2], pending[2][0]
     keep, join, exits, copy, is_open = 0, 0, 0, FIRST_STORED + n_exits, False
     for i in range(len(flags)):
@@ -427,33 +432,29 @@ def _write_steps(sites, cost, slots, counts, joins, kept, pending, plain, number
             for slot in range(first, through):
                 _set_to_slot(plan, LOWEST, LEAST, slot, 0)
         if flag & BORDER:
-            for k in range(len(kinds)):
+            for k in range(len(classes)):
                 # others have no border here: exits may yet join a group that they look at
-                if is_border(rising, k, first_from(rising.boundaries, i)):
-                    _take(kinds[k], lengths[k], first + k, i - 1, k, pending, plan)
+                if is_border(rising, introns.number[k], first_from(rising.boundaries, i)):
+                    _take(introns, k, first, i - 1, pending, plan)
             _cross_border(rising, i, first, plain, plan)
         if flag & INNER_EXIT:
             kind, bonus, own = exit_kind[i], inner_exit[i], FIRST_STORED + exits
-            classes = _classes_of(kinds, kind)
-            if classes > 0:
-                _leave(i, kind, bonus, classes, joins[exits], own, pending, plan)
+            takers = _count_of(classes, kind)
+            if takers > 0:
+                _leave(i, kind, bonus, takers, joins[exits], own, pending, plan)
                 fewest = min(fewest, free[0])
             if keep < len(kept) and junctions.donors[keep] == i:
-                own = 0 if classes > 0 else own
+                own = 0 if takers > 0 else own
                 _set_to_row(plan, kept[keep], LEAST, bonus, own)
                 keep += 1
             exits += 1
         if flag & INNER_ENTRY:
-            row = -copy
-            for k in range(len(kinds)):
-                if kinds[k] == entry_kind[i]:
-                    _take(kinds[k], lengths[k], first + k, i, k, pending, plan)
-                    bonus = inner_entry[i] - penalties[k]
-                    _raise_row(plan, first + k, bonus, row)
-                    row -= 1
-            row = 1 - copy - parts
-            join = _join(junctions, kept, join, through, i, inner_entry[i], row, plan)
-            copy += parts
+            for k in range(len(classes)):
+                if classes[k] == entry_kind[i]:
+                    _take(introns, k, first, i, pending, plan)
+            source, join = _gather(sites, kept, join, slots, i, plan)
+            _raise_row(plan, source, inner_entry[i], -copy)
+            copy += 1
         if flag & FIRST_ENTRY:
             score = np.int32(sites.first_entry[i] - cost)
             is_open = _begin_chains(late, score, plan)

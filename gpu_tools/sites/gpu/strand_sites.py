@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -15,11 +16,27 @@ from gpu_tools.sites.table import (
     INNER_ENTRY,
     INNER_EXIT,
     LAST_EXIT,
+    IntronClass,
     JunctionArrays,
     SiteTable,
 )
 
 _NO_STOPS = np.empty((0, 0, 0), dtype=bool)
+
+
+class IntronMaxima(NamedTuple):
+    """Intron classes, and the maxima over the exits before an entry that kernels have for them.
+
+    Classes of one kind whose penalties rise alike share a *maximum*: exits raise it when a class
+    may begin with them, less that class's first penalty. The first three are of classes, `number`
+    is that of each class's maximum, and `kinds` are those of maxima.
+    """
+
+    class_kinds: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+    penalties: NDArray[np.int64]
+    number: NDArray[np.int64]
+    kinds: NDArray[np.int64]
 
 
 class ListedSites(NamedTuple):
@@ -33,9 +50,7 @@ class ListedSites(NamedTuple):
     acceptors: tuple[int, NDArray, NDArray[np.int32], NDArray[np.uint8]]
     donors: tuple[int, NDArray, NDArray[np.int32], NDArray[np.uint8]]
     last: tuple[int, NDArray, NDArray[np.int32], NDArray[np.uint8]]
-    intron_kinds: NDArray[np.int64]
-    intron_lengths: NDArray[np.int64]
-    intron_penalties: NDArray[np.int64]
+    introns: IntronMaxima
     rising: Rising
     stops: NDArray[np.bool_]
     junctions: JunctionArrays
@@ -44,8 +59,8 @@ class ListedSites(NamedTuple):
 class Sites(NamedTuple):
     """The sites of a strand, one element a boundary; 0 where there is none.
 
-    `flags` are those of `gpu_tools.sites.table`, with borders. `stops` is empty if the table has
-    no stop codons.
+    `flags` are those of `gpu_tools.sites.table`, with borders. `rising` has a maximum in place of
+    each intron class. `stops` is empty if the table has no stop codons.
     """
 
     codes: NDArray[np.uint8]
@@ -56,9 +71,7 @@ class Sites(NamedTuple):
     last_exit: NDArray[np.int32]
     entry_kind: NDArray[np.uint8]
     exit_kind: NDArray[np.uint8]
-    intron_kinds: NDArray[np.int64]
-    intron_lengths: NDArray[np.int64]
-    intron_penalties: NDArray[np.int64]
+    introns: IntronMaxima
     rising: Rising
     stops: NDArray[np.bool_]
     junctions: JunctionArrays
@@ -69,9 +82,21 @@ def listed_sites(codes, table: SiteTable) -> ListedSites:
     lists = ((each.usual, each.boundaries, each.scores, each.kinds) for each in table.lists)
     stops = _NO_STOPS if table.stops is None else table.stops
     junctions = table.junction_arrays
-    return ListedSites(
-        np.ascontiguousarray(codes), *lists, *class_arrays(table)[:4], stops, junctions
-    )
+    arrays, (first, number) = class_arrays(table), _shared_maxima(table.introns)
+    introns = IntronMaxima(*arrays[:3], number, arrays.kinds[first])
+    rising, is_first = arrays.rising, np.isin(arrays.rising.far_class, first)
+    far = (each[is_first] for each in (number[rising.far_class], *rising[4:]))
+    rising = Rising(*rising[:2], rising.near_level[first], *far)
+    return ListedSites(np.ascontiguousarray(codes), *lists, introns, rising, stops, junctions)
+
+
+@cache
+def _shared_maxima(introns: tuple[IntronClass, ...]) -> tuple[NDArray, NDArray]:
+    """Return the first class of each maximum, and the number of each class's maximum."""
+    keys = [(each.kind, each.rising) for each in introns]
+    unique = list(dict.fromkeys(keys))
+    first, number = [keys.index(key) for key in unique], [unique.index(key) for key in keys]
+    return np.array(first, np.int64), np.array(number, np.int64)
 
 
 def sites_of(codes, table: SiteTable) -> Sites:
@@ -92,8 +117,7 @@ def lay_out(listed):
     flag_borders(rising, flags)
     return Sites(
         listed.codes, flags, scores[0], scores[1], scores[2], scores[3], kinds[1], kinds[2],
-        listed.intron_kinds, listed.intron_lengths, listed.intron_penalties, rising, listed.stops,
-        listed.junctions,
+        listed.introns, rising, listed.stops, listed.junctions,
     )  # fmt: skip
 
 
@@ -118,24 +142,22 @@ NO_SYMBOL = 5
 
 
 class StoredRows(NamedTuple):
-    """The rows that a traceback reads, one behind the other; no site's score is part of them.
+    """The rows that a traceback reads, one behind the other; no exit's score is part of its row.
 
-    First come the rows at the exits, `tracks` for each, then those from which entries start,
-    `parts` for each. If chains translate, there is a row for each reading frame of an exit, and for
-    each number of nucleotides of the split codon before an entry; acceptors and penalties are then
-    part of it. Else an entry has a row for each intron class of its kind, in the order of classes,
-    and as its last one, if the table has junctions, that of the entry's.
+    First come the rows at the exits, then those from which entries start, `tracks` for each. If
+    chains translate, there is a row for each reading frame of an exit, and for each number of
+    nucleotides of the split codon before an entry, of which the acceptor's score is part. Rows of
+    entries have the penalty of the intron.
     """
 
     n_exits: int
     n_entries: int
     tracks: int
-    parts: int
 
     @property
     def count(self) -> int:
         """Rows in all."""
-        return self.n_exits * self.tracks + self.n_entries * self.parts
+        return (self.n_exits + self.n_entries) * self.tracks
 
 
 @njit
@@ -188,4 +210,4 @@ def count(flags, bit):
 @njit
 def n_maxima(sites):
     """Return how many maxima over exits there are for a kind of split codon: near and far rows."""
-    return len(sites.intron_kinds) + len(sites.rising.far_class)
+    return len(sites.introns.kinds) + len(sites.rising.far_class)

@@ -204,64 +204,14 @@ def _equal_ones(values, bonus, wanted):
 
 
 @cuda.jit(device=True)
-def _first_row(trace, entry, split):
-    """Return the first stored row of an inner entry."""
-    coding = trace[job_table.AT_STOPS] >= 0
-    exits = trace[job_table.AT_N_EXITS] * (FRAMES if coding else 1)
-    row = exits + entry * trace[job_table.AT_PARTS] + (split if coding else 0)
-    return int32(row - trace[job_table.AT_ENTRY_ROWS])
-
-
-@cuda.jit(device=True)
-def _first_bonus(trace, sites, entry):
-    """Return what an inner entry adds to its first row, `NOT_FOUND` if it has none."""
-    at = trace[job_table.AT_ENTRIES] + entry * job_table.SITE
-    for k in range(trace[job_table.AT_N_CLASSES]):
-        of_class = trace[job_table.AT_CLASSES] + k * trace[job_table.AT_CLASS_SIZE]
-        if (
-            trace[job_table.AT_STOPS] < 0
-            and sites[of_class + introns.KIND] == sites[at + job_table.KIND]
-        ):
-            return int32(sites[at + job_table.VALUE] - sites[of_class + introns.PENALTY])
-    return int32(0) if trace[job_table.AT_STOPS] >= 0 else int32(NOT_FOUND)
-
-
-@cuda.jit(device=True)
 def _entered_by(trace, sites, entry, split):
-    """Return first row of an inner entry, what is added to it, and the row of junctions, or -1.
-
-    What is added is `NOT_FOUND` if no intron has the entry.
-    """
-    row, bonus = _first_row(trace, entry, split), _first_bonus(trace, sites, entry)
-    at, joined = trace[job_table.AT_ENTRIES] + entry * job_table.SITE, int32(-1)
-    if trace[job_table.AT_STOPS] < 0 and _junctions_of(trace, sites, sites[at])[0] >= 0:
-        joined = int32(row + trace[job_table.AT_PARTS] - 1)
-        if bonus == NOT_FOUND:
-            row, bonus = joined, int32(sites[at + job_table.VALUE])
-    return row, bonus, joined
-
-
-@cuda.jit(device=True)
-def _explained(trace, layout, buffers, inner, column, wanted):
-    """Return which of four values an inner entry explains, from a column on, a bit each."""
-    memory, sites = buffers[:2]
-    entry, row, bonus, joined = inner
-    found = _equal_ones(packed_values(memory, layout, row, column), bonus, wanted)
-    if trace[job_table.AT_STOPS] >= 0 or trace[job_table.AT_PARTS] == 1:
-        return found
-    at, n = trace[job_table.AT_ENTRIES] + entry * job_table.SITE, int32(0)
-    for k in range(trace[job_table.AT_N_CLASSES]):
-        of_class = trace[job_table.AT_CLASSES] + k * trace[job_table.AT_CLASS_SIZE]
-        if sites[of_class + introns.KIND] == sites[at + job_table.KIND]:
-            bonus = int32(sites[at + job_table.VALUE] - sites[of_class + introns.PENALTY])
-            if n > 0:
-                values = packed_values(memory, layout, int32(row + n), column)
-                found |= _equal_ones(values, bonus, wanted)
-            n = int32(n + 1)
-    if joined >= 0:
-        bonus = int32(sites[at + job_table.VALUE])
-        found |= _equal_ones(packed_values(memory, layout, joined, column), bonus, wanted)
-    return found
+    """Return the row from which an inner entry starts, and what is added to it."""
+    tracks = FRAMES if trace[job_table.AT_STOPS] >= 0 else 1
+    row = (trace[job_table.AT_N_EXITS] + entry) * tracks + split - trace[job_table.AT_ENTRY_ROWS]
+    at, bonus = trace[job_table.AT_ENTRIES] + entry * job_table.SITE, int32(0)
+    if trace[job_table.AT_STOPS] < 0:
+        bonus = sites[at + job_table.VALUE]
+    return int32(row), bonus
 
 
 @cuda.jit(device=True)
@@ -292,7 +242,8 @@ def _advance(trace, layout, buffers, scores, state, here, first_wanted, inner):
         entered = int32(0)
         if inner[0] >= 0 and own - 3 <= column:
             wanted = int32(value - a), int32(value - b), int32(value - c), int32(value - d)
-            entered = _explained(trace, layout, buffers, inner, int32(own - 3), wanted)
+            values = packed_values(buffers[0], layout, inner[1], int32(own - 3))
+            entered = _equal_ones(values, inner[2], wanted)
         for k in range(4):
             gain = d if k == 0 else (c if k == 1 else (b if k == 2 else a))
             if own <= column and entered & int32(8 >> k):
@@ -335,7 +286,7 @@ def _look_for(trace, layout, buffers, scores, state, limits, scratch):
         int32(end - 1),
     )
     left, carry, best = int32(0), int32(_LOW), int32(gains[4 * lane])
-    first_wanted, inner = int32(_LOW), (int32(-1), int32(0), int32(0), int32(-1))
+    first_wanted, inner = int32(_LOW), (int32(-1), int32(0), int32(0))
     while left <= until:
         right = shuffle(max(best, carry), int32(min(lane + 1, WARP - 1)), scratch)
         if lane == WARP - 1:
@@ -351,12 +302,12 @@ def _look_for(trace, layout, buffers, scores, state, limits, scratch):
             return found, inner[0], left, gained
         carry, left = _suffix(best, scratch), int32(left + 1)
         first_wanted, first = _first_wanted(trace, sites, first, state, left)
-        inner = int32(-1), int32(0), int32(0), int32(-1)
+        inner = int32(-1), int32(0), int32(0)
         if entry >= 0 and sites[trace[job_table.AT_ENTRIES] + entry * job_table.SITE] == end - left:
             split = split_before(trace, int32(end - left), frame)
-            row, bonus, joined = _entered_by(trace, sites, entry, split)
-            if bonus < NOT_FOUND and left >= _least_length(trace, split, is_last, True):
-                inner = entry, row, bonus, joined
+            row, bonus = _entered_by(trace, sites, entry, split)
+            if left >= _least_length(trace, split, is_last, True):
+                inner = entry, row, bonus
             entry = int32(entry - 1)
     return int32(NOT_FOUND), int32(-1), left, int32(0)
 

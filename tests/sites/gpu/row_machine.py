@@ -219,11 +219,14 @@ def _plain_rows(job: Job) -> NDArray:
             exits[i] = row.copy()
         if table.first_entry[i] != CLOSED:
             row[:] = np.maximum(row, np.add(machine.empty, table.first_entry[i]))
-        for intron in table.introns if table.inner_entry[i] != CLOSED else ():
-            rows = [own + score for own, _, score in _exits_of(job, exits, i, intron)]
+        if table.inner_entry[i] != CLOSED:
+            rows = [
+                own + score - intron.penalty
+                for intron in table.introns if table.entry_kind[i] == intron.kind
+                for own, _, score in _exits_of(job, exits, i, intron)
+            ]  # fmt: skip
             entered.append(np.max([low, *rows], axis=0))
-            if table.entry_kind[i] == intron.kind:
-                row[:] = np.maximum(row, entered[-1] + table.inner_entry[i] - intron.penalty)
+            row[:] = np.maximum(row, entered[-1] + table.inner_entry[i])
     return np.array([*exits.values(), *entered])
 
 

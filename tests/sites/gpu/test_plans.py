@@ -97,9 +97,8 @@ def test_borders_of_a_class_leave_groups_of_others_alone(ends, run):
 
 def stored_of(job: Job):
     """Return which stored rows are of sites of kind 0."""
-    stored, table = job.strand.compiled.stored, job.table
-    of_exits = np.repeat(table.donors.kinds, stored.tracks)
-    return np.append(of_exits, np.repeat(table.acceptors.kinds, stored.parts)) == 0
+    kinds = np.append(job.table.donors.kinds, job.table.acceptors.kinds)
+    return np.repeat(kinds, job.strand.compiled.stored.tracks) == 0
 
 
 @pytest.mark.parametrize(("run", "more"), [(run_steps, {}), (run_codons, {"stops": STOPS})])
@@ -118,7 +117,7 @@ def test_stored_rows(seed, ends, run, more):
     # exons that translate and that nothing enters are left out by the kernel
     floor = job.floor if run is run_steps else job.least
     taken = [row for row in range(len(rows)) if rows[row].max() > floor and stored_of(job)[row]]
-    assert len(taken) > 50
+    assert len(taken) > 30
     assert (np.maximum(copies[taken], floor) == np.maximum(rows[taken], floor)).all()
 
 
