@@ -64,7 +64,7 @@ BATCHES_AT_ONCE = 4
 """Batches of one call that have buffers at the same time."""
 COPIES_AT_ONCE = 1 if simulated() else 8
 """Threads of the host that copy values of one call to a GPU at the same time, if it has so many."""
-STAGED_BYTES = 1 << 26
+STAGED_BYTES = 1 << 24
 """Pinned memory of the host through which large arrays are copied, at most."""
 RETAINED_BYTES = 8 << 30
 """What a pool may retain of a GPU's memory between two calls ..."""
@@ -182,7 +182,7 @@ class Buffers:
         if name not in self._pinned or len(self._pinned[name]) < size:
             self._pinned.pop(name, None)
             # pinning takes long, so the next array may be somewhat larger
-            self._pinned[name] = cuda.pinned_array(1 << size.bit_length(), dtype=np.uint8)
+            self._pinned[name] = cuda.pinned_array(1 << max(size - 1, 0).bit_length(), np.uint8)
         return self._pinned[name][:size].view(dtype)
 
 
