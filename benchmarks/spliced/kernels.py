@@ -27,15 +27,14 @@ def kernels(cases: list[Case]) -> dict:
 def _launch(cases: list[Case], pool):
     """Lay cases out in the memory of the GPU; return also the bytes that they take."""
     from gpu_tools.spliced.gpu import schedule
-    from gpu_tools.spliced.gpu.launch import ListLaunch, Resident, job_bytes, lay_out_jobs
+    from gpu_tools.spliced.gpu.launch import ListLaunch, Resident, lay_out_jobs
     from gpu_tools.spliced.gpu.sweep import scoring_table
 
     columns, scoring, options = case_columns(cases), SplicedScoring(), schedule.GpuOptions()
     empty, gpus = pool.resident.pinned, (0,)
     work = schedule.prepare(columns, scoring, gpus, cpu_threads(None), empty, options)
     resident = Resident.copy(work.graphs, columns, scoring_table(scoring), pool.resident)
-    jobs = schedule.jobs_of(columns, np.arange(len(cases)))
     limits = schedule._block_limits(work.apart, schedule.count_multiprocessors(gpus))
-    layout = lay_out_jobs(work.graphs.table, jobs, limits)
-    device_bytes = int(job_bytes(work.graphs.table, jobs).sum())
+    layout = lay_out_jobs(work.graphs.table, columns, np.arange(len(cases)), limits)
+    device_bytes = int(work.bytes.sum())
     return ListLaunch(resident, layout, work.apart, pool.batches[0]), device_bytes

@@ -183,7 +183,8 @@ def found_in_batches(
     search: HitSearch, windows: Windows, store: BatchStore, done: Callable[[int], None]
 ) -> Iterator[tuple[int, object]]:
     """Yield credible or best chains of the targets of a search, batch by batch."""
-    sequences, size = search.targets.sequences, search.options.batch_on(search.device)
+    sequences = search.targets.sequences
+    size = search.options.batch_on(search.device, search.threads)
     for first in range(0, len(sequences), size):
         batch = list(sequences[first : first + size])
         part = search.of_part(first, first + size)

@@ -13,7 +13,7 @@ from itertools import groupby
 import numpy as np
 
 from gpu_tools.annotate.genome import GenomeRecords
-from gpu_tools.annotate.options import Alignment, AnnotationOptions
+from gpu_tools.annotate.options import Alignment, AnnotationOptions, is_wide
 from gpu_tools.annotate.targets import TargetSet
 from gpu_tools.annotate.trials import Core, Trial, cores_of, is_promising, without
 from gpu_tools.hardware.threads import map_on_threads, prefetch
@@ -24,7 +24,7 @@ from gpu_tools.model.significance import Gumbel
 from gpu_tools.splicing.chance import evalues_in_place, lengthened
 
 _CHUNK, _LARGE_CHUNK = 4 << 20, 16 << 20
-"""Nucleotides of windows that are prepared at a time; between groups a GPU waits."""
+"""Nucleotides of windows that are prepared at a time; between groups a GPU or threads wait."""
 SPANNED = 0.4
 """Least part of a hit's symbols that chains of words span."""
 MOST_OF_TARGET = 0.25
@@ -165,7 +165,7 @@ class HitSearch:
 
     def _prepared(self, windows: Iterable[SearchWindow]) -> Iterator[tuple[list[Trial], list]]:
         """Yield groups of windows with their near parts, and the cases of these."""
-        size = _LARGE_CHUNK if self.options.waits_for_windows(self.device) else _CHUNK
+        size = _LARGE_CHUNK if is_wide(self.device, self.threads) else _CHUNK
         for chunk in _chunks(windows, size):
             trials = [Trial.near(one, self.genome.loci[one.record].start) for one in chunk]
             yield trials, self._cases([trial.part for trial in trials])

@@ -17,6 +17,8 @@ Alignment = SplicedAlignment | ProteinAlignment
 MOST_INTRON = 100_000
 """Nucleotides of the longest intron of a gene, by default."""
 USUAL_BATCH, LARGE_BATCH = 100, 1000
+FEW_THREADS = 4
+"""Threads of a CPU up to which batches are usual: more, and a GPU, wait at the end of each."""
 _PAID = 10
 _OF_GENES = "isoforms", "frameshifts", "confidence", "min_confidence", "batch"
 """Options on which hits do not depend."""
@@ -30,6 +32,11 @@ def longest_intron_of(sites: GeneSites) -> int:
     lines = [line for kind in sites.introns for line in kind.rising]
     lengths = (every * (_PAID - first) for first, every in lines)
     return min(max(lengths, default=MOST_INTRON), MOST_INTRON)
+
+
+def is_wide(device: str, threads: int) -> bool:
+    """Return whether much is to be aligned at a time: on a GPU, or with many threads."""
+    return threads > FEW_THREADS or resolve(device).kind != "cpu"
 
 
 @dataclass(frozen=True)
@@ -62,7 +69,7 @@ class AnnotationOptions:
         Least confidence of the introns of a structure; above 0 there are confidences, too.
     batch : int, optional
         Targets of a batch; the result does not depend on it. Without it, `USUAL_BATCH`, or
-        `LARGE_BATCH` for the exhaustive search on a GPU.
+        `LARGE_BATCH` on a GPU and with more than `FEW_THREADS` threads.
     """
 
     search: str = "seeded"
@@ -97,15 +104,9 @@ class AnnotationOptions:
         """Return whether an alignment with an E-value is a hit."""
         return self.acceptance.is_credible(alignment)
 
-    def batch_on(self, device: str) -> int:
-        """Return the targets of a batch on a device."""
-        if self.batch is not None:
-            return self.batch
-        return LARGE_BATCH if self.waits_for_windows(device) else USUAL_BATCH
-
-    def waits_for_windows(self, device: str) -> bool:
-        """Return whether windows take long beside the sweeps: all of a genome's, and a GPU."""
-        return self.search == "exhaustive" and resolve(device).kind != "cpu"
+    def batch_on(self, device: str, threads: int) -> int:
+        """Return the targets of a batch on a device, or a CPU's threads."""
+        return self.batch or (LARGE_BATCH if is_wide(device, threads) else USUAL_BATCH)
 
     def of_hits(self) -> dict:
         """Return by name what the hits of a batch depend on."""

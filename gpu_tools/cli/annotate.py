@@ -10,6 +10,7 @@ from functools import partial
 import click
 
 from gpu_tools.annotate.options import (
+    FEW_THREADS,
     LARGE_BATCH,
     MOST_INTRON,
     SEARCHES,
@@ -127,8 +128,8 @@ kept = options.added(
     ),
     option(
         "--batch N", type=options.Count(1),
-        help=f"Targets of a batch; {USUAL_BATCH} by default, {LARGE_BATCH:,} for the exhaustive "
-        "search on a GPU.",
+        help=f"Targets of a batch; {USUAL_BATCH} by default, {LARGE_BATCH:,} on a GPU or with more "
+        f"than {FEW_THREADS} threads.",
     ),
 )  # fmt: skip
 """Adds the options of what a run keeps."""

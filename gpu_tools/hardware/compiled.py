@@ -4,7 +4,7 @@ Functions that Python calls are stored in the compile cache: ``@njit(cache=True)
 *inner* functions, which compiled functions call: their code becomes a part of the caller's. Numba
 would also make each of them callable from Python and from C, which takes half of the time of
 compiling. Here nothing is made for calls from C, and inner functions are not made for calls from
-Python, where they are plain Python functions.
+Python, where they are plain Python functions. Machine code is made of functions that Python calls.
 
 Numba stores what it compiles of a function in numbered files, and an index of them that it reads,
 extends and writes back. It looks at a function's own file to see whether it has changed, although
@@ -38,12 +38,14 @@ from functools import cache, partial, wraps
 from importlib.metadata import version
 from pathlib import Path
 from threading import RLock
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import numba
 from llvmlite import binding
 from numba import __version__ as numba_version
 from numba.core import environment, event
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
 from numba.core.cpu import CPUContext
 from numba.core.environment import Environment, lookup_environment
 from numba.core.runtime import rtsys
@@ -395,6 +397,52 @@ def load_one_by_one(library: type | None = None) -> None:
     library.get_cufunc = loaded
 
 
+class _InnerLibrary(JITCodeLibrary):
+    """Code of an inner function, which is optimized as a whole and translated in callers alone.
+
+    Numba does so for each function, and again for each function between it and one that Python
+    calls, although nothing but the last of these is ever executed.
+    """
+
+    codegen = SimpleNamespace(set_env=lambda name, environment: None)  # see `_EntryCompiler`
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._verify_declare_only_symbols()
+        self._finalized = True
+
+
+class _InnerCompiler(Compiler):
+    """Numba's steps for an inner function."""
+
+    def define_pipelines(self):
+        codegen, name = self.state.targetctx.codegen(), self.state.func_id.func_qualname
+        self.state.library = _InnerLibrary(codegen, name)
+        return super().define_pipelines()
+
+
+class _EntryCompiler(Compiler):
+    """Numba's steps for a function that Python calls.
+
+    Its options are those of inner functions until its own code is made: numba compiles again what
+    is called by functions of other options.
+    """
+
+    def define_pipelines(self):
+        self.state.flags.no_cpython_wrapper = False
+        return super().define_pipelines()
+
+    def compile_extra(self, func):
+        result = super().compile_extra(func)
+        for inner in result._find_referenced_environments():
+            result.codegen.set_env(inner.env_name, inner)
+        return result
+
+
+_NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 _inner_functions: set[Callable] = set()
 
 
@@ -412,8 +460,9 @@ def njit(function: Callable | None = None, **options) -> Callable:
     if "inline" in options:  # numba copies it into its callers before it compiles them
         return numba.njit(**options)(function)
     if options.pop("cache", False):
-        return stored_in_cache(function, numba.njit, numba.config, **options, no_cfunc_wrapper=True)
+        jit = partial(numba.njit, pipeline_class=_EntryCompiler, **_NO_WRAPPERS)
+        return stored_in_cache(function, jit, numba.config, **options)
     if function not in _inner_functions:
         _inner_functions.add(function)
-        register_jitable(**options, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+        register_jitable(pipeline_class=_InnerCompiler, **_NO_WRAPPERS, **options)(function)
     return function

@@ -238,17 +238,17 @@ def best_chains(hits, links):
 
 
 @njit(cache=True, nogil=True)
-def separate(order, scores, before, least, most):
+def separate(order, scores, before, most):
     """Take chains, the best first, that share no hit with those before.
 
     Return the chain of each hit (-1 for none), the chains' scores, and which hits end other chains:
     each of these begins with hits of a chain that was taken.
     """
-    # order: hits by falling score of the chain that ends there
+    # order: hits by falling score of the chain that ends there, as far as that is enough
     owner, found = np.full(len(scores), -1, np.int64), np.empty(most, np.int64)
     count, cut = 0, np.zeros(len(scores), np.bool_)
     for end in order:
-        if count == most or scores[end] < least:
+        if count == most:
             break
         if owner[end] >= 0:
             continue
@@ -277,12 +277,13 @@ def chains_apart(hits, links, least, most):
     rows = np.arange(len(hits))
     while len(rows):
         scores, before = best_chains(hits[rows], links)
-        order = np.lexsort((rows, -scores))
-        own, more, cut = separate(order, scores, before, least, most - len(totals))
+        ends = np.flatnonzero(scores >= least)
+        order = ends[np.argsort(-scores[ends], kind="stable")]
+        own, more, cut = separate(order, scores, before, most - len(totals))
         taken, groups = own >= 0, hits[rows, GROUP]
         owner[rows[taken]] = own[taken] + len(totals)
         totals = np.append(totals, more)
-        rows = rows[~taken & np.isin(groups, groups[cut])]
+        rows = rows[~taken & np.isin(groups, groups[cut])] if cut.any() else rows[:0]
     return owner, totals
 
 

@@ -185,7 +185,7 @@ def _sum_of_sites(table: SiteTable, points: int) -> int:
     lists = tuple(each.arrays for each in table.lists)
     junctions = table.junction_arrays
     junctions = junctions._replace(penalties=junctions.penalties - points)
-    return int(largest_sum(lists, junctions, table.length, max(shortest, 0), least - points))
+    return int(_best_sites(lists, junctions, table.length, max(shortest, 0), least - points))
 
 
 @njit(nogil=True)
@@ -204,8 +204,7 @@ def _at(boundaries, k):
 
 
 @njit(cache=True, nogil=True)
-def largest_sum(lists, junctions, length, shortest, penalty):
-    """Return what `best_sites` returns, from a strand's lists and its least length and penalty."""
+def _best_sites(lists, junctions, length, shortest, penalty):
     (first_usual, firsts, first_scores), (_, acceptors, acceptor_scores) = lists[:2]
     (_, donors, donor_scores), (last_usual, lasts, last_scores) = lists[2:]
     kept_donors, joined, of_joined, joined_penalties = junctions

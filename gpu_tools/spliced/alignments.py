@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.model.results import Runs, SplicedAlignment
-from gpu_tools.spliced.case import CaseColumns, Jobs, result_of
+from gpu_tools.spliced.case import CaseColumns, result_of
 from gpu_tools.splicing.traceback import LETTERS, letters_of
 
 NO_CHAIN = np.iinfo(np.int64).min
@@ -65,16 +65,18 @@ class Alignments(Sequence[SplicedAlignment]):
     def __init__(self, columns: CaseColumns):
         self.columns = columns
         self.others: dict[int, SplicedAlignment] = {}
-        self._parts: list[tuple[Jobs, Callable[[], Chains]]] = []
+        self._parts: list[tuple[NDArray[np.int64], Callable[[], Chains]]] = []
         self._adding = Lock()
         self._part, self._job = np.full((2, len(columns.cells)), -1)
 
-    def add(self, jobs: Jobs, winners: NDArray[np.int64], chains: Callable[[], Chains]) -> None:
-        """Add jobs with the chains of their winners; `chains` is called when one is read."""
+    def add(
+        self, jobs: NDArray[np.int64], winners: NDArray[np.int64], chains: Callable[[], Chains]
+    ) -> None:
+        """Add jobs, by number, with the chains of their winners, called when one is read."""
         with self._adding:  # of several threads
             part = len(self._parts)
             self._parts.append((jobs, chains))
-        cases = jobs.cases[winners]
+        cases = self.columns.jobs.cases[jobs[winners]]
         self._job[cases], self._part[cases] = winners, part
 
     def __len__(self) -> int:
@@ -108,7 +110,7 @@ class Alignments(Sequence[SplicedAlignment]):
         """Yield the results of cases that were found together."""
         (jobs, make_chains), chosen = self._parts[part], self._job[cases]
         chains = make_chains()
-        strands = jobs.strands[chosen]
+        strands = self.columns.jobs.strands[jobs[chosen]]
         exons, exons_of = _parts_of(chains.first_exons, chosen)
         of_strand, exons = self.columns.strands, chains.exons[exons]
         starts, ends = of_strand.starts[exons].tolist(), of_strand.ends[exons].tolist()

@@ -135,10 +135,6 @@ class Jobs(NamedTuple):
         """Number of jobs."""
         return len(self.strands)
 
-    def take(self, chosen) -> Jobs:
-        """Return the jobs that an index chooses."""
-        return Jobs(*(column[chosen] for column in self))
-
 
 class CaseColumns(NamedTuple):
     """Cases as arrays, see `case_columns`.

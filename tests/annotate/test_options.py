@@ -36,16 +36,15 @@ def test_the_site_model_says_what_introns_cost_in_the_search(name, every):
     assert protein_targets([], load_sites("vertebrate")).intron_costs == INTRON_COSTS
 
 
-@pytest.mark.parametrize("search", ["seeded", "exhaustive"])
-def test_a_batch_has_the_number_given_or_the_usual_one_of_a_cpu(search):
-    assert AnnotationOptions(search=search).batch_on("cpu") == 100
-    assert AnnotationOptions(search=search, batch=7).batch_on("cpu") == 7
+@pytest.mark.parametrize(("threads", "usual"), [(1, 100), (4, 100), (5, 1000)])
+def test_a_batch_has_the_number_given_or_more_for_many_threads(threads, usual):
+    assert AnnotationOptions().batch_on("cpu", threads) == usual
+    assert AnnotationOptions(batch=7).batch_on("cpu", threads) == 7
 
 
 @pytest.mark.cuda
-def test_the_exhaustive_search_on_a_gpu_has_larger_batches():
-    assert AnnotationOptions(search="exhaustive").batch_on("cuda") == 1000
-    assert AnnotationOptions(search="seeded").batch_on("cuda") == 100
+def test_batches_on_a_gpu_are_large():
+    assert AnnotationOptions().batch_on("cuda", 1) == 1000
 
 
 @pytest.mark.parametrize("name", ["max_intron", "longest_gene", "batch"])

@@ -68,17 +68,41 @@ _RAISER = """
 import sys
 
 import numpy as np
+from numba.core import event
 
 from gpu_tools.hardware.compiled import njit
 
-@njit(cache=True)
-def made(count):
+class Compiled(event.Listener):
+    names = []
+
+    def on_start(self, found):
+        self.names.append(found.data["dispatcher"].py_func.__name__)
+
+    def on_end(self, found):
+        pass
+
+event.register("numba:compile", Compiled())
+
+@njit
+def inner(count):
+    if count < -1:
+        raise ValueError("too few", count)
     return np.empty(count)
 
-try:
-    made(-1)
-except ValueError as error:
-    print(error, "numba.np.arrayobj" in sys.modules)
+@njit
+def between(count):
+    return inner(count).size
+
+@njit(cache=True)
+def made(count):
+    return inner(count).size + between(count)
+
+for count in (-1, -2):
+    try:
+        made(count)
+    except ValueError as error:
+        print(*error.args)
+print(Compiled.names.count("inner"), made(3), "numba.np.arrayobj" in sys.modules)
 """
 
 
@@ -131,11 +155,15 @@ def test_edits_of_what_a_compiled_function_calls_count_and_times_do_not(small_pa
     assert found == [(1, "2"), (0, "2"), (1, "21")]
 
 
-def test_stored_code_declares_and_imports_nothing_for_the_compiler(small_package):
+def test_an_inner_function_is_compiled_once_and_raises_its_errors(small_package):
     (small_package.folder / "caller.py").write_text(_RAISER)
-    for imported in (True, False):
+    for last_line in ("1 6 True", "0 6 False"):  # stored code imports nothing of the compiler
         out, errors = small_package.start().communicate()
-        assert (out, errors) == (f"negative dimensions not allowed {imported}\n", "")
+        lines = ["negative dimensions not allowed", "too few -2", last_line, ""]
+        assert (out, errors) == ("\n".join(lines), "")
+
+
+def test_stored_code_declares_nothing_to_the_compiler():
     context = MagicMock()
     declare = context.refresh
     compiled._load(lambda signature, context: context.refresh(), None, context)

@@ -55,7 +55,7 @@ def count_block(done, strip):
 
 def assigned(cells: NDArray[np.int64], count: int) -> list[NDArray[np.int64]]:
     """Assign cases to GPUs, the largest first, each to the GPU with the least work so far."""
-    order = np.argsort(-cells, kind="stable")
+    order = np.argsort(-cells)
     gpus = _least_loaded(cells[order], count)
     return [order[gpus == gpu] for gpu in range(count)]
 

@@ -130,15 +130,22 @@ class Buffers:
         np.copyto(pinned, values)
         return self.copy(f"{name} {values.dtype}", pinned)[: len(values)]
 
-    def joined(self, name: str, parts: Sequence[NDArray], zeros: int = 0):
+    def joined(
+        self, name: str, parts: Iterable[NDArray], zeros: int = 0, dtype: type | None = None,
+        count: int | None = None,
+    ):  # fmt: skip
         """Return a device array of some arrays, one behind the other, and of zeros behind them.
 
-        They go by way of pinned memory; the stream is done with other uses of that at the end.
+        Unless `parts` is a list, their type and how many elements they have are given. They go by
+        way of pinned memory; the stream is done with other uses of that at the end.
         """
-        count = sum(map(len, parts))
-        made, size = self.array(name, count + zeros, parts[0].dtype), parts[0].itemsize
-        most = max(min(STAGED_BYTES // size, count), 1)
-        staged = self.pinned("joined", most, parts[0].dtype)
+        dtype = parts[0].dtype if dtype is None else np.dtype(dtype)
+        count, size = sum(map(len, parts)) if count is None else count, dtype.itemsize
+        made, most = (
+            self.array(name, count + zeros, dtype),
+            max(min(STAGED_BYTES // size, count), 1),
+        )
+        staged = self.pinned("joined", most, dtype)
         first = used = 0
         for part in parts:
             for own in (part[k : k + most] for k in range(0, len(part), most)):

@@ -68,12 +68,14 @@ class StrandBounds(NamedTuple):
     acceptors: int  # how many there are
 
 
-def strand_bounds(table: SiteTable, together: int) -> StrandBounds:
-    """Return the bounds of a table, given what all its sites may add."""
+def strand_bounds(table: SiteTable) -> StrandBounds:
+    """Return the bounds of a table."""
     if CLOSED in (table.first.usual, table.last.usual):
         raise ScoringError("a table that is closed somewhere; expected chains to begin anywhere")
     first, step = table.first, sum(table.largest_scores())
-    return StrandBounds(first.usual, first.largest, step, together, len(table.acceptors.boundaries))
+    return StrandBounds(
+        first.usual, first.largest, step, best_sites(table), len(table.acceptors.boundaries)
+    )
 
 
 class CellBounds(NamedTuple):
@@ -128,7 +130,7 @@ def columns_of(
     introns: tuple[int, ...] = (),
 ) -> ProteinColumns:  # fmt: skip
     """Lay a protein's columns out for a sweep over the sites of a table."""
-    width, sites = int(padded(len(target) + 1, 1, 2)), strand_bounds(table, best_sites(table))
+    width, sites = int(padded(len(target) + 1, 1, 2)), strand_bounds(table)
     pairs = PairBounds(*(int(own[0]) for own in pair_bounds([target], [introns], scoring)))
     cells = cell_bounds(sites, pairs, scoring, width)
     narrow = fit_int16(np.array([cells.magnitude]))[0]

@@ -192,22 +192,8 @@ def _extended(values, used, more):
 
 
 @njit(cache=True, nogil=True)
-def score_cases(cases, terms, numbers, scores):
-    """Write the scores of some cases' best chains."""
-    buffer, laid = np.empty(0, terms.weights.dtype), np.full(2, -1)
-    strands = [_lay_out_strand(cases, np.int64(0)) for _ in range(0)]
-    for case in numbers:
-        strands = _strands_of(cases, case, strands, laid)
-        first = cases.first_jobs[case]
-        for job in range(first, cases.first_jobs[case + 1]):
-            target, banned = _target_of(cases, job)
-            _, best, buffer = _sweep(strands[job - first], target, banned, terms, buffer)
-            scores[case] = max(scores[case], best[0])
-
-
-@njit(cache=True, nogil=True)
-def align_cases(cases, terms, lifted, numbers):
-    """Find the best chains and alignments of some cases."""
+def align_cases(cases, terms, lifted, numbers, with_chains):
+    """Find the scores of some cases, and with chains also the best ones and their alignments."""
     dtype, laid = terms.weights.dtype, np.full(2, -1)
     buffer, other_buffer = np.empty(0, dtype), np.empty(0, dtype)
     strands = [_lay_out_strand(cases, np.int64(0)) for _ in range(0)]
@@ -226,6 +212,9 @@ def align_cases(cases, terms, lifted, numbers):
             other, better, other_buffer = _sweep(strands[1], target, more, terms, other_buffer)
             if better[0] > best[0]:  # the first of equals: + before -
                 winner, sweep, best, banned, job = strands[1], other, better, more, job + 1
+        table[row, JOB], table[row, SCORE] = job, best[0]
+        if not with_chains:
+            continue
         chain, start, operations, runs = trace_chain(
             winner.graph, sweep, target, (lifted, profile_of(lifted, target)), costs, *best[1:],
             banned,
@@ -274,13 +263,12 @@ def align_on_cpu(
         found.others[k] = result_of(columns.cases[k], cells, **best.result_fields())
 
     def align(cases: AllCases, terms: Terms, numbers: NDArray[np.int64]) -> None:
-        table, exons, letters, lengths = align_cases(cases, terms, lifted, numbers)
-        jobs = columns.jobs.take(table[:, JOB])
+        table, exons, letters, lengths = align_cases(cases, terms, lifted, numbers, True)
         chains = Chains.make(
             table[:, SCORE], table[:, FIRST_COLUMN], table[:, LAST_COLUMN],
             first_of(table[:, N_EXONS]), exons, first_of(table[:, N_RUNS]), letters, lengths,
         )  # fmt: skip
-        found.add(jobs, np.arange(len(table)), lambda: chains)
+        found.add(table[:, JOB], np.arange(len(table)), lambda: chains)
         done(int(columns.cells[numbers].sum()))
 
     _run(columns, scoring, threads, sizes, align, conclude, done)
@@ -297,7 +285,8 @@ def scores_on_cpu(
         scores[k] = max(sweep.best.score for sweep in swept)
 
     def score(cases: AllCases, terms: Terms, numbers: NDArray[np.int64]) -> None:
-        score_cases(cases, terms, numbers, scores)
+        table, *_ = align_cases(cases, terms, lifted_scores(scoring), numbers, False)
+        scores[numbers] = table[:, SCORE]
 
     _run(columns, scoring, threads, sizes, score, conclude)
     return scores

@@ -21,7 +21,7 @@ from gpu_tools.hardware.gpu.dispatch import Buffers
 from gpu_tools.hardware.gpu.intrinsics.words import WARP, kernel
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.scoring import SplicedScoring
-from gpu_tools.spliced.case import CaseColumns, Jobs, Strands
+from gpu_tools.spliced.case import CaseColumns, Strands
 from gpu_tools.spliced.exon_graph import best_bonus, lay_out, write_stream
 from gpu_tools.spliced.gpu import sweep, traceback, warp_tiles
 from gpu_tools.spliced.gpu.warp_tiles import (
@@ -255,7 +255,7 @@ class Sizes(NamedTuple):
 class Layout(NamedTuple):
     """Jobs laid out for a launch."""
 
-    jobs: Jobs
+    jobs: NDArray[np.int64]  # (J,) numbers among those of all cases
     table: NDArray[np.int64]  # (J, sweep.FIELDS)
     sizes: Sizes  # of all jobs together
     block_jobs: NDArray[np.int32]  # the job of each thread block
@@ -307,61 +307,67 @@ def _sizes_of(graph, length):
 
 
 @njit(cache=True, nogil=True)
-def job_bytes(graphs, jobs):
-    """Return the device memory of each job; chains are there twice."""
-    found = np.empty(len(jobs.lengths), np.int64)
-    for k in range(len(found)):
-        own = _sizes_of(graphs[jobs.strands[k]], jobs.lengths[k])
-        others = own.sources + own.words + own.strips + own.borders + own.moves + 2 * own.found
-        found[k] = 2 * own.cells + 4 * others
+def case_bytes(graphs, jobs, first_jobs):
+    """Return the device memory of each case; chains are there twice."""
+    found = np.zeros(len(first_jobs) - 1, np.int64)
+    for case in range(len(found)):
+        for job in range(first_jobs[case], first_jobs[case + 1]):
+            own = _sizes_of(graphs[jobs.strands[job]], jobs.lengths[job])
+            others = own.sources + own.words + own.strips + own.borders + own.moves
+            found[case] += 2 * own.cells + 4 * (others + 2 * own.found)
     return found
 
 
-def lay_out_jobs(graphs: NDArray[np.int64], jobs: Jobs, limits: BlockLimits) -> Layout:
-    """Lay out jobs for a launch."""
-    table = np.empty((jobs.count, sweep.FIELDS), dtype=np.int64)
-    sizes = Sizes(*_write_jobs(graphs, jobs, table))
-    tiles, last_ticks = graphs[jobs.strands, N_TILES], graphs[jobs.strands, LAST_TICK]
-    return Layout(jobs, table, sizes, _jobs_of_blocks(tiles, last_ticks, jobs.lengths, limits))
+def lay_out_jobs(
+    graphs: NDArray[np.int64], columns: CaseColumns, cases: NDArray[np.int64], limits: BlockLimits
+) -> Layout:
+    """Lay out the jobs of cases for a launch."""
+    jobs, table, last_ticks, sizes = _write_jobs(graphs, columns.jobs, columns.first_jobs, cases)
+    block_jobs = _jobs_of_blocks(table, last_ticks, limits)
+    return Layout(jobs, table, Sizes(*sizes), block_jobs)
 
 
 @njit(cache=True, nogil=True)
-def _write_jobs(graphs, jobs, table):
-    """Write the job table; return the sizes of all jobs together.
+def _write_jobs(graphs, jobs, first_jobs, cases):
+    """Return numbers, job table and last ticks of cases' jobs, and the sizes of all together.
 
     The space in which one chain is traced lies together.
     """
+    count, k = 0, 0
+    for case in cases:
+        count += first_jobs[case + 1] - first_jobs[case]
+    numbers, last_ticks = np.empty(count, np.int64), np.empty(count, np.int64)
+    table = np.empty((count, sweep.FIELDS), np.int64)
     cells, sources, words, workspace, found = 0, 0, 0, 0, 0
-    strips, borders, moves, first, past = 0, 0, 0, 0, 0
-    for k in range(len(table)):
-        job, graph, length = table[k], graphs[jobs.strands[k]], jobs.lengths[k]
-        for at in range(len(_COPIED)):
-            job[_COPIED[at][0]] = graph[_COPIED[at][1]]
-        own = _sizes_of(graph, length)
-        job[sweep.EXITS] = graph[EXITS] // 8
-        job[sweep.TARGET], job[sweep.COLUMNS] = jobs.targets[k], length + 1
-        job[sweep.STRIDE], job[sweep.WORD_STRIDE] = stride_of(length), _word_stride(length)
-        job[sweep.CELLS], job[sweep.SOURCES], job[sweep.WORDS] = cells, sources, words
-        job[sweep.STRIPS], job[sweep.BORDERS] = workspace, workspace + own.strips
-        job[sweep.MOVES], job[sweep.FOUND] = workspace + own.strips + own.borders, found
-        if k == past:
-            first = k
-            while past < len(table) and jobs.cases[past] == jobs.cases[k]:
-                past += 1
-        job[sweep.FIRST_RIVAL], job[sweep.PAST_RIVALS] = first, past
-        cells, sources, words = cells + own.cells, sources + own.sources, words + own.words
-        strips, borders, moves = strips + own.strips, borders + own.borders, moves + own.moves
-        workspace, found = strips + borders + moves, found + own.found
-    return cells, sources, words, strips, borders, moves, found
+    strips, borders, moves = 0, 0, 0
+    for case in cases:
+        first, past = k, k + first_jobs[case + 1] - first_jobs[case]
+        for number in range(first_jobs[case], first_jobs[case + 1]):
+            job, graph, length = table[k], graphs[jobs.strands[number]], jobs.lengths[number]
+            numbers[k], last_ticks[k], k = number, graph[LAST_TICK], k + 1
+            for at in range(len(_COPIED)):
+                job[_COPIED[at][0]] = graph[_COPIED[at][1]]
+            own = _sizes_of(graph, length)
+            job[sweep.EXITS] = graph[EXITS] // 8
+            job[sweep.TARGET], job[sweep.COLUMNS] = jobs.targets[number], length + 1
+            job[sweep.STRIDE], job[sweep.WORD_STRIDE] = stride_of(length), _word_stride(length)
+            job[sweep.CELLS], job[sweep.SOURCES], job[sweep.WORDS] = cells, sources, words
+            job[sweep.STRIPS], job[sweep.BORDERS] = workspace, workspace + own.strips
+            job[sweep.MOVES], job[sweep.FOUND] = workspace + own.strips + own.borders, found
+            job[sweep.FIRST_RIVAL], job[sweep.PAST_RIVALS] = first, past
+            cells, sources, words = cells + own.cells, sources + own.sources, words + own.words
+            strips, borders, moves = strips + own.strips, borders + own.borders, moves + own.moves
+            workspace, found = strips + borders + moves, found + own.found
+    return numbers, table, last_ticks, (cells, sources, words, strips, borders, moves, found)
 
 
-def _jobs_of_blocks(tiles, last_ticks, lengths, limits: BlockLimits) -> NDArray[np.int32]:
+def _jobs_of_blocks(table, last_ticks, limits: BlockLimits) -> NDArray[np.int32]:
     """Return the job of each thread block, those with the most work for a block first.
 
     A job gets blocks for the warp tiles that are at work at the same time and for some that come
     next, but no more than its share of the work.
     """
-    chunks = -(-lengths // sweep.CHUNK)
+    tiles, chunks = table[:, sweep.TILES], -(-(table[:, sweep.COLUMNS] - 1) // sweep.CHUNK)
     work = (tiles * chunks).astype(np.float64)
     blocks = limits.per_tile * work / (last_ticks + chunks)
     blocks = np.ceil(np.minimum(blocks, work * (limits.together / work.sum())))
@@ -424,7 +430,7 @@ class ListLaunch:
     def run(self) -> None:
         """Clear what the kernels write and start the sweep and the search for best ends."""
         layout, resident, buffers = self.layout, self.resident, self.buffers
-        count, stream = layout.jobs.count, buffers.stream
+        count, stream = len(layout.jobs), buffers.stream
         buffers.filled("cells", layout.sizes.cells, np.int16, sweep.NEVER_BYTE)
         sources = buffers.array("sources", layout.sizes.sources, np.int32)
         counters = buffers.filled("counters", count, np.int32)
@@ -446,7 +452,7 @@ class ListLaunch:
     def trace(self) -> None:
         """Start the traceback of the chains that win their cases."""
         sizes, resident, buffers = self.layout.sizes, self.resident, self.buffers
-        count, stream = self.layout.jobs.count, buffers.stream
+        count, stream = len(self.layout.jobs), buffers.stream
         found = buffers.array("found", sizes.found, np.int32)
         written = buffers.array("written", count, np.int32)
         workspace = buffers.array("workspace", sizes.strips + sizes.borders + sizes.moves, np.int32)

@@ -24,7 +24,7 @@ from gpu_tools.hardware.gpu.dispatch import BufferPool, borrowed_pools, map_gpus
 from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.spliced.alignments import NO_CHAIN, Alignments, Chains
-from gpu_tools.spliced.case import CaseColumns, Jobs, case_columns
+from gpu_tools.spliced.case import CaseColumns, case_columns
 from gpu_tools.spliced.cpu.schedule import align_on_cpu, scores_on_cpu
 from gpu_tools.spliced.exon_graph import Extent, bound_cells
 from gpu_tools.spliced.gpu import launch as launches
@@ -34,7 +34,7 @@ from gpu_tools.spliced.gpu.launch import (
     GraphTables,
     ListLaunch,
     Resident,
-    job_bytes,
+    case_bytes,
     lay_out_graphs,
     lay_out_jobs,
     stride_of,
@@ -70,6 +70,7 @@ class GpuWork(NamedTuple):
     graphs: GraphTables
     apart: bool  # whether each part of a track is a warp tile of its own
     packable: NDArray[np.bool_]  # (C,) whether 16-bit cells suffice
+    bytes: NDArray[np.int64]  # (C,) device memory
     options: GpuOptions
 
 
@@ -109,7 +110,7 @@ def score_on_gpus(
 
     def take(work: GpuWork, cases: NDArray[np.int64], launch: ListLaunch) -> None:
         found = traceback.score_of(launch.best_numbers())
-        np.maximum.at(scores, launch.layout.jobs.cases, found)
+        np.maximum.at(scores, columns.jobs.cases[launch.layout.jobs], found)
 
     def on_cpu(cases: list[int]) -> None:
         own = case_columns([columns.cases[k] for k in cases])
@@ -167,7 +168,8 @@ def prepare(columns, scoring, ordinals, threads, empty, options: GpuOptions) -> 
     packable = np.ones(len(columns.cells), dtype=np.bool_)
     fit = _cells_fit(graphs.table, jobs, strands.lengths, costs_of(scoring))
     packable[jobs.cases[~fit | (np.diff(columns.first_banned) > 0)]] = False
-    return GpuWork(columns, scoring, graphs, bool(apart), packable, options)
+    sizes = case_bytes(graphs.table, jobs, columns.first_jobs)
+    return GpuWork(columns, scoring, graphs, bool(apart), packable, sizes, options)
 
 
 def count_multiprocessors(ordinals: Iterable[int]) -> int:
@@ -223,7 +225,7 @@ def _launches(
             done = running.popleft()
             yield done
             free_buffers.append(done[1].buffers)
-        layout = lay_out_jobs(work.graphs.table, jobs_of(work.columns, batch), limits)
+        layout = lay_out_jobs(work.graphs.table, work.columns, batch, limits)
         launch = ListLaunch(resident, layout, work.apart, free_buffers.popleft())
         launch.run()
         start(launch)
@@ -242,11 +244,8 @@ def batches_of(
     work: GpuWork, cases: NDArray[np.int64], free: int
 ) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
     """Cut cases into batches; return them, and the cases that the GPU cannot take."""
-    jobs = jobs_of(work.columns, cases)
-    positions = np.repeat(np.arange(len(cases)), _job_counts(work.columns, cases))
-    sizes = np.bincount(positions, job_bytes(work.graphs.table, jobs), len(cases))
-    most = free // _FREE_PART
-    fits = work.packable[cases] & (sizes <= most)
+    most, sizes = free // _FREE_PART, work.bytes[cases]
+    fits = work.packable[cases] & (sizes <= most) & (sizes > 0)  # 0: it has no candidates
     own, limit, ends = cases[fits], min(work.options.batch_bytes, most), np.cumsum(sizes[fits])
     batches, first, before = [], 0, 0
     while first < len(own):
@@ -254,18 +253,6 @@ def batches_of(
         batches.append(own[first:past])
         first, before = past, ends[past - 1]
     return batches, cases[~fits]
-
-
-def _job_counts(columns: CaseColumns, cases: NDArray[np.int64]) -> NDArray[np.int64]:
-    return columns.first_jobs[cases + 1] - columns.first_jobs[cases]
-
-
-def jobs_of(columns: CaseColumns, cases: NDArray[np.int64]) -> Jobs:
-    """Return the jobs of some cases, in their order."""
-    counts = _job_counts(columns, cases)
-    begins = np.cumsum(counts) - counts
-    chosen = np.repeat(columns.first_jobs[cases] - begins, counts) + np.arange(counts.sum())
-    return columns.jobs.take(chosen)
 
 
 # Chains that a GPU has traced, from its words to columns.

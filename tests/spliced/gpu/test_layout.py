@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("numba_cuda")
 
 from gpu_tools import SplicedScoring, case_columns
-from gpu_tools.spliced.gpu.launch import job_bytes, lay_out_graphs
+from gpu_tools.spliced.gpu.launch import case_bytes, lay_out_graphs
 from gpu_tools.spliced.gpu.schedule import GpuOptions, GpuWork, batches_of
 from tests import cases
 
@@ -31,7 +31,8 @@ def graphs_of(columns, apart=False, threads=1, scoring=PLAIN):
 
 def work_of(columns, graphs, options):
     everywhere = np.ones(len(columns.cells), bool)
-    return GpuWork(columns, PLAIN, graphs, False, everywhere, options)
+    sizes = case_bytes(graphs.table, columns.jobs, columns.first_jobs)
+    return GpuWork(columns, PLAIN, graphs, False, everywhere, sizes, options)
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -39,7 +40,7 @@ def work_of(columns, graphs, options):
 def test_batches_cover_all_cases_and_stay_within_their_limit(seed, part):
     columns = columns_of(np.random.default_rng(seed), 15)
     graphs = graphs_of(columns)
-    sizes = np.bincount(columns.jobs.cases, job_bytes(graphs.table, columns.jobs), 15)
+    sizes = case_bytes(graphs.table, columns.jobs, columns.first_jobs)
     options, free = GpuOptions(batch_bytes=int(part * sizes.max())), 1 << 40
     order = np.random.default_rng(seed).permutation(15)
     batches, left = batches_of(work_of(columns, graphs, options), order, free)
@@ -57,7 +58,7 @@ def test_batches_cover_all_cases_and_stay_within_their_limit(seed, part):
 def test_a_case_that_takes_more_than_its_part_of_the_memory_is_left():
     columns = columns_of(np.random.default_rng(1), 3)
     graphs = graphs_of(columns)
-    sizes = np.bincount(columns.jobs.cases, job_bytes(graphs.table, columns.jobs), 3)
+    sizes = case_bytes(graphs.table, columns.jobs, columns.first_jobs)
     batches, left = batches_of(
         work_of(columns, graphs, GpuOptions()), np.arange(3), 8 * int(sizes.max()) - 1
     )

@@ -12,7 +12,6 @@ from tests import cases
 pytest.importorskip("numba_cuda")
 
 from gpu_tools.spliced.gpu import schedule
-from gpu_tools.spliced.gpu.launch import job_bytes
 from gpu_tools.spliced.gpu.schedule import GpuOptions, align_on_gpus, score_on_gpus
 
 pytestmark = pytest.mark.cuda
@@ -137,9 +136,7 @@ def prepared(made, scoring=None):
 
 def bytes_of_largest(examples):
     """Return the device memory that the largest of some cases takes."""
-    work = prepared([example.case() for example in examples])
-    sizes = job_bytes(work.graphs.table, work.columns.jobs)
-    return int(np.bincount(work.columns.jobs.cases, sizes).max())
+    return int(prepared([example.case() for example in examples]).bytes.max())
 
 
 @pytest.mark.parametrize("batch", [2, 0], ids=["two cases a batch", "a case a batch"])

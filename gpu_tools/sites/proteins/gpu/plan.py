@@ -19,7 +19,6 @@ import numpy as np
 from numba import cuda, int32, int64
 from numpy.typing import NDArray
 
-from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.intrinsics.words import kernel, permute, store4
@@ -31,13 +30,13 @@ from gpu_tools.sites.introns import Introns, Rising
 from gpu_tools.sites.table import JunctionArrays
 
 FRAMES = 3
-STOP, SPECIAL, JOIN, FINAL, EXIT, ENTER, HAS_OPERATIONS, CLOSED, STARTED, ENTER_PLACED = (
-    1 << k for k in range(5, 15)
+STOP, SPECIAL, JOIN, FINAL, EXIT, ENTER, HAS_OPERATIONS, STARTED, ENTER_PLACED = (
+    1 << k for k in range(5, 14)
 )
 """Flags of a boundary's word, above the number of its codon: a stop codon ends here; something
 happens; rows that wait join; the end of a chain has other points than usual; an exon is left; one
-is entered; there are operations; no chain ends here; the first codon of a chain, which has points,
-may end here; what is entered has the points of introns at their places.
+is entered; there are operations; the first codon of a chain, which has points, may end here; what
+is entered has the points of introns at their places.
 """
 CODON_MASK, EXIT_SCORE_BITS = 31, 16
 START, WAITING, WAITS = 0, 1, 4
@@ -135,7 +134,7 @@ def words_of(scoring: ProteinScoring) -> tuple[NDArray[np.uint8], NDArray[np.uin
     return compact[scoring.codons], stops.astype(np.uint8)
 
 
-@njit(nogil=True)
+@cuda.jit(device=True)
 def _three(sites, at, count):
     """Return three lists of a length that lie one behind the other, and where the next begins."""
     past = at + 3 * count
@@ -146,9 +145,9 @@ def _three(sites, at, count):
     ), past
 
 
-@njit(nogil=True)
-def lists_in(strand, sites, codes, classes, counts):
-    """Return the lists of a strand, given its row of the table; `joined_sites` has their order."""
+@cuda.jit(device=True)
+def lists_on_gpu(strand, sites, codes, classes, counts):
+    """Return the lists of a strand, given its row of the table."""
     acceptors, at = _three(sites, strand[SITES], strand[N_ACCEPTORS])
     donors, at = _three(sites, at, strand[N_DONORS])
     (firsts, first_scores, _), at = _three(sites, at, strand[N_FIRSTS])
@@ -174,7 +173,6 @@ def lists_in(strand, sites, codes, classes, counts):
     )  # fmt: skip
 
 
-lists_on_gpu = cuda.jit(device=True)(lists_in)
 first_from = cuda.jit(device=True)(simd.first_from)
 _next_border = cuda.jit(device=True)(introns.next_border)
 _is_border = cuda.jit(device=True)(introns.is_border)
@@ -366,8 +364,8 @@ def _write(lists, tables, symbols, placed, span, state, boundaries, operations):
         if i == low:
             n, own = int64(0), operations
         before, word, final, begins, entered = n, int64(0), int64(0), int64(usual), int64(0)
-        if i == 0 or i > len(codes):
-            word = int64(CLOSED | SPECIAL)
+        if i == 0:
+            word = int64(SPECIAL)
         if FRAMES <= i <= len(codes):
             word |= codons[codes[i - 3], codes[i - 2], codes[i - 1]]
             word |= STOP if stops[codes[i - 3], codes[i - 2], codes[i - 1]] else 0
@@ -387,7 +385,8 @@ def _write(lists, tables, symbols, placed, span, state, boundaries, operations):
             state[WAITS_AT + i % WAITS] = 0
         if i == _at(lasts, last):
             word |= SPECIAL | FINAL
-            final, last = int64(last_scores[last]) - last_usual, last + 1
+            # no cell of the first boundary is an end's
+            final, last = int64(last_scores[last]) - last_usual if i else int64(0), last + 1
         if leaves:
             word |= SPECIAL | EXIT | int64(lists.donors[1][state[0]]) << EXIT_SCORE_BITS
             state[0] += 1

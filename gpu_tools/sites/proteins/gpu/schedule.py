@@ -39,9 +39,9 @@ from gpu_tools.sites.proteins.gpu.strips import (
     EXITS,
     HOT,
     LEAST_SCORE,
+    N_BOUNDARIES,
     OPERATIONS,
     ROWS_AGAIN,
-    STEPS,
     STRIPS,
     ProteinJobs,
 )
@@ -69,7 +69,7 @@ class ProteinLaunch:
         self.table[:, HOT] = hot = hot_slots(int(jobs.table[:, STRIPS].sum()))
         self.shared_bytes = 4 * (SLOTS_AT + hot * WIDE * WARP)
         strands, self.strand_of = np.unique(jobs.strand[numbers], return_inverse=True)
-        self.strands = StrandsOnGpu(jobs.strands, strands, jobs.scoring, self._buffers)
+        self.strands = StrandsOnGpu(jobs.strands, strands.tolist(), jobs.scoring, self._buffers)
         sizes = jobs.sizes[numbers]
         self.table[:, [CELLS, BORDERS, CHECKPOINTS, EXITS, ENDS]] = starts_of(sizes)
         cells, borders, checkpoints, exits, ends = sizes.sum(axis=0).tolist()
@@ -106,7 +106,7 @@ class ProteinLaunch:
 
     def _strips(self) -> NDArray[np.int32]:
         """Return job and strip in the order in which they begin, those that last first; then 0."""
-        order = np.argsort(-self.table[:, STEPS], kind="stable")
+        order = np.argsort(-self.table[:, N_BOUNDARIES], kind="stable")
         counts = self.table[order, STRIPS]
         jobs = np.repeat(order, counts)
         strips = np.arange(len(jobs)) - np.repeat(starts_of(counts), counts)
@@ -231,7 +231,7 @@ def _aligned(
         if job is None:
             return call.finish(case, None)
         strand = case.strands[numbers[job] - spans[k][0]]
-        codes = jobs.strands.codes_of(jobs.strand[numbers[job]])
+        codes = case.codes(strand)
         again = partial(_traced_again, case, strand, codes, call.scoring)
         return call.finish(case, BestSweep(strand, codes, scores[job], lambda: found[k] or again()))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, reduce
 
 import numpy as np
 from numba import cuda, int32, int64, types
@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.intrinsics.rows import (
-    at_least,
     filled,
     further,
     load_quads,
@@ -40,7 +39,6 @@ from gpu_tools.hardware.gpu.intrinsics.words import (
 from gpu_tools.sites.gpu import codon_rows
 from gpu_tools.sites.gpu.packed_strip import WIDE
 from gpu_tools.sites.proteins.gpu.plan import (
-    CLOSED,
     CODON_BITS,
     CODON_MASK,
     ENTER,
@@ -122,68 +120,75 @@ def begun(typing_context, three, gaps, joined, profile, diagonal, bonus):
     return gaps(three, gaps, joined, profile, diagonal, bonus), generate
 
 
-def _advanced_twin(row, one, two, few, weights, low):
-    opening, shifts, shifts_on = weights
-    made, left = [], low
+def _advanced_twin(row, one, two, few, shifts, shifts_on):
+    made = []
     for k, cell in enumerate(row):
         either = max2(one[k], two[k])
-        cell = max2(cell, max2(add2(either, shifts), add2(few, shifts_on)))
-        made.append(max2(cell, add2(left, opening)))
-        left, few = max2(left, cell), either
-    return (*made, left)
+        cell = max2(add2(either, shifts), cell)
+        made.append(max2(add2(few, shifts_on), cell))
+        few = either
+    return tuple(made)
 
 
 @with_twin(_advanced_twin)
-def advanced(typing_context, row, one, two, few, weights, low):
-    """Return a row that `begun` has made, and behind its words the virtual lanes' largest cells.
+def advanced(typing_context, row, one, two, few, shifts, shifts_on):
+    """Return a row that `begun` has made, with frameshifts.
 
     `one` and `two` are the two rows before it, settled, the last one first; `few` is the larger of
-    what stands before their virtual lanes. `weights` are added: for residues left out, frameshifts,
-    and frameshifts with a residue. `low` is less than any cell.
+    what stands before their virtual lanes. Added are `shifts`, with a residue `shifts_on`.
     """
 
     def generate(context, builder, signature, arguments):
         row, one, two = (unpack(builder, part) for part in arguments[:3])
-        few, left = arguments[3], arguments[5]
-        opening, shifts, shifts_on = unpack(builder, arguments[4])
-        made = []
+        (few, shifts, shifts_on), made = arguments[3:], []
         for k, cell in enumerate(row):
             either = max_pairs(builder, one[k], two[k])
-            shifted = add_pairs(builder, few, shifts_on)
-            shifted = max_pairs(builder, add_pairs(builder, either, shifts), shifted)
-            cell = max_pairs(builder, cell, shifted)
-            made.append(max_pairs(builder, cell, add_pairs(builder, left, opening)))
-            left, few = max_pairs(builder, left, cell), either
-        return pack(builder, [*made, left])
+            cell = max_pairs(builder, add_pairs(builder, either, shifts), cell)
+            made.append(max_pairs(builder, add_pairs(builder, few, shifts_on), cell))
+            few = either
+        return pack(builder, made)
 
-    result = types.UniTuple(types.int32, len(row) + 1)
-    return result(row, one, two, few, weights, low), generate
+    return row(row, one, two, few, shifts, shifts_on), generate
 
 
-def _settled_twin(row, opening, low):
-    made, left = [], low
+def _settled_twin(row, left, opening):
+    made = []
     for cell in row:
-        made.append(max2(cell, add2(left, opening)))
+        made.append(max2(add2(left, opening), cell))
         left = max2(left, cell)
-    return (*made, left)
+    return tuple(made)
 
 
 @with_twin(_settled_twin)
-def settled(typing_context, row, opening, low):
-    """Return a row with residues left out within its virtual lanes, and their largest cells.
-
-    See `advanced`.
-    """
+def settled(typing_context, row, left, opening):
+    """Return a row with residues left out; `left` is the largest cell before each virtual lane."""
 
     def generate(context, builder, signature, arguments):
-        opening, left, made = *arguments[1:], []
+        (left, opening), made = arguments[1:], []
         for cell in unpack(builder, arguments[0]):
-            made.append(max_pairs(builder, cell, add_pairs(builder, left, opening)))
+            made.append(max_pairs(builder, add_pairs(builder, left, opening), cell))
             left = max_pairs(builder, left, cell)
-        return pack(builder, [*made, left])
+        return pack(builder, made)
 
-    result = types.UniTuple(types.int32, len(row) + 1)
-    return result(row, opening, low), generate
+    return row(row, left, opening), generate
+
+
+def _largest_of_twin(row):
+    return reduce(max2, row)
+
+
+@with_twin(_largest_of_twin)
+def largest_of(typing_context, row):
+    """Return the largest words of a row, by virtual lane."""
+
+    def generate(context, builder, signature, arguments):
+        words = unpack(builder, arguments[0])
+        while len(words) > 1:
+            pairs = zip(words[::2], words[1::2], strict=True)
+            words = [max_pairs(builder, *pair) for pair in pairs]
+        return words[0]
+
+    return types.int32(row), generate
 
 
 def _left_out_twin(gaps, row, opening, leaving):
@@ -245,18 +250,18 @@ def first_at_least(typing_context, row, value):
 
 
 @cuda.jit(device=True)
-def residues_left_out(left, before, is_first, opening, scratch):
-    """Return what residues left out bring to each virtual lane, and the largest cell so far.
+def with_residues_left_out(row, before, is_first, opening, scratch):
+    """Return a row with residues left out, and the largest cell so far.
 
-    `left` are the largest cells of the virtual lanes, `before` in both halves that of the columns
-    before the strip.
+    `before` has in both halves the largest cell of the columns before the strip.
     """
+    left = largest_of(row)
     own = max2(left, permute(left, left, int32(codon_rows.SWAPPED)))
     others = shuffle_up(own, scratch)
     if is_first:
         others = before
     others = codon_rows.maxima_before(others, scratch)
-    return add2(codon_rows.carry_of(others, left), opening), max2(others, own)
+    return settled(row, codon_rows.carry_of(others, left), opening), max2(others, own)
 
 
 # The operations in front of a boundary: rows in slots, and the rows of exits.
@@ -615,7 +620,8 @@ def make_resume(size: int):
         seen = load4(plan, int64(4) * int64(WARP + lane))
         return (
             row, (one, two, three), gaps, edges, filled(row, none), cursor,
-            (load4(todo, int64(4) * int64(n)), n, exits), (load4(plan, int64(0)), seen),
+            (load4(todo, int64(4) * int64(n)), n, exits),
+            (load4(plan, int64(0)), load4(plan, int64(4)), seen),
         )  # fmt: skip
 
     return resume
@@ -642,16 +648,16 @@ def _next_boundary(number, prefetched, plan, shared, lane):
 
     A group of boundaries is read while the one before is crossed.
     """
-    here, seen = prefetched
+    here, following, seen = prefetched
     if number & int32(WARP - 1) == 0:
         sync_lanes()
         at = int32((number + WARP + lane) & int32(PLAN_RING - 1))
         store4(shared, int64(PLAN_AT + 4 * at), seen)
         sync_lanes()
         seen = load4(plan, int64(4) * int64(number + 2 * WARP + lane))
-    at = int32((number + 1) & int32(PLAN_RING - 1))
-    following = load4(shared, int64(PLAN_AT + 4 * at))
-    return here, following, (following, seen)
+    at = int32((number + 2) & int32(PLAN_RING - 1))
+    behind = load4(shared, int64(PLAN_AT + 4 * at))
+    return here, following, (following, behind, seen)
 
 
 def _make_happen(size: int):
@@ -687,22 +693,24 @@ def _make_happen(size: int):
         most = row[-1]
         if word & int32(ENTER_PLACED):
             opening = strip[6][0]
-            made = settled(row, opening, strip[3])
-            carry, most = residues_left_out(made[size], halo[1], is_first, opening, scratch)
-            row = at_least(made[:size], carry)
+            row, most = with_residues_left_out(row, halo[1], is_first, opening, scratch)
         return row, most, exits
 
     return happen
 
 
-def make_begin_row(size: int):
-    """Return the device function that begins the row of a boundary, before the one in front is."""
-    load_hot, profile_of, stride = load_quads(size), make_profile_of(size), 4 * size * WARP
+def make_joining(size: int):
+    """Return the device function that says what joins the row of a boundary."""
+    load_hot, stride = load_quads(size), 4 * size * WARP
 
     @cuda.jit(device=True)
-    def begin_row(boundary, number, three, gaps, diagonal, strip):
-        """Return that part of the row, and the row of chains that leave a codon out."""
-        (lane, is_first, _), (shared, scratch), weights = strip[0], strip[1], strip[6]
+    def joining(boundary, number, three, diagonal, strip):
+        """Return the third row before it and what stands before that; the place and bonus of a row.
+
+        All that branches is done here. In the code behind it no instruction has to wait for one
+        before it while there are others.
+        """
+        (_, is_first, _), (shared, scratch), weights = strip[0], strip[1], strip[6]
         word, _, bonus, _ = boundary
         place = strip[8]
         if word & int32(STARTED):
@@ -715,6 +723,20 @@ def make_begin_row(size: int):
             if word & int32(JOIN):
                 bonus = int32(0)
                 place = int32(place + stride * int32(WAITING + (number & int32(WAITS - 1))))
+        return (three, diagonal), (place, bonus)
+
+    return joining
+
+
+def make_begin_row(size: int):
+    """Return the device function that begins the row of a boundary, before the one in front is."""
+    load_hot, profile_of = load_quads(size), make_profile_of(size)
+
+    @cuda.jit(device=True)
+    def begin_row(word, before, joined, gaps, strip):
+        """Return that part of the row, and the row of chains that leave a codon out."""
+        lane, shared, weights = strip[0][0], strip[1][0], strip[6]
+        (three, diagonal), (place, bonus) = before, joined
         leaving = weights[1]
         if word & int32(STOP):
             leaving = weights[2]
@@ -738,9 +760,10 @@ def make_cross(size: int, keep=_keep_nothing):
     The state is the row that `begin_row` has begun; the three rows before it, the last one first;
     those of chains that leave a codon out, that of the boundary first; what stands before the
     rows; the best ends; the cursor of border words; the next operation, its number, and the exits
-    so far; and the boundary, with one of those that a lane has prefetched.
+    so far; and the boundary, the next one, with one of those that a lane has prefetched.
     """
     operate, happen, begin_row = make_operate(size), _make_happen(size), make_begin_row(size)
+    joining = make_joining(size)
 
     @cuda.jit(device=True)
     def cross(number, state, strip, to):
@@ -752,22 +775,22 @@ def make_cross(size: int, keep=_keep_nothing):
         if word & int32(HAS_OPERATIONS):
             operation, n = operate(operation, n, strip[7], strip)
         words, place, cursor = codon_rows.next_words(cursor, borders, shared, lane)
+        third, joined = joining(following, int32(number + 1), two, edges[1], strip)
         few = max2(edges[0], edges[1])
-        made = advanced(row, one, two, few, (weights[0], weights[3], weights[4]), none)
+        row = advanced(row, one, two, few, weights[3], weights[4])
         # the next row is begun here: exchanges between lanes take long
-        next_row, next_gap = begin_row(following, int32(number + 1), two, gaps[2], edges[1], strip)
+        next_row, next_gap = begin_row(following[0], third, joined, gaps[2], strip)
         before = permute(words[0], words[0], int32(codon_rows.HIGH_TWICE))
-        carry, most = residues_left_out(made[size], before, is_first, weights[0], scratch)
+        row, most = with_residues_left_out(row, before, is_first, weights[0], scratch)
         inside, whole = none, none
         if is_first:
             inside = permute(words[0], none, int32(codon_rows.LOWS))
             whole = permute(words[1], none, int32(codon_rows.LOWS))
-        row = first_at_least(at_least(made[:size], carry), inside)
+        row = first_at_least(row, inside)
         leaves = permute(row[-1], most, int32(codon_rows.HIGH_THEN_LOW))
         keep(number, row, to)
         largest = row[-1]
-        if word & int32(CLOSED) == 0:
-            ends = raised(ends, row, here[1])
+        ends = raised(ends, row, here[1])
         if word & int32(SPECIAL):
             halo = whole, permute(words[1], words[1], int32(codon_rows.HIGH_TWICE))
             row, largest, exits = happen(here, row, one, two, exits, halo, strip)

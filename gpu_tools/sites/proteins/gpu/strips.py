@@ -21,11 +21,11 @@ from gpu_tools.splicing.proteins.target_introns import intron_points
 
 
 (
-    STEPS, STRIPS, BOUNDARIES, OPERATIONS, TARGET, POINTS, CELLS, BORDERS, ENDS, CHECKPOINTS, EXITS,
-    CELL_STRIDE, CHECKPOINT_STRIDE, RESIDUES, FINAL_COLUMN, CODONS, SYMBOLS, SLOTS, RING, EVERY,
-    BLOCK, PLACED_ROWS, NONE, NEVER_BEGUN, BIAS, BEFORE_FIRST, HOT,
+    N_BOUNDARIES, STRIPS, BOUNDARIES, OPERATIONS, TARGET, POINTS, CELLS, BORDERS, ENDS, CHECKPOINTS,
+    EXITS, CELL_STRIDE, CHECKPOINT_STRIDE, RESIDUES, FINAL_COLUMN, CODONS, SYMBOLS, SLOTS, RING,
+    EVERY, BLOCK, PLACED_ROWS, NONE, NEVER_BEGUN, BIAS, BEFORE_FIRST, HOT,
 ) = range(27)  # fmt: skip
-"""A job's row of the table: steps of three boundaries, and strips; where its part begins in each
+"""A job's row of the table: how many boundaries and strips it has; where its part begins in each
 buffer, the residues in that of targets; words of a strip's cells, and of its part of a checkpoint;
 residues, and the first column in which a chain may end; rows of the profile; symbols of the strand;
 slots; exits whose rows there are; boundaries between two checkpoints, and those of a block that a
@@ -39,7 +39,7 @@ _MOST = 32_000
 """Cells of the packed kernel stay below this magnitude: there is a word that no cells make."""
 LEAST_SCORE, _MOST_SCORE = -128, 127
 ROWS_AGAIN = 1056
-"""Boundaries of a block that a traceback computes again; a multiple of three and of `WARP`."""
+"""Boundaries of a block that a traceback computes again; a multiple of `WARP`."""
 
 
 STRIP_COLUMNS = 2 * WIDE * WARP - 1
@@ -130,7 +130,7 @@ class ProteinJobs:
     def _lay_out(self, block: int) -> None:
         """Write the sizes of jobs into the table."""
         table, strands, own = self.table, self.strands, self.strand
-        table[:, STEPS] = -(-(strands.table[own, LENGTH] + 1) // FRAMES)
+        table[:, N_BOUNDARIES] = strands.table[own, LENGTH] + 1
         table[:, STRIPS] = -(-(table[:, RESIDUES] + 1) // STRIP_COLUMNS)
         table[:, FINAL_COLUMN] = 0 if self.scoring.free else table[:, RESIDUES]
         table[:, CODONS], table[:, BLOCK] = len(self.scoring.codon_numbers), block
@@ -162,7 +162,7 @@ class ProteinJobs:
 
     def _sizes(self) -> NDArray[np.int64]:
         table = self.table
-        boundaries = FRAMES * table[:, STEPS]
+        boundaries = table[:, N_BOUNDARIES]
         ends = -(-boundaries // table[:, EVERY]) * table[:, STRIPS]
         return np.stack([
             table[:, CELL_STRIDE] * table[:, STRIPS],

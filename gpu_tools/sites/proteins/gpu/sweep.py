@@ -45,6 +45,7 @@ from gpu_tools.sites.proteins.gpu.strips import (
     EXITS,
     FINAL_COLUMN,
     HOT,
+    N_BOUNDARIES,
     NEVER_BEGUN,
     NONE,
     OPERATIONS,
@@ -53,7 +54,6 @@ from gpu_tools.sites.proteins.gpu.strips import (
     RESIDUES,
     RING,
     SLOTS,
-    STEPS,
     STRIPS,
     SYMBOLS,
     TARGET,
@@ -66,7 +66,7 @@ _LOWEST = -(2**31)
 def parts_of(job, strip, buffers, first):
     """Return a strip's boundaries from one on, operations, columns and cells, and two borders."""
     boundaries, operations, columns, cells, borders = buffers
-    advances = -(-FRAMES * job[STEPS] // WARP) * WARP
+    advances = -(-job[N_BOUNDARIES] // WARP) * WARP
     before = job[BORDERS] + max(strip - 1, 0) * advances
     leaving = job[BORDERS] + strip * advances
     return (
@@ -272,6 +272,7 @@ def make_sweep_on(size: int):
 def _make_sweep(size: int):
     """Return the device function that sweeps a strip of `size` registers a lane."""
     slot_place, begin_row = step.make_slot_place(size), step.make_begin_row(size)
+    joining = step.make_joining(size)
     prepare, sweep_on, load = make_prepare(size), make_sweep_on(size), rows.load_row(size)
 
     @cuda.jit(device=True)
@@ -281,11 +282,13 @@ def _make_sweep(size: int):
         low = rows.filled(model, none)
         cursor = int32(0), codon_rows.peek_pair(int32(0), fixed[5], fixed[0][0])
         first = load4(parts[0], int64(0))
-        row, gap = begin_row(first, int32(0), low, low, none, fixed)
+        before, joined = joining(first, int32(0), low, none, fixed)
+        row, gap = begin_row(first[0], before, joined, low, fixed)
         seen = load4(parts[0], int64(4) * int64(WARP + fixed[0][0]))
         return (
             row, (low, low, low), (gap, low, low), (none, none, none), low, cursor,
-            (load4(parts[1], int64(0)), int32(0), int32(0)), (first, seen),
+            (load4(parts[1], int64(0)), int32(0), int32(0)),
+            (first, load4(parts[0], int64(4)), seen),
         )  # fmt: skip
 
     @cuda.jit(device=True)
@@ -296,7 +299,7 @@ def _make_sweep(size: int):
         for slot in range(1, job[SLOTS]):
             rows.store_row(slot_place(int32(slot), fixed[2]), rows.filled(model, fixed[3]))
         state, areas = begin(parts, fixed, model), own_areas(job, buffers)
-        limits = int32(FRAMES) * int32(job[STEPS]), int32(job[EVERY])
+        limits = int32(job[N_BOUNDARIES]), int32(job[EVERY])
         state = sweep_on(job, strip, state, parts[3], limits, areas, scoring, fixed)
         reached = int32((state[5][0] + WARP - 1) & ~int32(WARP - 1))
         codon_rows.leave_group(reached, fixed[5], shared, fixed[0][0])

@@ -26,18 +26,18 @@ from gpu_tools.sites.gpu.packed_strip import WIDE
 from gpu_tools.sites.gpu.traceback import least_of
 from gpu_tools.sites.proteins import exits
 from gpu_tools.sites.proteins.gpu import step
-from gpu_tools.sites.proteins.gpu.plan import FRAMES, first_from, lists_on_gpu
+from gpu_tools.sites.proteins.gpu.plan import first_from, lists_on_gpu
 from gpu_tools.sites.proteins.gpu.strips import (
     BLOCK,
     CHECKPOINT_STRIDE,
     EVERY,
     EXITS,
     FINAL_COLUMN,
+    N_BOUNDARIES,
     POINTS,
     RESIDUES,
     RING,
     SLOTS,
-    STEPS,
     STRIP_COLUMNS,
     STRIPS,
     TARGET,
@@ -107,7 +107,7 @@ def _make_again(size: int):
     @cuda.jit(device=True)
     def part_again(job, column, first, area, areas, inputs, scoring, shared):
         """Sweep a part, for the checkpoints of its blocks, up to a column."""
-        length = int32(min(job[EVERY], FRAMES * job[STEPS] - first))
+        length = int32(min(job[EVERY], job[N_BOUNDARIES] - first))
         for strip in range(column // STRIP_COLUMNS + 1):
             state, fixed, cells = resumed(job, strip, first, area, inputs, scoring, shared)
             limits = length, int32(job[BLOCK])
