@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,8 +16,10 @@ from gpu_tools.formats import tables
 from gpu_tools.formats.alignments.dot_plot import SUFFIXES as IMAGES
 from gpu_tools.formats.alignments.dot_plot import check_dot_plot, write_dot_plot
 from gpu_tools.formats.alignments.pairwise import write_alignments
-from gpu_tools.local.api import KarlinAltschul, known_penalties, statistics_of, usual_penalties
 from gpu_tools.model.scoring import AffineScoring
+
+if TYPE_CHECKING:
+    from gpu_tools.local.api import KarlinAltschul
 
 _log = logging.getLogger(__name__)
 
@@ -112,6 +115,8 @@ def _best_subjects(pairs: list, results: list, top: int) -> tuple[list, list]:
 
 def _with_usual_penalties(scoring: AffineScoring) -> AffineScoring:
     """Return the scoring with penalties whose parameters are known, unless options name some."""
+    from gpu_tools.local.api import usual_penalties  # imports the compiler
+
     sources = map(click.get_current_context().get_parameter_source, ("gap_open", "gap_extend"))
     usual = usual_penalties(scoring)
     if usual is None or any(s is not click.core.ParameterSource.DEFAULT for s in sources):
@@ -122,6 +127,8 @@ def _with_usual_penalties(scoring: AffineScoring) -> AffineScoring:
 
 def _known_statistics(scoring) -> KarlinAltschul:
     """Return the scoring's parameters; unknown ones are wrong usage."""
+    from gpu_tools.local.api import known_penalties, statistics_of
+
     known = statistics_of(scoring)
     if known is None:
         which = known_penalties(scoring)

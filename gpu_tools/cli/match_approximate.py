@@ -9,13 +9,14 @@ from operator import itemgetter
 
 import click
 
+import gpu_tools
 from gpu_tools.cli.common import matching, options
 from gpu_tools.cli.common.loci import errors_of_records
 from gpu_tools.cli.common.options import option, progress
 from gpu_tools.errors import InputError
 from gpu_tools.formats.matches import MatchRow
 from gpu_tools.formats.scales import read_costs, read_pairs
-from gpu_tools.matching import ALPHABETS, Alphabet, scan_approximate
+from gpu_tools.model.alphabets import ALPHABETS, Alphabet
 from gpu_tools.model.results import ApproximateMatch, cigar_text
 from gpu_tools.model.scoring import LIMIT_INT32, EditCosts
 
@@ -78,7 +79,7 @@ def command(
     passing = matching.stream_texts(texts, alphabet, coordinates)
     names = {patterns_path: [pattern.name for pattern in patterns.patterns]}
     with progress("searching", matching.size(texts), quiet) as done, errors_of_records(names):
-        found = scan_approximate(
+        found = gpu_tools.scan_approximate(
             patterns, passing, max_distance=max_distance,
             costs=costs, device=device, threads=threads, progress=done,
         )  # fmt: skip

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
+import gpu_tools
 from gpu_tools.cli.common import matching, options
 from gpu_tools.cli.common.options import progress
 from gpu_tools.formats.matches import MatchRow
-from gpu_tools.matching import scan_exact
 
 COLUMNS = ("pattern", "text", "start", "end", "strand")
 
@@ -32,6 +32,8 @@ def command(
     patterns = matching.read_patterns(patterns_path, alphabet, both_strands)
     passing = matching.stream_texts(texts, alphabet, coordinates)
     with progress("searching", matching.size(texts), quiet) as done:
-        found = scan_exact(patterns, passing, device=device, threads=threads, progress=done)
+        found = gpu_tools.scan_exact(
+            patterns, passing, device=device, threads=threads, progress=done
+        )
         rows = (MatchRow(*row) for part in found for row in part)
         matching.write_and_note(output, COLUMNS, passing.moved(rows), bed, patterns)

@@ -24,8 +24,6 @@ from gpu_tools.hardware.device import resolve
 from gpu_tools.model.locus import Locus
 from gpu_tools.model.results import Segments
 from gpu_tools.model.scales import DECIMAL_PLACES, LARGEST, Scale, scale_number
-from gpu_tools.segments.api import statistics
-from gpu_tools.segments.runs import as_numbers
 
 _log = logging.getLogger(__name__)
 
@@ -151,6 +149,8 @@ def _tracks(path: str, subtract: Decimal) -> list[Record]:
 
 def _less(values: NDArray, subtract: Decimal) -> NDArray:
     """Return the numbers less a constant: integers less an integer stay integers."""
+    from gpu_tools.segments.runs import as_numbers  # imports the compiler
+
     values = as_numbers(values, 1)
     if not subtract or values.dtype.kind == "f":
         return values.astype(np.float64) - float(subtract) if subtract else values
@@ -203,6 +203,8 @@ def _text(score, scale: Scale | None) -> str:
 
 
 def _rows(records, found, scale: Scale | None, significance: bool) -> Iterator[SegmentRow]:
+    from gpu_tools.segments.api import statistics
+
     for record, segments in zip(records, found, strict=True):
         figures = statistics(record.values) if significance and len(segments) else None
         for rank in range(len(segments)):

@@ -102,7 +102,8 @@ def test_the_shell_completes_commands_and_options(typed, completed, monkeypatch,
 
 def test_help_and_plain_commands_do_not_wait_for_the_compiler():
     plain = (
-        "annotate", "devices", "exons.convert", "global_align", "lift", "report", "sequences.cut",
+        "annotate", "devices", "exons.convert", "global_align", "lift", "local_align",
+        "match_approximate", "match_exact", "max_segments", "report", "sequences.cut",
         "sequences.fetch", "sequences.translate", "spliced_align", "spliced_estimate", "warm_up",
     )  # fmt: skip
     code = "import sys\nfrom gpu_tools.cli.main import main\nmain(['--help'])\n"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,8 +16,11 @@ from gpu_tools.errors import InputError, counted
 from gpu_tools.formats.files import is_compressed_name, open_binary
 from gpu_tools.formats.matches import MatchRow, write_matches
 from gpu_tools.formats.sequences.fasta import read_fasta, stream_bytes, stream_fasta
-from gpu_tools.matching import ALPHABETS, Pattern, PatternSet
+from gpu_tools.model.alphabets import ALPHABETS
 from gpu_tools.model.sequences import SequenceChunk
+
+if TYPE_CHECKING:
+    from gpu_tools.matching import Pattern, PatternSet
 
 _BYTES = "bytes"
 
@@ -53,6 +57,8 @@ def alphabet_of(alphabet: str, ignore_case: bool) -> str:
 
 def read_patterns(path: str, alphabet: str, both_strands: bool) -> PatternSet:
     """Read a pattern file."""
+    from gpu_tools.matching import Pattern, PatternSet  # imports the compiler
+
     if both_strands and ALPHABETS[alphabet].complement is None:
         raise click.UsageError(f"--both-strands has no meaning with --alphabet {alphabet}")
     if ALPHABETS[alphabet].is_bytes:
@@ -62,6 +68,8 @@ def read_patterns(path: str, alphabet: str, both_strands: bool) -> PatternSet:
 
 
 def _read_lines(path: str, alphabet: str) -> list[Pattern]:
+    from gpu_tools.matching import Pattern
+
     with open_binary(path) as stream:
         lines = [line.removesuffix(b"\n").removesuffix(b"\r") for line in stream]
     if not lines:
