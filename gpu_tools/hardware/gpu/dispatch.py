@@ -131,8 +131,8 @@ class Buffers:
         return self.copy(f"{name} {values.dtype}", pinned)[: len(values)]
 
     def joined(
-        self, name: str, parts: Iterable[NDArray], dtype: type | None = None,
-        count: int | None = None, zeros: int = 0,
+        self, name: str, parts: Iterable[NDArray], zeros: int = 0, dtype: type | None = None,
+        count: int | None = None,
     ):  # fmt: skip
         """Return a device array of some arrays, one behind the other, and of zeros behind them.
 

@@ -83,7 +83,7 @@ class SitePackedLaunch:
 
     def joined(self, name: str, arrays: list, zeros: int = 0):
         """Copy arrays to the GPU, one behind the other, and zeros behind them."""
-        return self.buffers.joined(f"{type(self).__name__} {name}", arrays, zeros)
+        return self.buffers.joined(f"{type(self).__name__} {name}", arrays, zeros=zeros)
 
     def _compiled(self) -> list:
         """Copy what is compiled to the GPU, and write into the table where each job's begins."""

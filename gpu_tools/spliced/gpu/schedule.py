@@ -245,7 +245,7 @@ def batches_of(
 ) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
     """Cut cases into batches; return them, and the cases that the GPU cannot take."""
     most, sizes = free // _FREE_PART, work.bytes[cases]
-    fits = work.packable[cases] & (sizes <= most)
+    fits = work.packable[cases] & (sizes <= most) & (sizes > 0)  # 0: it has no candidates
     own, limit, ends = cases[fits], min(work.options.batch_bytes, most), np.cumsum(sizes[fits])
     batches, first, before = [], 0, 0
     while first < len(own):

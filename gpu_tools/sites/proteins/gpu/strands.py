@@ -189,10 +189,9 @@ class StrandsOnGpu:
         self._words, self._chunks = 4 * int(rows.sum()), int((-(-rows // CHUNK)).sum())
         # one strand's sites after the other's are joined, so that these are still in the cache
         joined = (np.concatenate(own, dtype=np.int32, casting="unsafe") for own in parts)
-        sites = buffers.joined("sites", joined, np.int32, sum(sizes), zeros=1)
-        codes = buffers.joined(
-            "codes", map(strands.codes, numbers), np.uint8, int(lengths.sum()), zeros=1
-        )
+        sites = buffers.joined("sites", joined, 1, np.int32, sum(sizes))
+        codes = map(strands.codes, numbers)
+        codes = buffers.joined("codes", codes, 1, np.uint8, int(lengths.sum()))
         self.arrays = [
             buffers.copy("strands", self.table)[: len(numbers)], sites, codes,
             buffers.copy("classes", classes), buffers.copy("counts", counts),
