@@ -42,7 +42,7 @@ def protein_kernel(cases: list[ProteinCase], scoring: ProteinScoring, repeats: i
     cells = sum(case.cells for case in cases)
     return {
         **_timed(launch, cells, repeats), "jobs": len(launch.table),
-        "other_jobs": int((~jobs.fits).sum()), "strips": len(launch.strips) - 1,
+        "other_jobs": int((~jobs.fits).sum()), "strips": launch.n_strips,
     }  # fmt: skip
 
 

@@ -48,6 +48,8 @@ def spliced_align(
         Match 1, mismatch -1, gap -2, nothing else by default.
     device : str
         ``auto``, ``cpu``, ``cuda``, ``cuda:0`` or ``cuda:0,1``; the result does not depend on it.
+        Of several GPUs as many are used as have enough to do, which the log tells; what they
+        cannot take, such as large scores, the CPU aligns meanwhile.
     threads : int, optional
         Threads of the CPU path, all that the process may use by default.
     progress : callable, optional

@@ -201,7 +201,6 @@ TINY_RUNS = (
     _run("spliced-align", f"{_LISTED} {_LARGE_SCORES}", WIDE),
     _run("spliced-align", f"{_LISTED} --shuffles 20", "shuffles"),
     _run("spliced-align", f"{_LISTED} --best 2 --max-evalue 1", "best"),
-    _run("spliced-align", f"{_LISTED} --best 2 {_LARGE_SCORES}", f"best {WIDE}"),
     _run("spliced-align", f"{_SITES} --coding", "site_model coding"),
     _run("spliced-align", f"{_SITES} --coding {_LARGE_SCORES}", f"site_model coding {WIDE}"),
     _run("spliced-align", _SITES, "site_model"),

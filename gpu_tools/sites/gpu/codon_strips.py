@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
+from gpu_tools.sites.gpu import job_table
 from gpu_tools.sites.gpu.codon_rows import HOT_SLOTS, NUMBERS, rows_of_checkpoint
 from gpu_tools.sites.gpu.job import PackedStrips, SiteJobs
 from gpu_tools.splicing.reading import FRAMES
@@ -61,7 +62,9 @@ class CodonStrips(PackedStrips):
         rows = rows_of_checkpoint(self.jobs.known.slots, self.jobs.known.ring)
         return (NUMBERS + rows * self.size) * WARP
 
-    def _more_columns(self) -> dict[str, NDArray[np.int64]]:
-        known = self.jobs.known
-        mask = np.where(self.every > 0, known.ring - 1, -1)
-        return {"rows": self.end_step, "ring": known.ring, "start": known.start, "mask": mask}
+    def _of_kind(self) -> list[tuple[int, NDArray[np.int64]]]:
+        ring = self.jobs.known.ring
+        return [
+            (job_table.ROWS, self.end_step), (job_table.RING, ring),
+            (job_table.MASK, np.where(self.every > 0, ring - 1, -1)),
+        ]  # fmt: skip

@@ -15,8 +15,9 @@ from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import OTHER
 from gpu_tools.sites.bounds import TableLimits, packed_limits, table_limits
+from gpu_tools.sites.gpu import job_table
 from gpu_tools.sites.gpu.codon_plan import NO_SLOT, SHORTEST, CodonPlan, compile_codons
-from gpu_tools.sites.gpu.job_table import JobNumbers, StrandLists, strand_lists
+from gpu_tools.sites.gpu.job_table import StrandLists, strand_lists
 from gpu_tools.sites.gpu.packed_strip import HOT_SLOTS, NARROW, QUAD, WIDE
 from gpu_tools.sites.gpu.steps import FIRST_STORED, OWN_SLOTS, StepTable, compile_steps
 from gpu_tools.sites.gpu.strand_sites import listed_sites, sites_of
@@ -344,24 +345,26 @@ class PackedStrips:
         """Return the jobs' rows of the table, without where their parts begin."""
         jobs, gap = self.jobs, self.jobs.scoring.gap
         lifting = 0 if jobs.scoring.ends == "global" else -gap * 2 * WARP * self.size
-        columns = {
-            "floor": twice(jobs.floor), "strips": self.strips, "columns": jobs.columns,
-            "first_stored": FIRST_STORED, "size": self.size, "last_size": self.last_size,
-            "lifting": lifting, "kept": jobs.kept, "stride": self.rows * self.size * WARP,
-            "advances": self.advances, "first_step": self.first_step, "operands": jobs.known.steps,
-            "slots": self.first_slot, "n_slots": jobs.known.slots, "exit_base": self.first_exit,
-            "copy_base": self.missing_rows[1], "checkpoints": self.checkpoint,
-            "every": self.every, "checkpoint_stride": self.checkpoint_stride,
-            **self._more_columns(),
-        }  # fmt: skip
-        table = np.zeros((jobs.count, len(JobNumbers._fields)), np.int64)
-        for name, values in columns.items():
-            table[:, JobNumbers._fields.index(name)] = values
+        table = np.zeros((jobs.count, job_table.JOB_NUMBERS), np.int64)
+        for column, values in (
+            (job_table.FLOOR, twice(jobs.floor)), (job_table.STRIPS, self.strips),
+            (job_table.COLUMNS, jobs.columns), (job_table.FIRST_STORED, FIRST_STORED),
+            (job_table.SIZE, self.size), (job_table.LAST_SIZE, self.last_size),
+            (job_table.LIFTING, lifting), (job_table.KEPT, jobs.kept),
+            (job_table.STRIDE, self.rows * self.size * WARP),
+            (job_table.ADVANCES, self.advances), (job_table.FIRST_STEP, self.first_step),
+            (job_table.OPERANDS, jobs.known.steps), (job_table.SLOTS, self.first_slot),
+            (job_table.N_SLOTS, jobs.known.slots), (job_table.START, jobs.known.start),
+            (job_table.EXIT_BASE, self.first_exit), (job_table.COPY_BASE, self.missing_rows[1]),
+            (job_table.CHECKPOINTS, self.checkpoint), (job_table.EVERY, self.every),
+            (job_table.CHECKPOINT_STRIDE, self.checkpoint_stride), *self._of_kind(),
+        ):  # fmt: skip
+            table[:, column] = values
         return table
 
-    def _more_columns(self) -> dict[str, NDArray[np.int64]]:
+    def _of_kind(self) -> list[tuple[int, NDArray[np.int64]]]:
         """Return the columns of the table that mean something else where chains translate."""
-        return {"rows": 2 * self.end_step, "ring": self.exits}
+        return [(job_table.ROWS, 2 * self.end_step), (job_table.RING, self.exits)]
 
 
 _ARRAYS = [name for name in PackedStrips.__dataclass_fields__ if name != "jobs"]

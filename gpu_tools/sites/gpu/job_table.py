@@ -13,50 +13,34 @@ from gpu_tools.hardware.gpu.intrinsics.words import WARP, kernel, shuffle
 from gpu_tools.sites.introns import class_arrays
 from gpu_tools.sites.table import SiteTable
 
-
-class JobNumbers(NamedTuple):
-    """A job's row of the table."""
-
-    floor: int  # value of cells that nothing has reached, in both halves
-    rows: int  # border words of a strip, two a step
-    strips: int  # strips of target columns
+(
+    FLOOR,  # value of cells that nothing has reached, in both halves
+    ROWS,  # twice the step behind the last one; of chains that translate that step
+    STRIPS,  # strips of target columns
     # where the job's part begins in each buffer; the targets are symbols
-    boundaries: int = 0
-    operations: int = 0
-    target: int = 0
-    cells: int = 0
-    borders: int = 0
-    ends: int = 0
-    stride: int = 0  # words of a strip's cells
-    columns: int = 0  # columns of the target
-    first_stored: int = 0  # where the rows for the traceback begin among a strip's rows
-    # registers a lane of all strips but the last one, and of the last one
-    size: int = 0
-    last_size: int = 0
-    lifting: int = 0  # what S' is more than a cell, for each strip before
-    slots: int = 0  # rows of a strip's cells; of chains that translate those before slots begin
-    advances: int = 0  # border words of a strip
-    # most of the rest is for chains that translate, whose `rows` is the end step
-    start: int = 0  # slot of the empty chain's row
-    first_step: int = 0  # step to begin with
-    operands: int = 0  # steps of the plan, behind which operands stand
-    mask: int = 0  # masks an exit's number less `exit_base` to find its rows
-    exit_base: int = 0
-    copy_base: int = 0  # by how much an entry's stored rows come sooner than the plan says
-    checkpoints: int = 0  # where the job's checkpoints begin in their buffer
-    every: int = 0  # distance of checkpoints in steps, 0 for none
-    checkpoint_stride: int = 0  # words of a checkpoint
-    n_slots: int = 0  # slots of a checkpoint
-    ring: int = 0  # exits whose rows a checkpoint has
-    kept: int = 0  # the column from which on leaving out the target's end is free
-
-
-FLOOR, ROWS, STRIPS = range(3)
-BOUNDARIES, OPERATIONS, TARGET, CELLS, BORDERS, ENDS = range(3, 9)
-STRIDE, COLUMNS, FIRST_STORED, SIZE, LAST_SIZE, LIFTING = range(9, 15)
-SLOTS, ADVANCES, START = range(15, 18)
-FIRST_STEP, OPERANDS, MASK, EXIT_BASE, COPY_BASE = range(18, 23)
-CHECKPOINTS, EVERY, CHECKPOINT_STRIDE, N_SLOTS, RING, KEPT = range(23, 29)
+    BOUNDARIES, OPERATIONS, TARGET, CELLS, BORDERS, ENDS,
+    STRIDE,  # words of a strip's cells
+    COLUMNS,  # columns of the target
+    FIRST_STORED,  # where the rows for the traceback begin among a strip's rows
+    SIZE, LAST_SIZE,  # registers a lane of all strips but the last one, and of the last one
+    LIFTING,  # what S' is more than a cell, for each strip before
+    SLOTS,  # rows of a strip's cells; of chains that translate those before slots begin
+    ADVANCES,  # border words of a strip
+    START,  # slot of the empty chain's row, of chains that translate
+    FIRST_STEP,  # step to begin with
+    OPERANDS,  # steps of the plan, behind which operands stand
+    MASK,  # masks an exit's number less the next one to find its rows, of chains that translate
+    EXIT_BASE,
+    COPY_BASE,  # by how much an entry's stored rows come sooner than the plan says
+    CHECKPOINTS,  # where the job's checkpoints begin in their buffer
+    EVERY,  # distance of checkpoints in steps, 0 for none
+    CHECKPOINT_STRIDE,  # words of a checkpoint
+    N_SLOTS,  # slots of a checkpoint
+    RING,  # exits whose rows there are at a time, or that a checkpoint has
+    KEPT,  # the column from which on leaving out the target's end is free
+) = range(29)  # fmt: skip
+"""The numbers of a job's row."""
+JOB_NUMBERS = KEPT + 1
 
 
 # What tracebacks on a GPU read beside stored rows: lists of a strand's sites, a row a job.
@@ -71,88 +55,41 @@ SITE, FIRST = 3, 2
 NO_STOPS = -1
 
 
-class RowsInMemory(NamedTuple):
-    """Which of a job's stored rows there are."""
-
-    low: int = 0  # the first boundary whose rows there are
-    first_exit: int = 0  # the first exit from there on
-    # what is taken off the numbers of rows of exits and of entries
-    exit_rows: int = 0
-    entry_rows: int = 0
-
-
-class ChainLeft(NamedTuple):
-    """The part of a chain that is still to be followed: the exons up to the end of one."""
-
-    end: int  # boundary where it ends
-    column: int  # column where it ends
-    value: int  # S' there, without the exit's score
-    frame: int  # that of the last exon's codons, if the chain translates
-    is_last: int  # whether it is the chain's last exon
-
-
 WHOLE, NOT_EXPLAINED, TOO_MANY, OUTSIDE = range(4)
 """Whether a chain was followed to its start, and if not, why: the sweep is wrong, there are more
 exons than the buffer takes, or rows are needed that are not in memory.
 """
-FOLLOWED = 2 + len(ChainLeft._fields)
-"""Numbers that a traceback returns beside exons: one of these, a count, and a `ChainLeft`."""
-
-
-class TraceNumbers(NamedTuple):
-    """What the traceback of a job begins with; the last four are those of `RowsInMemory`."""
-
-    job: int  # the job's row of the table of jobs
-    # what is to be followed, see `ChainLeft`
-    end: int
-    column: int
-    value: int
-    frame: int
-    is_last: int
-    # where the job's symbols, its columns of W and its exons begin in their buffers
-    target: int
-    gains: int
-    exons: int
-    most_exons: int  # exons that the job's part of the buffer can take
-    best_sites: int  # largest sum of sites less penalties of a part of a chain
-    codes: int  # where the strand's nucleotides begin in their buffer
-    length: int  # nucleotides of the strand
-    # where the strand's lists begin in their buffer; `NO_STOPS` without stop codons
-    exits: int
-    entries: int
-    firsts: int
-    classes: int
-    stops: int
-    marks: int
-    junctions: int
-    # elements of the lists
-    n_exits: int
-    n_entries: int
-    n_firsts: int
-    n_classes: int
-    n_marks: int
-    n_junctions: int
-    class_size: int  # numbers of an intron class
-    mark_size: int  # numbers of a mark: its boundary, and how many of each level there are up to it
-    usual_first: int  # score of a first entry that is not listed, `CLOSED` if there is none
-    low: int
-    first_exit: int
-    exit_rows: int
-    entry_rows: int
-
-
+CHAIN_NUMBERS = 5
+"""Numbers of the part of a chain that is still to be followed, the exons up to the end of one."""
+FOLLOWED = 2 + CHAIN_NUMBERS
+"""Numbers that a traceback returns beside exons: one of those, a count, and what is left."""
 (
-    AT_JOB, AT_END, AT_COLUMN, AT_VALUE, AT_FRAME, AT_IS_LAST, AT_TARGET, AT_GAINS, AT_EXONS,
-    AT_MOST_EXONS, AT_BEST_SITES, AT_CODES, AT_LENGTH, AT_EXITS, AT_ENTRIES, AT_FIRSTS,
-    AT_CLASSES, AT_STOPS, AT_MARKS, AT_JUNCTIONS, AT_N_EXITS, AT_N_ENTRIES, AT_N_FIRSTS,
-    AT_N_CLASSES, AT_N_MARKS, AT_N_JUNCTIONS, AT_CLASS_SIZE, AT_MARK_SIZE, AT_USUAL_FIRST, AT_LOW,
-    AT_FIRST_EXIT, AT_EXIT_ROWS, AT_ENTRY_ROWS,
-) = range(len(TraceNumbers._fields))  # fmt: skip
-"""Where the elements of `TraceNumbers` are."""
+    AT_JOB,  # the job's row of the table of jobs
+    # what is to be followed: boundary and column where it ends, S' there without the exit's score,
+    # frame of the last exon's codons if the chain translates, and whether that is the chain's last
+    AT_END, AT_COLUMN, AT_VALUE, AT_FRAME, AT_IS_LAST,
+    # where the job's symbols, its columns of W and its exons begin in their buffers
+    AT_TARGET, AT_GAINS, AT_EXONS,
+    AT_MOST_EXONS,  # exons that the job's part of the buffer can take
+    AT_BEST_SITES,  # largest sum of sites less penalties of a part of a chain
+    AT_CODES,  # where the strand's nucleotides begin in their buffer
+    AT_LENGTH,  # nucleotides of the strand
+    # where the strand's lists begin in their buffer; `NO_STOPS` without stop codons
+    AT_EXITS, AT_ENTRIES, AT_FIRSTS, AT_CLASSES, AT_STOPS, AT_MARKS, AT_JUNCTIONS,
+    # elements of the lists
+    AT_N_EXITS, AT_N_ENTRIES, AT_N_FIRSTS, AT_N_CLASSES, AT_N_MARKS, AT_N_JUNCTIONS,
+    AT_CLASS_SIZE,  # numbers of an intron class
+    AT_MARK_SIZE,  # numbers of a mark: its boundary, and how many of each level there are up to it
+    AT_USUAL_FIRST,  # score of a first entry that is not listed, `CLOSED` if there is none
+    AT_LOW, AT_FIRST_EXIT,  # the first boundary whose rows there are, and the first exit from there
+    AT_EXIT_ROWS, AT_ENTRY_ROWS,  # what is taken off the numbers of rows of exits and of entries
+) = range(33)  # fmt: skip
+"""What the traceback of a job begins with."""
+TRACE_NUMBERS = AT_ENTRY_ROWS + 1
 
 
 class StrandLists(NamedTuple):
-    """The lists of a strand, one behind the other, and what `TraceNumbers` say of the strand.
+    """The lists of a strand, one behind the other, and what tracebacks begin with, of the strand.
 
     Lists begin as if there were no others in the buffer; what a job has is 0.
     """
@@ -170,7 +107,7 @@ def strand_lists(table: SiteTable) -> StrandLists:
         *sites, (table.first.boundaries, table.first.scores), introns.rows, stops,
         introns.boundaries, introns.counts, (seen.acceptors, seen.penalties, seen.donors),
     )  # fmt: skip
-    row = np.zeros(len(TraceNumbers._fields), np.int64)
+    row = np.zeros(TRACE_NUMBERS, np.int64)
     row[AT_EXITS : AT_JUNCTIONS + 1] = np.cumsum(sizes) - sizes
     row[AT_N_EXITS : AT_N_JUNCTIONS + 1] = counts
     row[AT_LENGTH], row[AT_USUAL_FIRST] = table.length, table.first.usual

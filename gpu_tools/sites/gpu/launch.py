@@ -23,12 +23,54 @@ _SPARE = 8
 """An array has this part of its size to spare for the next launch."""
 
 
-class SitePackedLaunch:
-    """Jobs laid out in the memory of the current GPU, ready for the kernel that sweeps strips.
+class StripLaunch:
+    """Jobs laid out in the memory of the current GPU, ready for a kernel that sweeps strips.
 
-    What is compiled of a strand is copied to the GPU once. `buffers` has arrays of an earlier
-    launch, which is done: to make or release arrays takes long. Borders and cells lie in one
-    buffer, borders first.
+    A subclass makes `borders`, which its kernel writes, and starts it. `buffers` has arrays of an
+    earlier launch, which is done, and its stream: to make or release arrays takes long.
+    """
+
+    def __init__(self, buffers: Buffers | None = None):
+        self.buffers = buffers or Buffers()
+        self.stream = self.buffers.stream
+
+    def array(self, name: str, count: int, dtype: type = np.int32):
+        """Return a device array of the launch's own."""
+        own = f"{type(self).__name__} {name}"
+        return self.buffers.array(own, count, dtype, spare=count // _SPARE)[:count]
+
+    def copy(self, name: str, values: NDArray):
+        """Return a device array of the launch's own with some values."""
+        return self.buffers.copy(f"{type(self).__name__} {name}", values)[: len(values)]
+
+    def order(self, durations: NDArray, counts: NDArray) -> None:
+        """Copy job and strip in the order in which they begin, those that last first; then 0."""
+        order = np.argsort(-durations, kind="stable")
+        counts = counts[order]
+        strips = np.arange(counts.sum()) - np.repeat(starts_of(counts), counts)
+        pairs = np.stack([np.repeat(order, counts), strips], axis=1)
+        pairs = np.append(pairs, [[0, 0]], axis=0).astype(np.int32)
+        self.n_strips, self.strips = len(strips), self.copy("strips", pairs)
+
+    def run(self) -> None:
+        """Clear the progress of the strips, and start the kernels."""
+        counter = self.strips[-1]
+        device_memset(counter, 0, counter.nbytes, self.stream)
+        device_memset(self.borders, NEVER_BYTE, self.borders.nbytes, self.stream)
+        self._start()
+
+    def fetched(self, array) -> NDArray:
+        """Copy an array from the GPU when what was started before is done."""
+        made = array.copy_to_host(stream=self.stream)
+        self.stream.synchronize()
+        return made
+
+
+class SitePackedLaunch(StripLaunch):
+    """Jobs for the packed kernel.
+
+    What is compiled of a strand is copied to the GPU once. Borders and cells lie in one buffer,
+    borders first.
 
     The jobs may be windows of jobs of a `whole` launch, whose numbers come with it. They begin with
     the checkpoints that the whole launch has left.
@@ -40,8 +82,8 @@ class SitePackedLaunch:
         self, strips: PackedStrips, buffers: Buffers | None = None,
         whole: tuple[Self, NDArray] | None = None,
     ):  # fmt: skip
-        self.cut, self.jobs, self.buffers = strips, strips.jobs, buffers or Buffers()
-        self.stream, self.table = self.buffers.stream, strips.table()
+        super().__init__(buffers)
+        self.cut, self.jobs, self.table = strips, strips.jobs, strips.table()
         sizes = np.column_stack([strips.words, strips.strips])
         self.n_cells, self.n_borders, n_checkpoints, self.n_strips = sizes.sum(axis=0).tolist()
         starts = starts_of(sizes)
@@ -64,16 +106,7 @@ class SitePackedLaunch:
         self._allocate()
         self.ends = self.array("ends", self.n_strips * WARP * 3).reshape(self.n_strips, WARP, 3)
         self.device_table = self.copy("table", self.table)
-        self.strips = self.copy("strips", self._strips())
-
-    def array(self, name: str, count: int, dtype: type = np.int32):
-        """Return a device array of the launch's own."""
-        own = f"{type(self).__name__} {name}"
-        return self.buffers.array(own, count, dtype, spare=count // _SPARE)[:count]
-
-    def copy(self, name: str, values: NDArray):
-        """Return a device array of the launch's own with some values."""
-        return self.buffers.copy(f"{type(self).__name__} {name}", values)[: len(values)]
+        self.order(self.cut.duration, self.cut.strips)
 
     def together(self, name: str, arrays: list, numbers: NDArray):
         """Copy the arrays with some numbers to the GPU; return where those begin, too."""
@@ -96,20 +129,9 @@ class SitePackedLaunch:
         each = enumerate(zip(*arrays, strict=True))
         return [self.joined(f"plan {k}", parts, zeros=4) for k, parts in each]
 
-    def _strips(self) -> NDArray[np.int32]:
-        """Return job and strip in the order in which they begin, those that last first; then 0."""
-        order = np.argsort(-self.cut.duration, kind="stable")
-        counts = self.cut.strips[order]
-        strips = np.arange(counts.sum()) - np.repeat(starts_of(counts), counts)
-        pairs = np.stack([np.repeat(order, counts), strips], axis=1)
-        return np.append(pairs, [[0, 0]], axis=0).astype(np.int32)
-
     def run(self) -> None:
-        """Clear the progress of the strips, and start the kernels."""
-        counter = self.strips[-1]
-        device_memset(counter, 0, counter.nbytes, self.stream)
-        device_memset(self.borders, NEVER_BYTE, self.borders.nbytes, self.stream)
-        self._start()
+        """Start the kernels that sweep strips and find the best ends."""
+        super().run()
         count = self.jobs.count
         self.found = self.array("found", 3 * count).reshape(count, 3)
         job_table.find_ends_warp[count, WARP, self.stream](self.device_table, self.ends, self.found)
@@ -120,8 +142,7 @@ class SitePackedLaunch:
         A score is `LOWEST_SCORE` if there is no chain. With global ends kernels leave out the gaps
         up to the last column.
         """
-        found = self.found.copy_to_host(stream=self.stream).astype(np.int64)
-        self.stream.synchronize()
+        found = self.fetched(self.found).astype(np.int64)
         jobs, scores = self.jobs, found[:, job_table.SCORE]
         if jobs.scoring.ends == "global":
             found[:, job_table.COLUMN] = jobs.columns - 1

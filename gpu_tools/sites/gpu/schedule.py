@@ -26,7 +26,6 @@ from gpu_tools.sites.gpu.batches import (
 )
 from gpu_tools.sites.gpu.codon_strips import CodonStrips
 from gpu_tools.sites.gpu.job import PackedStrips, SiteJobs, SiteStrand, sizes_of, strips_of
-from gpu_tools.sites.gpu.job_table import ChainLeft
 from gpu_tools.sites.gpu.launch import (
     SiteCodonLaunch,
     SitePackedLaunch,
@@ -69,7 +68,7 @@ class ChainTracer:
     """Follows chains of a launch's jobs, whose lists of sites are in the GPU's memory.
 
     `usual_exons` is for how many exons of a chain there is space at a time. What is left of chains
-    are arrays with a `ChainLeft` a row.
+    are arrays with `CHAIN_NUMBERS` a row.
     """
 
     def __init__(self, launch: SitePackedLaunch, numbers: NDArray, usual_exons: int):
@@ -134,10 +133,10 @@ class ChainTracer:
         return found.reshape(count, most, 4), numbers
 
     def _numbers(self, launch: SitePackedLaunch, numbers: NDArray, lefts: NDArray) -> NDArray:
-        """Return the `TraceNumbers` of jobs, without where their parts of buffers begin."""
+        """Return what tracebacks begin with, without where parts of buffers begin."""
         made, cut = self._rows[launch.jobs.strand[numbers]], launch.cut
         made[:, job_table.AT_JOB] = numbers
-        made[:, job_table.AT_END : job_table.AT_END + len(ChainLeft._fields)] = lefts
+        made[:, job_table.AT_END : job_table.AT_END + job_table.CHAIN_NUMBERS] = lefts
         made[:, job_table.AT_TARGET] = launch.table[numbers, job_table.TARGET]
         for at, values in (
             (job_table.AT_LOW, cut.first_boundary),
@@ -155,7 +154,7 @@ def _starts(arrays: list) -> NDArray[np.int64]:
 
 
 def chain_ends(jobs: SiteJobs, ends: NDArray) -> NDArray[np.int64]:
-    """Return the ends of best chains, a `ChainLeft` a row, from scores, numbers and columns."""
+    """Return what is to be followed of best chains, given scores, numbers and columns."""
     numbers, columns = ends[:, job_table.NUMBER].tolist(), ends[:, job_table.COLUMN]
     strands = [jobs.strand_of(k) for k in range(jobs.count)]
     pairs = zip(strands, numbers, strict=True)

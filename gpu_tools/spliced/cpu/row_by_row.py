@@ -81,15 +81,6 @@ def _target_of(case: Case, graph: ExonGraph, scoring: SplicedScoring) -> SweptTa
     return SweptTarget(case.target.codes, scoring.lifted, banned)
 
 
-@njit(nogil=True, forceinline=True)
-def _next_row(row, profile, symbol, gap, floor, lanes, target, position):
-    """Compute the next row behind the nucleotide at a position, without its banned pairs."""
-    own = banned_of_row(target.banned, position)
-    ban_pairs(profile, symbol, 0, target.banned, own, gap)
-    rows.next_row(row, profile, symbol, gap, floor, lanes)
-    allow_pairs(profile, symbol, 0, target, own)
-
-
 def _inputs(target, scoring: SplicedScoring) -> tuple[rows.Strip, NDArray[np.int32], int]:
     """Return a target laid out for sweeps, their weights, and the elements of a row."""
     dtype = np.dtype(np.int32)
@@ -122,9 +113,7 @@ def _best_free(graph: ExonGraph, case: Case, scoring: SplicedScoring) -> BestCha
     check_cells(bounds(graph, 2 * width, scoring).magnitude)
     best = np.array([_NO_SCORE, 0, 0], dtype=np.int64)
     free_ends = FreeEnds(_leave_bonus(graph.arrays), *strip[1:], best)
-    swept = sweep(
-        graph, target.symbols, scoring, banned=target.banned, free_ends=free_ends
-    )  # fmt: skip
+    swept = sweep(graph, target.symbols, scoring, banned=target.banned, free_ends=free_ends)
     score, row, column = map(int, best)
     candidate = _left_at(graph, row)
     track = tracks.exon_tracks[candidate]
@@ -356,8 +345,11 @@ def _sweep_framed(graph, framed, strip, exits, entries, codes, stops, weights, t
         rows.put(row, 0, entries, k, width, lanes, 0)
         n = first_exons[k]
         for done in range(n_rows[k]):
-            symbol, position = np.int64(symbols[track_rows[track] + done]), starts[track] + done
-            _next_row(row, profile, symbol, gap, floor, lanes, target, position)
+            symbol = np.int64(symbols[track_rows[track] + done])
+            own = banned_of_row(target.banned, starts[track] + done)
+            ban_pairs(profile, symbol, 0, target.banned, own, gap)
+            rows.next_row(row, profile, symbol, gap, floor, lanes)
+            allow_pairs(profile, symbol, 0, target, own)
             while n < first_exons[k + 1] and ends[exon_exits[n]] == starts[track] + done + 1:
                 rows.raise_to(exits, exon_exits[n], row, 0, width, lanes, bonus[exons[n]])
                 n += 1

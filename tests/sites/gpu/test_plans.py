@@ -95,6 +95,24 @@ def test_borders_of_a_class_leave_groups_of_others_alone(ends, run):
     assert max(exons) > 1
 
 
+def table_of_alike_classes(rng, length: int, share: float, longest: int):
+    """Return a table two of whose intron classes share their maxima, and differ in length."""
+    lines = ((0, 3), (2, 6))
+    introns = IntronClass(0, 3, 5, lines), IntronClass(0, 9, 1, lines), IntronClass(1, 4, 2)
+    return random_table(rng, length, 0.3, introns)
+
+
+@pytest.mark.parametrize(("run", "more"), [(run_steps, {}), (run_codons, {"stops": STOPS})])
+def test_classes_whose_penalties_rise_alike(run, more):
+    rng = np.random.default_rng(8)
+
+    def table_of(*arguments):
+        return changed(table_of_alike_classes(*arguments), **more)
+
+    exons = [check_ends(rng, "free-target", table_of, run) for _ in range(40)]
+    assert max(exons) > 1
+
+
 def stored_of(job: Job):
     """Return which stored rows are of sites of kind 0."""
     kinds = np.append(job.table.donors.kinds, job.table.acceptors.kinds)

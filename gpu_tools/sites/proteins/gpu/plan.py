@@ -30,13 +30,13 @@ from gpu_tools.sites.introns import Introns, Rising
 from gpu_tools.sites.table import JunctionArrays
 
 FRAMES = 3
-STOP, SPECIAL, JOIN, FINAL, EXIT, ENTER, HAS_OPERATIONS, STARTED, ENTER_PLACED = (
-    1 << k for k in range(5, 14)
+STOP, SPECIAL, JOIN, EXIT, ENTER, HAS_OPERATIONS, STARTED, ENTER_PLACED = (
+    1 << k for k in range(5, 13)
 )
 """Flags of a boundary's word, above the number of its codon: a stop codon ends here; something
-happens; rows that wait join; the end of a chain has other points than usual; an exon is left; one
-is entered; there are operations; the first codon of a chain, which has points, may end here; what
-is entered has the points of introns at their places.
+happens; rows that wait join; an exon is left; one is entered; there are operations; the first codon
+of a chain, which has points, may end here; what is entered has the points of introns at their
+places. Where the end of a chain has other points than usual something happens, too.
 """
 CODON_MASK, EXIT_SCORE_BITS = 31, 16
 START, WAITING, WAITS = 0, 1, 4
@@ -384,7 +384,7 @@ def _write(lists, tables, symbols, placed, span, state, boundaries, operations):
             word |= SPECIAL | JOIN
             state[WAITS_AT + i % WAITS] = 0
         if i == _at(lasts, last):
-            word |= SPECIAL | FINAL
+            word |= SPECIAL
             # no cell of the first boundary is an end's
             final, last = int64(last_scores[last]) - last_usual if i else int64(0), last + 1
         if leaves:

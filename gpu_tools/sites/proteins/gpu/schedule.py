@@ -7,7 +7,6 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numba.cuda.cudadrv.driver import device_memset
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.gpu.dispatch import BufferPool, Buffers
@@ -23,8 +22,8 @@ from gpu_tools.sites.gpu.batches import (
     align_in_batches,
 )
 from gpu_tools.sites.gpu.job import twice
-from gpu_tools.sites.gpu.launch import starts_of
-from gpu_tools.sites.gpu.packed_strip import NEVER_BYTE, WIDE
+from gpu_tools.sites.gpu.launch import StripLaunch, starts_of
+from gpu_tools.sites.gpu.packed_strip import WIDE
 from gpu_tools.sites.proteins.cpu.sweep import BestSweep, ProteinSweep, trace
 from gpu_tools.sites.proteins.gpu.plan import USUAL_LAST
 from gpu_tools.sites.proteins.gpu.step import SLOTS_AT, hot_slots
@@ -52,42 +51,29 @@ from gpu_tools.splicing.proteins.walk import TracedProtein
 
 # Launches of the packed kernel of proteins.
 
-_SPARE = 8
-"""An array has this part of its size to spare."""
 
-
-class ProteinLaunch:
-    """Jobs laid out in the memory of the current GPU; a strand is there once.
-
-    `numbers` are those of the jobs among all of a call. `buffers` are arrays of an earlier launch,
-    which is done, and its stream: to make or release arrays takes as long as other kernels run.
-    """
+class ProteinLaunch(StripLaunch):
+    """Jobs for the packed kernel of proteins, given their numbers among all of a call."""
 
     def __init__(self, jobs: ProteinJobs, numbers: NDArray, buffers: Buffers | None = None):
-        self.scoring, self._buffers = jobs.scoring, buffers or Buffers()
-        self.stream, self.table = self._buffers.stream, jobs.table[numbers]
+        super().__init__(buffers)
+        self.scoring, self.table, sizes = jobs.scoring, jobs.table[numbers], jobs.sizes[numbers]
         self.table[:, HOT] = hot = hot_slots(int(jobs.table[:, STRIPS].sum()))
         self.shared_bytes = 4 * (SLOTS_AT + hot * WIDE * WARP)
         strands, self.strand_of = np.unique(jobs.strand[numbers], return_inverse=True)
-        self.strands = StrandsOnGpu(jobs.strands, strands.tolist(), jobs.scoring, self._buffers)
-        sizes = jobs.sizes[numbers]
-        self.table[:, [CELLS, BORDERS, CHECKPOINTS, EXITS, ENDS]] = starts_of(sizes)
-        cells, borders, checkpoints, exits, ends = sizes.sum(axis=0).tolist()
+        self.strands = StrandsOnGpu(jobs.strands, strands.tolist(), jobs.scoring, self.buffers)
         self.table[:, [BOUNDARIES, OPERATIONS]] = self.strands.starts[self.strand_of]
+        self.table[:, [CELLS, BORDERS, CHECKPOINTS, EXITS, ENDS]] = starts_of(sizes)
         self.inputs = [*self.strands.plans, *self._columns(jobs)]
-        self.cells = self._array("cells", cells, np.int32)
-        self.borders = self._array("borders", borders, np.int64)
-        self.checkpoints = self._array("checkpoints", checkpoints, np.int32)
-        self.exits = self._array("exits", exits, np.int32)
-        self.ends = self._array("ends", ends, np.int32)
-        strips = self._strips()
-        self.device_table = self._buffers.copy("table", self.table)
-        self.strips = self._buffers.copy("strips", strips)[: len(strips)]
-        self.weights = self._buffers.copy("scoring", _weights(jobs.scoring))
-
-    def _array(self, name: str, count: int, dtype: type):
-        """Return an array of `count` elements, with some to spare for the next launch."""
-        return self._buffers.array(name, count, dtype, spare=count // _SPARE)[:count]
+        cells, borders, checkpoints, exits, ends = sizes.sum(axis=0).tolist()
+        self.cells, self.checkpoints = (
+            self.array("cells", cells), self.array("checkpoints", checkpoints),
+        )  # fmt: skip
+        self.borders = self.array("borders", borders, np.int64)
+        self.exits, self.ends = self.array("exits", exits), self.array("ends", ends)
+        self.device_table = self.copy("table", self.table)
+        self.weights = self.copy("scoring", _weights(jobs.scoring))
+        self.order(self.table[:, N_BOUNDARIES], self.table[:, STRIPS])
 
     def _columns(self, jobs: ProteinJobs) -> list:
         """Copy to the GPU what strips read of their columns.
@@ -97,27 +83,11 @@ class ProteinLaunch:
         """
         scores = self.scoring.lifted[self.scoring.codon_numbers]
         scores = np.pad(scores, ((0, 0), (0, 1)), constant_values=LEAST_SCORE).astype(np.int32)
-        return [
-            self._buffers.copy(name, values)
-            for name, values in (
-                ("targets", jobs.residues), ("scores", scores), ("points", jobs.points)
-            )
-        ]  # fmt: skip
+        named = ("targets", jobs.residues), ("scores", scores), ("points", jobs.points)
+        return [self.copy(name, values) for name, values in named]
 
-    def _strips(self) -> NDArray[np.int32]:
-        """Return job and strip in the order in which they begin, those that last first; then 0."""
-        order = np.argsort(-self.table[:, N_BOUNDARIES], kind="stable")
-        counts = self.table[order, STRIPS]
-        jobs = np.repeat(order, counts)
-        strips = np.arange(len(jobs)) - np.repeat(starts_of(counts), counts)
-        return np.append(np.stack([jobs, strips], axis=1), [[0, 0]], axis=0).astype(np.int32)
-
-    def run(self) -> None:
-        """Clear the progress of the strips, and start the kernel."""
-        counter = self.strips[-1]
-        device_memset(counter, 0, counter.nbytes, self.stream)
-        device_memset(self.borders, NEVER_BYTE, self.borders.nbytes, self.stream)
-        sweep_proteins_warp[len(self.strips) - 1, WARP, self.stream, self.shared_bytes](
+    def _start(self) -> None:
+        sweep_proteins_warp[self.n_strips, WARP, self.stream, self.shared_bytes](
             self.device_table, self.strips, *self.inputs, self.cells, self.borders,
             self.checkpoints, self.exits, self.ends, self.weights,
         )  # fmt: skip
@@ -125,12 +95,6 @@ class ProteinLaunch:
     def best_ends(self) -> NDArray[np.int32]:
         """Return the best end of each job, as cells are stored."""
         return np.maximum.reduceat(self.fetched(self.ends), self.table[:, ENDS])
-
-    def fetched(self, array) -> NDArray[np.int32]:
-        """Copy an array from the GPU when what was started before is done."""
-        made = array.copy_to_host(stream=self.stream)
-        self.stream.synchronize()
-        return made
 
 
 def _weights(scoring: ProteinScoring) -> NDArray[np.int32]:
@@ -223,7 +187,7 @@ def _aligned(
     found = {}
     if chosen:
         traced = [best[k] for k in chosen]
-        traces = ProteinTraces(launch, traced, ends[traced]).run(buffers)
+        traces = ProteinTraces(launch, traced, ends[traced]).run()
         found = dict(zip(chosen, traces, strict=True))
 
     def finished(k: int) -> ProteinAlignment:

@@ -97,10 +97,8 @@ class ProteinStrands:
         entered = BEFORE + self.table[:, [N_NEAR, N_FAR]].sum(axis=1) * splits
         slots = [*map(_kept, tables, (entered + 1).tolist())]
         self.kept, self.slots = [kept for kept, _ in slots], np.array([past for _, past in slots])
-        self.bounds = StrandBounds(
-            *np.array(map_on_threads(threads, strand_bounds, tables), np.int64).T
-        )
-        self.ring = np.array([power_of_two(most_pending(table) + 1) for table in tables])
+        *bounds, self.ring = np.array(map_on_threads(threads, _measured, tables), np.int64).T
+        self.bounds = StrandBounds(*bounds)
         self.rows_of_checkpoint = _ROWS_BEFORE_SLOTS + self.slots + FRAMES * self.ring
         fit = _BYTES_OF_CHECKPOINTS // (4 * WIDE * WARP * self.rows_of_checkpoint)
         most = np.clip(fit, 1, checkpoints)
@@ -133,6 +131,11 @@ def _row_of(table: SiteTable, symbols: int, placed: bool) -> list[int]:
         len(near[-1]), len(marks), table.first.usual, table.last.usual,
         symbols, placed,
     ]  # fmt: skip
+
+
+def _measured(table: SiteTable) -> tuple[int, ...]:
+    """Return the bounds of a strand, and how many exits' rows there are."""
+    return *strand_bounds(table), power_of_two(most_pending(table) + 1)
 
 
 @cache

@@ -9,7 +9,6 @@ from numba import cuda
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
-from gpu_tools.hardware.gpu.dispatch import Buffers
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.sites.gpu.packed_strip import WIDE
 from gpu_tools.sites.proteins.gpu import traceback
@@ -82,9 +81,10 @@ class ProteinTraces:
         )
         self.table = np.stack(columns, axis=1).astype(np.int64)
 
-    def run(self, buffers: Buffers) -> list[TracedProtein | None]:
+    def run(self) -> list[TracedProtein | None]:
         """Follow the chains on the GPU; None where one has too many runs or exons."""
         launch, scoring, sizes, count = self.launch, self.scoring, self.sizes, len(self.table)
+        buffers = launch.buffers
         most = _MOST_BYTES
         if not simulated():
             most = min(most, cuda.current_context().get_memory_info().total // _PART)

@@ -63,15 +63,21 @@ def on_gpu(made: list[ProteinCase], scoring, least=(), **options):
 
 
 def random_case(rng, placed=False) -> ProteinCase:
-    """Return a case whose introns have nucleotides; with `placed` the protein's gene has some."""
+    """Return a case whose introns have nucleotides; with `placed` the protein's gene has some.
+
+    Two classes of introns are of a kind and have penalties that rise alike.
+    """
     base = cases.random_text(rng, int(rng.integers(LONGEST_BASE // 2, LONGEST_BASE)))
     target = random_protein(rng, base, int(rng.integers(1, LONGEST_TARGET)))
     if rng.random() < 0.5:
         base = base.replace("N", "C")
     table = random_table(rng, len(base))
-    table.introns = tuple(
-        intron._replace(min_length=max(intron.min_length, 1)) for intron in table.introns
-    )
+    introns = [each._replace(min_length=max(each.min_length, 1)) for each in table.introns]
+    introns += [
+        each._replace(min_length=each.min_length + 3, penalty=each.penalty - 2)
+        for each in introns[-1:]
+    ]
+    table = table.changed(introns=introns)
     protein = ProteinSequence.from_text("t", target)
     if placed:
         protein = replace(protein, introns=random_introns(rng, len(target)))
