@@ -83,8 +83,8 @@ def _check_int32(magnitude: int) -> None:
 
 
 CELLS_A_GPU = {"list": 10**12, "site": 10**12, "proteins": 10**11}
-"""Cells for which one of several GPUs is used, at least, by mode. Two H200 were 1.04 to 1.4 times
-as fast as one with fewer (site mode, proteins), 1.6 to 2.1 times with more (all)."""
+"""Cells for which one of several GPUs is used, at least, by mode. Two H200 were 1.04 to 1.6 times
+as fast as one with fewer, and with more 1.6 times in site mode, 2.1 times with proteins."""
 
 
 def device_for(where: Device, mode: str, cases: int, cells: int, threads: int) -> Device:
