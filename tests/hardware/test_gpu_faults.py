@@ -26,7 +26,6 @@ CODES = (
 LIST = "spliced-align --base base.fa --exons exons.tsv --targets target.fa"
 COMMANDS = {
     "list": LIST,
-    "list in 32 bits": f"{LIST} --match 1000 --mismatch -1000 --gap -2000",
     "sites": "spliced-align --base base.fa --site-model sites.json --targets target.fa",
     "genes": "annotate --genome base.fa --site-model sites.json --proteins protein.fa "
     "--search exhaustive --max-evalue 1e9",

@@ -99,7 +99,7 @@ NARROW, WIDE = 4, 8
 """Registers of cells a lane: of strips for the longest base sequences, and for all others."""
 QUAD = 4
 """Neighbouring registers whose words lie side by side in a slot."""
-HOT_SLOTS = {NARROW: 14, WIDE: 7} if simulated() else {NARROW: 42, WIDE: 21}
+HOT_SLOTS = {NARROW: 32, WIDE: 7} if simulated() else {NARROW: 42, WIDE: 21}
 """Slots in shared memory by registers a lane.
 
 With these a multiprocessor of an H100 or H200 holds eight strips, two for each of its schedulers.

@@ -445,16 +445,18 @@ def test_random_batches_of_one_width(size, seed, every):
     check(made, scoring, registers=size, every=every)
 
 
-def test_what_the_kernels_do_not_take_is_for_the_cpu(caplog):
+def test_what_the_kernels_do_not_take_is_for_the_cpu(monkeypatch):
+    from gpu_tools.sites.gpu import schedule
+
+    told: list[str] = []
+    monkeypatch.setattr(schedule._log, "info", lambda text, *parts: told.append(text % parts))
     plain = random_table(np.random.default_rng(2), 6, 1.0)
     short = random_table(np.random.default_rng(2), 6, 1.0, (IntronClass(0, 2, 1),))
     tables = [plain, changed(short, stops=STOPS)]
     made = [case_of("ACGTAC", "CG", {"+": table}) for table in tables]
     expected = site_align(made, SplicedScoring(), device="cpu")
-    with caplog.at_level("INFO"):
-        found = on_gpu(made, SplicedScoring(), lambda *_: "GPU")
-    assert found == ["GPU", expected[1]]
-    assert "1 cases on a GPU, 1 on the CPU" in caplog.text
+    assert on_gpu(made, SplicedScoring(), lambda *_: "GPU") == ["GPU", expected[1]]
+    assert told == ["site mode: 1 cases on a GPU, 1 on the CPU"]
 
 
 def test_nothing_to_align():
