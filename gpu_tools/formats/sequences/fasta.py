@@ -343,12 +343,15 @@ def _parse_header(path, line: int, text: bytes, foreign: OddItems) -> tuple[str,
 
 
 def _fastq_parts(path, stream: BinaryIO) -> Iterator[RecordPart]:
+    record = None
     with _named_file(path, stream) as file, pysam.FastxFile(file) as records:
         for record in _whole_reads(path, records):
             if not record.name:
                 raise InputError("record without a name", path=path, expected="@NAME")
             text = (record.sequence or "").encode()
             yield RecordPart(record.name, record.comment or "", None, None, text, True)
+    if record is None:
+        raise InputError("no record", path=path, expected="FASTQ with at least one record")
 
 
 def _whole_reads(path, records: pysam.FastxFile) -> Iterator[pysam.libcfaidx.FastxRecord]:

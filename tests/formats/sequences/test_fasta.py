@@ -123,6 +123,7 @@ def test_fastq_is_read_without_its_qualities(tmp_path, monkeypatch, pack):
         (b"@a\nA\n+\nI\n@a\nC\n+\nI\n", ", record a: duplicate name, with another sequence"),
         (b"@a\n\n+\n\n", ", record a: no symbols"),
         (b"@\nA\n+\nI\n", ": record without a name"),
+        (b"@", ": no record; expected FASTQ with at least one record"),
     ],
 )
 def test_errors_of_fastq(tmp_path, data, message):
