@@ -97,7 +97,7 @@ FORBIDDEN = (
     "output", "device", "alignments", "bed", "gff3", "report", "dot_plot", "shuffles", "threads",
     "quiet", "debug", "help", "figures", "igv", "provenance", "ncbi_url", "ensembl_url",
     "attempts", "timeout", "protein_sequences", "cds_sequences", "table", "targets_table",
-    "summary", "histograms", "calibrate", "measure",
+    "summary", "histograms", "calls", "calibrate", "measure",
 )  # fmt: skip
 """Options that say where to write, or take as long as they are told to."""
 
