@@ -52,9 +52,9 @@ class ProteinSweep:
     target: NDArray[np.uint8]
     table: SiteTable
     scoring: ProteinScoring
-    lists: SiteLists | None = None  # the sites of the table
     introns: tuple[int, ...] = ()  # those of the protein's gene, see `ProteinSequence`
     banned: BannedPairs = NO_PAIRS
+    lists: SiteLists = field(init=False)  # the sites of the table
     columns: ProteinColumns = field(init=False)
     score: int | None = None  # of the best chain, None if none scores more than no chain at all
     # what a traceback looks for first, see `sites.proteins.cpu.traceback`, and in which block
@@ -62,8 +62,7 @@ class ProteinSweep:
     stored: StoredBlocks = field(init=False)
 
     def __post_init__(self):
-        if self.lists is None:
-            self.lists = lists_of(self.codes, self.table)
+        self.lists = lists_of(self.codes, self.table)
         symbols = int(self.codes.max(initial=0)) + 1
         own = self.target, self.table, self.scoring, symbols, self.introns
         self.columns = columns_of(*own).without(self.banned, self.codes, self.scoring)
