@@ -19,10 +19,6 @@ from gpu_tools.sites.gpu.job import PackedStrips, twice
 from gpu_tools.sites.gpu.packed_strip import NEVER, NEVER_BYTE
 from gpu_tools.sites.gpu.sweep import sweep_packed_warp
 
-_SPARE = 8
-"""An array has this part of its size to spare for the next launch."""
-
-
 class StripLaunch:
     """Jobs laid out in the memory of the current GPU, ready for a kernel that sweeps strips.
 
@@ -36,8 +32,7 @@ class StripLaunch:
 
     def array(self, name: str, count: int, dtype: type = np.int32):
         """Return a device array of the launch's own."""
-        own = f"{type(self).__name__} {name}"
-        return self.buffers.array(own, count, dtype, spare=count // _SPARE)[:count]
+        return self.buffers.array(f"{type(self).__name__} {name}", count, dtype)[:count]
 
     def copy(self, name: str, values: NDArray):
         """Return a device array of the launch's own with some values."""
