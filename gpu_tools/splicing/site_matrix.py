@@ -28,28 +28,46 @@ def site_scores(codes: NDArray[np.uint8], site: SiteModel) -> NDArray[np.int64]:
 class SiteMatrices(NamedTuple):
     """The kinds of a site as compiled loops read them, an axis for the kind in front.
 
-    `scores` have as many columns as the widest matrix, `strict` are the columns that forbid a
-    symbol, -1 behind the last one.
+    `scores` have as many columns as the widest matrix. `most` is what the columns from each one on
+    add at most. `possible` has a bit for each kind that admits two neighbouring symbols, the first
+    of them `ahead` nucleotides behind the edge: there these exclude most edges.
     """
 
     scores: NDArray[np.int64]
+    most: NDArray[np.int64]
     widths: NDArray[np.int64]
     before: NDArray[np.int64]
-    strict: NDArray[np.int64]
     cutoffs: NDArray[np.int64]
+    possible: NDArray[np.int64]
+    ahead: int
 
     @classmethod
     def of(cls, sites: Sequence[SiteModel]) -> SiteMatrices:
         """Return the matrices of several kinds."""
-        widths = np.array([len(site.scores) for site in sites])
+        numbers = np.array([(len(site.scores), site.before, site.cutoff) for site in sites])
+        widths, before, cutoffs = np.ascontiguousarray(numbers.T)
         scores = np.zeros((len(sites), widths.max(), N_SYMBOLS, N_SYMBOLS), np.int64)
-        strict = np.full((len(sites), widths.max() + 1), -1)
         for kind, site in enumerate(sites):
             scores[kind, : widths[kind]] = _by_pair(site)
-            columns = np.flatnonzero((scores[kind] == FORBIDDEN).any(axis=(1, 2)))
-            strict[kind, : len(columns)] = columns
-        before, cutoffs = (np.array([getattr(s, n) for s in sites]) for n in ("before", "cutoff"))
-        return cls(scores, widths, before, strict, cutoffs)
+        highest = scores.max(axis=(2, 3))[:, ::-1].cumsum(axis=1)[:, ::-1]
+        most = np.pad(highest, ((0, 0), (0, 1)))
+        places = range(-before.max() - 1, (widths - before).max())
+        pairs = [_possible(scores, widths, before + place) for place in places]
+        best = min(range(len(pairs)), key=lambda k: np.bitwise_count(pairs[k]).sum())
+        return cls(scores, most, widths, before, cutoffs, pairs[best], places[best])
+
+
+def _possible(scores, widths, columns) -> NDArray[np.int64]:
+    """Return which kinds admit two symbols, of which the first lies in a column of each kind."""
+    found = np.zeros((N_SYMBOLS, N_SYMBOLS), np.int64)
+    for kind, (own, width, column) in enumerate(zip(scores, widths, columns, strict=True)):
+        known = np.zeros((2, N_SYMBOLS, N_SYMBOLS), np.int64)  # unknown ones beside the matrix
+        for k in range(2):
+            if 0 <= column + k < width:
+                known[k] = own[column + k]
+        admitted = (known[0].max(axis=0)[:, None] > FORBIDDEN) & (known[1] > FORBIDDEN)
+        found += admitted.astype(np.int64) << kind
+    return found
 
 
 def sites_between(
@@ -60,7 +78,7 @@ def sites_between(
     A site scores at least the cut-off of its kind; of equals the first kind is taken.
     """
     before = int(matrices.before.max()) + 1
-    behind = int((matrices.widths - matrices.before).max())
+    behind = int((matrices.widths - matrices.before).max()) + 1
     padded = _padded(codes, low - before, high + behind)
     edges, scores = np.empty((2, high - low), dtype=np.int64)
     kinds = np.empty(high - low, np.uint8)
@@ -86,28 +104,24 @@ def _padded(codes, low: int, high: int) -> NDArray[np.uint8]:
 
 @njit(cache=True, nogil=True, makes_arrays=False)
 def _find_sites(
-    padded, margin, scores, widths, before, strict, cutoffs, edges, found, kinds
+    padded, margin, scores, most, widths, before, cutoffs, possible, ahead, edges, found, kinds
 ):  # fmt: skip
-    """Write edges, scores and kinds of sites; return how many there are.
-
-    Columns that forbid a symbol are looked at first: they exclude most edges.
-    """
+    """Write edges, scores and kinds of sites; return how many there are."""
     n = 0
     for edge in range(len(edges)):
-        best = FORBIDDEN
-        for kind in range(len(widths)):
+        place = np.uint64(edge + margin + ahead)  # a signed one would be compared with 0
+        left = possible[padded[place], padded[place + np.uint64(1)]]
+        best, kind = FORBIDDEN, 0
+        while left >> kind:
+            score, column, width = 0, 0, widths[kind] if left >> kind & 1 else 0
             first = edge + margin - before[kind]  # in `padded`, of the first column
-            for column in strict[kind]:
-                if column < 0 or _column_score(scores, kind, column, padded, first) == FORBIDDEN:
-                    break
-            if column >= 0:
-                continue
-            score = 0
-            for column in range(widths[kind]):
+            while column < width and score + most[kind, column] >= cutoffs[kind]:
                 score += _column_score(scores, kind, column, padded, first)
-            if score >= cutoffs[kind] and score > best:
+                column += 1
+            if width and column == width and score >= cutoffs[kind] and score > best:
                 best = score
                 edges[n], found[n], kinds[n] = edge, score, kind
+            kind += 1
         if best > FORBIDDEN:
             n += 1
     return n

@@ -69,15 +69,9 @@ _ALIGNED, _SPARE = 256, 8
 """Arrays in reserved space begin at multiples of so many bytes; this part is reserved beside."""
 STAGED_BYTES = 1 << 24
 """Pinned memory of the host through which large arrays are copied, at most."""
-RETAINED_BYTES = 8 << 30
-"""What a pool may retain of a GPU's memory between two calls ..."""
-RETAINED_PART = 16
-"""... and the part of the memory that it is at most."""
-
-
-_ALIGNED, _SPARE = 256, 8
-"""Arrays in space that is reserved begin at multiples of so many bytes; of that space this part is
-more than was asked for."""
+RETAINED_PART = 4
+"""The part of a GPU's memory that a pool may retain between two calls, at most: to make and release
+16 GB takes 0.4 s."""
 
 
 class Buffers:
@@ -202,6 +196,17 @@ class Buffers:
             host_to_device(made[first:], values, values.nbytes, self.stream)
             self.stream.synchronize()
 
+    def fetched(self, array) -> NDArray:
+        """Return a copy of a device array when what was started before is done.
+
+        While a copy to memory that is not pinned waits, the driver lets no other thread start or
+        copy anything; so the stream is waited for first.
+        """
+        self.stream.synchronize()
+        made = array.copy_to_host(stream=self.stream)
+        self.stream.synchronize()
+        return made
+
     def fetch(self, name: str, array, count: int) -> NDArray:
         """Return a pinned host array that holds the first elements once the stream is done."""
         values = self.pinned(name, count, array.dtype)
@@ -284,14 +289,12 @@ def _borrowed_pool(ordinal: int) -> Iterator[BufferPool]:
         except BaseException:
             pool.clear()
             raise
-        if retained or pool.bytes > _most_retained():
+        if retained or pool.bytes * RETAINED_PART > _memory():
             pool.clear()
         if not retained:
             retained.append(pool)
 
 
-def _most_retained() -> int:
-    if simulated():
-        return RETAINED_BYTES
-    total = cuda.current_context().get_memory_info().total
-    return min(RETAINED_BYTES, total // RETAINED_PART)
+def _memory() -> int:
+    """Return the bytes of the current GPU's memory."""
+    return 1 << 62 if simulated() else cuda.current_context().get_memory_info().total

@@ -19,6 +19,7 @@ from gpu_tools.sites.gpu.job import PackedStrips, twice
 from gpu_tools.sites.gpu.packed_strip import NEVER, NEVER_BYTE
 from gpu_tools.sites.gpu.sweep import sweep_packed_warp
 
+
 class StripLaunch:
     """Jobs laid out in the memory of the current GPU, ready for a kernel that sweeps strips.
 
@@ -53,12 +54,6 @@ class StripLaunch:
         device_memset(counter, 0, counter.nbytes, self.stream)
         device_memset(self.borders, NEVER_BYTE, self.borders.nbytes, self.stream)
         self._start()
-
-    def fetched(self, array) -> NDArray:
-        """Copy an array from the GPU when what was started before is done."""
-        made = array.copy_to_host(stream=self.stream)
-        self.stream.synchronize()
-        return made
 
 
 class SitePackedLaunch(StripLaunch):
@@ -137,7 +132,7 @@ class SitePackedLaunch(StripLaunch):
         A score is `LOWEST_SCORE` if there is no chain. With global ends kernels leave out the gaps
         up to the last column.
         """
-        found = self.fetched(self.found).astype(np.int64)
+        found = self.buffers.fetched(self.found).astype(np.int64)
         jobs, scores = self.jobs, found[:, job_table.SCORE]
         if jobs.scoring.ends == "global":
             found[:, job_table.COLUMN] = jobs.columns - 1

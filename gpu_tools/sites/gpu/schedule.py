@@ -127,10 +127,8 @@ class ChainTracer:
             launch.array("gains", 2 * int(widths.sum())),
             launch.array("symbols", int(widths.sum())), self._scores, exons, followed,
         )  # fmt: skip
-        found = exons.copy_to_host(stream=launch.stream)
-        numbers = followed.copy_to_host(stream=launch.stream)
-        launch.stream.synchronize()
-        return found.reshape(count, most, 4), numbers
+        fetched = launch.buffers.fetched
+        return fetched(exons).reshape(count, most, 4), fetched(followed)
 
     def _numbers(self, launch: SitePackedLaunch, numbers: NDArray, lefts: NDArray) -> NDArray:
         """Return what tracebacks begin with, without where parts of buffers begin."""

@@ -94,7 +94,7 @@ class ProteinLaunch(StripLaunch):
 
     def best_ends(self) -> NDArray[np.int32]:
         """Return the best end of each job, as cells are stored."""
-        return np.maximum.reduceat(self.fetched(self.ends), self.table[:, ENDS])
+        return np.maximum.reduceat(self.buffers.fetched(self.ends), self.table[:, ENDS])
 
 
 def _weights(scoring: ProteinScoring) -> NDArray[np.int32]:

@@ -213,8 +213,7 @@ class StrandsOnGpu:
         boundaries = array("boundaries", self._words)
         compiled = plan_proteins[-(-self._chunks // WARP), WARP, stream]
         compiled(*self.arrays, *words, boundaries, boundaries[:0], numbers, 0)
-        counted = numbers.copy_to_host(stream=stream)
-        stream.synchronize()
+        counted = self._buffers.fetched(numbers)
         counted[-1] = 0
         begins = np.cumsum(counted) - counted
         numbers.copy_to_device(begins, stream)

@@ -65,7 +65,6 @@ class ProteinTraceSizes(NamedTuple):
         exits = self.blocks * self.strips * (WIDE * WARP + 1)
         return 4 * (self.checkpoint_words + exits + 3 * self.kind_words + 2 * self.moves)
 
-
     def warps(self, count: int) -> int:
         """Return how many warps follow so many chains."""
         most = _MOST_BYTES
@@ -136,7 +135,7 @@ class ProteinTraces:
             on["codon costs"], on["weights"], on["places"], launch.weights,
             buffers.array("moves", warps * sizes.moves, np.int32, 2), runs, exons, found,
         )  # fmt: skip
-        return self._chains(*(launch.fetched(each) for each in (runs, exons, found)))
+        return self._chains(*(buffers.fetched(each) for each in (runs, exons, found)))
 
     def _chains(self, runs, exons, found) -> list[TracedProtein | None]:
         """Return chains from what the kernel has left."""
