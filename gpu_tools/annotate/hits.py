@@ -20,9 +20,11 @@ from gpu_tools.annotate.trials import Core, Trial, cores_of, is_promising, witho
 from gpu_tools.hardware.device import resolve
 from gpu_tools.hardware.threads import map_on_threads, prefetch
 from gpu_tools.model.acceptance import GAP, YES
+from gpu_tools.model.loci import interval_of
 from gpu_tools.model.locus import SearchWindow
 from gpu_tools.model.sequences import OTHER
 from gpu_tools.model.significance import Gumbel
+from gpu_tools.sites.api import FLANK
 from gpu_tools.splicing.chance import evalues_in_place, lengthened
 
 _CHUNK, _LARGE_CHUNK = 4 << 20, 16 << 20
@@ -321,14 +323,21 @@ class HitSearch:
         if not cut:
             return trials
         trials = list(trials)
-        cases = self._cases([trials[k].part for k in cut])
-        own = [trials[k].alignment for k in cut]
-        others = self.targets.supported(cases, own, self.device, self.threads)
-        for k, other in zip(cut, others, strict=True):
+        windows = [self._around_chain(trials[k]) for k in cut]
+        loci = [*map(self.genome.locus_of, windows)]
+        own = [trials[k].alignment.within(locus) for k, locus in zip(cut, loci, strict=True)]
+        others = self.targets.supported(self._cases(windows), own, self.device, self.threads)
+        for k, other, locus in zip(cut, others, loci, strict=True):
             if other:
-                moved = other.moved(self.genome.locus_of(trials[k].part))
-                trials[k] = replace(trials[k], alignment=moved)
+                trials[k] = replace(trials[k], alignment=other.moved(locus))
         return trials
+
+    def _around_chain(self, trial: Trial) -> SearchWindow:
+        """Return the window of a trial's chain and of what is beside it in the part."""
+        low, high = interval_of(trial.alignment)
+        first, part = self.genome.loci[trial.part.record].start, trial.part
+        start, end = low - first - FLANK, high - first + FLANK
+        return part.part(max(start, part.start), min(end, part.end))
 
     # What all states need.
 
