@@ -192,7 +192,8 @@ class HitSearch:
     def _prepared(self, windows: Iterable[SearchWindow]) -> Iterator[tuple[list[Trial], list]]:
         """Yield groups of windows with their near parts, and the cases of these.
 
-        The next windows are cut and their sites scored while these are aligned.
+        With several threads the next windows are cut and their sites scored while these are
+        aligned.
         """
 
         def prepared(chunk: list[SearchWindow]) -> tuple[list[Trial], list]:
@@ -200,7 +201,8 @@ class HitSearch:
             return trials, self._cases([trial.part for trial in trials])
 
         size = _LARGE_CHUNK if is_wide(self.device, self.threads) else _CHUNK
-        return prefetch(map(prepared, _chunks(windows, size)), 1)
+        groups = map(prepared, _chunks(windows, size))
+        return groups if self.threads == 1 else prefetch(groups, 1)
 
     def _aligned(self, trials: list[Trial], cases: list) -> list[Trial]:
         """Return trials of near parts, aligned, or those of as much as these ask for."""

@@ -26,6 +26,8 @@ def map_on_threads(
     Iterators make an item when a thread takes it.
     """
     threads = min(threads, *(length_hint(one, threads) for one in iterables))
+    if threads <= 1:
+        return [function(*arguments) for arguments in zip(*iterables, strict=True)]
     calls, results = enumerate(zip(*iterables, strict=True)), {}
     taking, ended = Lock(), Event()
 
@@ -41,16 +43,13 @@ def map_on_threads(
         finally:  # if this call failed, no other one begins
             ended.set()
 
-    if threads <= 1:
-        work()
-    else:
-        with ThreadPoolExecutor(threads, "gpu-tools") as pool:
-            running = [pool.submit(work) for _ in range(threads)]
-            try:
-                for future in running:
-                    future.result()
-            finally:
-                ended.set()
+    with ThreadPoolExecutor(threads, "gpu-tools") as pool:
+        running = [pool.submit(work) for _ in range(threads)]
+        try:
+            for future in running:
+                future.result()
+        finally:
+            ended.set()
     return [results[number] for number in range(len(results))]
 
 
