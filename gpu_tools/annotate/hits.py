@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import count, groupby, zip_longest
+from operator import itemgetter
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.options import Alignment, AnnotationOptions, is_wide
 from gpu_tools.annotate.targets import TargetSet
 from gpu_tools.annotate.trials import Core, Trial, cores_of, is_promising, without
+from gpu_tools.hardware.device import resolve
 from gpu_tools.hardware.threads import map_on_threads, prefetch
 from gpu_tools.model.acceptance import GAP, YES
 from gpu_tools.model.locus import SearchWindow
@@ -24,7 +26,7 @@ from gpu_tools.model.significance import Gumbel
 from gpu_tools.splicing.chance import evalues_in_place, lengthened
 
 _CHUNK, _LARGE_CHUNK = 4 << 20, 16 << 20
-"""Nucleotides of windows that are prepared at a time; between groups a GPU or threads wait."""
+"""Nucleotides of windows that are prepared at a time; between groups a GPU waits."""
 SPANNED = 0.4
 """Least part of a hit's symbols that chains of words span."""
 MOST_OF_TARGET = 0.25
@@ -118,10 +120,41 @@ class HitSearch:
         return found.mean() >= SPANNED * coverage
 
     def _alignments(self, windows: Iterable[SearchWindow]) -> Iterator[tuple[int, Alignment]]:
-        """Yield the chains of windows, and of what remains of them."""
-        while windows:
+        """Yield the chains of windows, then those of what remains of them, and so on.
+
+        On a GPU all windows are aligned together, on a CPU each goes its way on a thread.
+        """
+        groups = self._prepared(self._with_cores(windows))
+        if self.threads > 1 and resolve(self.device).kind == "cpu":
+            rounds = self._side_by_side(groups)
+        else:
+            rounds = self._rounds(groups)
+        for found in rounds:
+            yield from found
+
+    def _side_by_side(self, groups: Iterable[tuple[list[Trial], list]]) -> Iterator[list]:
+        """Yield what `_rounds` does; no window waits for another one."""
+        alone, first = replace(self, threads=1), count()
+
+        def singles() -> Iterator[tuple]:
+            for group in groups:
+                several = zip(first, *group, strict=False)
+                yield from sorted(several, key=lambda single: -single[2].cells)
+
+        def followed(single: tuple) -> tuple[int, list]:
+            number, trial, case = single
+            return number, [*alone._rounds([([trial], [case])])]
+
+        found = sorted(map_on_threads(self.threads, followed, singles()), key=itemgetter(0))
+        for several in zip_longest(*(own for _, own in found), fillvalue=()):
+            yield [one for own in several for one in own]
+
+    def _rounds(self, groups: Iterable[tuple[list[Trial], list]]) -> Iterator[list]:
+        """Yield the targets and chains of groups of windows, then those of what remains of them."""
+        while True:
+            found: list[tuple[int, Alignment]] = []
             remaining: list[SearchWindow] = []
-            for trial in self._aligned(self._with_cores(windows)):
+            for trial in (trial for group in groups for trial in self._aligned(*group)):
                 if not self.options.is_hit(trial.alignment):
                     remaining += trial.with_other_words()
                 elif intron := trial.long_intron(self.options.max_intron):
@@ -130,8 +163,11 @@ class HitSearch:
                 else:
                     remaining += trial.beside_hit()
                 if trial.alignment.score is not None:
-                    yield trial.window.target, trial.alignment
-            windows = remaining
+                    found.append((trial.window.target, trial.alignment))
+            yield found
+            if not remaining:
+                return
+            groups = self._prepared(self._with_cores(remaining))
 
     # The states of windows, one after the other.
 
@@ -151,24 +187,28 @@ class HitSearch:
                 refused[k].add(chain)
         return [left for k, one in enumerate(windows) for left in without(one, refused[k])]
 
-    def _aligned(self, windows: Iterable[SearchWindow]) -> Iterator[Trial]:
-        """Yield the trials of windows: of their near parts, or of as much as these ask for."""
-        # the next windows are cut and their sites scored while these are aligned
-        for trials, cases in prefetch(self._prepared(windows), 1):
-            trials = self._tried(trials, cases)
-            wider = {k: wide for k, one in enumerate(trials) if (wide := self._wider(one))}
-            wider = self._with_ends_beside(trials, wider)
-            again = self._tried([*wider.values()], self._cases([w.part for w in wider.values()]))
-            for k, trial in zip(wider, again, strict=True):
-                trials[k] = trial
-            yield from self._supported(self._judged(trials))
-
     def _prepared(self, windows: Iterable[SearchWindow]) -> Iterator[tuple[list[Trial], list]]:
-        """Yield groups of windows with their near parts, and the cases of these."""
-        size = _LARGE_CHUNK if is_wide(self.device, self.threads) else _CHUNK
-        for chunk in _chunks(windows, size):
+        """Yield groups of windows with their near parts, and the cases of these.
+
+        The next windows are cut and their sites scored while these are aligned.
+        """
+
+        def prepared(chunk: list[SearchWindow]) -> tuple[list[Trial], list]:
             trials = [Trial.near(one, self.genome.loci[one.record].start) for one in chunk]
-            yield trials, self._cases([trial.part for trial in trials])
+            return trials, self._cases([trial.part for trial in trials])
+
+        size = _LARGE_CHUNK if is_wide(self.device, self.threads) else _CHUNK
+        return prefetch(map(prepared, _chunks(windows, size)), 1)
+
+    def _aligned(self, trials: list[Trial], cases: list) -> list[Trial]:
+        """Return trials of near parts, aligned, or those of as much as these ask for."""
+        trials = self._tried(trials, cases)
+        wider = {k: wide for k, one in enumerate(trials) if (wide := self._wider(one))}
+        wider = self._with_ends_beside(trials, wider)
+        again = self._tried([*wider.values()], self._cases([w.part for w in wider.values()]))
+        for k, trial in zip(wider, again, strict=True):
+            trials[k] = trial
+        return self._supported(self._judged(trials))
 
     def _tried(self, trials: list[Trial], cases: list) -> list[Trial]:
         """Return trials with the best chains of their parts, and these chains' E-values.

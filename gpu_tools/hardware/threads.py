@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from threading import Lock
+from operator import length_hint
+from threading import Event, Lock
 from typing import TypeVar
 
 import numpy as np
@@ -20,34 +21,37 @@ Item, Result = TypeVar("Item"), TypeVar("Result")
 def map_on_threads(
     threads: int, function: Callable[..., Result], *iterables: Iterable
 ) -> list[Result]:
-    """Call a function with each item, on several threads, and return the results in order."""
-    calls = list(zip(*iterables, strict=True))
-    threads = min(threads, len(calls))
-    if threads <= 1:
-        return [function(*arguments) for arguments in calls]
-    # the threads take items themselves: a future for each item takes longer than many a call
-    left, results = iter(range(len(calls))), [None] * len(calls)
+    """Call a function with each item, on several threads, and return the results in order.
 
+    Iterators make an item when a thread takes it.
+    """
+    threads = min(threads, *(length_hint(one, threads) for one in iterables))
+    calls, results = enumerate(zip(*iterables, strict=True)), {}
+    taking, ended = Lock(), Event()
+
+    # the threads take items themselves: a future for each item takes longer than many a call
     def work() -> None:
         try:
-            for k in left:
-                results[k] = function(*calls[k])
+            while not ended.is_set():
+                with taking:
+                    call = next(calls, None)
+                if call is None:
+                    break
+                results[call[0]] = function(*call[1])
         finally:  # if this call failed, no other one begins
-            _drop(left)
+            ended.set()
 
-    with ThreadPoolExecutor(threads, "gpu-tools") as pool:
-        running = [pool.submit(work) for _ in range(threads)]
-        try:
-            for future in running:
-                future.result()
-        finally:
-            _drop(left)
-    return results
-
-
-def _drop(items: Iterator) -> None:
-    """Take all items that are left."""
-    deque(items, maxlen=0)
+    if threads <= 1:
+        work()
+    else:
+        with ThreadPoolExecutor(threads, "gpu-tools") as pool:
+            running = [pool.submit(work) for _ in range(threads)]
+            try:
+                for future in running:
+                    future.result()
+            finally:
+                ended.set()
+    return [results[number] for number in range(len(results))]
 
 
 def within_limit(

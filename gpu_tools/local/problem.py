@@ -15,6 +15,7 @@ from numba.extending import register_jitable
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.compiled import njit
+from gpu_tools.hardware.cpu import simd
 from gpu_tools.model.scoring import AffineScoring
 from gpu_tools.model.sequences import OTHER
 
@@ -304,14 +305,33 @@ def global_score(one: NDArray[np.uint8], two: NDArray[np.uint8], scoring: Affine
 def _global_score(one, two, table, gap_open, gap_extend):
     # H(i, j) = max(H(i-1, j-1) + table(one(i), two(j)), E(i, j), F(i, j))
     # E(i, j) = max(H(i, j-1) - gap_open, E(i, j-1) - gap_extend); F(i, j) likewise, from above
-    profile, gaps = table[:, two], np.full(len(two) + 1, _IMPOSSIBLE, np.int32)
-    row = -gap_open - gap_extend * (np.arange(len(two) + 1, dtype=np.int32) - 1)
-    row[0] = 0
-    for i in range(len(one)):
-        scores, diagonal, gap = profile[one[i]], row[0], _IMPOSSIBLE
-        row[0] = -gap_open - gap_extend * i
-        for j in range(1, len(row)):
-            gaps[j] = max(row[j] - gap_open, gaps[j] - gap_extend)
-            gap = max(row[j - 1] - gap_open, gap - gap_extend)
-            diagonal, row[j] = row[j], max(diagonal + scores[j - 1], gaps[j], gap)
-    return row[-1]
+    # cells are H + j * gap_extend; column c of lane l is element c * lanes + l
+    lanes = simd.lanes_of(table)
+    each = len(two) // lanes + 1
+    width, last = each * lanes, len(two) % each * lanes + len(two) // each
+    profile = simd.aligned_zeros(len(table) * width, table.dtype)
+    cells = simd.aligned_zeros(2 * width, table.dtype)
+    for k in range(width):
+        column = k % lanes * each + k // lanes
+        cells[k] = gap_extend - gap_open if column else 0
+        cells[width + k] = _IMPOSSIBLE
+        if 0 < column <= len(two):
+            for symbol in range(len(table)):
+                profile[symbol * width + k] = table[symbol, two[column - 1]] + gap_extend
+    opening, more = simd.splat(np.int32(gap_open)), simd.splat(np.int32(gap_extend))
+    first, none = simd.splat(np.int32(gap_open - gap_extend)), np.int32(_IMPOSSIBLE)
+    for symbol in one:
+        pairs, left = np.int64(symbol) * width, simd.splat(none)
+        diagonal = simd.shift_in(simd.load(cells, width - lanes), none)
+        for k in range(0, width, lanes):
+            above = simd.load(cells, k)
+            gap = simd.subtract(simd.load(cells, width + k), more)
+            gap = simd.maximum(simd.subtract(above, opening), gap)
+            simd.store(cells, width + k, gap)
+            cell = simd.maximum(simd.add(diagonal, simd.load(profile, pairs + k)), gap)
+            simd.store(cells, k, simd.maximum(cell, simd.subtract(left, first)))
+            left, diagonal = simd.maximum(left, cell), above
+        carry = simd.subtract(simd.prefix_maximum(simd.shift_in(left, none)), first)
+        for k in range(0, width, lanes):
+            simd.store(cells, k, simd.maximum(simd.load(cells, k), carry))
+    return cells[last] - gap_extend * len(two)

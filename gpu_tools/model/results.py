@@ -349,8 +349,7 @@ class ProteinAlignment(_ExonChain):
     @property
     def matches(self) -> int:
         """Codons whose amino acid is the residue aligned to them; a stop codon has none."""
-        acids, residues = (np.frombuffer(line.encode(), np.uint8)
-                           for line in (self.translation, self.residues))  # fmt: skip
+        acids, residues = self._lines
         return int(((acids == residues) & (acids != ord("*"))).sum())
 
     @property
@@ -359,20 +358,25 @@ class ProteinAlignment(_ExonChain):
         return len(self.residues)
 
     @property
-    def _pairs(self) -> list[bool]:
-        """Whether a codon and a residue are aligned, by column."""
-        return [a != "-" != b for a, b in zip(self.translation, self.residues, strict=True)]
+    def _lines(self) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+        acids, residues = (line.encode() for line in (self.translation, self.residues))
+        return np.frombuffer(acids, np.uint8), np.frombuffer(residues, np.uint8)
+
+    @property
+    def _pairs(self) -> NDArray[np.int64]:
+        """The columns in which a codon and a residue are aligned."""
+        acids, residues = self._lines
+        return np.flatnonzero((acids != ord("-")) & (residues != ord("-")))
 
     @property
     def _paired(self) -> int:
-        return sum(self._pairs)
+        return len(self._pairs)
 
     @property
     def unaligned_ends(self) -> tuple[int, int]:
         """Residues before the first one that is aligned to a codon, and behind the last one."""
         pairs = self._pairs
-        first = pairs.index(True) if any(pairs) else len(pairs)
-        past = len(pairs) - pairs[::-1].index(True) if any(pairs) else len(pairs)
+        first, past = (pairs[0], pairs[-1] + 1) if len(pairs) else (self.columns, self.columns)
         front, back = (
             len(part) - part.count("-") for part in (self.residues[:first], self.residues[past:])
         )

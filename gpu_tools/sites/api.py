@@ -71,6 +71,18 @@ class SiteCase(PairCase):
         banned = {s: pairs for s, pairs in self.banned.items() if s == strand}
         return replace(self, tables={strand: self.tables[strand]}, banned=banned)
 
+    def of_interval(self, low: int, high: int, strand: str) -> tuple[Self, int]:
+        """Return the case of an interval of the base on a strand, and how much lies before it.
+
+        What lies before it is counted in reading direction.
+        """
+        base = replace(self.base, codes=self.base.codes[low:high])
+        first = low if strand == "+" else len(self.base) - high
+        part = self.on_strand(strand)
+        tables = {strand: part.tables[strand].part(first, first + len(base))}
+        banned = {s: pairs.part(first, first + len(base)) for s, pairs in part.banned.items()}
+        return replace(part, base=base, tables=tables, banned=banned), first
+
     def check(self) -> None:
         """Raise `InputError` if the target is empty or a table does not fit the base sequence."""
         if not len(self.target):

@@ -128,7 +128,9 @@ class _SitesOfChain:
                 "a chain with a site that the case does not have", record=alignment.target,
                 expected="the alignment of the case, in its coordinates",
             )  # fmt: skip
-        locus, first = _locus_of(case, alignment, flank)
+        low, high = (0, len(case.base)) if flank is None else interval_of(alignment)
+        low, high = max(low - (flank or 0), 0), min(high + (flank or 0), len(case.base))
+        locus, first = case.of_interval(low, high, alignment.strand)
         if isinstance(scoring, ProteinScoring) and not scoring.free:
             locus = _of_aligned_residues(locus, alignment)
         return cls(locus, alignment, [(d - first, a - first) for d, a in introns])
@@ -167,20 +169,6 @@ class _SitesOfChain:
                 loss(self.introns[0][0]), *inner, loss(acceptor=self.introns[-1][1])
             ),
         )  # fmt: skip
-
-
-def _locus_of(case: SiteCase, alignment: Alignment, flank: int | None) -> tuple[SiteCase, int]:
-    """Return the case of a chain's locus and strand, and where that begins in reading direction."""
-    start, end, length, strand = 0, len(case.base), len(case.base), alignment.strand
-    if flank is not None:
-        low, high = interval_of(alignment)
-        start, end = max(low - flank, 0), min(high + flank, length)
-    base = replace(case.base, codes=case.base.codes[start:end])
-    first = start if strand == "+" else length - end
-    table = case.tables[strand].part(first, first + len(base))
-    banned = {s: pairs.part(first, first + len(base)) for s, pairs in case.banned.items()
-              if s == strand}  # fmt: skip
-    return replace(case, base=base, tables={strand: table}, banned=banned), first
 
 
 def _of_aligned_residues(case: SiteCase, alignment: ProteinAlignment) -> SiteCase:

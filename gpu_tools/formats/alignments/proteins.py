@@ -21,9 +21,8 @@ def translated(alignment: ProteinAlignment) -> sequences.ProteinSequence:
 
     A chain that splits frameshifts has no codon there.
     """
-    letters = (c.upper() for c in alignment.translation if c != "-")
     at_frameshift = "" if alignment.splits_frameshifts else "X"
-    text = "".join(at_frameshift if c == "!" else c for c in letters)
+    text = alignment.translation.replace("-", "").replace("!", at_frameshift).upper()
     return sequences.ProteinSequence(
         alignment.target, sequences.encode_protein(text), place_of(alignment)
     )

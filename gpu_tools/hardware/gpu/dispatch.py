@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from math import prod
 from queue import SimpleQueue
 from threading import RLock
 from typing import TypeVar
@@ -64,47 +65,77 @@ BATCHES_AT_ONCE = 4
 """Batches of one call that have buffers at the same time."""
 COPIES_AT_ONCE = 1 if simulated() else 8
 """Threads of the host that copy values of one call to a GPU at the same time, if it has so many."""
+_ALIGNED, _SPARE = 256, 8
+"""Arrays in reserved space begin at multiples of so many bytes; this part is reserved beside."""
 STAGED_BYTES = 1 << 24
 """Pinned memory of the host through which large arrays are copied, at most."""
-RETAINED_BYTES = 8 << 30
-"""What a pool may retain of a GPU's memory between two calls ..."""
-RETAINED_PART = 16
-"""... and the part of the memory that it is at most."""
+RETAINED_PART = 4
+"""The part of a GPU's memory that a pool may retain between two calls, at most: to make and release
+16 GB takes 0.4 s."""
 
 
 class Buffers:
     """Arrays of the current GPU by name, and the stream in which they are used.
 
-    They are used by one thread at a time. An array that is too small is made anew.
+    They are used by one thread at a time. An array that is too small is made anew. That waits for
+    all kernels of the GPU, unless there is space for it that was reserved.
     """
 
     def __init__(self):
         self.stream = cuda.stream()
         self._arrays: dict[str, object] = {}
         self._pinned: dict[str, NDArray] = {}
+        # memory that is reserved, how much of it is used, and the arrays there
+        self._space, self._used = None, 0
+        self._inside: dict[str, object] = {}
 
     @property
     def bytes(self) -> int:
-        """Bytes of the GPU's memory that the arrays take."""
-        return sum(array.nbytes for array in self._arrays.values())
+        """Bytes of the GPU's memory that the arrays take, and what is reserved for others."""
+        own = sum(array.nbytes for array in self._arrays.values())
+        return own + (0 if self._space is None else self._space.nbytes)
 
     def clear(self) -> None:
         """Release the GPU's memory, once the stream is done; pinned memory stays."""
         self.stream.synchronize()
         self._arrays.clear()
+        self._inside.clear()
+        self._space, self._used = None, 0
 
-    def array(self, name: str, count: int, dtype: type, width: int = 0, spare: int = 0):
+    def reserve(self, n_bytes: int) -> None:
+        """Have space for new arrays of so many bytes; arrays in such space are gone."""
+        self._inside.clear()
+        self._used = 0
+        if self._space is None or self._space.nbytes < n_bytes:
+            self._space = None
+            self._space = cuda.device_array(n_bytes + n_bytes // _SPARE + _ALIGNED, np.uint8)
+
+    def array(self, name: str, count: int, dtype: type, width: int = 0):
         """Return a device array with at least `count` elements, or rows of `width` elements.
 
-        One that is made anew, which is also done for one of another type or width, has some to
-        `spare`.
+        One that is too small, or of another type or width, is made anew.
         """
-        made, row = self._arrays.get(name), (width,) if width else ()
-        if made is None or (made.dtype, made.shape[1:]) != (dtype, row) or len(made) < count:
-            del made
-            self._arrays.pop(name, None)
-            self._arrays[name] = cuda.device_array((max(count + spare, 1), *row), dtype=dtype)
+        made = self._inside.get(name, self._arrays.get(name))
+        row = (width,) if width else ()
+        if made is not None and (made.dtype, made.shape[1:]) == (dtype, row) and len(made) >= count:
+            return made
+        shape = max(int(count), 1), *row
+        if (made := self._in_space(shape, np.dtype(dtype))) is not None:
+            self._inside[name] = made
+            return made
+        for arrays in (self._inside, self._arrays):
+            arrays.pop(name, None)
+        self._arrays[name] = cuda.device_array(shape, dtype=dtype)
         return self._arrays[name]
+
+    def _in_space(self, shape: tuple[int, ...], dtype: np.dtype):
+        """Return an array in the space that is reserved, None if that is too small."""
+        first = -(-self._used // _ALIGNED) * _ALIGNED
+        past = first + prod(shape) * dtype.itemsize
+        if self._space is None or past > self._space.nbytes:
+            return None
+        self._used = past
+        return self._space[first:past].view(dtype).reshape(shape)
 
     def filled(self, name: str, count: int, dtype: type, byte: int = 0):
         """Return a device array whose first `count` elements are filled with one byte."""
@@ -164,6 +195,17 @@ class Buffers:
         if len(values):
             host_to_device(made[first:], values, values.nbytes, self.stream)
             self.stream.synchronize()
+
+    def fetched(self, array) -> NDArray:
+        """Return a copy of a device array when what was started before is done.
+
+        While a copy to memory that is not pinned waits, the driver lets no other thread start or
+        copy anything; so the stream is waited for first.
+        """
+        self.stream.synchronize()
+        made = array.copy_to_host(stream=self.stream)
+        self.stream.synchronize()
+        return made
 
     def fetch(self, name: str, array, count: int) -> NDArray:
         """Return a pinned host array that holds the first elements once the stream is done."""
@@ -247,14 +289,12 @@ def _borrowed_pool(ordinal: int) -> Iterator[BufferPool]:
         except BaseException:
             pool.clear()
             raise
-        if retained or pool.bytes > _most_retained():
+        if retained or pool.bytes * RETAINED_PART > _memory():
             pool.clear()
         if not retained:
             retained.append(pool)
 
 
-def _most_retained() -> int:
-    if simulated():
-        return RETAINED_BYTES
-    total = cuda.current_context().get_memory_info().total
-    return min(RETAINED_BYTES, total // RETAINED_PART)
+def _memory() -> int:
+    """Return the bytes of the current GPU's memory."""
+    return 1 << 62 if simulated() else cuda.current_context().get_memory_info().total

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from typing import Any, NamedTuple
 
 from numba import cuda
@@ -22,9 +23,9 @@ Leave = Callable[[list[int]], None]
 
 
 class Batches(NamedTuple):
-    """The batches of a GPU, and how many of them fit into its memory at a time."""
+    """The batches of a GPU, each with about how many bytes it takes there; so many at a time."""
 
-    each: Iterator
+    each: Iterator[tuple[Any, int]]
     at_a_time: int = BATCHES_AT_A_TIME
 
 
@@ -48,18 +49,25 @@ def align_in_batches(
 
     def drive(share: list[int], pool: BufferPool, gpu: int) -> None:
         batches, taking = batches_of(share, pool, leave), threading.Lock()
+        own = pool.batches[: batches.at_a_time]
+        if (first := next(batches.each, None)) is None:
+            return
+        each = chain([first], batches.each)
+        for buffers in own:  # while no kernel runs
+            buffers.reserve(first[1])
 
         def work(buffers: Buffers) -> None:
             with cuda.gpus[gpu]:
                 while True:
                     with taking:
-                        batch = next(batches.each, None)
+                        batch, n_bytes = next(each, (None, 0))
                     if batch is None:
                         break
+                    buffers.reserve(n_bytes)
                     for k, result in align(batch, buffers, leave):
                         results[k] = result
 
-        map_on_threads(batches.at_a_time, work, pool.batches[: batches.at_a_time])
+        map_on_threads(len(own), work, own)
 
     with ThreadPoolExecutor(1, "gpu-tools") as cpu, borrowed_pools(ordinals) as pools:
         each = shares([case.cells for case in cases], len(ordinals))

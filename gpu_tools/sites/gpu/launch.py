@@ -19,9 +19,6 @@ from gpu_tools.sites.gpu.job import PackedStrips, twice
 from gpu_tools.sites.gpu.packed_strip import NEVER, NEVER_BYTE
 from gpu_tools.sites.gpu.sweep import sweep_packed_warp
 
-_SPARE = 8
-"""An array has this part of its size to spare for the next launch."""
-
 
 class StripLaunch:
     """Jobs laid out in the memory of the current GPU, ready for a kernel that sweeps strips.
@@ -36,8 +33,7 @@ class StripLaunch:
 
     def array(self, name: str, count: int, dtype: type = np.int32):
         """Return a device array of the launch's own."""
-        own = f"{type(self).__name__} {name}"
-        return self.buffers.array(own, count, dtype, spare=count // _SPARE)[:count]
+        return self.buffers.array(f"{type(self).__name__} {name}", count, dtype)[:count]
 
     def copy(self, name: str, values: NDArray):
         """Return a device array of the launch's own with some values."""
@@ -58,12 +54,6 @@ class StripLaunch:
         device_memset(counter, 0, counter.nbytes, self.stream)
         device_memset(self.borders, NEVER_BYTE, self.borders.nbytes, self.stream)
         self._start()
-
-    def fetched(self, array) -> NDArray:
-        """Copy an array from the GPU when what was started before is done."""
-        made = array.copy_to_host(stream=self.stream)
-        self.stream.synchronize()
-        return made
 
 
 class SitePackedLaunch(StripLaunch):
@@ -142,7 +132,7 @@ class SitePackedLaunch(StripLaunch):
         A score is `LOWEST_SCORE` if there is no chain. With global ends kernels leave out the gaps
         up to the last column.
         """
-        found = self.fetched(self.found).astype(np.int64)
+        found = self.buffers.fetched(self.found).astype(np.int64)
         jobs, scores = self.jobs, found[:, job_table.SCORE]
         if jobs.scoring.ends == "global":
             found[:, job_table.COLUMN] = jobs.columns - 1

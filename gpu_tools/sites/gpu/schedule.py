@@ -127,10 +127,8 @@ class ChainTracer:
             launch.array("gains", 2 * int(widths.sum())),
             launch.array("symbols", int(widths.sum())), self._scores, exons, followed,
         )  # fmt: skip
-        found = exons.copy_to_host(stream=launch.stream)
-        numbers = followed.copy_to_host(stream=launch.stream)
-        launch.stream.synchronize()
-        return found.reshape(count, most, 4), numbers
+        fetched = launch.buffers.fetched
+        return fetched(exons).reshape(count, most, 4), fetched(followed)
 
     def _numbers(self, launch: SitePackedLaunch, numbers: NDArray, lefts: NDArray) -> NDArray:
         """Return what tracebacks begin with, without where parts of buffers begin."""
@@ -276,15 +274,20 @@ def align_on_gpus(
         free = call.options.memory
         if free is None:
             free = SHARE_OF_FREE_MEMORY * pool.free_bytes / BATCHES_AT_A_TIME
-        return Batches(_batches(call, share, strands, free, leave))
+        strips = sum(strips_of(cases[k]) for k in share)
+        at_a_time = min(BATCHES_AT_A_TIME, -(-strips // STRIPS))
+        return Batches(_batches(call, share, strands, free, leave), at_a_time)
 
     return align_in_batches(cases, ordinals, batches_of, partial(_aligned, call), on_cpu)
 
 
 def _batches(
     call: SiteCall, share: list[int], strands: dict[int, SiteStrand], free: float, leave: Leave
-) -> Iterator[SiteBatch]:
-    """Yield batches of some cases; while one is swept, the strands of the next are compiled."""
+) -> Iterator[tuple[SiteBatch, int]]:
+    """Yield batches of some cases with their bytes on the GPU, about.
+
+    While one is swept, the strands of the next are compiled.
+    """
     limit = min(call.options.bytes_per_batch or free, free)
     for own in within_limit(share, lambda k: strips_of(call.cases[k]), STRIPS):
         all_jobs = _all_jobs(call, own, strands)
@@ -295,10 +298,9 @@ def _batches(
         _log.info("site mode: %d cases on a GPU, %d on the CPU", fit.sum(), (~fit).sum())
         for batch in within_limit(np.flatnonzero(fit).tolist(), sizes.__getitem__, limit):
             inside = np.flatnonzero(np.isin(case, batch))
-            yield SiteBatch(
-                [own[n] for n in batch], jobs.take(inside), np.searchsorted(batch, case[inside]),
-                all_jobs.names[inside],
-            )  # fmt: skip
+            cases, of_jobs = [own[n] for n in batch], np.searchsorted(batch, case[inside])
+            made = SiteBatch(cases, jobs.take(inside), of_jobs, all_jobs.names[inside])
+            yield made, int(sizes[batch].sum())
 
 
 def _all_jobs(call: SiteCall, numbers: list[int], strands: dict[int, SiteStrand]) -> SiteBatch:

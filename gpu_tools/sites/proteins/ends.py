@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gpu_tools.model.loci import interval_of
 from gpu_tools.model.results import ProteinAlignment
 from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.sites.proteins.api import ProteinCase
@@ -29,33 +30,42 @@ _SHARE = 0.1
 """Of the points that an end's codons would have: chance hardly reaches more."""
 _CLEARLY_MORE = 10
 """Points that the rest scores more; true ends that are like nothing cost about nothing."""
+_BESIDE = 100
+"""Nucleotides beside a chain among which the rest of its protein is aligned, too."""
 _LEAST_LEFT_OUT = 3
 """An open frame that is no gene's end leaves out one residue of so many, or more."""
 
 
 @dataclass(frozen=True)
 class _Part:
-    """A case of some residues of its protein: how many are left out before them, and behind."""
+    """A case of some residues of its protein, in the locus of its chain.
+
+    So many residues are left out before them, and behind, and so many nucleotides before the locus.
+    """
 
     case: ProteinCase
     before: int = 0
     behind: int = 0
+    start: int = 0
 
-    def without(self, before: int, behind: int, strand: str) -> _Part:
+    def without(self, before: int, behind: int, found: ProteinAlignment) -> _Part:
         """Return the case without further residues; where some are left out no codon counts."""
-        case, table = self.case, self.case.tables[strand]
+        case, strand, (low, high) = self.case, found.strand, interval_of(found)
+        low, high = max(low - _BESIDE, 0), min(high + _BESIDE, len(case.base))
+        case, _ = case.of_interval(low, high, strand)
         case = case.of_residues(before, len(case.target) - behind)
         before, behind = self.before + before, self.behind + behind
-        table = replace_ends(table, before > 0, behind > 0)
-        return _Part(replace(case, tables={strand: table}), before, behind)
+        table = replace_ends(case.tables[strand], before > 0, behind > 0)
+        return _Part(replace(case, tables={strand: table}), before, behind, self.start + low)
 
     def whole(self, found: ProteinAlignment, end_to_end: ProteinAlignment) -> ProteinAlignment:
-        """Return the alignment of the residues as one of the protein."""
+        """Return the alignment of the residues as one of the protein and the base."""
         return found.changed(
-            target_length=end_to_end.target_length, cells=end_to_end.cells,
-            evalue=end_to_end.evalue, rank=end_to_end.rank,
+            base_length=end_to_end.base_length, target_length=end_to_end.target_length,
+            cells=end_to_end.cells, evalue=end_to_end.evalue, rank=end_to_end.rank,
             target_start=found.target_start + self.before,
             target_end=found.target_end + self.before,
+            chain=tuple((start + self.start, end + self.start) for start, end in found.chain),
         )  # fmt: skip
 
 
@@ -78,8 +88,9 @@ def with_supported_ends(
 ) -> list[ProteinAlignment | None]:
     """Return alignments without ends that support nothing, None for those that have no such end.
 
-    The rest of the protein is aligned from end to end anew, and judged again. It must score clearly
-    more than all did: what an end has of sites and of a start or stop codon may support it.
+    The rest of the protein is aligned from end to end anew, where its chain lies, and judged again.
+    It must score clearly more than all did: what an end has of sites and of a start or stop codon
+    may support it.
 
     See `unsupported_ends`.
     """
@@ -87,7 +98,7 @@ def with_supported_ends(
     left = dict(enumerate(found))
     while left:
         cut = {k: ends for k, one in left.items() if any(ends := unsupported_ends(one, scoring))}
-        parts |= {k: parts[k].without(*ends, left[k].strand) for k, ends in cut.items()}
+        parts |= {k: parts[k].without(*ends, left[k]) for k, ends in cut.items()}
         aligned = align([parts[k].case for k in cut]) if cut else []
         left = {
             k: one for k, one in zip(cut, aligned, strict=True)

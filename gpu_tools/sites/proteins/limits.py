@@ -15,7 +15,7 @@ from gpu_tools.errors import ScoringError
 from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.sites.bounds import best_sites
 from gpu_tools.sites.table import CLOSED, SiteTable
-from gpu_tools.splicing.bounds import Bounds, fit_int16
+from gpu_tools.splicing.bounds import Bounds, narrowest
 from gpu_tools.splicing.proteins.rows import (
     ProteinColumns,
     ProteinLimits,
@@ -129,11 +129,18 @@ def columns_of(
     target: NDArray[np.uint8], table: SiteTable, scoring: ProteinScoring, symbols: int,
     introns: tuple[int, ...] = (),
 ) -> ProteinColumns:  # fmt: skip
-    """Lay a protein's columns out for a sweep over the sites of a table."""
+    """Lay a protein's columns out for a sweep over the sites of a table.
+
+    Of all cells of a long protein something is taken off, so that 16 bits hold them.
+    """
     width, sites = int(padded(len(target) + 1, 1, 2)), strand_bounds(table)
     pairs = PairBounds(*(int(own[0]) for own in pair_bounds([target], [introns], scoring)))
     cells = cell_bounds(sites, pairs, scoring, width)
-    narrow = fit_int16(np.array([cells.magnitude]))[0]
-    bounds = Bounds(int(cells.lowest), int(cells.highest))
-    limits = ProteinLimits(np.dtype(np.int16 if narrow else np.int32), int(cells.none), bounds)
+    bias, bounds = 0, Bounds(int(cells.lowest), int(cells.highest))
+    if narrowest(bounds) != np.int16:
+        middle = (bounds.lowest + bounds.highest) // 2
+        nearer = Bounds(bounds.lowest - middle, bounds.highest - middle)
+        if narrowest(nearer) == np.int16:
+            bias, bounds = middle, nearer
+    limits = ProteinLimits(narrowest(bounds), int(cells.none) - bias, bounds, bias)
     return lay_out(target, scoring, symbols, limits, introns)

@@ -31,13 +31,14 @@ class ProteinLimits(NamedTuple):
     dtype: np.dtype
     none: int  # value of a cell that no chain has reached
     bounds: Bounds
+    bias: int = 0  # cells are H' less this
 
 
 class ProteinColumns(NamedTuple):
     """What a sweep reads of a protein and its scoring."""
 
     profile: NDArray  # lifted scores of codons, row by row of `ProteinScoring.substitution`
-    start: NDArray  # H' of a chain that begins, its points left out
+    start: NDArray  # cells of a chain that begins, its points left out
     span: tuple[int, int]  # elements, in whole vectors, between which columns lie that may be last
     none: np.integer  # value of a cell that no chain has reached
     costs: NDArray  # `ProteinScoring.codon_gaps`
@@ -57,6 +58,11 @@ class ProteinColumns(NamedTuple):
     def width(self) -> int:
         """Elements of a row."""
         return len(self.start)
+
+    @property
+    def bias(self) -> int:
+        """What cells are less than H', which is 0 where a chain begins."""
+        return -int(self.start[0])
 
     def place(self, column):
         """Return the element of a column, or those of an array of columns."""
@@ -92,7 +98,7 @@ def lay_out(
     symbols_of[1 : residues + 1] = target
     laid_out = aligned_empty((N_CODONS + 1, width), dtype)
     scores.take(symbols_of[columns], axis=1, out=laid_out[:-1])
-    laid_out[-1] = begun(residues, scoring)[np.minimum(columns, residues)]
+    laid_out[-1] = begun(residues, scoring)[np.minimum(columns, residues)] - limits.bias
     points = aligned_zeros((PHASES, width), dtype)
     if introns:
         inside = columns <= residues

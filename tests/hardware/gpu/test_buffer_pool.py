@@ -26,6 +26,24 @@ def test_an_array_is_made_anew_when_it_is_too_small():
     assert buffers.bytes == 44
 
 
+def test_arrays_lie_in_reserved_space_while_there_is_some():
+    buffers = Buffers()
+    buffers.reserve(4_000)
+    reserved = buffers.bytes
+    values = [np.arange(100, dtype=np.int32), np.arange(12, dtype=np.int64).reshape(4, 3)]
+    made = [buffers.copy(str(k), each) for k, each in enumerate(values)]
+    buffers.filled("filled", 400, np.int16, 7)
+    buffers.stream.synchronize()
+    assert all((a.copy_to_host() == b).all() for a, b in zip(made, values, strict=True))
+    assert buffers.array("0", 90, np.int32) is made[0]
+    assert buffers.bytes == reserved
+    buffers.array("large", 1_000, np.int32)
+    assert buffers.bytes == reserved + 4_000
+    buffers.reserve(3_000)
+    assert buffers.array("0", 90, np.int32) is not made[0]
+    assert buffers.bytes == reserved + 4_000
+
+
 def test_staged_values_are_copied_at_their_length_and_type():
     """Pinned memory and arrays that an earlier call has left are larger, or of another type."""
     buffers = Buffers()

@@ -20,7 +20,7 @@ from gpu_tools.model.sequences import (
 )
 from gpu_tools.model.translation import amino_acids, stop_codons
 from gpu_tools.sites.model import load_sites, shipped_sites
-from gpu_tools.sites.proteins import api
+from gpu_tools.sites.proteins import api, limits
 from gpu_tools.sites.proteins.api import (
     ProteinCase,
     protein_align,
@@ -29,6 +29,7 @@ from gpu_tools.sites.proteins.api import (
 )
 from gpu_tools.sites.proteins.cpu import sweep as cpu
 from gpu_tools.sites.table import CLOSED, BoundaryScores, IntronClass, SiteTable
+from gpu_tools.splicing.bounds import LIMIT_INT16
 from tests import cases
 from tests.oracles import proteins as oracle
 from tests.oracles import spliced as dna
@@ -206,22 +207,40 @@ def scaled(sites: BoundaryScores, factor: int) -> BoundaryScores:
     )
 
 
+@pytest.mark.parametrize("narrow", [False, True])
 @pytest.mark.parametrize("seed", range(10))
-def test_wide_cells_give_the_same(seed):
+def test_cells_of_large_scores_give_the_same(seed, narrow, monkeypatch):
     base, target, table, scoring = random_question(seed)
-    introns = tuple(IntronClass(i.kind, i.min_length, 3000 * i.penalty) for i in table.introns)
     plain = [intron._replace(rising=()) for intron in table.introns]
-    narrow = SiteTable(table.first, table.acceptors, table.donors, table.last, plain)
-    wide = SiteTable(*(scaled(sites, 3000) for sites in narrow.lists), introns)
-    matrix = SubstitutionMatrix("large", BLOSUM62.letters, 3000 * BLOSUM62.scores)
+    table = SiteTable(table.first, table.acceptors, table.donors, table.last, plain)
+    laid_out, bounds = [], []
+
+    def columns_of(*arguments):
+        laid_out.append(limits.columns_of(*arguments))
+        return laid_out[-1]
+
+    def cell_bounds(*arguments):
+        bounds.append(cell_bounds_of(*arguments))
+        return bounds[-1]
+
+    cell_bounds_of = limits.cell_bounds
+    monkeypatch.setattr(limits, "cell_bounds", cell_bounds)
+    monkeypatch.setattr(cpu, "columns_of", columns_of)
+    expected = align(base, target, {"+": table}, scoring)
+    # as large as 16 bits hold with something taken off, or larger
+    factor = (2**16 - 100) // (bounds[0].highest - bounds[0].lowest + 2) if narrow else 3000
+    introns = tuple(IntronClass(i.kind, i.min_length, factor * i.penalty) for i in plain)
+    wide = SiteTable(*(scaled(sites, factor) for sites in table.lists), introns)
+    matrix = SubstitutionMatrix("large", BLOSUM62.letters, factor * BLOSUM62.scores)
     costs = ("gap_open", "gap_extend", "frameshift", "stop")
     large = replace(
-        scoring, matrix=matrix, **{name: 3000 * getattr(scoring, name) for name in costs}
+        scoring, matrix=matrix, **{name: factor * getattr(scoring, name) for name in costs}
     )
-    expected = align(base, target, {"+": narrow}, scoring)
     found = align(base, target, {"+": wide}, large)
-    assert found.score == (None if expected.score is None else 3000 * expected.score)
+    assert found.score == (None if expected.score is None else factor * expected.score)
     assert replace(found, score=expected.score) == expected
+    assert laid_out[1].none.dtype == (np.int16 if narrow else np.int32)
+    assert (laid_out[1].bias != 0) == (narrow and bounds[1].magnitude >= LIMIT_INT16)
 
 
 INTRON = "GTAAGT" + "C" * 60 + "TTTTTTTCAG"

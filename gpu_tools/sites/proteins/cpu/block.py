@@ -231,6 +231,7 @@ def _sweep_rows(lists, columns, pair_profile, codons, state, kept, ends, record,
     border_row, nothing = next_border(rising, low), simd.splat(none)
     banned = len(columns.bans.scores) > 0
     begun, carry, settled = rows.dtype.type(first_usual), nothing, True
+    corner_begun = rows.dtype.type(first_usual + start[0])
     taking, symbols = (codes, kinds, lengths, penalties), columns.symbols
     for i in range(low, high):
         now, one = i % RECENT, (i - 1) % RECENT
@@ -254,7 +255,7 @@ def _sweep_rows(lists, columns, pair_profile, codons, state, kept, ends, record,
             _begin(rows, three * width, start, rows.dtype.type(first_scores[first]), lanes)
             first += 1
             next_first = listed(firsts, first)
-        left = nothing if free or special else simd.splat(begun)
+        left = nothing if free or special else simd.splat(corner_begun)
         if free and not special:
             left = next_codon_row(
                 True, rows, now * width, one * width, two * width, three * width, codon_gaps,
@@ -277,7 +278,7 @@ def _sweep_rows(lists, columns, pair_profile, codons, state, kept, ends, record,
         if not special:
             if not free:
                 corner = simd.element(rows, now * width)
-                simd.set_element(rows, now * width, max(corner, begun))
+                simd.set_element(rows, now * width, max(corner, corner_begun))
             if settled:
                 raise_ends(best_ends, rows, now * width, 0, span, lanes)
             if recorded:
@@ -363,7 +364,7 @@ def _never_falls(start):
     least = start[0]
     for cost in start:
         least = min(least, cost)
-    return least >= 0
+    return least >= start[0]
 
 
 @njit(nogil=True, makes_arrays=False)

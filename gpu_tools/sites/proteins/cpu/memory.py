@@ -215,12 +215,12 @@ def restore(state, states, number, elements, lanes):
 
 
 class ProteinQuestion(NamedTuple):
-    """A strand and a protein, and the score of their best chain.
+    """A strand and a protein, and the score of their best chain, less the cells' bias.
 
     `codon_costs` are those of `ProteinScoring.codon_gaps`, `weights` gap open, frameshift, gap
-    extend. `start` is H' of a chain that begins, its points left out, by column; `final` the first
-    column in which a chain may end; `score` that of the best chain, and `maxima` the rows of
-    `ProteinState.before`.
+    extend. `start` are the cells of a chain that begins, its points left out, by column; `final`
+    the first column in which a chain may end; `score` that of the best chain, and `maxima` the rows
+    of `ProteinState.before`.
     """
 
     lists: SiteLists

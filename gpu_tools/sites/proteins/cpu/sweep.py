@@ -109,7 +109,7 @@ class ProteinSweep:
     def _best_end(self, ends: NDArray) -> tuple[int, int]:
         """Return the first of some blocks with the best end of a chain, and its score."""
         columns = np.arange(0 if self.scoring.free else len(self.target), len(self.target) + 1)
-        lifted = self.scoring.gap_extend * columns
+        lifted = self.scoring.gap_extend * columns - self.columns.bias
         scores = (ends[:, self.columns.place(columns)].astype(np.int64) - lifted).max(axis=1)
         found = int(scores.argmax())
         return found, int(scores[found]) + self.table.last.usual
@@ -157,7 +157,7 @@ def trace(sweep: ProteinSweep) -> TracedProtein:
 
 def _question_of(sweep: ProteinSweep) -> ProteinQuestion:
     """Return what the traceback reads."""
-    scoring, length = sweep.scoring, len(sweep.target)
+    scoring, length, bias = sweep.scoring, len(sweep.target), sweep.columns.bias
     weights = np.array([scoring.gap_open, scoring.frameshift, scoring.gap_extend])
     lists, points = sweep.lists, intron_points(sweep.introns, length)
     exits = ExitQuestion(
@@ -166,8 +166,9 @@ def _question_of(sweep: ProteinSweep) -> ProteinQuestion:
         points, sweep.columns.bans.pairs,
     )  # fmt: skip
     return ProteinQuestion(
-        lists, sweep.columns, exits, scoring.codon_gaps, weights, begun(length, scoring),
-        0 if scoring.free else length, sweep.score, sweep.sizes.maxima,
+        lists, sweep.columns, exits, scoring.codon_gaps, weights,
+        begun(length, scoring) - bias, 0 if scoring.free else length, sweep.score - bias,
+        sweep.sizes.maxima,
     )  # fmt: skip
 
 

@@ -45,7 +45,7 @@ from gpu_tools.sites.proteins.gpu.strips import (
     ProteinJobs,
 )
 from gpu_tools.sites.proteins.gpu.sweep import sweep_proteins_warp
-from gpu_tools.sites.proteins.gpu.traces import ProteinTraces
+from gpu_tools.sites.proteins.gpu.traces import ProteinTraces, bytes_of_traces
 from gpu_tools.sites.proteins.limits import nothing
 from gpu_tools.splicing.proteins.walk import TracedProtein
 
@@ -94,7 +94,7 @@ class ProteinLaunch(StripLaunch):
 
     def best_ends(self) -> NDArray[np.int32]:
         """Return the best end of each job, as cells are stored."""
-        return np.maximum.reduceat(self.fetched(self.ends), self.table[:, ENDS])
+        return np.maximum.reduceat(self.buffers.fetched(self.ends), self.table[:, ENDS])
 
 
 def _weights(scoring: ProteinScoring) -> NDArray[np.int32]:
@@ -159,7 +159,9 @@ def align_on_gpus(
         leave(sorted(set(share) - {own[n] for n in taken}))
         at_a_time = int(min(free // sizes[taken].max(initial=1), BATCHES_AT_A_TIME))
         parts = np.maximum(sizes * at_a_time / free, strips)
-        return Batches(within_limit(taken, parts.__getitem__, 1.0), at_a_time)
+        batches = list(within_limit(taken, parts.__getitem__, 1.0))
+        needed = (int(sizes[own].sum()) + bytes_of_traces(jobs, own) for own in batches)
+        return Batches(zip(batches, needed, strict=True), min(at_a_time, len(batches)))
 
     def align(batch: list[int], buffers: Buffers, leave: Leave) -> Iterator:
         results = _aligned(jobs, batch, call, buffers)
@@ -195,7 +197,7 @@ def _aligned(
         if job is None:
             return call.finish(case, None)
         strand = case.strands[numbers[job] - spans[k][0]]
-        codes = case.codes(strand)
+        codes = jobs.strands.codes(int(jobs.strand[numbers[job]]))
         again = partial(_traced_again, case, strand, codes, call.scoring)
         return call.finish(case, BestSweep(strand, codes, scores[job], lambda: found[k] or again()))
 

@@ -48,8 +48,6 @@ _ROWS_BEFORE_SLOTS = 2 + 2 * FRAMES
 CHECKPOINTS_OF_STRAND, _BYTES_OF_CHECKPOINTS = 512, 1 << 24
 """Checkpoints of a strand, and the bytes of all those of a strip of columns, about, at most."""
 _NO_SLOTS = np.empty(0, np.int64)
-_SPARE = 8
-"""An array has this part of its size to spare for the next launch."""
 
 
 class ProteinStrands:
@@ -86,7 +84,7 @@ class ProteinStrands:
     def __init__(self, cases: list, placed: bool, threads: int, block: int, checkpoints: int):
         owners = {id(each): (case, name) for case in cases for name, each in case.tables.items()}
         self.numbers = {key: k for k, key in enumerate(owners)}
-        self._owners = list(owners.values())
+        self._owners, self._codes = list(owners.values()), {}
         self.tables = tables = [case.tables[name] for case, name in self._owners]
         symbols = {id(case.base): int(case.base.codes.max(initial=3)) + 1 for case in cases}
         self.table = np.array([
@@ -109,8 +107,10 @@ class ProteinStrands:
 
     def codes(self, k: int) -> NDArray[np.uint8]:
         """Return the nucleotides of a strand in reading direction."""
-        case, name = self._owners[k]
-        return case.codes(name)
+        if k not in self._codes:  # many cases may share a long one
+            case, name = self._owners[k]
+            self._codes[k] = case.codes(name)
+        return self._codes[k]
 
     def _plan_bytes(self) -> NDArray[np.int64]:
         """Return the bytes of the plans, at most."""
@@ -210,17 +210,15 @@ class StrandsOnGpu:
             for name, own in zip(("codon rows", "stops"), words_of(scoring), strict=True)
         ]
         numbers = self._buffers.array("chunks", self._chunks + 1, np.int64)[: self._chunks + 1]
-        boundaries = array("boundaries", self._words, spare=self._words // _SPARE)
+        boundaries = array("boundaries", self._words)
         compiled = plan_proteins[-(-self._chunks // WARP), WARP, stream]
         compiled(*self.arrays, *words, boundaries, boundaries[:0], numbers, 0)
-        counted = numbers.copy_to_host(stream=stream)
-        stream.synchronize()
+        counted = self._buffers.fetched(numbers)
         counted[-1] = 0
         begins = np.cumsum(counted) - counted
         numbers.copy_to_device(begins, stream)
         # the kernel prefetches one operation
-        size = 4 * int(begins[-1]) + 4
-        operations = array("operations", size, spare=size // _SPARE)
+        operations = array("operations", 4 * int(begins[-1]) + 4)
         compiled(*self.arrays, *words, boundaries, operations, numbers, 1)
         starts = np.stack([self.table[:, ROWS], 4 * begins[self.table[:, CHUNKS]]], axis=1)
         return [boundaries, operations], starts

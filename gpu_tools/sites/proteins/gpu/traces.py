@@ -20,6 +20,7 @@ from gpu_tools.sites.proteins.gpu.strips import (
     EVERY,
     RESIDUES,
     STRIPS,
+    ProteinJobs,
 )
 from gpu_tools.sites.proteins.gpu.traceback import ProteinTraceNumbers
 from gpu_tools.splicing.proteins.rows import PHASES, begun
@@ -64,6 +65,20 @@ class ProteinTraceSizes(NamedTuple):
         exits = self.blocks * self.strips * (WIDE * WARP + 1)
         return 4 * (self.checkpoint_words + exits + 3 * self.kind_words + 2 * self.moves)
 
+    def warps(self, count: int) -> int:
+        """Return how many warps follow so many chains."""
+        most = _MOST_BYTES
+        if not simulated():
+            most = min(most, cuda.current_context().get_memory_info().total // _PART)
+        return min(max(most // self.n_bytes, 1), count)
+
+
+def bytes_of_traces(jobs: ProteinJobs, cases: list[int]) -> int:
+    """Return about how much device memory the tracebacks of some cases of a call need."""
+    sizes = ProteinTraceSizes.of(jobs.table[jobs.first[cases]])
+    results = 8 * (sizes.runs + sizes.exons) * len(cases)
+    return sizes.warps(len(cases)) * sizes.n_bytes + results
+
 
 class ProteinTraces:
     """Jobs of a `ProteinLaunch` whose chains are traced, and the cells that these end with."""
@@ -84,11 +99,7 @@ class ProteinTraces:
     def run(self) -> list[TracedProtein | None]:
         """Follow the chains on the GPU; None where one has too many runs or exons."""
         launch, scoring, sizes, count = self.launch, self.scoring, self.sizes, len(self.table)
-        buffers = launch.buffers
-        most = _MOST_BYTES
-        if not simulated():
-            most = min(most, cuda.current_context().get_memory_info().total // _PART)
-        warps = min(max(most // sizes.n_bytes, 1), count)
+        buffers, warps = launch.buffers, sizes.warps(count)
         parts = warps * sizes.blocks * sizes.strips
 
         def words(name: str, number: int):
@@ -124,7 +135,7 @@ class ProteinTraces:
             on["codon costs"], on["weights"], on["places"], launch.weights,
             buffers.array("moves", warps * sizes.moves, np.int32, 2), runs, exons, found,
         )  # fmt: skip
-        return self._chains(*(launch.fetched(each) for each in (runs, exons, found)))
+        return self._chains(*(buffers.fetched(each) for each in (runs, exons, found)))
 
     def _chains(self, runs, exons, found) -> list[TracedProtein | None]:
         """Return chains from what the kernel has left."""
