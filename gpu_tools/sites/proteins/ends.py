@@ -30,7 +30,7 @@ _SHARE = 0.1
 """Of the points that an end's codons would have: chance hardly reaches more."""
 _CLEARLY_MORE = 10
 """Points that the rest scores more; true ends that are like nothing cost about nothing."""
-_BESIDE = 100
+_AROUND = 100
 """Nucleotides beside a chain among which the rest of its protein is aligned, too."""
 _LEAST_LEFT_OUT = 3
 """An open frame that is no gene's end leaves out one residue of so many, or more."""
@@ -51,7 +51,7 @@ class _Part:
     def without(self, before: int, behind: int, found: ProteinAlignment) -> _Part:
         """Return the case without further residues; where some are left out no codon counts."""
         case, strand, (low, high) = self.case, found.strand, interval_of(found)
-        low, high = max(low - _BESIDE, 0), min(high + _BESIDE, len(case.base))
+        low, high = max(low - _AROUND, 0), min(high + _AROUND, len(case.base))
         case, _ = case.of_interval(low, high, strand)
         case = case.of_residues(before, len(case.target) - behind)
         before, behind = self.before + before, self.behind + behind
