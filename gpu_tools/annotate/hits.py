@@ -314,12 +314,12 @@ class HitSearch:
             return trials
         trials = list(trials)
         cases = self._cases([trials[k].part for k in cut])
-        own = [trials[k].alignment for k in cut]
+        loci = [self.genome.locus_of(trials[k].part) for k in cut]
+        own = [trials[k].alignment.within(locus) for k, locus in zip(cut, loci, strict=True)]
         others = self.targets.supported(cases, own, self.device, self.threads)
-        for k, other in zip(cut, others, strict=True):
+        for k, other, locus in zip(cut, others, loci, strict=True):
             if other:
-                moved = other.moved(self.genome.locus_of(trials[k].part))
-                trials[k] = replace(trials[k], alignment=moved)
+                trials[k] = replace(trials[k], alignment=other.moved(locus))
         return trials
 
     # What all states need.

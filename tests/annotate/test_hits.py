@@ -75,6 +75,17 @@ def test_a_part_is_widened_from_half_of_a_hits_score_on(search):
         assert search._wider(tried) is None or is_traced
 
 
+def test_an_end_that_no_similarity_supports_is_left_out_far_in_a_record():
+    rng = np.random.default_rng(75)
+    missing, there = random_protein(rng, 100), random_protein(rng, 200)[1:]
+    text = reversed_text(gene(rng, there))
+    record = genome(random_text(rng, 60_000), text, random_text(rng, 9_000))
+    (own,) = annotate([record], proteins(a=missing + there), search="seeded").genes
+    best = own.transcripts[0].alignment
+    assert (best.strand, best.target_start, best.target_end) == ("-", 100, 299)
+    assert (own.start, own.end) == (60_000, 60_000 + len(text))
+
+
 def test_words_outside_of_a_refused_part_are_tried_again():
     best, inside, outside = chain(20_000, 900), chain(20_200, 40), chain(24_000, 50)
     one = window(best, inside, outside)
