@@ -158,7 +158,7 @@ class HitSearch:
             remaining: list[SearchWindow] = []
             for trial in (trial for group in groups for trial in self._aligned(*group)):
                 if not self.options.is_hit(trial.alignment):
-                    remaining += trial.with_other_words() if self._is_refused(trial) else []
+                    remaining += trial.with_other_words()
                 elif intron := trial.long_intron(self.options.max_intron):
                     remaining += trial.cut(intron)
                     continue
@@ -223,7 +223,7 @@ class HitSearch:
             return []
         chained = [bool(one.alignment and one.alignment.chain) for one in trials]
         least = [
-            one.alignment.score + 1 if known else self._least_score(one.window.target)
+            one.alignment.score + 1 if known else one.wanted(self._least_score(one.window.target))
             for one, known in zip(trials, chained, strict=True)
         ]
         found = self.targets.align(cases, least, self.device, self.threads)
@@ -235,18 +235,12 @@ class HitSearch:
 
     def _wider(self, trial: Trial) -> Trial | None:
         """Return the trial of what is aligned after a part, None if nothing is."""
-        if trial.part == trial.window or self._is_refused(trial):
+        if trial.part == trial.window or not trial.alignment.chain:
             return None
-        if not trial.alignment.chain:
-            return replace(trial, part=trial.window)
         ends = self.targets.loose_ends(trial.alignment)
-        costs = self.targets.intron_costs
+        costs = self.targets.rising
         reach = [end.reach(costs, self.options.max_intron) for end in ends]
         return trial.widened(*(reach if trial.window.strand == "+" else reach[::-1]))
-
-    def _is_refused(self, trial: Trial) -> bool:
-        """Return whether a trial's window holds no hit by the score of its near part."""
-        return trial.is_refused(self._least_score(trial.window.target))
 
     def _with_ends_beside(
         self, trials: list[Trial], wider: dict[int, Trial]
@@ -261,8 +255,6 @@ class HitSearch:
         numbers: list[int] = []
         cores: list[Core] = []
         for k, wide in wider.items():
-            if not trials[k].alignment.chain:
-                continue
             length = len(self.targets.sequences[wide.window.target])
             symbols = [end.symbols for end in self.targets.loose_ends(trials[k].alignment)]
             pairs = trials[k].ends_beside(wide.part, symbols, length)
