@@ -10,7 +10,8 @@ from gpu_tools.annotate.gene_set import Structure
 from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.options import Alignment
 from gpu_tools.annotate.targets import TargetSet
-from gpu_tools.sites.confidence import FLANK, with_confidence
+from gpu_tools.sites.api import FLANK
+from gpu_tools.sites.confidence import with_confidence
 
 _SITE_COLUMNS = 100
 """Nucleotides beside a locus that the matrices of its sites reach."""

@@ -20,9 +20,11 @@ from gpu_tools.annotate.trials import Core, Trial, cores_of, is_promising, witho
 from gpu_tools.hardware.device import resolve
 from gpu_tools.hardware.threads import map_on_threads, prefetch
 from gpu_tools.model.acceptance import GAP, YES
+from gpu_tools.model.loci import interval_of
 from gpu_tools.model.locus import SearchWindow
 from gpu_tools.model.sequences import OTHER
 from gpu_tools.model.significance import Gumbel
+from gpu_tools.sites.api import FLANK
 from gpu_tools.splicing.chance import evalues_in_place, lengthened
 
 _CHUNK, _LARGE_CHUNK = 4 << 20, 16 << 20
@@ -156,7 +158,7 @@ class HitSearch:
             remaining: list[SearchWindow] = []
             for trial in (trial for group in groups for trial in self._aligned(*group)):
                 if not self.options.is_hit(trial.alignment):
-                    remaining += trial.with_other_words() if self._is_refused(trial) else []
+                    remaining += trial.with_other_words()
                 elif intron := trial.long_intron(self.options.max_intron):
                     remaining += trial.cut(intron)
                     continue
@@ -221,7 +223,7 @@ class HitSearch:
             return []
         chained = [bool(one.alignment and one.alignment.chain) for one in trials]
         least = [
-            one.alignment.score + 1 if known else self._least_score(one.window.target)
+            one.alignment.score + 1 if known else one.wanted(self._least_score(one.window.target))
             for one, known in zip(trials, chained, strict=True)
         ]
         found = self.targets.align(cases, least, self.device, self.threads)
@@ -233,18 +235,12 @@ class HitSearch:
 
     def _wider(self, trial: Trial) -> Trial | None:
         """Return the trial of what is aligned after a part, None if nothing is."""
-        if trial.part == trial.window or self._is_refused(trial):
+        if trial.part == trial.window or not trial.alignment.chain:
             return None
-        if not trial.alignment.chain:
-            return replace(trial, part=trial.window)
         ends = self.targets.loose_ends(trial.alignment)
-        costs = self.targets.intron_costs
+        costs = self.targets.rising
         reach = [end.reach(costs, self.options.max_intron) for end in ends]
         return trial.widened(*(reach if trial.window.strand == "+" else reach[::-1]))
-
-    def _is_refused(self, trial: Trial) -> bool:
-        """Return whether a trial's window holds no hit by the score of its near part."""
-        return trial.is_refused(self._least_score(trial.window.target))
 
     def _with_ends_beside(
         self, trials: list[Trial], wider: dict[int, Trial]
@@ -259,8 +255,6 @@ class HitSearch:
         numbers: list[int] = []
         cores: list[Core] = []
         for k, wide in wider.items():
-            if not trials[k].alignment.chain:
-                continue
             length = len(self.targets.sequences[wide.window.target])
             symbols = [end.symbols for end in self.targets.loose_ends(trials[k].alignment)]
             pairs = trials[k].ends_beside(wide.part, symbols, length)
@@ -323,14 +317,21 @@ class HitSearch:
         if not cut:
             return trials
         trials = list(trials)
-        cases = self._cases([trials[k].part for k in cut])
-        own = [trials[k].alignment for k in cut]
-        others = self.targets.supported(cases, own, self.device, self.threads)
-        for k, other in zip(cut, others, strict=True):
+        windows = [self._around_chain(trials[k]) for k in cut]
+        loci = [*map(self.genome.locus_of, windows)]
+        own = [trials[k].alignment.within(locus) for k, locus in zip(cut, loci, strict=True)]
+        others = self.targets.supported(self._cases(windows), own, self.device, self.threads)
+        for k, other, locus in zip(cut, others, loci, strict=True):
             if other:
-                moved = other.moved(self.genome.locus_of(trials[k].part))
-                trials[k] = replace(trials[k], alignment=moved)
+                trials[k] = replace(trials[k], alignment=other.moved(locus))
         return trials
+
+    def _around_chain(self, trial: Trial) -> SearchWindow:
+        """Return the window of a trial's chain and of what is beside it in the part."""
+        low, high = interval_of(trial.alignment)
+        first, part = self.genome.loci[trial.part.record].start, trial.part
+        start, end = low - first - FLANK, high - first + FLANK
+        return part.part(max(start, part.start), min(end, part.end))
 
     # What all states need.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -93,6 +94,19 @@ def _intron_costs(sites: GeneSites, less: int) -> tuple[tuple[int, int], ...]:
     return tuple((extra, max(each * every // usual, 1)) for extra, each in INTRON_COSTS)
 
 
+def _rising(targets: TargetSet, points: float) -> tuple[tuple[int, int], ...]:
+    """Return how the costs of the site model's introns rise, in points of the search.
+
+    A point of the alignment is so many `points`. Where nothing rises, or evidence or introns of the
+    targets' own genes pay for introns, it is what introns cost in the search.
+    """
+    lines = sorted({line for kind in targets.sites.introns for line in kind.rising})
+    is_paid = targets.evidence is not None or any(one.introns for one in targets.sequences)
+    if is_paid or not lines:
+        return targets.intron_costs
+    return tuple((math.floor(points * extra), math.ceil(every / points)) for extra, every in lines)
+
+
 @dataclass(frozen=True)
 class ProteinTargets:
     """Proteins and how they are aligned; see `protein_targets`."""
@@ -123,6 +137,11 @@ class ProteinTargets:
     def intron_costs(self) -> tuple[tuple[int, int], ...]:
         """What introns cost in the search."""
         return _intron_costs(self.sites, 1)
+
+    @cached_property
+    def rising(self) -> tuple[tuple[int, int], ...]:
+        """What introns cost in an alignment, see `_rising`."""
+        return _rising(self, 1)
 
     @cached_property
     def nulls(self) -> list[NullModel]:
@@ -226,6 +245,11 @@ class CdnaTargets:
     def intron_costs(self) -> tuple[tuple[int, int], ...]:
         """What introns cost in the search: what they cost there for proteins."""
         return _intron_costs(self.sites, EXTRA)
+
+    @cached_property
+    def rising(self) -> tuple[tuple[int, int], ...]:
+        """What introns cost in an alignment, see `_rising`."""
+        return _rising(self, SEARCH_POINTS / self.scoring.match)
 
     @cached_property
     def nulls(self) -> list[NullModel]:

@@ -6,6 +6,7 @@ which is widened to where its loose ends may lie. Nothing is aligned here.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Set
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -16,11 +17,12 @@ from gpu_tools.model.loci import interval_of
 from gpu_tools.model.locus import SearchWindow, SeedChain, SeedHit
 from gpu_tools.sites.api import SiteCase
 
-PROMISING = 0
-"""Least score of a core whose window is aligned.
+PROMISING = 30
+"""Least score of a core whose window is aligned, about what chance reaches.
 
 All residues of a part are aligned, or pay for being left out: a gene's outweigh those that lie
-elsewhere, words of chance do not outweigh the residues around them."""
+elsewhere, words of chance do not outweigh the residues around them. Cores of hits have 100 or more
+with the worm's proteins at 40 to 100 % identity."""
 WEAK = 0.5
 """Share of the least score of a hit below which a chain of words is weak, and its core tried, and
 below which a near part is refused: the worm's and the fly's proteins, and those of other kingdoms
@@ -74,12 +76,12 @@ def without(window: SearchWindow, refused: Set[SeedChain]) -> list[SearchWindow]
     return [replace(window, chains=chains)] if chains or not refused else []
 
 
+def is_promising(core: Alignment) -> bool:
+    """Return whether more than a core is aligned."""
+    return core.score is not None and core.score >= PROMISING
+
+
 # Later states: a part of a window is aligned.
-
-
-def is_promising(alignment: Alignment, least: float = PROMISING) -> bool:
-    """Return whether more than a part is to be aligned, by the part's best score."""
-    return alignment.score is not None and alignment.score >= least
 
 
 @dataclass(frozen=True)
@@ -115,12 +117,12 @@ class Trial:
         start, end = interval_of(self.alignment)
         return start - self.offset, end - self.offset
 
-    def is_refused(self, least: int) -> bool:
-        """Return whether the part is not all of the window, and too bad for a hit in all of it.
+    def wanted(self, least: int) -> int:
+        """Return the score from which on the part's chain is wanted; `least` is that of a hit.
 
-        `least` is the least score of a hit.
+        Below it a part that is not all of the window holds nothing of a hit in the window.
         """
-        return self.part != self.window and not is_promising(self.alignment, WEAK * least)
+        return least if self.part == self.window else math.ceil(WEAK * least)
 
     def widened(self, below: int, above: int) -> Trial | None:
         """Return the trial of as much beside the chain, None if that has been tried."""
@@ -162,8 +164,10 @@ class Trial:
         return [one for one in beside if one.chains] if self.window.chains else beside
 
     def with_other_words(self) -> list[SearchWindow]:
-        """Return the window without the chains of words in the part."""
+        """Return the window without the chains of words in the part; nothing if that is all."""
         part, window = self.part, self.window
+        if part == window:
+            return []
         inside = {
             chain for chain in window.chains
             if part.start <= chain.start and chain.end <= part.end

@@ -117,6 +117,11 @@ class _ExonChain(_Changeable):
         chain = tuple(map(base.to_record, self.chain))
         return self.changed(base=base.record, base_length=base.record_length, chain=chain)
 
+    def within(self, base: Locus) -> Self:
+        """Return the alignment to a record in the coordinates of a locus that holds its chain."""
+        chain = tuple((start - base.start, end - base.start) for start, end in self.chain)
+        return self.changed(base=base.name, base_length=base.end - base.start, chain=chain)
+
     @property
     def coverage(self) -> float | None:
         """Target symbols aligned to symbols of the base / target length, or None without a chain.

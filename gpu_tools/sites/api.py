@@ -28,6 +28,9 @@ from gpu_tools.splicing.reading import is_reading_frame, translation_of
 from gpu_tools.splicing.target_introns import cdna_intron_points
 from gpu_tools.splicing.traceback import TracedChain
 
+FLANK = 1000
+"""Nucleotides on both sides of a chain that belong to its locus."""
+
 
 @dataclass(frozen=True)
 class SiteCase(PairCase):

@@ -11,13 +11,11 @@ from gpu_tools.hardware.device import cpu_threads
 from gpu_tools.model.loci import interval_of
 from gpu_tools.model.results import ProteinAlignment, SplicedAlignment
 from gpu_tools.model.scoring import ProteinScoring, SplicedScoring
-from gpu_tools.sites.api import SiteCase, site_align
+from gpu_tools.sites.api import FLANK, SiteCase, site_align
 from gpu_tools.sites.proteins.api import protein_align
 from gpu_tools.sites.proteins.ends import replace_ends
 
 Alignment = SplicedAlignment | ProteinAlignment
-FLANK = 1000
-"""Nucleotides on both sides of a chain that belong to its locus, by default."""
 _UNTRACED = 1 << 28
 """A least score that no chain has, so that none is traced."""
 _AT_A_TIME = 1 << 26

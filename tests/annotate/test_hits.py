@@ -1,5 +1,6 @@
 """Hits in windows: near parts, and cores of weak chains."""
 
+import math
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -62,14 +63,27 @@ def test_a_gene_beside_a_better_chain_of_chance_is_found(search, monkeypatch):
     assert not found(search, chance, true)
 
 
-def test_all_of_a_window_is_tried_if_its_near_part_is_promising(search):
-    one = window(chain(20_000, 900))
+def test_a_part_is_widened_from_half_of_a_hits_score_on(search):
+    one = window(chain(60_400, 800))
     least = search._least_score(0)
-    for score, wider in ((WEAK * least, one), (WEAK * least - 1, None), (None, None)):
-        trial = Trial(one, one.near, 0, SimpleNamespace(chain=(), score=score))
-        again = search._wider(trial)
-        assert (again and again.part) == wider
-        assert trial.is_refused(least) == (wider is None)
+    near, whole = Trial(one, one.near), Trial(one, one)
+    assert (near.wanted(least), whole.wanted(least)) == (math.ceil(WEAK * least), least)
+    for law_score, is_traced in ((800, True), (100_000, False)):
+        search.laws[0] = SimpleNamespace(score_at=lambda evalue, s=law_score: s, evalue=lambda s: 1)
+        (tried,) = search._tried([near], search._cases([near.part]))
+        assert bool(tried.alignment.chain) == is_traced
+        assert search._wider(tried) is None or is_traced
+
+
+def test_an_end_that_no_similarity_supports_is_left_out_far_in_a_record():
+    rng = np.random.default_rng(75)
+    missing, there = random_protein(rng, 100), random_protein(rng, 200)[1:]
+    text = reversed_text(gene(rng, there))
+    record = genome(random_text(rng, 60_000), text, random_text(rng, 9_000))
+    (own,) = annotate([record], proteins(a=missing + there), search="seeded").genes
+    best = own.transcripts[0].alignment
+    assert (best.strand, best.target_start, best.target_end) == ("-", 100, 299)
+    assert (own.start, own.end) == (60_000, 60_000 + len(text))
 
 
 def test_words_outside_of_a_refused_part_are_tried_again():

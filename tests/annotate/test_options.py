@@ -4,7 +4,14 @@ from dataclasses import replace
 
 import pytest
 
-from gpu_tools import ProteinSequence, Sequence, cdna_targets, load_sites, protein_targets
+from gpu_tools import (
+    ProteinSequence,
+    Sequence,
+    SpliceEvidence,
+    cdna_targets,
+    load_sites,
+    protein_targets,
+)
 from gpu_tools.annotate.options import AnnotationOptions, longest_intron_of
 from gpu_tools.cli.annotate import limits_of
 from gpu_tools.errors import InputError
@@ -34,6 +41,18 @@ def test_the_site_model_says_what_introns_cost_in_the_search(name, every):
     constant = replace(sites, introns=tuple(replace(one, rising=()) for one in sites.introns))
     assert protein_targets([], constant).intron_costs == INTRON_COSTS
     assert protein_targets([], load_sites("vertebrate")).intron_costs == INTRON_COSTS
+
+
+def test_the_site_model_says_what_introns_cost_beside_an_alignment():
+    """Costs of cDNAs are in points of the search, of which a match has two."""
+    sites = load_sites("vertebrate")
+    assert protein_targets([], sites).rising == ((0, 256), (16, 2048), (32, 16384))
+    assert cdna_targets([], sites).rising == ((0, 512), (8, 4096), (16, 32768))
+    constant = replace(sites, introns=tuple(replace(one, rising=()) for one in sites.introns))
+    seen = protein_targets([], sites, evidence=SpliceEvidence())
+    own = protein_targets([replace(ProteinSequence.from_text("p", "MKV"), introns=(3,))], sites)
+    for usual in (protein_targets([], constant), seen, own):
+        assert usual.rising == usual.intron_costs == INTRON_COSTS
 
 
 @pytest.mark.parametrize(("threads", "usual"), [(1, 100), (4, 100), (5, 1000)])

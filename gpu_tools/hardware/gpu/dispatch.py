@@ -15,11 +15,14 @@ from typing import TypeVar
 
 import numpy as np
 from numba import cuda
-from numba.cuda.cudadrv.driver import device_memset, device_to_host, host_to_device
+from numba.cuda.cudadrv.driver import device_memset, device_to_host, driver, host_to_device
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.threads import map_on_threads
+
+if not simulated():
+    from numba.cuda.cudadrv.driver import Event, binding
 
 Result = TypeVar("Result")
 
@@ -74,6 +77,27 @@ RETAINED_PART = 4
 16 GB takes 0.4 s."""
 
 
+_URGENT, _PATIENT = -5, 0
+"""Priorities of streams; of kernels that wait those with the least begin first."""
+
+
+def _stream(priority: int):
+    """Return a stream of the current GPU."""
+    if simulated():
+        return cuda.stream()
+    return cuda.external_stream(int(driver.cuStreamCreateWithPriority(0, priority)))
+
+
+def _event():
+    """Return an event for which the host waits without the time of a processor."""
+    if simulated():
+        return cuda.event()
+    flags = binding.CUevent_flags
+    return Event(driver.cuEventCreate(
+        flags.CU_EVENT_BLOCKING_SYNC.value | flags.CU_EVENT_DISABLE_TIMING.value
+    ))  # fmt: skip
+
+
 class Buffers:
     """Arrays of the current GPU by name, and the stream in which they are used.
 
@@ -82,7 +106,8 @@ class Buffers:
     """
 
     def __init__(self):
-        self.stream = cuda.stream()
+        self.stream, self._event = _stream(_URGENT), _event()
+        self._long = _stream(_PATIENT)
         self._arrays: dict[str, object] = {}
         self._pinned: dict[str, NDArray] = {}
         # memory that is reserved, how much of it is used, and the arrays there
@@ -196,13 +221,23 @@ class Buffers:
             host_to_device(made[first:], values, values.nbytes, self.stream)
             self.stream.synchronize()
 
+    @contextmanager
+    def for_long(self) -> Iterator:
+        """Lend a stream for kernels that last long: others, which are short, begin before them."""
+        self._event.record(self.stream)
+        self._event.wait(self._long)
+        yield self._long
+        self._event.record(self._long)
+        self._event.wait(self.stream)
+
     def fetched(self, array) -> NDArray:
         """Return a copy of a device array when what was started before is done.
 
         While a copy to memory that is not pinned waits, the driver lets no other thread start or
         copy anything; so the stream is waited for first.
         """
-        self.stream.synchronize()
+        self._event.record(self.stream)
+        self._event.synchronize()
         made = array.copy_to_host(stream=self.stream)
         self.stream.synchronize()
         return made

@@ -14,12 +14,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.model.loci import interval_of
 from gpu_tools.model.results import ProteinAlignment
 from gpu_tools.model.scoring import ProteinScoring
+from gpu_tools.sites.api import FLANK
 from gpu_tools.sites.proteins.api import ProteinCase
 from gpu_tools.sites.table import BoundaryScores
 from gpu_tools.splicing.proteins import walk
+from gpu_tools.splicing.proteins.bans import pairs_of
 from gpu_tools.splicing.proteins.scored import SURE, column_scores, sure_stretch
 
 _UNREAD = "*X"
@@ -30,8 +31,6 @@ _SHARE = 0.1
 """Of the points that an end's codons would have: chance hardly reaches more."""
 _CLEARLY_MORE = 10
 """Points that the rest scores more; true ends that are like nothing cost about nothing."""
-_AROUND = 100
-"""Nucleotides beside a chain among which the rest of its protein is aligned, too."""
 _LEAST_LEFT_OUT = 3
 """An open frame that is no gene's end leaves out one residue of so many, or more."""
 
@@ -50,8 +49,12 @@ class _Part:
 
     def without(self, before: int, behind: int, found: ProteinAlignment) -> _Part:
         """Return the case without further residues; where some are left out no codon counts."""
-        case, strand, (low, high) = self.case, found.strand, interval_of(found)
-        low, high = max(low - _AROUND, 0), min(high + _AROUND, len(case.base))
+        case, strand, size = self.case, found.strand, len(self.case.base)
+        rows, residues = pairs_of(found)
+        rows = rows[(residues >= before) & (residues < len(case.target) - behind)]
+        low, high = int(rows.min()) - FLANK, int(rows.max()) + FLANK
+        low, high = (low, high) if strand == "+" else (size - high, size - low)
+        low, high = max(low, 0), min(high, size)
         case, _ = case.of_interval(low, high, strand)
         case = case.of_residues(before, len(case.target) - behind)
         before, behind = self.before + before, self.behind + behind
@@ -88,7 +91,7 @@ def with_supported_ends(
 ) -> list[ProteinAlignment | None]:
     """Return alignments without ends that support nothing, None for those that have no such end.
 
-    The rest of the protein is aligned from end to end anew, where its chain lies, and judged again.
+    The rest of the protein is aligned from end to end anew, where its exons lie, and judged again.
     It must score clearly more than all did: what an end has of sites and of a start or stop codon
     may support it.
 

@@ -86,8 +86,8 @@ class ProteinLaunch(StripLaunch):
         named = ("targets", jobs.residues), ("scores", scores), ("points", jobs.points)
         return [self.copy(name, values) for name, values in named]
 
-    def _start(self) -> None:
-        sweep_proteins_warp[self.n_strips, WARP, self.stream, self.shared_bytes](
+    def _start(self, stream) -> None:
+        sweep_proteins_warp[self.n_strips, WARP, stream, self.shared_bytes](
             self.device_table, self.strips, *self.inputs, self.cells, self.borders,
             self.checkpoints, self.exits, self.ends, self.weights,
         )  # fmt: skip
