@@ -52,6 +52,8 @@ class ProteinColumns(NamedTuple):
         self, banned: BannedPairs, codes: NDArray[np.uint8], scoring: ProteinScoring
     ) -> ProteinColumns:
         """Return the columns for chains of a strand without banned pairs."""
+        if not len(banned.rows):
+            return self
         return self._replace(bans=bans_of(banned, codes, scoring, self.none.dtype))
 
     @property
@@ -92,15 +94,11 @@ def lay_out(
     dtype, lanes, residues = limits.dtype, lanes_of(limits.dtype), len(target)
     width = int(padded(residues + 1, 1, dtype.itemsize))
     each = width // lanes
-    columns = np.arange(width).reshape(lanes, each).T.ravel()
-    scores = scoring.lifted.astype(dtype)
-    symbols_of = np.full(width + 1, scores.shape[1] - 1)
-    symbols_of[1 : residues + 1] = target
     laid_out = aligned_empty((N_CODONS + 1, width), dtype)
-    scores.take(symbols_of[columns], axis=1, out=laid_out[:-1])
-    laid_out[-1] = begun(residues, scoring)[np.minimum(columns, residues)] - limits.bias
+    _fill(laid_out, target, scoring.lifted, begun(residues, scoring) - limits.bias, lanes)
     points = aligned_zeros((PHASES, width), dtype)
     if introns:
+        columns = np.arange(width).reshape(lanes, each).T.ravel()
         inside = columns <= residues
         points[:, inside] = intron_points(introns, residues)[:, columns[inside]]
     last = len(target) % each * lanes
@@ -111,6 +109,20 @@ def lay_out(
         np.array([scoring.gap_open, shift, shift - scoring.gap_extend], dtype), lanes, symbols,
         points, Bans(NO_PAIRS, np.empty(0, dtype)),
     )  # fmt: skip
+
+
+@njit(cache=True, nogil=True)
+def _fill(laid_out, target, lifted, begun, lanes):
+    """Fill in a row for the scores of each codon, and one for chains that begin."""
+    width, residues, none = laid_out.shape[1], len(target), lifted.shape[1] - 1
+    for place in range(width):
+        column = place % lanes * (width // lanes) + place // lanes
+        symbol = none
+        if 0 < column <= residues:
+            symbol = target[column - 1]
+        for codon in range(len(lifted)):
+            laid_out[codon, place] = lifted[codon, symbol]
+        laid_out[-1, place] = begun[min(column, residues)]
 
 
 def lifted_pairs(target: NDArray[np.uint8], scoring: ProteinScoring) -> NDArray[np.int64]:

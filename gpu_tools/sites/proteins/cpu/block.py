@@ -140,12 +140,28 @@ def _take_exits(
 def sweep_protein_blocks(lists, columns, codons, state, saved, kept, ends, record, blocks):
     """Sweep blocks of boundaries in one call, because each call waits for Python's lock."""
     for number in range(len(blocks)):
+        if blocks[number, 0] == 0:
+            _clear(state, columns.none, columns.lanes)
+        for row in range(2):
+            clear(ends[number], row, columns.none, columns.lanes)
         if len(saved.counts):
             _save(saved, number, state, columns.lanes)
         sweep_block(
             lists, columns, codons, state, kept, ends[number], record, blocks[number, 0],
             blocks[number, 1],
         )  # fmt: skip
+
+
+@njit(nogil=True, makes_arrays=False)
+def _clear(state, none, lanes):
+    """Make a state the one before boundary 0."""
+    for rows in (state.rows, state.codon_gaps, state.waiting, state.before):
+        for row in range(len(rows)):
+            clear(rows, row, none, lanes)
+    for k in range(len(state.waits)):
+        state.waits[k] = False
+    for k in range(len(state.counts)):
+        state.counts[k] = 0
 
 
 @njit(nogil=True, makes_arrays=False)

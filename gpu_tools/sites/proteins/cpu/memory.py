@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
-from gpu_tools.hardware.cpu.simd import first_from
+from gpu_tools.hardware.cpu.simd import VECTOR_BYTES, first_from
 from gpu_tools.sites.cpu.memory import SiteLists, SweepBuffers, most_pending, power_of_two
 from gpu_tools.sites.proteins.exits import ExitQuestion
 from gpu_tools.sites.table import SiteTable, once_a_table
@@ -22,7 +22,6 @@ from gpu_tools.splicing.proteins.rows import (
     SPLITS,
     ProteinColumns,
 )
-from gpu_tools.splicing.rows import padded
 
 # The state of a protein's sweep between two blocks of rows, and its copies before each block.
 
@@ -80,8 +79,8 @@ def carved(
     Each begins at a cache line.
     """
     shapes = [(shape, np.dtype(dtype)) for shape, dtype in shapes]
-    sizes = (prod(shape) * dtype.itemsize for shape, dtype in shapes)
-    *starts, end = accumulate((padded(size, 1, 1) for size in sizes), initial=0)
+    lines = (-(-prod(shape) * dtype.itemsize // VECTOR_BYTES) for shape, dtype in shapes)
+    *starts, end = accumulate((line * VECTOR_BYTES for line in lines), initial=0)
     buffer = buffers.take(end)
     arrays = [
         np.ndarray(shape, dtype, buffer, start)
@@ -93,10 +92,7 @@ def carved(
 def sweep_memory(
     table: SiteTable, columns: ProteinColumns, blocks: int, buffers: SweepBuffers
 ) -> tuple[ProteinState, tuple[ProteinState, NDArray, NDArray], NDArray[np.uint8]]:
-    """Return the state before boundary 0, the parts of `StoredBlocks`, and the memory of all.
-
-    States before blocks are not filled in.
-    """
+    """Return a state, the parts of `StoredBlocks`, and the memory of all; nothing is filled in."""
     classes, maxima, places, kept = sizes_of(table)
     width, dtype = columns.width, columns.none.dtype
 
@@ -111,11 +107,8 @@ def sweep_memory(
 
     own = ((blocks, 2, width), dtype), ((PHASES * kept, width), dtype)
     (*states, ends, kept), buffer = carved(buffers, [*state(), *state(blocks), *own])
-    first, saved = ProteinState(*states[: len(states) // 2]), states[len(states) // 2 :]
-    for part in first:
-        part.fill(columns.none if part.ndim == 2 else 0)
-    ends.fill(columns.none)
-    return first, (ProteinState(*saved), ends, kept), buffer
+    own, saved = (states[len(states) // 2 * k :][: len(states) // 2] for k in range(2))
+    return ProteinState(*own), (ProteinState(*saved), ends, kept), buffer
 
 
 # The first columns of a sweep alone, for no cell depends on columns to its right.
