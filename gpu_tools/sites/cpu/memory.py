@@ -102,7 +102,7 @@ def copy_rows(snapshots, block, rows, lanes):
 
 N_CODONS = N_SYMBOLS**3
 _NO_SCORE, _ANY_GAIN = -(2**62), 2**40
-_MOST_REUSED = 1 << 25
+_MOST_REUSED = 1 << 27
 """Bytes of memory, at most, that a sweep leaves for the next one."""
 
 

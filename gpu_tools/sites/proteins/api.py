@@ -235,7 +235,10 @@ def _aligned(
     best = max(scored, key=lambda strand: sweeps[strand].score, default=None)
     sweep = sweeps.get(best)
     found = sweep and BestSweep(best, sweep.codes, sweep.score, lambda: trace(sweep))
-    return _result(case, scoring, found, least)
+    result = _result(case, scoring, found, least)
+    for sweep in sweeps.values():
+        sweep.release()
+    return result
 
 
 def _result(

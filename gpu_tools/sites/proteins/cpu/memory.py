@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Iterable
+from itertools import accumulate
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +13,7 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.simd import first_from
-from gpu_tools.sites.cpu.memory import SiteLists, most_pending, power_of_two
+from gpu_tools.sites.cpu.memory import SiteLists, SweepBuffers, most_pending, power_of_two
 from gpu_tools.sites.proteins.exits import ExitQuestion
 from gpu_tools.sites.table import SiteTable, once_a_table
 from gpu_tools.splicing.proteins.rows import (
@@ -20,7 +22,7 @@ from gpu_tools.splicing.proteins.rows import (
     SPLITS,
     ProteinColumns,
 )
-from gpu_tools.splicing.rows import aligned_empty, aligned_full
+from gpu_tools.splicing.rows import padded
 
 # The state of a protein's sweep between two blocks of rows, and its copies before each block.
 
@@ -70,30 +72,50 @@ def sizes_of(table: SiteTable) -> StateSizes:
     return StateSizes(classes, (classes + lines) * SPLITS, places, kept)
 
 
-def fresh_state(table: SiteTable, columns: ProteinColumns) -> ProteinState:
-    """Return the state before boundary 0."""
-    classes, maxima, places, _ = sizes_of(table)
-    ends = np.cumsum((RECENT, PHASES, RECENT, maxima, places * PHASES))
-    cells = aligned_full((ends[-1], columns.width), columns.none)
-    rows, codon_gaps, waiting, before, exits = (
-        cells[first:end] for first, end in pairwise((0, *ends))
-    )
-    return ProteinState(
-        rows, codon_gaps, waiting, np.zeros(RECENT, bool), before, exits,
-        np.zeros(places, np.int64), np.zeros(places, np.uint8), np.zeros(1 + classes, np.int64),
-    )  # fmt: skip
+def carved(
+    buffers: SweepBuffers, shapes: Iterable[tuple[tuple[int, ...], type | np.dtype]]
+) -> tuple[list[NDArray], NDArray[np.uint8]]:
+    """Return arrays of some shapes and types, not filled in, and the memory that they lie in.
+
+    Each begins at a cache line.
+    """
+    shapes = [(shape, np.dtype(dtype)) for shape, dtype in shapes]
+    sizes = (prod(shape) * dtype.itemsize for shape, dtype in shapes)
+    *starts, end = accumulate((padded(size, 1, 1) for size in sizes), initial=0)
+    buffer = buffers.take(end)
+    arrays = [
+        np.ndarray(shape, dtype, buffer, start)
+        for (shape, dtype), start in zip(shapes, starts, strict=True)
+    ]
+    return arrays, buffer
 
 
-def states_of(state: ProteinState, count: int) -> ProteinState:
-    """Return so many states like one, not filled in, each of its arrays one behind the other."""
+def sweep_memory(
+    table: SiteTable, columns: ProteinColumns, blocks: int, buffers: SweepBuffers
+) -> tuple[ProteinState, tuple[ProteinState, NDArray, NDArray], NDArray[np.uint8]]:
+    """Return the state before boundary 0, the parts of `StoredBlocks`, and the memory of all.
 
-    def unfilled(part: NDArray) -> NDArray:
-        if part.ndim == 1:
-            return np.zeros((count, *part.shape), part.dtype)
-        rows = aligned_empty((count * len(part), part.shape[1]), part.dtype)
-        return rows.reshape(count, *part.shape)
+    States before blocks are not filled in.
+    """
+    classes, maxima, places, kept = sizes_of(table)
+    width, dtype = columns.width, columns.none.dtype
 
-    return ProteinState(*map(unfilled, state))
+    def state(*count: int) -> list[tuple]:
+        rows = (RECENT, PHASES, RECENT, maxima, places * PHASES)
+        recent, gaps, waiting, before, exits = (((*count, n, width), dtype) for n in rows)
+        return [
+            recent, gaps, waiting, ((*count, RECENT), np.bool_), before, exits,
+            ((*count, places), np.int64), ((*count, places), np.uint8),
+            ((*count, 1 + classes), np.int64),
+        ]  # fmt: skip
+
+    own = ((blocks, 2, width), dtype), ((PHASES * kept, width), dtype)
+    (*states, ends, kept), buffer = carved(buffers, [*state(), *state(blocks), *own])
+    first, saved = ProteinState(*states[: len(states) // 2]), states[len(states) // 2 :]
+    for part in first:
+        part.fill(columns.none if part.ndim == 2 else 0)
+    ends.fill(columns.none)
+    return first, (ProteinState(*saved), ends, kept), buffer
 
 
 # The first columns of a sweep alone, for no cell depends on columns to its right.
@@ -110,16 +132,6 @@ class StateMemory(NamedTuple):
     exit_rows: NDArray[np.int64]
     exit_kinds: NDArray[np.uint8]
     counts: NDArray[np.int64]
-
-
-def state_memory(sizes: StateSizes, columns: ProteinColumns) -> StateMemory:
-    """Return memory for a state."""
-    rows = 2 * RECENT + PHASES + sizes.maxima + PHASES * sizes.places
-    cells = aligned_empty((1, rows * columns.width), columns.none.dtype)[0]
-    return StateMemory(
-        cells, np.zeros(RECENT, bool), np.zeros(sizes.places, np.int64),
-        np.zeros(sizes.places, np.uint8), np.zeros(1 + sizes.classes, np.int64),
-    )  # fmt: skip
 
 
 @njit(nogil=True)
@@ -282,16 +294,20 @@ class TraceMemory(NamedTuple):
     kept: NDArray
 
 
-def trace_memory(columns: ProteinColumns, sizes: StateSizes, block: int) -> TraceMemory:
-    """Return memory for blocks of so many boundaries."""
+def trace_memory(
+    columns: ProteinColumns, sizes: StateSizes, block: int, buffers: SweepBuffers
+) -> tuple[TraceMemory, NDArray[np.uint8]]:
+    """Return memory for blocks of so many boundaries, and the memory that it lies in."""
     width, dtype = columns.width, columns.none.dtype
-
-    def cells(count: int) -> NDArray:
-        return aligned_empty((1, count), dtype)[0]
-
-    return TraceMemory(
-        cells(len(columns.profile) + (3 + PHASES) * width), np.empty(width, np.int64),
-        state_memory(sizes, columns), cells(3 * (PHASES + block) * width), np.array([-1, 0]),
-        np.empty(width, np.int64), np.empty((2 * (PHASES + block + width), 2), np.int64),
-        cells(PHASES * sizes.kept * width),
-    )  # fmt: skip
+    state = 2 * RECENT + PHASES + sizes.maxima + PHASES * sizes.places
+    (cells, state, rows, kept, elements, places, found, *numbers), buffer = carved(buffers, [
+        ((len(columns.profile) + (3 + PHASES) * width,), dtype), ((state * width,), dtype),
+        ((3 * (PHASES + block) * width,), dtype), ((PHASES * sizes.kept * width,), dtype),
+        ((width,), np.int64), ((width,), np.int64), ((2 * (PHASES + block + width), 2), np.int64),
+        ((RECENT,), np.bool_), ((sizes.places,), np.int64), ((sizes.places,), np.uint8),
+        ((1 + sizes.classes,), np.int64),
+    ])  # fmt: skip
+    memory = TraceMemory(
+        cells, elements, StateMemory(state, *numbers), rows, np.array([-1, 0]), places, found, kept
+    )
+    return memory, buffer

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.model.scoring import ProteinScoring
-from gpu_tools.sites.cpu.memory import SiteLists, lists_of
+from gpu_tools.sites.cpu.memory import SiteLists, SweepBuffers, lists_of
 from gpu_tools.sites.introns import class_arrays
 from gpu_tools.sites.proteins.cpu import traceback
 from gpu_tools.sites.proteins.cpu.block import sweep_protein_blocks
@@ -21,10 +21,8 @@ from gpu_tools.sites.proteins.cpu.memory import (
     ProteinState,
     StateSizes,
     StoredBlocks,
-    TraceMemory,
-    fresh_state,
     sizes_of,
-    states_of,
+    sweep_memory,
     trace_memory,
 )
 from gpu_tools.sites.proteins.exits import ExitQuestion
@@ -34,7 +32,6 @@ from gpu_tools.splicing.best_chains import NO_PAIRS, BannedPairs
 from gpu_tools.splicing.proteins.rows import PHASES, ProteinColumns, begun
 from gpu_tools.splicing.proteins.target_introns import intron_points
 from gpu_tools.splicing.proteins.walk import TracedProtein, traced_of
-from gpu_tools.splicing.rows import aligned_empty
 
 ROWS_PER_BLOCK = 1024
 """Least boundaries of a block."""
@@ -42,6 +39,16 @@ _CELLS_PER_CALL = 1 << 26
 """Cells that a call of compiled code sweeps, about: some hundredths of a second."""
 _STATE_TO_BLOCK = 64
 """Rows of a state, about, for each row that is stored of a boundary of a block done again."""
+
+
+class _Reused(threading.local):
+    """Memory that a thread's sweeps have left: fresh memory takes longer than the work in it."""
+
+    def __init__(self):
+        self.buffers = SweepBuffers()
+
+
+_reused = _Reused()
 
 
 @dataclass
@@ -60,6 +67,7 @@ class ProteinSweep:
     # what a traceback looks for first, see `sites.proteins.cpu.traceback`, and in which block
     begin: tuple[int, int] = (traceback.FIND_END, -1)
     stored: StoredBlocks = field(init=False)
+    buffer: NDArray[np.uint8] = field(init=False)  # memory of what is stored
 
     def __post_init__(self):
         self.lists = lists_of(self.codes, self.table)
@@ -79,23 +87,28 @@ class ProteinSweep:
 
     def run(self, done: Callable[[int], None]) -> ProteinSweep:
         """Sweep all blocks; `done` is called with the nominal cells of some of them."""
-        state, rows = fresh_state(self.table, self.columns), len(self.codes) + 1
+        rows = len(self.codes) + 1
         lows = np.arange(0, rows, self.block)
         blocks = np.stack([lows, np.minimum(lows + self.block, rows)], axis=1)
-        ends = np.full((len(blocks), 2, self.columns.width), self.columns.none)
-        kept = aligned_empty((PHASES * self.sizes.kept, self.columns.width), ends.dtype)
-        self.stored = StoredBlocks(self.block, states_of(state, len(blocks)), ends, kept)
+        state, stored, self.buffer = sweep_memory(
+            self.table, self.columns, len(blocks), _reused.buffers
+        )
+        self.stored = StoredBlocks(self.block, *stored)
         best = nothing(self.table, len(self.target), self.scoring)
         each = max(_CELLS_PER_CALL // (self.block * self.columns.width), 1)
         for first in range(0, len(blocks), each):
             some = slice(first, first + each)
             self._sweep(state, blocks[some], some)
-            found, score = self._best_end(ends[some, 0])
+            found, score = self._best_end(self.stored.ends[some, 0])
             if score > best:
                 best = self.score = score
                 self.begin = traceback.FIND_END, first + found
             done(int(blocks[some][-1, 1] - blocks[first, 0]) * len(self.target))
         return self
+
+    def release(self) -> None:
+        """Leave the memory of a sweep that nobody traces any more."""
+        _reused.buffers.give(self.buffer)
 
     def _sweep(self, state: ProteinState, blocks: NDArray[np.int64], some: slice) -> None:
         """Carry a state over some blocks, and store the state before each."""
@@ -133,8 +146,6 @@ class BestSweep(NamedTuple):
 # nucleotides.
 
 
-_MOST_REUSED = 1 << 25
-"""Bytes of memory, at most, that a thread keeps for its next traceback."""
 _SPACE = 64
 """Exons and runs for which there is space at first."""
 
@@ -142,12 +153,13 @@ _SPACE = 64
 def trace(sweep: ProteinSweep) -> TracedProtein:
     """Recover the best chain of a sweep that has a score."""
     question = _question_of(sweep)
-    memory = _memory_of(sweep)
+    memory, buffer = trace_memory(sweep.columns, sweep.sizes, sweep.block, _reused.buffers)
     path = np.zeros(traceback.NUMBERS, np.int64)
     path[[traceback.STAGE, traceback.BLOCK]] = sweep.begin
     path[[traceback.BOUNDARY, traceback.COLUMN]] = len(sweep.codes), len(sweep.target)
     runs = np.empty((_SPACE, 2), np.int64)
     runs, exons = traceback.follow(question, sweep.stored, memory, path, runs, runs.copy())
+    _reused.buffers.give(buffer)
     if path[traceback.STAGE] == traceback.LOST:
         raise ValueError("no move explains the value of a cell: the sweep is wrong")
     counts = path[[traceback.RUNS, traceback.EXONS]]
@@ -170,26 +182,3 @@ def _question_of(sweep: ProteinSweep) -> ProteinQuestion:
         begun(length, scoring) - bias, 0 if scoring.free else length, sweep.score - bias,
         sweep.sizes.maxima,
     )  # fmt: skip
-
-
-class _Reused(threading.local):
-    """Memory of the thread's latest traceback: fresh memory takes longer than the work in it."""
-
-    key: tuple = ()
-    memory: TraceMemory | None = None
-
-
-_reused = _Reused()
-
-
-def _memory_of(sweep: ProteinSweep) -> TraceMemory:
-    """Return memory for a traceback, that of the thread's latest one if it has the same sizes."""
-    own = sweep.sizes, sweep.block
-    key = sweep.columns.width, sweep.columns.none.dtype, *own
-    if key != _reused.key:
-        made = trace_memory(sweep.columns, *own)
-        if made.rows.nbytes > _MOST_REUSED:
-            return made
-        _reused.key, _reused.memory = key, made
-    _reused.memory.block[0] = -1
-    return _reused.memory
