@@ -72,20 +72,9 @@ _ALIGNED, _SPARE = 256, 8
 """Arrays in reserved space begin at multiples of so many bytes; this part is reserved beside."""
 STAGED_BYTES = 1 << 24
 """Pinned memory of the host through which large arrays are copied, at most."""
-RETAINED_PART = 4
-"""The part of a GPU's memory that a pool may retain between two calls, at most: to make and release
-16 GB takes 0.4 s."""
-
-
-_URGENT, _PATIENT = -5, 0
-"""Priorities of streams; of kernels that wait those with the least begin first."""
-
-
-def _stream(priority: int):
-    """Return a stream of the current GPU."""
-    if simulated():
-        return cuda.stream()
-    return cuda.external_stream(int(driver.cuStreamCreateWithPriority(0, priority)))
+RETAINED_PART = 2
+"""The part of a GPU's memory that a pool may retain between two calls, at most: to make 50 GB takes
+0.2 s."""
 
 
 def _event():
@@ -106,8 +95,7 @@ class Buffers:
     """
 
     def __init__(self):
-        self.stream, self._event = _stream(_URGENT), _event()
-        self._long = _stream(_PATIENT)
+        self.stream, self._event = cuda.stream(), _event()
         self._arrays: dict[str, object] = {}
         self._pinned: dict[str, NDArray] = {}
         # memory that is reserved, how much of it is used, and the arrays there
@@ -221,15 +209,6 @@ class Buffers:
             host_to_device(made[first:], values, values.nbytes, self.stream)
             self.stream.synchronize()
 
-    @contextmanager
-    def for_long(self) -> Iterator:
-        """Lend a stream for kernels that last long: others, which are short, begin before them."""
-        self._event.record(self.stream)
-        self._event.wait(self._long)
-        yield self._long
-        self._event.record(self._long)
-        self._event.wait(self.stream)
-
     def fetched(self, array) -> NDArray:
         """Return a copy of a device array when what was started before is done.
 
@@ -324,12 +303,12 @@ def _borrowed_pool(ordinal: int) -> Iterator[BufferPool]:
         except BaseException:
             pool.clear()
             raise
-        if retained or pool.bytes * RETAINED_PART > _memory():
+        if retained or pool.bytes * RETAINED_PART > memory():
             pool.clear()
         if not retained:
             retained.append(pool)
 
 
-def _memory() -> int:
+def memory() -> int:
     """Return the bytes of the current GPU's memory."""
-    return 1 << 62 if simulated() else cuda.current_context().get_memory_info().total
+    return 1 << 33 if simulated() else cuda.current_context().get_memory_info().total

@@ -23,10 +23,10 @@ Leave = Callable[[list[int]], None]
 
 
 class Batches(NamedTuple):
-    """The batches of a GPU, each with about how many bytes it takes there; so many at a time."""
+    """The batches of a GPU, each with the bytes that it takes there, about; so many at a time."""
 
     each: Iterator[tuple[Any, int]]
-    at_a_time: int = BATCHES_AT_A_TIME
+    at_a_time: int
 
 
 def align_in_batches(

@@ -27,9 +27,6 @@ class StripLaunch:
     earlier launch, which is done, and its stream: to make or release arrays takes long.
     """
 
-    is_short = False
-    """Whether its kernels take so little time that they begin before those of other launches."""
-
     def __init__(self, buffers: Buffers | None = None):
         self.buffers = buffers or Buffers()
         self.stream = self.buffers.stream
@@ -56,11 +53,7 @@ class StripLaunch:
         counter = self.strips[-1]
         device_memset(counter, 0, counter.nbytes, self.stream)
         device_memset(self.borders, NEVER_BYTE, self.borders.nbytes, self.stream)
-        if self.is_short:
-            self._start(self.stream)
-        else:
-            with self.buffers.for_long() as stream:
-                self._start(stream)
+        self._start()
 
 
 class SitePackedLaunch(StripLaunch):
@@ -95,7 +88,7 @@ class SitePackedLaunch(StripLaunch):
             scores = np.array(self._scores(self.jobs.scoring), dtype=np.int32)
             self.scoring = self.copy("scoring", scores)
         else:
-            (launch, numbers), self.is_short = whole, True
+            launch, numbers = whole
             columns = [job_table.TARGET, job_table.BOUNDARIES, job_table.OPERATIONS]
             self.table[:, columns] = launch.table[np.ix_(numbers, columns)]
             self.inputs, self.scoring = launch.inputs, launch.scoring
@@ -170,8 +163,8 @@ class SitePackedLaunch(StripLaunch):
         free_gap = 0 if scoring.ends == "global" else scoring.gap
         return [twice(scoring.gap), extra, *words, NEVER, free_gap, scoring.clip_cost]
 
-    def _start(self, stream) -> None:
-        sweep_packed_warp[self.n_strips, WARP, stream](
+    def _start(self) -> None:
+        sweep_packed_warp[self.n_strips, WARP, self.stream](
             self.device_table, self.strips, *self.inputs, self.cells, self.checkpoints, self.ends,
             self.scoring,
         )  # fmt: skip
@@ -184,8 +177,8 @@ class SiteCodonLaunch(SitePackedLaunch):
         self.cells = self.array("cells", self.n_cells)
         self.borders = self.array("borders", self.n_borders, np.int64)
 
-    def _start(self, stream) -> None:
-        sweep_codons_warp[self.n_strips, WARP, stream](
+    def _start(self) -> None:
+        sweep_codons_warp[self.n_strips, WARP, self.stream](
             self.device_table, self.strips, *self.inputs, self.cells, self.borders,
             self.checkpoints, self.ends, self.scoring,
         )  # fmt: skip

@@ -274,9 +274,9 @@ def align_on_gpus(
         free = call.options.memory
         if free is None:
             free = SHARE_OF_FREE_MEMORY * pool.free_bytes / BATCHES_AT_A_TIME
-        strips = sum(strips_of(cases[k]) for k in share)
-        at_a_time = min(BATCHES_AT_A_TIME, -(-strips // STRIPS))
-        return Batches(_batches(call, share, strands, free, leave), at_a_time)
+        needed = -(-sum(strips_of(cases[k]) for k in share) // STRIPS)
+        batches = _batches(call, share, strands, free, leave)
+        return Batches(batches, min(needed, BATCHES_AT_A_TIME))
 
     return align_in_batches(cases, ordinals, batches_of, partial(_aligned, call), on_cpu)
 

@@ -86,8 +86,8 @@ class ProteinLaunch(StripLaunch):
         named = ("targets", jobs.residues), ("scores", scores), ("points", jobs.points)
         return [self.copy(name, values) for name, values in named]
 
-    def _start(self, stream) -> None:
-        sweep_proteins_warp[self.n_strips, WARP, stream, self.shared_bytes](
+    def _start(self) -> None:
+        sweep_proteins_warp[self.n_strips, WARP, self.stream, self.shared_bytes](
             self.device_table, self.strips, *self.inputs, self.cells, self.borders,
             self.checkpoints, self.exits, self.ends, self.weights,
         )  # fmt: skip
@@ -104,8 +104,8 @@ def _weights(scoring: ProteinScoring) -> NDArray[np.int32]:
     return np.array([*map(twice, added), extend], dtype=np.int32)
 
 
-STRIPS_OF_BATCH = 512
-"""Strips of a batch, about half as many as an H200 sweeps at a time."""
+STRIPS_OF_BATCH = 1024
+"""Strips of a batch, about as many as an H200 sweeps at a time."""
 
 
 class ProteinGpuOptions(NamedTuple):
@@ -160,8 +160,9 @@ def align_on_gpus(
         at_a_time = int(min(free // sizes[taken].max(initial=1), BATCHES_AT_A_TIME))
         parts = np.maximum(sizes * at_a_time / free, strips)
         batches = list(within_limit(taken, parts.__getitem__, 1.0))
-        needed = (int(sizes[own].sum()) + bytes_of_traces(jobs, own) for own in batches)
-        return Batches(zip(batches, needed, strict=True), min(at_a_time, len(batches)))
+        needed = [int(sizes[own].sum()) + bytes_of_traces(jobs, own) for own in batches]
+        each = ((own, max(needed)) for own in batches)
+        return Batches(each, min(at_a_time, len(batches)))
 
     def align(batch: list[int], buffers: Buffers, leave: Leave) -> Iterator:
         results = _aligned(jobs, batch, call, buffers)

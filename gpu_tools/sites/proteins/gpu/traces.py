@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import cuda
 from numpy.typing import NDArray
 
-from gpu_tools.hardware.device import simulated
+from gpu_tools.hardware.gpu.dispatch import memory
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.sites.gpu.packed_strip import WIDE
 from gpu_tools.sites.proteins.gpu import traceback
@@ -67,9 +66,7 @@ class ProteinTraceSizes(NamedTuple):
 
     def warps(self, count: int) -> int:
         """Return how many warps follow so many chains."""
-        most = _MOST_BYTES
-        if not simulated():
-            most = min(most, cuda.current_context().get_memory_info().total // _PART)
+        most = min(_MOST_BYTES, memory() // _PART)
         return min(max(most // self.n_bytes, 1), count)
 
 
