@@ -94,6 +94,19 @@ def test_results_come_in_order(count):
     assert threads == [main_thread()] * 2 if count == 1 else main_thread() not in threads
 
 
+def test_items_are_made_when_a_thread_takes_them():
+    made, done = [], []
+
+    def items():
+        for k in range(20):
+            made.append(k)
+            assert len(made) <= len(done) + 3
+            yield k
+
+    map_on_threads(3, done.append, items())
+    assert made == sorted(done)
+
+
 @pytest.mark.parametrize("count", [1, 2])
 def test_calls_end_where_one_fails(count):
     begun, failed = [], Event()
