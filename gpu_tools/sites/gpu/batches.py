@@ -16,20 +16,16 @@ from gpu_tools.hardware.gpu.dispatch import BufferPool, Buffers, borrowed_pools,
 from gpu_tools.hardware.threads import map_on_threads
 
 SHARE_OF_FREE_MEMORY = 0.8
-BATCHES_AT_A_TIME = 1 if simulated() else 4
+BATCHES_AT_A_TIME = 1 if simulated() else 3
 """Some are laid out, followed or aligned while another is swept."""
 Leave = Callable[[list[int]], None]
 """Leaves cases to the CPU, given their numbers."""
 
 
 class Batches(NamedTuple):
-    """The batches of a GPU, each with the bytes that it takes there, about.
-
-    So many bytes are `most` batches content with; so many batches are there at a time.
-    """
+    """The batches of a GPU, each with the bytes that it takes there, about; so many at a time."""
 
     each: Iterator[tuple[Any, int]]
-    most: int
     at_a_time: int
 
 
@@ -58,7 +54,7 @@ def align_in_batches(
             return
         each = chain([first], batches.each)
         for buffers in own:  # while no kernel runs
-            buffers.reserve(max(first[1], batches.most))
+            buffers.reserve(first[1])
 
         def work(buffers: Buffers) -> None:
             with cuda.gpus[gpu]:

@@ -11,7 +11,7 @@ import numpy as np
 from numba import cuda
 from numpy.typing import NDArray
 
-from gpu_tools.hardware.gpu.dispatch import BufferPool, Buffers, memory
+from gpu_tools.hardware.gpu.dispatch import BufferPool, Buffers
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.hardware.threads import map_on_threads, within_limit
 from gpu_tools.model.results import SplicedAlignment
@@ -224,9 +224,8 @@ def _follow_in_windows(
 
 _log = logging.getLogger(__name__)
 
-STRIPS, _PART_OF_BATCH = 1024, 12
-"""Strips of a batch, about as many as an H200 sweeps at a time, and the part of a GPU's memory that
-its cases take together, at most."""
+STRIPS = 2048
+"""Strips of a batch, about, twice as many as an H200 sweeps at a time."""
 
 
 class SiteGpuOptions(NamedTuple):
@@ -275,27 +274,21 @@ def align_on_gpus(
         free = call.options.memory
         if free is None:
             free = SHARE_OF_FREE_MEMORY * pool.free_bytes / BATCHES_AT_A_TIME
-        most = min(call.options.bytes_per_batch or memory() // _PART_OF_BATCH, free)
         needed = -(-sum(strips_of(cases[k]) for k in share) // STRIPS)
-        each = _batches(call, share, strands, free, most, leave)
-        return Batches(each, int(most) if needed > 1 else 0, min(needed, BATCHES_AT_A_TIME))
+        batches = _batches(call, share, strands, free, leave)
+        return Batches(batches, min(needed, BATCHES_AT_A_TIME))
 
     return align_in_batches(cases, ordinals, batches_of, partial(_aligned, call), on_cpu)
 
 
 def _batches(
-    call: SiteCall,
-    share: list[int],
-    strands: dict[int, SiteStrand],
-    free: float,
-    most: float,
-    leave: Leave,
+    call: SiteCall, share: list[int], strands: dict[int, SiteStrand], free: float, leave: Leave
 ) -> Iterator[tuple[SiteBatch, int]]:
     """Yield batches of some cases with their bytes on the GPU, about.
 
-    One of several cases has not more than the `most` bytes, a case not more than are `free`. While
-    one is swept, the strands of the next are compiled.
+    While one is swept, the strands of the next are compiled.
     """
+    limit = min(call.options.bytes_per_batch or free, free)
     for own in within_limit(share, lambda k: strips_of(call.cases[k]), STRIPS):
         all_jobs = _all_jobs(call, own, strands)
         jobs, case = all_jobs.jobs, all_jobs.case
@@ -303,9 +296,7 @@ def _batches(
         fit = (np.bincount(case[~jobs.fits], minlength=len(own)) == 0) & (sizes <= free)
         leave([k for k, fits in zip(own, fit.tolist(), strict=True) if not fits])
         _log.info("site mode: %d cases on a GPU, %d on the CPU", fit.sum(), (~fit).sum())
-        together = max(sizes[fit].sum(), 1)
-        even = together / np.ceil(together / most)
-        for batch in within_limit(np.flatnonzero(fit).tolist(), sizes.__getitem__, even):
+        for batch in within_limit(np.flatnonzero(fit).tolist(), sizes.__getitem__, limit):
             inside = np.flatnonzero(np.isin(case, batch))
             cases, of_jobs = [own[n] for n in batch], np.searchsorted(batch, case[inside])
             made = SiteBatch(cases, jobs.take(inside), of_jobs, all_jobs.names[inside])

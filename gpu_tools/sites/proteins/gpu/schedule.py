@@ -161,8 +161,8 @@ def align_on_gpus(
         parts = np.maximum(sizes * at_a_time / free, strips)
         batches = list(within_limit(taken, parts.__getitem__, 1.0))
         needed = [int(sizes[own].sum()) + bytes_of_traces(jobs, own) for own in batches]
-        each, most = zip(batches, needed, strict=True), max(needed, default=0)
-        return Batches(each, most, min(at_a_time, len(batches)))
+        each = ((own, max(needed)) for own in batches)
+        return Batches(each, min(at_a_time, len(batches)))
 
     def align(batch: list[int], buffers: Buffers, leave: Leave) -> Iterator:
         results = _aligned(jobs, batch, call, buffers)
