@@ -24,6 +24,7 @@ from gpu_tools.model.loci import interval_of
 from gpu_tools.model.locus import SearchWindow
 from gpu_tools.model.sequences import OTHER
 from gpu_tools.model.significance import Gumbel
+from gpu_tools.search.windows import USUAL
 from gpu_tools.sites.api import FLANK
 from gpu_tools.splicing.chance import evalues_in_place, lengthened
 
@@ -234,11 +235,16 @@ class HitSearch:
         ]  # fmt: skip
 
     def _wider(self, trial: Trial) -> Trial | None:
-        """Return the trial of what is aligned after a part, None if nothing is."""
+        """Return the trial of what is aligned after a part, None if nothing is.
+
+        Nor is it where with all that loose ends are expected to win there is no hit.
+        """
         if trial.part == trial.window or not trial.alignment.chain:
             return None
-        ends = self.targets.loose_ends(trial.alignment)
-        costs = self.targets.rising
+        ends, costs = self.targets.loose_ends(trial.alignment), self.targets.rising
+        won = sum(end.points + USUAL for end in ends) / self.targets.points
+        if trial.alignment.score + won < self._least_score(trial.window.target):
+            return None
         reach = [end.reach(costs, self.options.max_intron) for end in ends]
         return trial.widened(*(reach if trial.window.strand == "+" else reach[::-1]))
 

@@ -94,16 +94,17 @@ def _intron_costs(sites: GeneSites, less: int) -> tuple[tuple[int, int], ...]:
     return tuple((extra, max(each * every // usual, 1)) for extra, each in INTRON_COSTS)
 
 
-def _rising(targets: TargetSet, points: float) -> tuple[tuple[int, int], ...]:
+def _rising(targets: TargetSet) -> tuple[tuple[int, int], ...]:
     """Return how the costs of the site model's introns rise, in points of the search.
 
-    A point of the alignment is so many `points`. Where nothing rises, or evidence or introns of the
-    targets' own genes pay for introns, it is what introns cost in the search.
+    Where nothing rises, or evidence or introns of the targets' own genes pay for introns, it is
+    what introns cost in the search.
     """
     lines = sorted({line for kind in targets.sites.introns for line in kind.rising})
     is_paid = targets.evidence is not None or any(one.introns for one in targets.sequences)
     if is_paid or not lines:
         return targets.intron_costs
+    points = targets.points
     return tuple((math.floor(points * extra), math.ceil(every / points)) for extra, every in lines)
 
 
@@ -119,6 +120,8 @@ class ProteinTargets:
     evidence: SpliceEvidence | None = None
     kind: ClassVar[str] = PROTEIN
     has_cores: ClassVar[bool] = True
+    points: ClassVar[float] = 1
+    """Points of the search for one of an alignment."""
     shuffles_codons: ClassVar[bool] = False
     clearly: ClassVar[int] = 15
     """Points by which an isoform explains its target better than other structures."""
@@ -141,7 +144,7 @@ class ProteinTargets:
     @cached_property
     def rising(self) -> tuple[tuple[int, int], ...]:
         """What introns cost in an alignment, see `_rising`."""
-        return _rising(self, 1)
+        return _rising(self)
 
     @cached_property
     def nulls(self) -> list[NullModel]:
@@ -237,6 +240,11 @@ class CdnaTargets:
         return self.sources or (0,) * len(self.sequences)
 
     @property
+    def points(self) -> float:
+        """Points of the search for one of an alignment."""
+        return SEARCH_POINTS / self.scoring.match
+
+    @property
     def shuffles_codons(self) -> bool:
         """Whether unrelated targets are made of whole codons in random order."""
         return self.reading != "any"
@@ -249,7 +257,7 @@ class CdnaTargets:
     @cached_property
     def rising(self) -> tuple[tuple[int, int], ...]:
         """What introns cost in an alignment, see `_rising`."""
-        return _rising(self, SEARCH_POINTS / self.scoring.match)
+        return _rising(self)
 
     @cached_property
     def nulls(self) -> list[NullModel]:

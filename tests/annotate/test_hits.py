@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gpu_tools.annotate.api import laws_of
+from gpu_tools.annotate.ends import LooseEnd
 from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.hits import HitSearch
 from gpu_tools.annotate.options import AnnotationOptions
@@ -15,6 +16,7 @@ from gpu_tools.annotate.targets import ProteinTargets
 from gpu_tools.annotate.trials import WEAK, Trial, cores_of
 from gpu_tools.model.locus import SearchWindow, SeedChain, SeedHit
 from gpu_tools.search.api import SearchOptions, build_index, find_windows
+from gpu_tools.search.windows import USUAL
 from tests.annotate.genomes import (
     annotate,
     cdnas,
@@ -73,6 +75,20 @@ def test_a_part_is_widened_from_half_of_a_hits_score_on(search):
         (tried,) = search._tried([near], search._cases([near.part]))
         assert bool(tried.alignment.chain) == is_traced
         assert search._wider(tried) is None or is_traced
+
+
+@pytest.mark.parametrize(("points", "is_wider"), [(46, True), (45, False)])
+def test_a_part_whose_loose_ends_win_too_little_for_a_hit_is_not_widened(
+    points, is_wider, search, monkeypatch
+):
+    one = window(chain(60_400, 800))
+    (tried,) = search._tried([Trial(one, one.near)], search._cases([one.near]))
+    least = tried.alignment.score + 100
+    search.laws[0] = SimpleNamespace(score_at=lambda evalue: least + 1)
+    ends = (LooseEnd(points, 30, 10),) * 2
+    monkeypatch.setattr(ProteinTargets, "loose_ends", lambda *of: ends)
+    assert 2 * (46 + USUAL) == 100
+    assert (search._wider(tried) is not None) == is_wider
 
 
 def test_an_end_that_no_similarity_supports_is_left_out_far_in_a_record():
