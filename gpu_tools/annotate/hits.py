@@ -241,7 +241,7 @@ class HitSearch:
         """
         if trial.part == trial.window or not trial.alignment.chain:
             return None
-        ends, costs = self.targets.loose_ends(trial.alignment), self.targets.rising
+        ends, costs = self.targets.loose_ends(trial.alignment), self.targets.costs_beside
         won = sum(end.points + USUAL for end in ends) / self.targets.points
         if trial.alignment.score + won < self._least_score(trial.window.target):
             return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -94,20 +93,6 @@ def _intron_costs(sites: GeneSites, less: int) -> tuple[tuple[int, int], ...]:
     return tuple((extra, max(each * every // usual, 1)) for extra, each in INTRON_COSTS)
 
 
-def _rising(targets: TargetSet) -> tuple[tuple[int, int], ...]:
-    """Return how the costs of the site model's introns rise, in points of the search.
-
-    Where nothing rises, or evidence or introns of the targets' own genes pay for introns, it is
-    what introns cost in the search.
-    """
-    lines = sorted({line for kind in targets.sites.introns for line in kind.rising})
-    is_paid = targets.evidence is not None or any(one.introns for one in targets.sequences)
-    if is_paid or not lines:
-        return targets.intron_costs
-    points = targets.points
-    return tuple((math.floor(points * extra), math.ceil(every / points)) for extra, every in lines)
-
-
 @dataclass(frozen=True)
 class ProteinTargets:
     """Proteins and how they are aligned; see `protein_targets`."""
@@ -142,9 +127,16 @@ class ProteinTargets:
         return _intron_costs(self.sites, 1)
 
     @cached_property
-    def rising(self) -> tuple[tuple[int, int], ...]:
-        """What introns cost in an alignment, see `_rising`."""
-        return _rising(self)
+    def costs_beside(self) -> tuple[tuple[int, int], ...]:
+        """What introns cost beside an alignment: twice as many points as in the search.
+
+        They cost what they cost there where nothing rises in the site model, or evidence or introns
+        of the proteins' own genes pay for them.
+        """
+        is_paid = self.evidence is not None or any(one.introns for one in self.sequences)
+        rises = any(kind.rising for kind in self.sites.introns)
+        twice = 1 if is_paid or not rises else 2
+        return tuple((twice * extra, every) for extra, every in self.intron_costs)
 
     @cached_property
     def nulls(self) -> list[NullModel]:
@@ -254,10 +246,10 @@ class CdnaTargets:
         """What introns cost in the search: what they cost there for proteins."""
         return _intron_costs(self.sites, EXTRA)
 
-    @cached_property
-    def rising(self) -> tuple[tuple[int, int], ...]:
-        """What introns cost in an alignment, see `_rising`."""
-        return _rising(self)
+    @property
+    def costs_beside(self) -> tuple[tuple[int, int], ...]:
+        """What introns cost beside an alignment: what they cost in the search."""
+        return self.intron_costs
 
     @cached_property
     def nulls(self) -> list[NullModel]:

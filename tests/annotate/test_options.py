@@ -43,16 +43,16 @@ def test_the_site_model_says_what_introns_cost_in_the_search(name, every):
     assert protein_targets([], load_sites("vertebrate")).intron_costs == INTRON_COSTS
 
 
-def test_the_site_model_says_what_introns_cost_beside_an_alignment():
-    """Costs of cDNAs are in points of the search, of which a match has two."""
+def test_introns_of_proteins_cost_more_beside_an_alignment_than_in_the_search():
+    """Unless their penalties do not rise, or something pays for them."""
     sites = load_sites("vertebrate")
-    assert protein_targets([], sites).rising == ((0, 256), (16, 2048), (32, 16384))
-    assert cdna_targets([], sites).rising == ((0, 512), (8, 4096), (16, 32768))
+    assert protein_targets([], sites).costs_beside == ((0, 256), (16, 2048), (32, 16384))
+    assert cdna_targets([], sites).costs_beside == INTRON_COSTS
     constant = replace(sites, introns=tuple(replace(one, rising=()) for one in sites.introns))
     seen = protein_targets([], sites, evidence=SpliceEvidence())
     own = protein_targets([replace(ProteinSequence.from_text("p", "MKV"), introns=(3,))], sites)
     for usual in (protein_targets([], constant), seen, own):
-        assert usual.rising == usual.intron_costs == INTRON_COSTS
+        assert usual.costs_beside == INTRON_COSTS
 
 
 @pytest.mark.parametrize(("threads", "usual"), [(1, 100), (4, 100), (5, 1000)])
