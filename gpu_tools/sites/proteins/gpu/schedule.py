@@ -104,8 +104,8 @@ def _weights(scoring: ProteinScoring) -> NDArray[np.int32]:
     return np.array([*map(twice, added), extend], dtype=np.int32)
 
 
-STRIPS_OF_BATCH = 1024
-"""Strips of a batch, about as many as an H200 sweeps at a time."""
+STRIPS_OF_BATCH = 512
+"""Strips of a batch, about half as many as an H200 sweeps at a time."""
 
 
 class ProteinGpuOptions(NamedTuple):
