@@ -72,9 +72,8 @@ _ALIGNED, _SPARE = 256, 8
 """Arrays in reserved space begin at multiples of so many bytes; this part is reserved beside."""
 STAGED_BYTES = 1 << 24
 """Pinned memory of the host through which large arrays are copied, at most."""
-RETAINED_PART = 2
-"""The part of a GPU's memory that a pool may retain between two calls, at most: to make 50 GB takes
-0.2 s."""
+RETAINED_PART = 4
+"""The part of a GPU's memory that a pool may retain between two calls, at most."""
 
 
 def _event():

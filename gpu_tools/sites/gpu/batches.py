@@ -53,6 +53,8 @@ def align_in_batches(
         if (first := next(batches.each, None)) is None:
             return
         each = chain([first], batches.each)
+        for buffers in pool.batches[len(own) :]:
+            buffers.clear()
         for buffers in own:  # while no kernel runs
             buffers.reserve(first[1])
 

@@ -45,7 +45,7 @@ from gpu_tools.sites.proteins.gpu.strips import (
     ProteinJobs,
 )
 from gpu_tools.sites.proteins.gpu.sweep import sweep_proteins_warp
-from gpu_tools.sites.proteins.gpu.traces import ProteinTraces, bytes_of_traces
+from gpu_tools.sites.proteins.gpu.traces import ProteinTraces, bytes_of_traces, most_bytes
 from gpu_tools.sites.proteins.limits import nothing
 from gpu_tools.splicing.proteins.walk import TracedProtein
 
@@ -153,7 +153,9 @@ def align_on_gpus(
     fit = jobs.of_cases(np.logical_and, jobs.fits)
 
     def batches_of(share: list[int], pool: BufferPool, leave: Leave) -> Batches:
-        free = options.memory or SHARE_OF_FREE_MEMORY * pool.free_bytes
+        free = options.memory
+        if free is None:
+            free = SHARE_OF_FREE_MEMORY * pool.free_bytes - BATCHES_AT_A_TIME * most_bytes()
         taken = [number[k] for k in share if k in number]
         taken = [n for n in taken if fit[n] and sizes[n] <= free]
         leave(sorted(set(share) - {own[n] for n in taken}))

@@ -66,8 +66,12 @@ class ProteinTraceSizes(NamedTuple):
 
     def warps(self, count: int) -> int:
         """Return how many warps follow so many chains."""
-        most = min(_MOST_BYTES, memory() // _PART)
-        return min(max(most // self.n_bytes, 1), count)
+        return min(max(most_bytes() // self.n_bytes, 1), count)
+
+
+def most_bytes() -> int:
+    """Return the bytes of the current GPU that the warps of a launch work in, unless it is one."""
+    return min(_MOST_BYTES, memory() // _PART)
 
 
 def bytes_of_traces(jobs: ProteinJobs, cases: list[int]) -> int:
