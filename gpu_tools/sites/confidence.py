@@ -126,8 +126,9 @@ class _SitesOfChain:
                 "a chain with a site that the case does not have", record=alignment.target,
                 expected="the alignment of the case, in its coordinates",
             )  # fmt: skip
-        low, high = (0, len(case.base)) if flank is None else interval_of(alignment)
-        low, high = max(low - (flank or 0), 0), min(high + (flank or 0), len(case.base))
+        (low, high), size = interval_of(alignment), len(case.base)
+        flank = size if flank is None else flank
+        low, high = max(low - flank, 0), min(high + flank, size)
         locus, first = case.of_interval(low, high, alignment.strand)
         if isinstance(scoring, ProteinScoring) and not scoring.free:
             locus = _of_aligned_residues(locus, alignment)

@@ -69,7 +69,8 @@ BATCHES_AT_ONCE = 4
 COPIES_AT_ONCE = 1 if simulated() else 8
 """Threads of the host that copy values of one call to a GPU at the same time, if it has so many."""
 _ALIGNED, _SPARE = 256, 8
-"""Arrays in reserved space begin at multiples of so many bytes; this part is reserved beside."""
+"""Arrays in reserved memory begin at multiples of so many bytes. An eighth more is reserved than
+asked for, since the next batch may be somewhat larger."""
 STAGED_BYTES = 1 << 24
 """Pinned memory of the host through which large arrays are copied, at most."""
 RETAINED_PART = 4
@@ -115,7 +116,7 @@ class Buffers:
         self._space, self._used = None, 0
 
     def reserve(self, n_bytes: int) -> None:
-        """Have space for new arrays of so many bytes; arrays in such space are gone."""
+        """Reserve memory for arrays of so many bytes; those in what was reserved before are gone."""
         self._inside.clear()
         self._used = 0
         if self._space is None or self._space.nbytes < n_bytes:

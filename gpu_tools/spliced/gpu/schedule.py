@@ -58,7 +58,7 @@ class GpuOptions(NamedTuple):
     """
 
     exons_apart: int = 16  # candidates a multiprocessor, each with its target
-    batch_bytes: int = 768 << 20  # device memory of a batch: 80 GB retain the buffers of four
+    batch_bytes: int = 768 << 20  # device memory of a batch
     free_bytes: int | None = None  # device memory that can be used; None: what is free
 
 

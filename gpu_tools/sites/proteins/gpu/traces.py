@@ -70,7 +70,7 @@ class ProteinTraceSizes(NamedTuple):
 
 
 def most_bytes() -> int:
-    """Return the bytes of the current GPU that the warps of a launch work in, unless it is one."""
+    """Return the bytes that several warps of a launch work in together, at most."""
     return min(_MOST_BYTES, memory() // _PART)
 
 
