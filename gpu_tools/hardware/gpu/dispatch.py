@@ -116,7 +116,7 @@ class Buffers:
         self._space, self._used = None, 0
 
     def reserve(self, n_bytes: int) -> None:
-        """Reserve memory for arrays of so many bytes; those in what was reserved before are gone."""
+        """Reserve memory for arrays of so many bytes; those in memory reserved before are gone."""
         self._inside.clear()
         self._used = 0
         if self._space is None or self._space.nbytes < n_bytes:
