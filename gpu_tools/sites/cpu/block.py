@@ -86,8 +86,8 @@ def window_in(cells, rows, again):
     """Return the rows among those of a strip; `rows` are its `RowStarts`."""
     return WindowRows(
         part(cells, rows.step, rows.steps), part(cells, rows.steps, rows.group),
-        part(cells, rows.group, rows.ends), part(cells, rows.ends, rows.block_exits),
-        part(cells, rows.stored, rows.best_exits), again,
+        part(cells, rows.group, rows.ends), part(cells, rows.ends, rows.block_ends),
+        part(cells, rows.stored, rows.best_ends), again,
     )  # fmt: skip
 
 
@@ -291,9 +291,9 @@ def sweep_block(lists, sizes, target, memory, weights, strip, rows, again):
     profile, start = part(cells, at.profile, at.start), cells[at.start]
     drop, final = cells[at.drop], cells[at.final]
     row = cells[at.rows]
-    before, exits = part(cells, at.before, at.step), part(cells, at.exits, at.stored)
+    before, exits = part(cells, at.before, at.step), part(cells, at.exits, at.kept)
     entries, counts = part(cells, at.entries, at.exits), part(numbers, marks.counts, marks.waits)
-    kept = part(cells, at.kept, at.saved)
+    kept = part(cells, at.kept, at.stored)
     exit_rows = part(numbers, marks.exit_rows, marks.exit_kinds)
     exit_kinds = part(numbers, marks.exit_kinds, marks.saved_waits)
     best, block_exits = part(numbers, 0, marks.counts), cells[exits_row(sizes, rows[0], again)]

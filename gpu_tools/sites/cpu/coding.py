@@ -213,9 +213,9 @@ def sweep_coding_block(lists, stops, sizes, target, memory, weights, bounds, aga
     at, marks = sizes.rows, sizes.numbers
     profile, codons = part(cells, at.profile, at.start), part(cells, at.codons, at.rows)
     drop, final, start = cells[at.drop], cells[at.final], cells[at.start]
-    rows, waiting = part(cells, at.rows, at.waiting), part(cells, at.waiting, at.before)
-    before, exits = part(cells, at.before, at.step), part(cells, at.exits, at.stored)
-    kept, junctions = part(cells, at.kept, at.saved), lists.junctions
+    rows, waiting = part(cells, at.rows, at.waiting), part(cells, at.waiting, at.gaps)
+    before, exits = part(cells, at.before, at.step), part(cells, at.exits, at.kept)
+    kept, junctions = part(cells, at.kept, at.stored), lists.junctions
     kept_donors = junctions.donors
     entries, waits = part(cells, at.entries, at.exits), part(numbers, marks.waits, marks.exit_rows)
     exit_rows = part(numbers, marks.exit_rows, marks.exit_kinds)

@@ -24,7 +24,7 @@ from gpu_tools.sites.gpu.batches import (
 from gpu_tools.sites.gpu.job import twice
 from gpu_tools.sites.gpu.launch import StripLaunch, starts_of
 from gpu_tools.sites.gpu.packed_strip import WIDE
-from gpu_tools.sites.proteins.cpu.sweep import BestSweep, ProteinSweep, trace
+from gpu_tools.sites.proteins.cpu.sweep import BestSweep, strand_of, sweep
 from gpu_tools.sites.proteins.gpu.plan import USUAL_LAST
 from gpu_tools.sites.proteins.gpu.step import SLOTS_AT, hot_slots
 from gpu_tools.sites.proteins.gpu.strands import CHECKPOINTS_OF_STRAND, StrandsOnGpu
@@ -222,5 +222,4 @@ def _best_jobs(cases: list, scores: list[int], scoring: ProteinScoring) -> list[
 def _traced_again(case, strand: str, codes: NDArray[np.uint8], scoring) -> TracedProtein:
     """Return the best chain of a strand of a case, swept by the CPU."""
     target, table = case.target, case.tables[strand]
-    sweep = ProteinSweep(codes, target.codes, table, scoring, introns=target.introns)
-    return trace(sweep.run(lambda cells: None))
+    return sweep(strand_of(codes, table), target.codes, scoring, introns=target.introns).trace()
