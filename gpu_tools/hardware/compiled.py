@@ -88,8 +88,7 @@ def stored_in_cache(function: Callable, jit: Callable, config: ModuleType, **opt
 def _share(cache, folder: Path | None) -> None:
     """Replace what numba's cache of a function loads and saves with, which knows no lock."""
     load, save = partial(_load, cache.load_overload), cache.save_overload
-    place = f"{cache.cache_path}/{cache._cache_file._index_name}"
-    lock = f"{_COMPILING}-{hashlib.sha256(place.encode()).hexdigest()[:16]}"
+    lock = folder and folder / _lock_of(cache)
 
     def stored(*arguments):
         with suppress(OSError), _locked(folder, shared=True):
@@ -98,7 +97,7 @@ def _share(cache, folder: Path | None) -> None:
 
     def load_overload(*arguments):
         found = folder and stored(*arguments)
-        if found is None and _turn.begin(folder and folder / lock):
+        if found is None and _turn.begin(lock):
             found = folder and stored(*arguments)  # another process may have stored it meanwhile
             if found is not None:
                 _turn.end()
@@ -112,6 +111,12 @@ def _share(cache, folder: Path | None) -> None:
     cache.load_overload = load_overload
     if folder is not None:
         cache.save_overload = save_overload
+
+
+def _lock_of(cache) -> str:
+    """Return the name of the lock of a function, given its cache of numba's."""
+    place = f"{cache.cache_path}/{cache._cache_file._index_name}"
+    return f"{_COMPILING}-{hashlib.sha256(place.encode()).hexdigest()[:16]}"
 
 
 def _load(load: Callable, signature, context):
