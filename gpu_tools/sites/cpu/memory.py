@@ -366,16 +366,29 @@ def exits_row(sizes, boundary, again):
 
 
 @njit(nogil=True, error_model="numpy")
-def copy_rows(to, to_row, source, source_row, count, elements):
-    """Set rows to those elements of other ones; without elements, to rows of the same width."""
+def clear_rows(rows, first, past, floor):
+    """Set all cells of some rows to the floor."""
+    for row in range(first, past):
+        clear(rows, row, floor, simd.lanes_of(rows))
+
+
+@njit(nogil=True, error_model="numpy")
+def copy_rows(to, to_row, source, source_row, count):
+    """Set rows to other ones of the same width."""
     width, lanes = to.shape[1], simd.lanes_of(to)
-    if len(elements) > 0:
-        for row in range(count):
-            for k in range(width):
-                to[to_row + row, k] = source[source_row + row, elements[k]]
-        return
     for k in range(0, count * width, lanes):
         simd.store(to, to_row * width + k, simd.load(source, source_row * width + k))
+
+
+@njit(nogil=True, error_model="numpy")
+def gather_rows(to, to_row, source, source_row, count, elements):
+    """Set rows to those elements of other ones; without elements, to rows of the same width."""
+    if len(elements) == 0:
+        copy_rows(to, to_row, source, source_row, count)
+        return
+    for row in range(count):
+        for k in range(to.shape[1]):
+            to[to_row + row, k] = source[source_row + row, elements[k]]
 
 
 @njit(nogil=True, error_model="numpy")
@@ -390,20 +403,16 @@ def fill_columns(cells, rows, target, first):
 
 
 @njit(nogil=True, error_model="numpy")
-def save(cells, numbers, sizes, block, floor, alike):
-    """Store the state of a strip before a block; before the first one it begins.
-
-    `alike` is an array without elements, see `copy_rows`.
-    """
+def save(cells, numbers, sizes, block, floor):
+    """Store the state of a strip before a block; before the first one it begins."""
     rows, at, tracks = sizes.rows, sizes.numbers, sizes.tracks
     if block == 0:
-        for row in range(rows.rows, rows.entries):
-            clear(cells, row, floor, simd.lanes_of(cells))
+        clear_rows(cells, rows.rows, rows.entries, floor)
         for k in range(at.exit_rows):
             numbers[k] = 0
         numbers[at.best] = _NO_SCORE
     count = rows.step - rows.rows
-    copy_rows(cells, rows.saved + block * count, cells, rows.rows, count, alike)
+    copy_rows(cells, rows.saved + block * count, cells, rows.rows, count)
     waits = at.exit_rows - at.waits
     for k in range(waits):
         numbers[at.saved_waits + block * waits + k] = numbers[at.waits + k]
@@ -411,7 +420,7 @@ def save(cells, numbers, sizes, block, floor, alike):
     for k in range(past - first):
         slot = (numbers[at.counts] - (past - first) + k) & (sizes.places - 1)
         to = rows.saved_exits + (first + k) * tracks
-        copy_rows(cells, to, cells, rows.exits + slot * tracks, tracks, alike)
+        copy_rows(cells, to, cells, rows.exits + slot * tracks, tracks)
 
 
 @njit(nogil=True, error_model="numpy")
@@ -422,14 +431,14 @@ def restore(to, cells, numbers, sizes, donors, lengths, block, elements):
     """
     (boundaries, _, kinds), rows, at = donors, sizes.rows, sizes.numbers
     count = rows.step - rows.rows
-    copy_rows(to, rows.rows, cells, rows.saved + block * count, count, elements)
+    gather_rows(to, rows.rows, cells, rows.saved + block * count, count, elements)
     waits = at.exit_rows - at.waits
     for k in range(waits):
         numbers[at.waits + k] = numbers[at.saved_waits + block * waits + k]
     first, low = sizes.pending[block], block * sizes.block
     count = sizes.pending[block + 1] - first
     saved = rows.saved_exits + first * sizes.tracks
-    copy_rows(to, rows.exits, cells, saved, count * sizes.tracks, elements)
+    gather_rows(to, rows.exits, cells, saved, count * sizes.tracks, elements)
     oldest = first_from(boundaries, low) - count
     numbers[at.counts], numbers[at.best] = count, -_NO_SCORE
     for k in range(len(lengths)):

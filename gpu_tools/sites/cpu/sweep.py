@@ -171,7 +171,7 @@ def _sweep_blocks(lists, stops, sizes, target, memory, weights, task, path):
                 fill_columns(memory.cells[k], sizes.rows, target, k * width)
                 if stops is not None:
                     fill_codons(memory.cells[k], sizes.rows, weights[0], weights[1])
-            save(memory.cells[k], memory.numbers[k], sizes, number, weights[1], alike)
+            save(memory.cells[k], memory.numbers[k], sizes, number, weights[1])
         rows = _rows_of(sizes, number, path[traceback.PAST] if again else len(lists.codes) + 1)
         if stops is None:
             sweep_block(lists, sizes, target, memory, weights, k, rows, again)

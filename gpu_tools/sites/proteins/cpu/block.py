@@ -213,7 +213,7 @@ def _sweep_rows(lists, columns, pair_profile, codons, state, ends, record, low, 
             cost = costs[0]
         if i == next_first + PHASES:
             # no row behind this one needs the third before it: its chains need not have the codon
-            _begin(rows, three * width, start, rows.dtype.type(first_scores[first]), lanes)
+            raise_to(rows, three, start, 0, width, lanes, first_scores[first])
             first += 1
             next_first = listed(firsts, first)
         left = nothing if free or special else simd.splat(corner_begun)
@@ -275,7 +275,7 @@ def _sweep_rows(lists, columns, pair_profile, codons, state, ends, record, low, 
             counts[0] += 1
             donor += 1
             next_donor = listed(donors, donor)
-        _begin(rows, now * width, start, begun, lanes)
+        raise_to(rows, now, start, 0, width, lanes, begun)
         if leaves or i == next_acceptor:
             _take_exits(
                 before, exits, exit_rows, exit_kinds, counts, taking, codons, profile, i, symbols,
@@ -312,15 +312,6 @@ def _sweep_rows(lists, columns, pair_profile, codons, state, ends, record, low, 
         before, exits, exit_rows, exit_kinds, counts, taking, codons, profile, high - 1, symbols,
         none, lanes,
     )  # fmt: skip
-
-
-@njit(nogil=True, makes_arrays=False)
-def _begin(rows, now, start, points, lanes):
-    """Raise the row at element `now` to chains that begin there."""
-    begins = simd.splat(points)
-    for k in range(0, len(start), lanes):
-        here = simd.add(simd.load(start, k), begins)
-        simd.store(rows, now + k, simd.maximum(simd.load(rows, now + k), here))
 
 
 @njit(nogil=True, makes_arrays=False)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.model.scoring import N_CODONS
-from gpu_tools.sites.cpu.memory import ChainRows, SiteLists, copy_rows, part, restore
+from gpu_tools.sites.cpu.memory import ChainRows, SiteLists, gather_rows, part, restore
 from gpu_tools.sites.proteins.exits import ExitQuestion
 from gpu_tools.splicing.proteins.rows import PHASES, RECENT, SPLITS, ProteinColumns
 
@@ -135,9 +135,9 @@ def columns_in(again, sizes, columns, elements):
     whole, width, first = len(columns.start), again.shape[1], sizes.rows.stored
     n_codons, start = len(columns.profile) // whole, first + N_CODONS
     profile = columns.profile.reshape((n_codons, whole))
-    copy_rows(again, first, profile, 0, n_codons, elements)
-    copy_rows(again, start, columns.start.reshape((1, whole)), 0, 1, elements)
-    copy_rows(again, start + 1, columns.points, 0, PHASES, elements)
+    gather_rows(again, first, profile, 0, n_codons, elements)
+    gather_rows(again, start, columns.start.reshape((1, whole)), 0, 1, elements)
+    gather_rows(again, start + 1, columns.points, 0, PHASES, elements)
     span = columns.span if width == whole else (0, 0)
     flat = part(again, first, first + n_codons).reshape(n_codons * width)
     return ProteinColumns(
@@ -172,5 +172,5 @@ def restored(again, cells, numbers, sizes, lists, block, elements):
     for k in range(first_from(acceptors, low), first_from(acceptors, low + sizes.block)):
         if donors[kept[k]] < low:
             row = first + PHASES * kept[k]
-            copy_rows(again, row, cells, row, PHASES, elements)
+            gather_rows(again, row, cells, row, PHASES, elements)
     return state_in(again, numbers, sizes)

@@ -119,9 +119,9 @@ def _sweep_blocks(question, sizes, memory, task, path):
     cells, numbers, columns = memory.cells[0], memory.numbers[0], question.columns
     if k == AGAIN:
         return traceback.follow(question, sizes, cells, numbers, path)
-    none, alike, rows = part(cells, 0, 0), part(path, 0, 0), sizes.rows
+    none, rows = part(cells, 0, 0), sizes.rows
     while number < past:
-        save(cells, numbers, sizes, number, columns.none, alike)
+        save(cells, numbers, sizes, number, columns.none)
         ends = cells[rows.best_ends + number], cells[rows.best_exits + number]
         clear(cells, rows.best_ends + number, columns.none, columns.lanes)
         clear(cells, rows.best_exits + number, columns.none, columns.lanes)
