@@ -137,8 +137,8 @@ def _pass(
 ):  # fmt: skip
     """Compute the next row of each track; their rows begin at elements `a`, `b` and `c`.
 
-    `leaves` and `joins` are constants where this is compiled in: whether there is an exit, and
-    whether a chain whose first codon is `codon` joins the first of the three.
+    `leaves` and `joins` say whether there is an exit, and whether a chain whose first codon is
+    `codon` joins the first of the three: LLVM makes loops of their own.
     """
     low, gaps, begins, site = (
         simd.splat(floor), simd.splat(gap), simd.splat(begun), simd.splat(bonus)
@@ -253,30 +253,11 @@ def sweep_coding_block(lists, stops, sizes, target, memory, weights, bounds, aga
             if has_banned:
                 symbol, own = pairs // width, banned_of_row(target.banned, i - 1)
                 ban_pairs(profile, symbol, 0, target.banned, own, gap)
-            if not leaves and not joins:
-                left, left2, left3 = _pass(
-                    False, False, rows, a, b, c, carry, carry2, carry3, diagonal, diagonal2,
-                    diagonal3, profile, pairs, gap, floor, lanes, exits, to, to2, to3, bonus,
-                    block_exits, codons, codon, begun,
-                )  # fmt: skip
-            elif not leaves:
-                left, left2, left3 = _pass(
-                    False, True, rows, a, b, c, carry, carry2, carry3, diagonal, diagonal2,
-                    diagonal3, profile, pairs, gap, floor, lanes, exits, to, to2, to3, bonus,
-                    block_exits, codons, codon, begun,
-                )  # fmt: skip
-            elif not joins:
-                left, left2, left3 = _pass(
-                    True, False, rows, a, b, c, carry, carry2, carry3, diagonal, diagonal2,
-                    diagonal3, profile, pairs, gap, floor, lanes, exits, to, to2, to3, bonus,
-                    block_exits, codons, codon, begun,
-                )  # fmt: skip
-            else:
-                left, left2, left3 = _pass(
-                    True, True, rows, a, b, c, carry, carry2, carry3, diagonal, diagonal2,
-                    diagonal3, profile, pairs, gap, floor, lanes, exits, to, to2, to3, bonus,
-                    block_exits, codons, codon, begun,
-                )  # fmt: skip
+            left, left2, left3 = _pass(
+                leaves, joins, rows, a, b, c, carry, carry2, carry3, diagonal, diagonal2,
+                diagonal3, profile, pairs, gap, floor, lanes, exits, to, to2, to3, bonus,
+                block_exits, codons, codon, begun,
+            )  # fmt: skip
             if has_banned:
                 own = banned_of_row(target.banned, i - 1)
                 allow_pairs(profile, pairs // width, 0, target, own)
