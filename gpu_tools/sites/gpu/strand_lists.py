@@ -82,11 +82,13 @@ def strand_row(table: SiteTable, *own: int) -> list[int]:
 
 
 def copy_strands(
-    launch, table: NDArray[np.int64], tables: list[SiteTable], codes: Iterable, own: list[list]
-) -> list:
+    launch, table: NDArray[np.int64], tables: list[SiteTable], codes: Iterable, own: list[list],
+    more: list[NDArray],
+) -> list:  # fmt: skip
     """Copy the strands of a launch to the GPU; return what `lists_on_gpu` reads, the table first.
 
-    Where parts begin is written into the table; `own` are lists of a mode.
+    Where parts begin is written into the table; `own` are lists of a mode, and `more` arrays that
+    are copied, too.
     """
     introns = [class_arrays(each).introns for each in tables]
     classes, table[:, CLASSES] = stacked([each.rows for each in introns])
@@ -96,12 +98,10 @@ def copy_strands(
     table[:, SITES], table[:, CODES] = starts_of(sizes), starts_of(lengths)
     # one strand's sites after the other's are joined, so that these are still in the cache
     joined = (np.concatenate(each, dtype=np.int32, casting="unsafe") for each in parts)
-    return [
-        launch.copy("strands", table),
-        launch.joined("sites", joined, 1, np.int32, sum(sizes)),
-        launch.joined("codes", codes, 1, np.uint8, int(lengths.sum())),
-        launch.copy("classes", classes), launch.copy("counts", counts),
-    ]  # fmt: skip
+    sites = launch.joined("sites", joined, 1, np.int32, sum(sizes))
+    codes = launch.joined("codes", codes, 1, np.uint8, int(lengths.sum()))
+    made, *copies = launch.copies("strands", [table, classes, counts, *more])
+    return [made, sites, codes, *copies]
 
 
 def _sites(table: SiteTable) -> list[NDArray]:

@@ -84,7 +84,7 @@ def bytes_of_traces(jobs: ProteinJobs, cases: list[int]) -> int:
 class ProteinTraces:
     """Jobs of a `ProteinLaunch` whose chains are traced, and the cells that these end with."""
 
-    def __init__(self, launch, numbers: list[int], scores: NDArray):
+    def __init__(self, launch, numbers: NDArray[np.int64]):
         self.launch, self.scoring = launch, launch.scoring
         table = launch.table[numbers]
         self.sizes = ProteinTraceSizes.of(table)
@@ -93,7 +93,7 @@ class ProteinTraces:
         biases, kind = np.unique(table[:, BIAS], return_inverse=True)
         self.starts = (cells - biases[:, None]).ravel()
         columns = ProteinTraceNumbers(
-            np.array(numbers), launch.strand_of[numbers], scores, kind * len(cells)
+            numbers, launch.strand_of[numbers], launch.best[numbers], kind * len(cells)
         )
         self.table = np.stack(columns, axis=1).astype(np.int64)
 
@@ -110,9 +110,7 @@ class ProteinTraces:
             words("exits again", parts * WIDE * WARP),
             words("records", warps * 3 * sizes.kind_words),
         )
-        weights = np.array([scoring.gap_open, scoring.frameshift, scoring.gap_extend], np.int64)
         cells = records.view(np.int16).reshape(-1, 2 * sizes.row_words)
-        places = columns_in_rows(sizes.strips)
         runs, exons, found = (
             buffers.array(name, rows, np.int32, width)[:rows]
             for name, rows, width in (
@@ -120,20 +118,20 @@ class ProteinTraces:
                 ("found", count, traceback.FOUND),
             )
         )  # fmt: skip
-        inputs = {
-            "traces": self.table, "starts": self.starts, "weights": weights, "places": places,
-            "pairs": scoring.lifted, "codon costs": scoring.codon_gaps,
-            "sizes": np.array(sizes, np.int64), "no pairs": np.zeros(0, np.int64),
-        }  # fmt: skip
-        on = {name: buffers.copy(name, values)[: len(values)] for name, values in inputs.items()}
-        codons = buffers.copy("codons", scoring.codons.ravel()).reshape(scoring.codons.shape)
+        traces, on_sizes, codons, pairs, no_pairs, starts, costs, weights, places = launch.copies(
+            "traces", [
+                self.table, np.array(sizes, np.int64), scoring.codons, scoring.lifted,
+                np.zeros(0, np.int64), self.starts, scoring.codon_gaps,
+                np.array([scoring.gap_open, scoring.frameshift, scoring.gap_extend], np.int64),
+                columns_in_rows(sizes.strips),
+            ],
+        )  # fmt: skip
         traceback.trace_proteins_warp[warps, WARP, launch.stream, launch.shared_bytes](
-            on["traces"], launch.device_table, *launch.strands.arrays, *launch.inputs,
+            traces, launch.device_table, *launch.strands.arrays, *launch.inputs,
             launch.cells, launch.borders, launch.checkpoints, launch.exits, launch.ends,
             launch.exits.view(np.int16), words("again", warps * sizes.checkpoint_words), exits,
-            words("ends again", parts), exits.view(np.int16), records, cells, on["sizes"],
-            codons, on["pairs"], on["no pairs"], on["starts"],
-            on["codon costs"], on["weights"], on["places"], launch.weights,
+            words("ends again", parts), exits.view(np.int16), records, cells, on_sizes,
+            codons, pairs, no_pairs, starts, costs, weights, places, launch.weights,
             buffers.array("moves", warps * sizes.moves, np.int32, 2), runs, exons, found,
         )  # fmt: skip
         return self._chains(*(buffers.fetched(each) for each in (runs, exons, found)))
