@@ -41,7 +41,7 @@ class GpuCall(NamedTuple):
     on_cpu: Callable[[list], list]
 
 
-class Batch(NamedTuple):
+class GpuBatch(NamedTuple):
     """Cases that are swept together: their numbers, and their jobs in order, of a case + first.
 
     `lay_out` makes launches, which are started by `run` and return the best scores of their jobs;
@@ -60,7 +60,7 @@ class Batch(NamedTuple):
 class Batches(NamedTuple):
     """The batches of a GPU, and how many of them are there at a time."""
 
-    each: Iterator[Batch]
+    each: Iterator[GpuBatch]
     at_a_time: int
 
 
@@ -116,7 +116,7 @@ def align_in_batches(
 
 
 def _aligned(
-    call: GpuCall, batch: Batch, buffers: Buffers, leave: Leave
+    call: GpuCall, batch: GpuBatch, buffers: Buffers, leave: Leave
 ) -> Iterator[tuple[int, Any]]:
     """Yield numbers and results of a batch's cases; some are left to the CPU."""
     launches = batch.lay_out(buffers)

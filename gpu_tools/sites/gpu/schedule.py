@@ -14,8 +14,8 @@ from gpu_tools.hardware.gpu.dispatch import Buffers
 from gpu_tools.hardware.threads import map_on_threads, within_limit
 from gpu_tools.sites.gpu.batches import (
     BATCHES_AT_A_TIME,
-    Batch,
     Batches,
+    GpuBatch,
     GpuCall,
     Leave,
     align_in_batches,
@@ -61,7 +61,7 @@ def align_on_gpus(
 def _batches(
     call: GpuCall, share: list[int], strands: dict[int, SiteStrand], free: float, leave: Leave,
     options: SiteGpuOptions,
-) -> Iterator[Batch]:  # fmt: skip
+) -> Iterator[GpuBatch]:  # fmt: skip
     """Yield batches of some cases. While one is swept, the strands of the next are compiled."""
     limit = min(options.bytes_per_batch or free, free)
     follow = partial(follow_chains, options.usual_exons, options.memory)
@@ -73,7 +73,7 @@ def _batches(
         _log.info("site mode: %d cases on a GPU, %d on the CPU", fit.sum(), (~fit).sum())
         for batch in within_limit(np.flatnonzero(fit).tolist(), sizes.__getitem__, limit):
             inside = np.flatnonzero(np.isin(case, batch))
-            yield Batch(
+            yield GpuBatch(
                 [own[n] for n in batch], np.searchsorted(batch, case[inside]),
                 [names[k] for k in inside], int(sizes[batch].sum()),
                 partial(_launches_of, jobs.take(inside), options), follow,

@@ -14,8 +14,8 @@ from gpu_tools.hardware.threads import within_limit
 from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.sites.gpu.batches import (
     BATCHES_AT_A_TIME,
-    Batch,
     Batches,
+    GpuBatch,
     GpuCall,
     Leave,
     align_in_batches,
@@ -152,7 +152,7 @@ def align_on_gpus(
     return align_in_batches(call, ordinals, batches_of, options.memory)
 
 
-def _batch(jobs: ProteinJobs, cases: list[int], own: list[int], n_bytes: int) -> Batch:
+def _batch(jobs: ProteinJobs, cases: list[int], own: list[int], n_bytes: int) -> GpuBatch:
     """Return a batch of some cases of all jobs; `own` are the numbers of those in the call."""
     numbers = np.concatenate([np.arange(*jobs.first[k : k + 2]) for k in cases])
     names = [name for k in cases for name in jobs.cases[k].strands]
@@ -174,4 +174,4 @@ def _batch(jobs: ProteinJobs, cases: list[int], own: list[int], n_bytes: int) ->
         return [best(k) for k in chosen.tolist()]
 
     case = np.repeat(np.arange(len(cases)), np.diff(jobs.first)[cases])
-    return Batch([own[k] for k in cases], case, names, n_bytes, lay_out, follow)
+    return GpuBatch([own[k] for k in cases], case, names, n_bytes, lay_out, follow)
