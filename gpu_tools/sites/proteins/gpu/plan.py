@@ -19,14 +19,22 @@ import numpy as np
 from numba import cuda, int32, int64
 from numpy.typing import NDArray
 
-from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.intrinsics.words import kernel, permute, store4
 from gpu_tools.model.scoring import TGA_CODON, ProteinScoring
 from gpu_tools.model.sequences import encode_protein
 from gpu_tools.sites import introns
 from gpu_tools.sites.gpu.codon_rows import LOW_TWICE
-from gpu_tools.sites.introns import Introns, Rising
+from gpu_tools.sites.gpu.strand_lists import (
+    LENGTH,
+    N_CLASSES,
+    N_KEPT,
+    OWN,
+    first_from,
+    lists_on_gpu,
+    three_lists,
+)
+from gpu_tools.sites.introns import Rising
 from gpu_tools.sites.table import JunctionArrays
 
 FRAMES = 3
@@ -89,15 +97,10 @@ wait, by boundary modulo `WAITS`."""
 # Plans are compiled on the GPU, a chunk of boundaries a thread: first to count operations.
 
 
-(
-    CODES, SITES, CLASSES, MARKS, ROWS, CHUNKS, LENGTH, N_ACCEPTORS, N_DONORS, N_FIRSTS, N_LASTS,
-    N_KEPT, N_JUNCTIONS, N_CLASSES, N_NEAR, N_FAR, N_MARKS, USUAL_FIRST, USUAL_LAST, SYMBOLS,
-    PLACES,
-) = range(21)  # fmt: skip
-"""A strand's row of the table of strands: where its part begins in the arrays of nucleotides, of
-sites, of intron classes, of counted marks and of boundaries, and its first chunk; how long it and
-its lists of sites are; the points of entries and exits that are not listed; its symbols; whether
-what is entered has the points of introns at their places.
+N_NEAR, N_FAR, SYMBOLS, PLACES, ROWS, CHUNKS, STRAND_NUMBERS = range(OWN, OWN + 7)
+"""Numbers of a strand behind those of `strand_lists`: how many near and far rows there are; its
+symbols; whether what is entered has the points of introns at their places; where its boundaries
+begin, and its first chunk.
 """
 
 
@@ -120,7 +123,6 @@ class ProteinLists(NamedTuple):
     rising: Rising
     junctions: JunctionArrays
     slots: NDArray
-    introns: Introns
     near_of: NDArray
     near_kinds: NDArray
 
@@ -135,45 +137,23 @@ def words_of(scoring: ProteinScoring) -> tuple[NDArray[np.uint8], NDArray[np.uin
 
 
 @cuda.jit(device=True)
-def _three(sites, at, count):
-    """Return three lists of a length that lie one behind the other, and where the next begins."""
-    past = at + 3 * count
-    return (
-        sites[at : at + count],
-        sites[at + count : past - count],
-        sites[past - count : past],
-    ), past
-
-
-@cuda.jit(device=True)
-def lists_on_gpu(strand, sites, codes, classes, counts):
+def _protein_lists(strand, sites, codes, classes, counts):
     """Return the lists of a strand, given its row of the table."""
-    acceptors, at = _three(sites, strand[SITES], strand[N_ACCEPTORS])
-    donors, at = _three(sites, at, strand[N_DONORS])
-    (firsts, first_scores, _), at = _three(sites, at, strand[N_FIRSTS])
-    (lasts, last_scores, _), at = _three(sites, at, strand[N_LASTS])
-    kept, at = sites[at : at + strand[N_KEPT]], at + strand[N_KEPT]
+    own, at = lists_on_gpu(strand, sites, codes, classes, counts)
     slots, at = sites[at : at + strand[N_KEPT]], at + strand[N_KEPT]
-    (joined, numbers, costs), at = _three(sites, at, strand[N_JUNCTIONS])
-    (kinds, lengths, penalties), at = _three(sites, at, strand[N_CLASSES])
     near_of, at = sites[at : at + strand[N_CLASSES]], at + strand[N_CLASSES]
     near_kinds, at = sites[at : at + strand[N_NEAR]], at + strand[N_NEAR]
     near, at = sites[at : at + strand[N_NEAR]], at + strand[N_NEAR]
-    (far_class, far_level, far_extra), at = _three(sites, at, strand[N_FAR])
-    marks, first = sites[at : at + strand[N_MARKS]], strand[MARKS]
-    levels = counts[first : first + strand[N_MARKS] + 1]
-    rows = classes[strand[CLASSES] : strand[CLASSES] + strand[N_CLASSES]]
+    (far_class, far_level, far_extra), _ = three_lists(sites, at, strand[N_FAR])
+    rows, marks, levels, _, _, _ = own.introns
     return ProteinLists(
-        codes[strand[CODES] : strand[CODES] + strand[LENGTH]],
-        (strand[USUAL_FIRST], firsts, first_scores), acceptors, donors,
-        (strand[USUAL_LAST], lasts, last_scores), kinds, lengths, penalties,
-        Rising(marks, levels, near, far_class, far_level, far_extra),
-        JunctionArrays(kept, joined, numbers, costs), slots, Introns(rows, marks, levels, 0, 0, 0),
+        own.codes, own.first, own.acceptors, own.donors, own.last,
+        rows[:, introns.KIND], rows[:, introns.LENGTH], rows[:, introns.PENALTY],
+        Rising(marks, levels, near, far_class, far_level, far_extra), own.junctions, slots,
         near_of, near_kinds,
     )  # fmt: skip
 
 
-first_from = cuda.jit(device=True)(simd.first_from)
 _next_border = cuda.jit(device=True)(introns.next_border)
 _is_border = cuda.jit(device=True)(introns.is_border)
 _crossed = cuda.jit(device=True)(introns.crossed)
@@ -432,7 +412,7 @@ def plan_proteins(
         else:
             high = middle
     strand = strands[low]
-    lists = lists_on_gpu(strand, sites, codes, classes, counts)
+    lists = _protein_lists(strand, sites, codes, classes, counts)
     first = (chunk - strand[CHUNKS]) * CHUNK
     span = first, min(first + CHUNK, strand[LENGTH] + 1 + ROWS_AHEAD)
     to = operations[:0]
