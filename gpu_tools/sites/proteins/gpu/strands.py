@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,8 @@ from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.sites.cpu.memory import most_pending, power_of_two
 from gpu_tools.sites.gpu.launch import starts_of
 from gpu_tools.sites.gpu.packed_strip import WIDE
-from gpu_tools.sites.gpu.strand_sites import kept_slots
-from gpu_tools.sites.introns import class_arrays, rows_and_lines
+from gpu_tools.sites.gpu.plan import kept_slots, maxima_of
+from gpu_tools.sites.introns import class_arrays
 from gpu_tools.sites.proteins.gpu.plan import (
     BEFORE,
     CHUNK,
@@ -41,13 +41,12 @@ from gpu_tools.sites.proteins.gpu.plan import (
     words_of,
 )
 from gpu_tools.sites.proteins.limits import StrandBounds, strand_bounds
-from gpu_tools.sites.table import IntronClass, SiteTable
+from gpu_tools.sites.table import SiteTable
 
 _ROWS_BEFORE_SLOTS = 2 + 2 * FRAMES
 """Rows of a checkpoint before those in slots."""
 CHECKPOINTS_OF_STRAND, _BYTES_OF_CHECKPOINTS = 512, 1 << 24
 """Checkpoints of a strand, and the bytes of all those of a strip of columns, about, at most."""
-_NO_SLOTS = np.empty(0, np.int64)
 
 
 class ProteinStrands:
@@ -123,12 +122,15 @@ class ProteinStrands:
 
 def _row_of(table: SiteTable, symbols: int, placed: bool) -> list[int]:
     """Return a strand's row of the table, without where its parts begin."""
-    sites, near = (table.acceptors, table.donors, table.first, table.last), _near(table.introns)
+    sites, maxima = (
+        (table.acceptors, table.donors, table.first, table.last),
+        maxima_of(table.introns),
+    )
     junctions, marks = table.junction_arrays, class_arrays(table).rising.boundaries
     return [
         *[0] * LENGTH, table.length, *(len(each.boundaries) for each in sites),
-        len(junctions.donors), len(junctions.acceptors), len(table.introns), len(near[1]),
-        len(near[-1]), len(marks), table.first.usual, table.last.usual,
+        len(junctions.donors), len(junctions.acceptors), len(table.introns), len(maxima[1]),
+        len(maxima[-1]), len(marks), table.first.usual, table.last.usual,
         symbols, placed,
     ]  # fmt: skip
 
@@ -138,24 +140,10 @@ def _measured(table: SiteTable) -> tuple[int, ...]:
     return *strand_bounds(table), power_of_two(most_pending(table) + 1)
 
 
-@cache
-def _near(introns: tuple[IntronClass, ...]) -> list[NDArray[np.int64]]:
-    """Return near rows of classes, and `near_kinds` and all but the marks of their `Rising`."""
-    kinds = list(dict.fromkeys((each.kind, each.rising) for each in introns))
-    near = [kinds.index((each.kind, each.rising)) for each in introns]
-    first, (level, far_class, *of_far) = (
-        [*map(near.index, range(len(kinds)))],
-        rows_and_lines(introns)[2],
-    )
-    far = [k for k, own in enumerate(far_class) if own in first]
-    made = near, [kind for kind, _ in kinds], level[first], np.array(near)[far_class[far]]
-    return [np.array(each, np.int64) for each in (*made, *(own[far] for own in of_far))]
-
-
 def _kept(table: SiteTable, first: int) -> tuple[NDArray[np.int64], int]:
     """Return the first slot of each donor of junctions, from a slot on, and the slot behind all."""
-    junctions = table.junction_arrays
-    return kept_slots(junctions, first, FRAMES) if len(junctions.donors) else (_NO_SLOTS, first)
+    slots = np.empty(len(table.junction_arrays.donors), np.int64)
+    return slots, kept_slots(table.junction_arrays, first, FRAMES, slots) if len(slots) else first
 
 
 def _sites(table: SiteTable, kept: NDArray[np.int64]) -> list[NDArray]:
@@ -163,7 +151,7 @@ def _sites(table: SiteTable, kept: NDArray[np.int64]) -> list[NDArray]:
     inner = table.acceptors, table.donors, table.first, table.last
     parts = [part for own in inner for part in (own.boundaries, own.scores, own.kinds)]
     classes, junctions = class_arrays(table), table.junction_arrays
-    own = junctions.donors, kept, *junctions[1:], *classes[:3], *_near(table.introns)
+    own = junctions.donors, kept, *junctions[1:], *classes[:3], *maxima_of(table.introns)
     return [*parts, *own, classes.rising.boundaries]
 
 

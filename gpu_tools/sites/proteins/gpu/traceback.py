@@ -72,14 +72,14 @@ _exit_phase = cuda.jit(device=True)(exits.exit_phase)
 
 
 @cuda.jit(device=True)
-def _question(job, lists, tables):
+def _question(job, lists, introns, tables):
     """Return the `ExitQuestion` of a strand and a protein."""
     targets, codons, scores, points, no_pairs = tables
     pairs = scores, targets[job[TARGET] :]
     return exits.ExitQuestion(
-        lists.codes, lists.acceptors, lists.donors, lists.kinds, lists.lengths, lists.junctions,
-        lists.introns, codons, pairs, points[job[POINTS] : job[POINTS] + PHASES],
-        BannedPairs(no_pairs, no_pairs),
+        lists.codes, lists.acceptors, lists.donors, lists.introns.class_kinds,
+        lists.introns.lengths, lists.junctions, introns, codons, pairs,
+        points[job[POINTS] : job[POINTS] + PHASES], BannedPairs(no_pairs, no_pairs),
     )  # fmt: skip
 
 
@@ -358,9 +358,9 @@ def trace_proteins_warp(
     for k in range(warp, traces.shape[0], cuda.gridDim.x):
         trace = traces[k]
         job = jobs[trace[JOB]]
-        lists = lists_on_gpu(strands[trace[STRAND]], sites, codes, classes, counts)
+        lists, introns = lists_on_gpu(strands[trace[STRAND]], sites, codes, classes, counts)
         begins = lists.first[1], lists.first[2], starts[trace[STARTS] :]
-        read = _question(job, lists, tables)
+        read = _question(job, lists, introns, tables)
         question = read, begins, lists.last, costs, weights, lists.first[0]
         own = own_areas(job, (checkpoints, exits, ends))
         own = own[0], own[1], own[2], exit_cells[2 * job[EXITS] :]
