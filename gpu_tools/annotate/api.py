@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import accumulate, groupby
 from os import PathLike
@@ -36,7 +37,8 @@ from gpu_tools.annotate.targets import TargetSet
 from gpu_tools.annotate.windows import Windows, of_reverse_complements, windows_by
 from gpu_tools.errors import InputError
 from gpu_tools.formats.sequences.fasta import iterate_fasta
-from gpu_tools.hardware.device import cpu_threads
+from gpu_tools.hardware.device import cpu_threads, resolve
+from gpu_tools.hardware.processes import map_on_processes, most_processes
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.acceptance import YES
 from gpu_tools.model.locus import SearchWindow
@@ -182,16 +184,25 @@ def numbered(targets: Sequence[TargetSet]) -> Iterator[tuple[int, TargetSet]]:
 def found_in_batches(
     search: HitSearch, windows: Windows, store: BatchStore, done: Callable[[int], None]
 ) -> Iterator[tuple[int, object]]:
-    """Yield credible or best chains of the targets of a search, batch by batch."""
+    """Yield credible or best chains of the targets of a search, batch by batch.
+
+    On a CPU several processes have a batch each, with their share of the threads.
+    """
     sequences = search.targets.sequences
-    size = search.options.batch_on(search.device, search.threads)
-    for first in range(0, len(sequences), size):
-        batch = list(sequences[first : first + size])
-        part = search.of_part(first, first + size)
-        compute = partial(_batch, part, windows, batch)
-        for number, alignment in store.result(_key(part, batch), compute):
-            yield first + number, alignment
-        done(len(batch))
+    size = search.options.batch_on(search.device, search.threads, len(sequences))
+    firsts = range(0, len(sequences), size)
+    on_cpu = resolve(search.device).kind == "cpu"
+    processes = min(most_processes(search.threads), len(firsts)) if on_cpu else 1
+    own = replace(search, threads=search.threads // processes)
+
+    def found(first: int) -> Found:
+        batch, part = list(sequences[first : first + size]), own.of_part(first, first + size)
+        return store.result(_key(part, batch), partial(_batch, part, windows, batch))
+
+    several = map_on_processes(processes, found, firsts)
+    for first, own_found in zip(firsts, several, strict=True):
+        yield from ((first + number, alignment) for number, alignment in own_found)
+        done(min(size, len(sequences) - first))
 
 
 def _batch(search: HitSearch, windows: Windows, batch: list[Nucleotides]) -> Found:
@@ -199,12 +210,16 @@ def _batch(search: HitSearch, windows: Windows, batch: list[Nucleotides]) -> Fou
 
     The seeded search finds the same windows for these, on the other strand.
     """
-    is_hit, targets, own = search.options.is_hit, search.targets, windows(batch)
+    is_hit, targets, own = search.options.is_hit, search.targets, windows(batch, search.threads)
     is_seeded = search.options.search == "seeded"
 
     def turned(numbers: list[int]) -> Iterable[SearchWindow]:
         some = [batch[k] for k in numbers]
-        return of_reverse_complements(own, numbers, some) if is_seeded else windows(some)
+        return (
+            of_reverse_complements(own, numbers, some)
+            if is_seeded
+            else windows(some, search.threads)
+        )
 
     found = credible_or_best(search.alignments(own), is_hit)
     if targets.turned is None:
@@ -361,7 +376,7 @@ def _windows(
 ) -> Windows:
     if searched.tiles is None:
         return windows_by(searched.genome, targets, options, run.index, run.threads)
-    return lambda some: tile_windows(searched.tiles, len(some))
+    return lambda some, threads: tile_windows(searched.tiles, len(some))
 
 
 def write_hits(path, searched: PartOfGenome, targets, options, part: AnnotationPart, found: Found):

@@ -8,13 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import count, groupby, zip_longest
-from operator import itemgetter
+from itertools import groupby
 
 import numpy as np
 
 from gpu_tools.annotate.genome import GenomeRecords
-from gpu_tools.annotate.options import Alignment, AnnotationOptions, is_wide
+from gpu_tools.annotate.options import Alignment, AnnotationOptions
 from gpu_tools.annotate.targets import TargetSet
 from gpu_tools.annotate.trials import Core, Trial, cores_of, is_promising, without
 from gpu_tools.hardware.device import resolve
@@ -123,40 +122,10 @@ class HitSearch:
         return found.mean() >= SPANNED * coverage
 
     def _alignments(self, windows: Iterable[SearchWindow]) -> Iterator[tuple[int, Alignment]]:
-        """Yield the chains of windows, then those of what remains of them, and so on.
-
-        On a GPU all windows are aligned together, on a CPU each goes its way on a thread.
-        """
-        groups = self._prepared(self._with_cores(windows))
-        if self.threads > 1 and resolve(self.device).kind == "cpu":
-            rounds = self._side_by_side(groups)
-        else:
-            rounds = self._rounds(groups)
-        for found in rounds:
-            yield from found
-
-    def _side_by_side(self, groups: Iterable[tuple[list[Trial], list]]) -> Iterator[list]:
-        """Yield what `_rounds` does; no window waits for another one."""
-        alone, first = replace(self, threads=1), count()
-
-        def singles() -> Iterator[tuple]:
-            for group in groups:
-                several = zip(first, *group, strict=False)
-                yield from sorted(several, key=lambda single: -single[2].cells)
-
-        def followed(single: tuple) -> tuple[int, list]:
-            number, trial, case = single
-            return number, [*alone._rounds([([trial], [case])])]
-
-        found = sorted(map_on_threads(self.threads, followed, singles()), key=itemgetter(0))
-        for several in zip_longest(*(own for _, own in found), fillvalue=()):
-            yield [one for own in several for one in own]
-
-    def _rounds(self, groups: Iterable[tuple[list[Trial], list]]) -> Iterator[list]:
-        """Yield the targets and chains of groups of windows, then those of what remains of them."""
-        while True:
-            found: list[tuple[int, Alignment]] = []
-            remaining: list[SearchWindow] = []
+        """Yield the chains of windows, then those of what remains of them, and so on."""
+        remaining = windows
+        while remaining:
+            groups, remaining = self._prepared(self._with_cores(remaining)), []
             for trial in (trial for group in groups for trial in self._aligned(*group)):
                 if not self.options.is_hit(trial.alignment):
                     remaining += trial.with_other_words()
@@ -166,11 +135,7 @@ class HitSearch:
                 else:
                     remaining += trial.beside_hit()
                 if trial.alignment.score is not None:
-                    found.append((trial.window.target, trial.alignment))
-            yield found
-            if not remaining:
-                return
-            groups = self._prepared(self._with_cores(remaining))
+                    yield trial.window.target, trial.alignment
 
     # The states of windows, one after the other.
 
@@ -201,7 +166,7 @@ class HitSearch:
             trials = [Trial.near(one, self.genome.loci[one.record].start) for one in chunk]
             return trials, self._cases([trial.part for trial in trials])
 
-        size = _LARGE_CHUNK if is_wide(self.device, self.threads) else _CHUNK
+        size = _LARGE_CHUNK if resolve(self.device).kind != "cpu" else _CHUNK
         groups = map(prepared, _chunks(windows, size))
         return groups if self.threads == 1 else prefetch(groups, 1)
 

@@ -17,8 +17,8 @@ Alignment = SplicedAlignment | ProteinAlignment
 MOST_INTRON = 100_000
 """Nucleotides of the longest intron of a gene, by default."""
 USUAL_BATCH, LARGE_BATCH = 100, 1000
-FEW_THREADS = 4
-"""Threads of a CPU up to which batches are usual: more, and a GPU, wait at the end of each."""
+BATCHES_A_THREAD = 4
+"""Batches that each thread of several gets, at least, so that all have work to the end."""
 _PAID = 10
 _OF_GENES = "isoforms", "frameshifts", "confidence", "min_confidence", "batch"
 """Options on which hits do not depend."""
@@ -32,11 +32,6 @@ def longest_intron_of(sites: GeneSites) -> int:
     lines = [line for kind in sites.introns for line in kind.rising]
     lengths = (every * (_PAID - first) for first, every in lines)
     return min(max(lengths, default=MOST_INTRON), MOST_INTRON)
-
-
-def is_wide(device: str, threads: int) -> bool:
-    """Return whether much is to be aligned at a time: on a GPU, or with many threads."""
-    return threads > FEW_THREADS or resolve(device).kind != "cpu"
 
 
 @dataclass(frozen=True)
@@ -68,8 +63,8 @@ class AnnotationOptions:
     min_confidence : int
         Least confidence of the introns of a structure; above 0 there are confidences, too.
     batch : int, optional
-        Targets of a batch; the result does not depend on it. Without it, `USUAL_BATCH`, or
-        `LARGE_BATCH` on a GPU and with more than `FEW_THREADS` threads.
+        Targets of a batch; the result does not depend on it. Without it, `LARGE_BATCH` on a GPU,
+        else `USUAL_BATCH`, or fewer if that leaves threads without work.
     """
 
     search: str = "seeded"
@@ -104,9 +99,12 @@ class AnnotationOptions:
         """Return whether an alignment with an E-value is a hit."""
         return self.acceptance.is_credible(alignment)
 
-    def batch_on(self, device: str, threads: int) -> int:
-        """Return the targets of a batch on a device, or a CPU's threads."""
-        return self.batch or (LARGE_BATCH if is_wide(device, threads) else USUAL_BATCH)
+    def batch_on(self, device: str, threads: int, targets: int) -> int:
+        """Return the targets of a batch, of so many, on a device or a CPU's threads."""
+        if self.batch or resolve(device).kind != "cpu":
+            return self.batch or LARGE_BATCH
+        every = -(-targets // (BATCHES_A_THREAD * threads)) if threads > 1 else targets
+        return max(min(every, USUAL_BATCH), 1)
 
     def of_hits(self) -> dict:
         """Return by name what the hits of a batch depend on."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 BY_CHANCE = 10
 """Windows a protein that chance makes, by which words are chosen: cores refuse them cheaply."""
-Windows = Callable[[list[Nucleotides]], Iterable[SearchWindow]]
+Windows = Callable[[list[Nucleotides], int], Iterable[SearchWindow]]
 
 
 def windows_by(
@@ -31,10 +31,10 @@ def windows_by(
     index: str | Path | None,
     threads: int,
 ) -> Windows:
-    """Return a function from targets to their windows."""
+    """Return a function from targets and a number of threads to the targets' windows."""
     if options.search == "exhaustive":
         tiles = genome_tiles(genome.lengths, options.longest_gene)
-        return lambda some: tile_windows(tiles, len(some))
+        return lambda some, threads: tile_windows(tiles, len(some))
     return _seeded(genome, targets, options, index, threads)
 
 
@@ -48,7 +48,7 @@ def _seeded(
         max_intron=options.max_intron, by_chance=BY_CHANCE, genetic_code=targets.genetic_code,
         intron_costs=targets.intron_costs,
     )  # fmt: skip
-    return lambda some: joined(find_windows(made, some, search, threads, None))
+    return lambda some, threads: joined(find_windows(made, some, search, threads))
 
 
 def index_of(

@@ -10,7 +10,6 @@ from functools import partial
 import click
 
 from gpu_tools.annotate.options import (
-    FEW_THREADS,
     LARGE_BATCH,
     MOST_INTRON,
     SEARCHES,
@@ -128,8 +127,8 @@ kept = options.added(
     ),
     option(
         "--batch N", type=options.Count(1),
-        help=f"Targets of a batch; {USUAL_BATCH} by default, {LARGE_BATCH:,} on a GPU or with more "
-        f"than {FEW_THREADS} threads.",
+        help=f"Targets of a batch; by default {LARGE_BATCH:,} on a GPU, else {USUAL_BATCH} or, on "
+        "several threads, fewer.",
     ),
 )  # fmt: skip
 """Adds the options of what a run keeps."""

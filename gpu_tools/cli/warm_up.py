@@ -6,7 +6,7 @@ import click
 
 from gpu_tools.cli.common import options
 from gpu_tools.cli.common.options import option
-from gpu_tools.cli.common.warming import TINY_RUNS, Warming, devices_to_warm
+from gpu_tools.cli.common.warming import TINY_RUNS, Warming, devices_to_warm, warm
 from gpu_tools.errors import GpuToolsError
 
 COMMANDS = sorted({run.command.partition(" ")[0] for run in TINY_RUNS})
@@ -21,7 +21,7 @@ COMMANDS = sorted({run.command.partition(" ")[0] for run in TINY_RUNS})
 )  # fmt: skip
 @option(
     "--threads -t N", type=options.Count(1),
-    help="Threads of the runs; one at a time compiles.  [default: one a processor]",
+    help="Processes that compile side by side.  [default: one a processor]",
 )  # fmt: skip
 @options.common
 def command(commands: tuple[str, ...], device: str, threads: int | None, quiet: bool) -> None:
@@ -31,13 +31,13 @@ def command(commands: tuple[str, ...], device: str, threads: int | None, quiet: 
     installation, on each kind of machine; it ends at once if everything is stored. What is stored
     depends on the kind of processor and GPU, and several kinds may share one folder.
     """
-    chosen = [r for r in TINY_RUNS if not commands or r.command.partition(" ")[0] in commands]
-    for each in devices_to_warm(device):
-        warming = Warming(each)
-        runs = warming.missing([run for run in chosen if run.is_for(each)])
-        failures = warming.run(runs, threads, (lambda text: None) if quiet else _tell)
-        if failures:
-            raise GpuToolsError(f"code for {each} could not be compiled: {failures[0]}")
+    chosen = [run for run in TINY_RUNS if not commands or run.command.partition(" ")[0] in commands]
+    runs = [Warming(run, each) for each in devices_to_warm(device) for run in chosen
+            if run.is_for(each)]  # fmt: skip
+    runs = [run for run in runs if not run.is_done]
+    failures = warm(runs, threads, (lambda text: None) if quiet else _tell)
+    if failures:
+        raise GpuToolsError(f"code could not be compiled: {failures[0]}")
 
 
 def _tell(text: str) -> None:

@@ -13,8 +13,8 @@ So this package's functions lie in a folder of their own, see `cache_folder`:
 
 - Its name holds a digest of the package's modules, the processor and numba's version. So what
   is stored there never changes, and other versions have folders of their own.
-- One process at a time compiles. The others load what is stored meanwhile; only those that miss
-  something wait, and then look again.
+- One process at a time compiles a function. The others load what is stored meanwhile; only those
+  that miss the same function wait, and then look again.
 - A list has the size and checksum of every file. What does not fit, because it was damaged or a
   process was killed before it had stored all, is removed before numba reads it.
 - A second lock is held alone while files and list are written, and shared while they are read.
@@ -58,7 +58,8 @@ _log = logging.getLogger(__name__)
 _PACKAGE = Path(__file__).parents[1]
 NAMED = "NUMBA_CACHE_DIR"
 _LIST, _LOCK, _COMPILING = "checksums.json", "lock", "compiling"
-"""The list of files, the lock of what is stored, and the lock of the process that compiles."""
+"""The list of files, the lock of what is stored, and where the locks of functions begin, which
+processes hold that compile them."""
 WARMED = "warm-up.txt"
 """A record of what is compiled beforehand."""
 _LEAST_FREE = 1 << 26
@@ -87,6 +88,7 @@ def stored_in_cache(function: Callable, jit: Callable, config: ModuleType, **opt
 def _share(cache, folder: Path | None) -> None:
     """Replace what numba's cache of a function loads and saves with, which knows no lock."""
     load, save = partial(_load, cache.load_overload), cache.save_overload
+    lock = folder and folder / _lock_of(cache)
 
     def stored(*arguments):
         with suppress(OSError), _locked(folder, shared=True):
@@ -95,7 +97,7 @@ def _share(cache, folder: Path | None) -> None:
 
     def load_overload(*arguments):
         found = folder and stored(*arguments)
-        if found is None and _turn.begin(folder):
+        if found is None and _turn.begin(lock):
             found = folder and stored(*arguments)  # another process may have stored it meanwhile
             if found is not None:
                 _turn.end()
@@ -109,6 +111,12 @@ def _share(cache, folder: Path | None) -> None:
     cache.load_overload = load_overload
     if folder is not None:
         cache.save_overload = save_overload
+
+
+def _lock_of(cache) -> str:
+    """Return the name of the lock of a function, given its cache of numba's."""
+    place = f"{cache.cache_path}/{cache._cache_file._index_name}"
+    return f"{_COMPILING}-{hashlib.sha256(place.encode()).hexdigest()[:16]}"
 
 
 def _load(load: Callable, signature, context):
@@ -330,16 +338,15 @@ class _Turn:
         finally:
             self._threads.release()
 
-    def begin(self, folder: Path | None) -> bool:
-        """Wait until no other process compiles; return whether the turn has not begun before."""
+    def begin(self, lock: Path | None) -> bool:
+        """Wait for the lock of a function; return whether the turn has not begun before."""
         if self._turn is not None:
             return False
         about_to_compile()
         self._turn = ExitStack()
-        if folder is not None:
+        if lock is not None:
             with suppress(OSError):
-                lock = self._turn.enter_context((folder / _COMPILING).open("a"))
-                system.lock(lock)
+                system.lock(self._turn.enter_context(lock.open("a")))
         if gc.isenabled():  # compiling makes little garbage in cycles, and many objects to search
             gc.disable()
             self._turn.callback(gc.enable)

@@ -189,7 +189,7 @@ def test_a_run_that_ended_goes_on_to_the_same_genes(tmp_path, monkeypatch):
 
     monkeypatch.setattr(batches, "open_output", limited)
     with pytest.raises(KeyboardInterrupt):
-        annotate([TWO], targets, batch=1, work=tmp_path)
+        annotate([TWO], targets, batch=1, work=tmp_path, threads=1)
     monkeypatch.setattr(batches, "open_output", write)
     assert len(list(tmp_path.iterdir())) == 2
     assert annotate([TWO], targets, batch=1, work=tmp_path) == whole

@@ -55,15 +55,18 @@ def test_introns_of_proteins_cost_more_beside_an_alignment_than_in_the_search():
         assert usual.costs_beside == INTRON_COSTS
 
 
-@pytest.mark.parametrize(("threads", "usual"), [(1, 100), (4, 100), (5, 1000)])
-def test_a_batch_has_the_number_given_or_more_for_many_threads(threads, usual):
-    assert AnnotationOptions().batch_on("cpu", threads) == usual
-    assert AnnotationOptions(batch=7).batch_on("cpu", threads) == 7
+@pytest.mark.parametrize(
+    ("threads", "targets", "usual"),
+    [(1, 808, 100), (1, 20, 20), (2, 808, 100), (16, 808, 13), (16, 20, 1), (1, 0, 1)],
+)
+def test_a_batch_has_the_number_given_or_what_keeps_threads_busy(threads, targets, usual):
+    assert AnnotationOptions().batch_on("cpu", threads, targets) == usual
+    assert AnnotationOptions(batch=7).batch_on("cpu", threads, targets) == 7
 
 
 @pytest.mark.cuda
 def test_batches_on_a_gpu_are_large():
-    assert AnnotationOptions().batch_on("cuda", 1) == 1000
+    assert AnnotationOptions().batch_on("cuda", 1, 20) == 1000
 
 
 @pytest.mark.parametrize("name", ["max_intron", "longest_gene", "batch"])

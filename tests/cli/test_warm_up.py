@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from contextlib import ExitStack
+from multiprocessing import parent_process
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from gpu_tools.cli.common.warming import (
     Warming,
     compiling_told,
     devices_to_warm,
+    warm,
     write_inputs,
 )
 from gpu_tools.cli.main import main
@@ -75,20 +77,20 @@ def python(folder: Path, *arguments: str, **environment: str) -> subprocess.Comp
 
 
 @pytest.fixture(scope="module")
-def warm():
+def compiled():
     """Fill the compile cache of the checkout."""
     assert main(["warm-up", "--device", "cpu", "--quiet"]) == 0
 
 
-def test_behind_a_warm_up_nothing_is_compiled(warm, inputs):
+def test_behind_a_warm_up_nothing_is_compiled(compiled, inputs):
     device = {line: "" if "predict" in line else "--device cpu" for line in BY_HAND}
     lines = [f"{line} {device[line]} --quiet --output out" for line in BY_HAND]
     done = python(inputs, "-c", COUNTING, *lines)
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_second_warm_up_has_nothing_to_do(warm, capsys):
-    assert Warming("cpu").missing([r for r in TINY_RUNS if r.is_for("cpu")]) == []
+def test_a_second_warm_up_has_nothing_to_do(compiled, capsys):
+    assert all(Warming(run, "cpu").is_done for run in TINY_RUNS if run.is_for("cpu"))
     assert main(["warm-up", "--device", "cpu"]) == 0
     assert capsys.readouterr().err == ""
 
@@ -137,9 +139,9 @@ def test_compilation_in_the_middle_of_a_run_is_told_again(monkeypatch, capsys):
 def test_a_run_that_fails_is_told_and_not_recorded():
     bad = TinyRun("max-segments", "--sequence none.fa --scale gc", frozenset(), ON_BOTH)
     told = []
-    (failure,) = Warming("cpu").run([bad], 1, told.append)
+    (failure,) = warm([Warming(bad, "cpu")], 1, told.append)
     assert "none.fa" in failure
-    assert Warming("cpu").missing([bad]) == [bad]
+    assert not Warming(bad, "cpu").is_done
     assert told == ["compiling, once: 1 of 1 parts remain"]
 
 
@@ -147,8 +149,24 @@ def test_what_remains_is_told():
     runs = [TinyRun("max-segments", f"--sequence none{k}.fa --scale gc", frozenset(), ON_BOTH)
             for k in range(3)]  # fmt: skip
     told = []
-    assert len(Warming("cpu").run(runs, 2, told.append)) == 3
+    assert len(warm([Warming(run, "cpu") for run in runs], 1, told.append)) == 3
     assert told == [f"compiling, once: {n} of 3 parts remain" for n in (3, 2, 1)]
+
+
+class OnlyAlone(Warming):
+    """A run that ends a process which compiles beside others."""
+
+    def attempt(self, folder, threads=None):
+        if parent_process() is not None:
+            os._exit(1)
+        return super().attempt(folder, threads)
+
+
+def test_what_processes_cannot_do_is_done_alone():
+    runs = [OnlyAlone(run, "cpu") for run in TINY_RUNS if run.command == "max-segments"][:2]
+    told = []
+    assert warm(runs, 2, told.append) == []
+    assert told == [f"compiling, once: {n} of 2 parts remain" for n in (2, 1)]
 
 
 def test_devices_to_warm():

@@ -5,10 +5,13 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
 from hashlib import sha256
+from multiprocessing import active_children, get_context
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -18,12 +21,16 @@ import numpy as np
 
 from gpu_tools.hardware import once_compiling
 from gpu_tools.hardware.device import list_gpus, resolve
+from gpu_tools.hardware.own_files import available_memory
+from gpu_tools.hardware.system import n_processors
 
 IN_RUN = "GPU_TOOLS_TINY_RUN"
 """Is in the environment of commands that do not say that they compile, such as those of tests."""
 _CPU = "cpu"
 _SIGNALLED = 128
 """Exit codes above are of commands that were interrupted."""
+_PROCESS_MEMORY = 1 << 30
+"""Bytes that a process which compiles may take."""
 
 
 AT_START = (
@@ -62,78 +69,6 @@ def devices_to_warm(specification: str) -> list[str]:
     return [*([_CPU] if specification == "auto" else []), *sorted(first_of.values())]
 
 
-class Warming:
-    """The tiny runs on one device, and a record in the compile cache of what has been run.
-
-    The device is ``cpu``, or ``cuda:`` and an ordinal.
-    """
-
-    def __init__(self, device: str):
-        self.device = device
-
-    def missing(self, runs: Sequence) -> list:
-        """Return those of some runs whose code need not be in the cache."""
-        path = self._record()
-        done = _lines_of(path) if path else []
-        return [run for run in runs if self._digest(run) not in done]
-
-    def run(self, runs: Sequence, threads: int | None, tell: Callable[[str], None]) -> list[str]:
-        """Do runs, one after the other."""
-        path, failures = self._record(), []
-        with tempfile.TemporaryDirectory(prefix="gpu-tools-") as name:
-            write_inputs(Path(name))
-            for number, run in enumerate(runs):
-                tell(f"compiling, once: {len(runs) - number} of {len(runs)} parts remain")
-                line = run.line(self.device, threads)[2:]
-                words = [*line, "--quiet", "--output", f"{name}/out"]
-                failure = _failure([_inside(Path(name), word) for word in words])
-                if failure is not None:
-                    failures.append(f"{' '.join(line)}: {failure}")
-                elif path:
-                    with contextlib.suppress(OSError):  # it is run again another time
-                        with path.open("a", encoding="ascii") as stream:
-                            stream.write(f"{self._digest(run)}\n")
-        return failures
-
-    def _record(self) -> Path | None:
-        """Return where it is written what has been run."""
-        from gpu_tools.hardware.compiled import WARMED, cache_folder
-
-        folder = cache_folder()
-        return folder and folder / WARMED
-
-    def _digest(self, run) -> str:
-        ordinal = int(self.device.partition(":")[2] or 0)
-        kinds = [] if self.device == _CPU else [list_gpus()[ordinal].compute_capability]
-        return sha256(repr((run.line(""), kinds)).encode()).hexdigest()[:16]
-
-
-def _inside(folder: Path, word: str) -> str:
-    """Return a word, or the path of the input that it names."""
-    return str(folder / word) if (folder / word).is_file() else word
-
-
-def _failure(line: list[str]) -> str | None:
-    """Run a command in this process; return why it failed, or None."""
-    from gpu_tools.cli.main import main
-
-    said = io.StringIO()
-    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
-        code = main(line)
-    if code > _SIGNALLED:
-        raise KeyboardInterrupt
-    if code == 0:
-        return None
-    return (said.getvalue().strip().splitlines() or [f"exit code {code}"])[-1]
-
-
-def _lines_of(path: Path) -> list[str]:
-    try:
-        return path.read_text(encoding="ascii").splitlines()
-    except (OSError, UnicodeError):
-        return []
-
-
 WIDE = "wide"
 CPU, CUDA = "cpu", "cuda"
 ON_CPU, ON_CUDA = frozenset([CPU]), frozenset([CUDA])
@@ -168,6 +103,125 @@ class TinyRun(NamedTuple):
         if self.has_device and threads:
             options += ["--threads", str(threads)]
         return ["-m", "gpu_tools", *f"{self.command} {self.arguments}".split(), *options]
+
+
+class Warming(NamedTuple):
+    """A tiny run on a device, ``cpu`` or ``cuda:`` and an ordinal."""
+
+    run: TinyRun
+    device: str
+
+    @property
+    def is_done(self) -> bool:
+        """Whether a record in the compile cache says so."""
+        path = _record()
+        return path is not None and self._digest in _lines_of(path)
+
+    def attempt(self, folder: str, threads: int | None = None) -> str | None:
+        """Run the command in this process on a folder's inputs; return why it failed, or None."""
+        line = self.run.line(self.device, threads)[2:]
+        with tempfile.TemporaryDirectory(dir=folder) as own:
+            words = [*line, "--quiet", "--output", f"{own}/out"]
+            failure = _failure([_inside(Path(folder), word) for word in words])
+        if failure is not None:
+            return f"{' '.join(line)}: {failure}"
+        if path := _record():
+            # what cannot be written is run again another time
+            with contextlib.suppress(OSError), path.open("a", encoding="ascii") as stream:
+                stream.write(f"{self._digest}\n")
+        return None
+
+    @property
+    def _digest(self) -> str:
+        ordinal = int(self.device.partition(":")[2] or 0)
+        kinds = [] if self.device == _CPU else [list_gpus()[ordinal].compute_capability]
+        return sha256(repr((self.run.line(""), kinds)).encode()).hexdigest()[:16]
+
+
+def warm(runs: Sequence[Warming], processes: int | None, tell: Callable[[str], None]) -> list[str]:
+    """Do runs in processes side by side; return why runs failed.
+
+    What fails there is done again alone: a GPU may refuse several processes, and memory end.
+    """
+    left, failures = dict(enumerate(runs)), []
+
+    def tell_remaining() -> None:
+        if left:
+            tell(f"compiling, once: {len(left)} of {len(runs)} parts remain")
+
+    tell_remaining()
+    with tempfile.TemporaryDirectory(prefix="gpu-tools-") as folder:
+        write_inputs(Path(folder))
+        if (most := min(processes or _most_processes(), len(runs))) > 1:
+            for number in _side_by_side(runs, folder, most):
+                del left[number]
+                tell_remaining()
+        for number in [*left]:
+            failures.append(left.pop(number).attempt(folder))
+            tell_remaining()
+    return [failure for failure in failures if failure is not None]
+
+
+def _most_processes() -> int:
+    memory = available_memory()
+    return n_processors() if memory is None else min(n_processors(), memory // _PROCESS_MEMORY)
+
+
+def _side_by_side(runs: Sequence[Warming], folder: str, processes: int) -> Iterator[int]:
+    """Attempt runs in processes; yield the number of each that succeeded."""
+    number_of = {}
+    with ProcessPoolExecutor(processes, get_context("spawn"), ignore_interrupts) as pool:
+        try:
+            with contextlib.suppress(OSError, BrokenExecutor):  # no process can be made
+                for number, run in enumerate(runs):
+                    number_of[pool.submit(run.attempt, folder, 1)] = number
+            for each in as_completed(number_of):
+                if each.exception() is None and each.result() is None:
+                    yield number_of[each]
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in active_children():
+                process.terminate()
+            raise
+
+
+def ignore_interrupts() -> None:
+    """Leave interrupts to the process that started this one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _record() -> Path | None:
+    """Return where it is written what has been run."""
+    from gpu_tools.hardware.compiled import WARMED, cache_folder
+
+    folder = cache_folder()
+    return folder and folder / WARMED
+
+
+def _inside(folder: Path, word: str) -> str:
+    """Return a word, or the path of the input that it names."""
+    return str(folder / word) if (folder / word).is_file() else word
+
+
+def _failure(line: list[str]) -> str | None:
+    """Run a command in this process; return why it failed, or None."""
+    from gpu_tools.cli.main import main
+
+    said = io.StringIO()
+    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
+        code = main(line)
+    if code > _SIGNALLED:
+        raise KeyboardInterrupt
+    if code == 0:
+        return None
+    return (said.getvalue().strip().splitlines() or [f"exit code {code}"])[-1]
+
+
+def _lines_of(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="ascii").splitlines()
+    except (OSError, UnicodeError):
+        return []
 
 
 def _run(

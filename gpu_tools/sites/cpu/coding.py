@@ -200,10 +200,10 @@ def _settle(rows, slot, carry, lanes):
 
 
 @njit(nogil=True, error_model="numpy")
-def sweep_coding_block(lists, sizes, target, memory, weights, bounds, again):
+def sweep_coding_block(lists, stops, sizes, target, memory, weights, bounds, again):
     """Sweep the boundaries ``bounds[0]`` to ``bounds[1] - 1``."""
     # local names: an array read out of a tuple inside the loop costs an atomic reference count
-    codes, rising, stops = lists.codes, lists.rising, lists.stops
+    codes, rising = lists.codes, lists.rising
     first_usual, firsts, first_scores = lists.first
     last_usual, lasts, last_scores = lists.last
     acceptors, acceptor_scores, acceptor_kinds = lists.acceptors

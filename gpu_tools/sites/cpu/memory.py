@@ -15,7 +15,7 @@ from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.model.scoring import N_SYMBOLS, SplicedScoring
-from gpu_tools.sites.introns import Longest, Rising, class_arrays, longest_of
+from gpu_tools.sites.introns import Introns, Longest, Rising, class_arrays, longest_of
 from gpu_tools.sites.table import JunctionArrays, SiteTable, once_a_table
 from gpu_tools.splicing.best_chains import BannedPairs
 from gpu_tools.splicing.codons import SPLITS
@@ -27,7 +27,6 @@ from gpu_tools.splicing.target_introns import cdna_intron_points, fill_points
 
 WAITING = 4
 """Rows that wait for the end of their first codon, by boundary modulo this."""
-_NO_STOPS = np.empty((0, 0, 0), dtype=bool)
 
 
 class SiteLists(NamedTuple):
@@ -36,8 +35,8 @@ class SiteLists(NamedTuple):
     `first` and `last` are the usual score of first entries and last exits, the boundaries that have
     another one, and their scores; `acceptors` and `donors` the boundaries of inner entries and
     exits, their scores and kinds. `kinds`, `lengths` and `penalties` are those of the intron
-    classes. `stops` is empty if the table has no stop codons. `junctions` are introns that have a
-    penalty of their own.
+    classes, and `introns` say what else tracebacks need to know of them. `junctions` are introns
+    that have a penalty of their own.
     """
 
     codes: NDArray[np.uint8]
@@ -49,8 +48,8 @@ class SiteLists(NamedTuple):
     lengths: NDArray[np.int64]
     penalties: NDArray[np.int64]
     rising: Rising
+    introns: Introns
     longest: Longest
-    stops: NDArray[np.bool_]
     junctions: JunctionArrays
 
 
@@ -59,9 +58,7 @@ def lists_of(codes, table: SiteTable) -> SiteLists:
     inner = ((s.boundaries, s.scores, s.kinds) for s in (table.acceptors, table.donors))
     return SiteLists(
         np.ascontiguousarray(codes), table.first.arrays, *inner, table.last.arrays,
-        *class_arrays(table)[:4], longest_of(table),
-        _NO_STOPS if table.stops is None else table.stops,
-        table.junction_arrays,
+        *class_arrays(table), longest_of(table), table.junction_arrays,
     )  # fmt: skip
 
 

@@ -56,7 +56,6 @@ from gpu_tools.sites.cpu.memory import (
     strip_sizes,
     target_of,
 )
-from gpu_tools.sites.introns import Introns, class_arrays
 from gpu_tools.sites.table import SiteTable, made_once
 from gpu_tools.splicing.best_chains import NO_PAIRS, BannedPairs
 from gpu_tools.splicing.bounds import narrowest
@@ -87,7 +86,6 @@ class SweptStrand(NamedTuple):
     table: SiteTable
     known: TableLimits
     lists: SiteLists
-    introns: Introns
     sizes: StripSizes
 
 
@@ -95,7 +93,7 @@ class SweepInputs(NamedTuple):
     """What compiled code takes; `weights` are gap score, floor and lowest value as cells are."""
 
     lists: SiteLists
-    introns: Introns
+    stops: NDArray[np.bool_] | None
     sizes: StripSizes
     target: SiteTarget
     memory: SweepMemory
@@ -114,7 +112,6 @@ class SiteSweep(NamedTuple):
     end: int
     column: int
     inputs: SweepInputs
-    sweep_blocks: Callable
     buffer: NDArray[np.uint8]
 
     @property
@@ -127,7 +124,7 @@ class SiteSweep(NamedTuple):
 
         Return its exons, and what `gpu_tools.splicing.traceback.align_exons` returns of them.
         """
-        return self.sweep_blocks(*self.inputs, (_AGAIN, 0, 0), path)
+        return _sweep_blocks(*self.inputs, (_AGAIN, 0, 0), path)
 
 
 def strand_of(codes: NDArray[np.uint8], table: SiteTable, gap: int) -> SweptStrand:
@@ -136,33 +133,28 @@ def strand_of(codes: NDArray[np.uint8], table: SiteTable, gap: int) -> SweptStra
     least = max(BLOCK_LENGTH * isqrt(length), length // MOST_BLOCKS)
     sizes = strip_sizes(table, lists, max(ROWS_PER_BLOCK, least))
     known = table_limits(table, gap, codes)
-    return SweptStrand(table, known, lists, class_arrays(table).introns, sizes)
-
-
-# numba compiles both branches of an `if` that depends on the table: hence a function for each kind;
-# both also compute blocks again, as each contains a whole sweep, which takes seconds to compile
+    return SweptStrand(table, known, lists, sizes)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _sweep_blocks(lists, introns, sizes, target, memory, weights, task, path):
+def _sweep_blocks(lists, stops, sizes, target, memory, weights, task, path):
     """Sweep blocks of a strip, each behind the strip on the left, or follow a path back.
 
-    A border holds the boundaries of a number of blocks: a strip also waits for the one on its
-    right. Of blocks that are computed again nothing is stored, and no strip waits for them.
+    `stops` is None if chains need not translate: numba leaves out what is for other types. A border
+    holds the boundaries of a number of blocks: a strip also waits for the one on its right. Of
+    blocks that are computed again nothing is stored, and no strip waits for them. Both are done
+    here, as the sweep takes seconds to compile.
     """
     k, number, past = task
     width, last = memory.cells.shape[2], _AGAIN
     again = k == _AGAIN
     work = traceback.work_of(lists.acceptors[0], target, again)
-    sites = traceback.ChainLists(
-        lists.codes, lists.first, lists.acceptors, lists.donors, introns, lists.junctions
-    )
     while True:
         if again:
             k += 1
             if k > last:
-                if not traceback.follow(sites, None, sizes, target, memory.cells, path, work):
-                    return traceback.aligned_path(sites.codes, target, path, work)
+                if not traceback.follow(lists, stops, sizes, target, memory.cells, path, work):
+                    return traceback.aligned_path(lists.codes, target, path, work)
                 k, number, last = 0, path[traceback.THERE], path[traceback.COLUMN] // width
         elif number == past:
             return traceback.nothing_followed()
@@ -173,36 +165,15 @@ def _sweep_blocks(lists, introns, sizes, target, memory, weights, task, path):
             wait_for(memory.done, k + 2, number + 2 - _BLOCKS_OF_BORDER)
             save(memory, sizes, target, k, number, weights[1])
         rows = _rows_of(sizes, number, path[traceback.PAST] if again else len(lists.codes) + 1)
-        sweep_block(lists, sizes, target, memory, weights, k, rows, again)
+        if stops is None:
+            sweep_block(lists, sizes, target, memory, weights, k, rows, again)
+        else:
+            if number == 0 and not again:
+                fill_codons(memory.cells[0], sizes.rows, weights[0], weights[1])
+            sweep_coding_block(lists, stops, sizes, target, memory, weights, rows, again)
         if not again:
             count_block(memory.done, k + 1)
             number += 1
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def _sweep_coding_blocks(lists, introns, sizes, target, memory, weights, task, path):
-    """Do the same for a table with stop codons; one strip waits for none and has no borders."""
-    k, number, past = task
-    again = k == _AGAIN
-    work = traceback.work_of(lists.acceptors[0], target, again)
-    sites = traceback.ChainLists(
-        lists.codes, lists.first, lists.acceptors, lists.donors, introns, lists.junctions
-    )
-    while True:
-        if again:
-            if not traceback.follow(sites, lists.stops, sizes, target, memory.cells, path, work):
-                return traceback.aligned_path(sites.codes, target, path, work)
-            number = path[traceback.THERE]
-            restore(memory, sizes, lists.donors, lists.lengths, 0, number)
-        elif number == past:
-            return traceback.nothing_followed()
-        else:
-            save(memory, sizes, target, 0, number, weights[1])
-            if number == 0:
-                fill_codons(memory.cells[0], sizes.rows, weights[0], weights[1])
-        rows = _rows_of(sizes, number, path[traceback.PAST] if again else len(lists.codes) + 1)
-        sweep_coding_block(lists, sizes, target, memory, weights, rows, again)
-        number += 1
 
 
 @njit(nogil=True)
@@ -226,12 +197,11 @@ def sweep(
     )
     sizes, memory, path = strand.sizes, inputs.memory, np.empty(traceback.NUMBERS, np.int64)
     per_call = max(cells_per_call // (sizes.block * len(target)), 1)
-    sweep_blocks = _sweep_blocks if strand.table.stops is None else _sweep_coding_blocks
 
     def strip(k: int) -> None:
         try:
             for first, past in blocks_of(sizes.blocks, per_call):
-                sweep_blocks(*inputs, (k, first, past), path)
+                _sweep_blocks(*inputs, (k, first, past), path)
                 if done and k + 1 == threads:
                     last = min(past * sizes.block, strand.table.length + 1)
                     done((last - max(first * sizes.block, 1)) * len(target))
@@ -243,7 +213,7 @@ def sweep(
     # of equals the first end, at the least column
     least, end, column = min((-score, end, k * width + column) for k, (score, end, column) in ends)
     score = possible(-least, limit, target, scoring)
-    return SiteSweep(score, end, column, inputs, sweep_blocks, buffer)
+    return SiteSweep(score, end, column, inputs, buffer)
 
 
 def inputs_of(
@@ -261,7 +231,7 @@ def inputs_of(
     places = sizes.block * (_BLOCKS_OF_BORDER if strips > 1 else 1)
     memory, buffer = memory_of(sizes, (strips, int(width)), weights[1], places, buffers)
     of_target = target_of(target, scoring, banned, introns)
-    return SweepInputs(strand.lists, strand.introns, sizes, of_target, memory, weights), buffer
+    return SweepInputs(strand.lists, strand.table.stops, sizes, of_target, memory, weights), buffer
 
 
 # The traceback: from a sweep to the best chain and its alignment.

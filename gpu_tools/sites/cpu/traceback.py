@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.simd import first_from
-from gpu_tools.sites.introns import KIND, LENGTH, Introns, joins, penalty_of
-from gpu_tools.sites.table import CLOSED, JunctionArrays
+from gpu_tools.sites.introns import KIND, LENGTH, joins, penalty_of
+from gpu_tools.sites.table import CLOSED
 from gpu_tools.splicing.best_chains import banned_of_row
 from gpu_tools.splicing.codons import completes, split_class
 from gpu_tools.splicing.reading import FRAMES
@@ -32,20 +32,6 @@ the boundary behind the ones that are; how many exons there are.
 """
 FIND_ENTRY, FIND_EXIT, DONE, LOST = range(4)
 _clipped_chain, _completes, _split_class = map(njit, (clipped_chain, completes, split_class))
-
-
-class ChainLists(NamedTuple):
-    """What a traceback reads of a strand: parts of `SiteLists`, and its introns.
-
-    See `gpu_tools.sites.introns` for the latter.
-    """
-
-    codes: NDArray[np.uint8]
-    first: tuple[int, NDArray, NDArray[np.int32]]
-    acceptors: tuple[NDArray, NDArray[np.int32], NDArray[np.uint8]]
-    donors: tuple[NDArray, NDArray[np.int32], NDArray[np.uint8]]
-    introns: Introns
-    junctions: JunctionArrays
 
 
 class ChainWork(NamedTuple):
@@ -93,7 +79,7 @@ def aligned_path(codes, target, path, work):
     return exons, letters, lengths, columns
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def follow(lists, stops, sizes, target, cells, path, work):
     """Follow a chain back through the stored rows; tell whether block ``path[THERE]`` is needed."""
     while path[STAGE] < DONE:

@@ -17,7 +17,6 @@ from gpu_tools.model.sequences import OTHER
 from gpu_tools.sites.bounds import TableLimits, packed_limits, table_limits
 from gpu_tools.sites.gpu import job_table
 from gpu_tools.sites.gpu.codon_plan import NO_SLOT, SHORTEST, CodonPlan, compile_codons
-from gpu_tools.sites.gpu.job_table import StrandLists, strand_lists
 from gpu_tools.sites.gpu.packed_strip import HOT_SLOTS, NARROW, QUAD, WIDE
 from gpu_tools.sites.gpu.steps import FIRST_STORED, OWN_SLOTS, StepTable, compile_steps
 from gpu_tools.sites.table import SiteTable
@@ -87,11 +86,6 @@ class SiteStrand:
             coding, fits, self.limits, made.n_bytes, len(made.words), made.n_slots, made.start,
             made.ring, stored.n_exits, stored.n_entries, stored.tracks,
         )  # fmt: skip
-
-    @cached_property
-    def lists(self) -> StrandLists:
-        """What tracebacks read of the table."""
-        return strand_lists(self.table)
 
 
 def _are_bytes(scoring: SplicedScoring) -> bool:

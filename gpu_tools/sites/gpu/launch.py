@@ -17,6 +17,7 @@ from gpu_tools.sites.gpu import job_table
 from gpu_tools.sites.gpu.codon_sweep import sweep_codons_warp
 from gpu_tools.sites.gpu.job import PackedStrips, twice
 from gpu_tools.sites.gpu.packed_strip import NEVER, NEVER_BYTE
+from gpu_tools.sites.gpu.strand_lists import starts_of
 from gpu_tools.sites.gpu.sweep import sweep_packed_warp
 
 
@@ -38,6 +39,10 @@ class StripLaunch:
     def copy(self, name: str, values: NDArray):
         """Return a device array of the launch's own with some values."""
         return self.buffers.copy(f"{type(self).__name__} {name}", values)[: len(values)]
+
+    def joined(self, name: str, arrays, zeros: int = 0, dtype=None, count: int | None = None):
+        """Copy arrays to the GPU, one behind the other, and zeros behind them."""
+        return self.buffers.joined(f"{type(self).__name__} {name}", arrays, zeros, dtype, count)
 
     def order(self, durations: NDArray, counts: NDArray) -> None:
         """Copy job and strip in the order in which they begin, those that last first; then 0."""
@@ -103,10 +108,6 @@ class SitePackedLaunch(StripLaunch):
         used, inverse = np.unique(numbers, return_inverse=True)
         own = [arrays[k] for k in used]
         return self.joined(name, own), starts_of(list(map(len, own)))[inverse]
-
-    def joined(self, name: str, arrays: list, zeros: int = 0):
-        """Copy arrays to the GPU, one behind the other, and zeros behind them."""
-        return self.buffers.joined(f"{type(self).__name__} {name}", arrays, zeros=zeros)
 
     def _compiled(self) -> list:
         """Copy what is compiled to the GPU, and write into the table where each job's begins."""
@@ -188,9 +189,3 @@ def scores_of_traces(scoring: SplicedScoring) -> list[int]:
     """Return the scoring as the traceback reads it."""
     free = int(scoring.ends != "global")
     return [*scoring.lifted.ravel(), scoring.gap, free, most_lifted(scoring), scoring.clip_cost]
-
-
-def starts_of(sizes) -> NDArray[np.int64]:
-    """Return where each of some parts begins, by column, given their sizes."""
-    sizes = np.array(sizes, dtype=np.int64)
-    return np.cumsum(sizes, axis=0) - sizes

@@ -15,8 +15,8 @@ from gpu_tools.hardware.gpu.dispatch import BufferPool, Buffers
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.hardware.threads import map_on_threads, within_limit
 from gpu_tools.model.results import SplicedAlignment
-from gpu_tools.model.scoring import SplicedScoring
-from gpu_tools.sites.gpu import job_table
+from gpu_tools.model.scoring import N_SYMBOLS, SplicedScoring
+from gpu_tools.sites.gpu import job_table, traceback
 from gpu_tools.sites.gpu.batches import (
     BATCHES_AT_A_TIME,
     SHARE_OF_FREE_MEMORY,
@@ -30,16 +30,16 @@ from gpu_tools.sites.gpu.launch import (
     SiteCodonLaunch,
     SitePackedLaunch,
     scores_of_traces,
-    starts_of,
 )
 from gpu_tools.sites.gpu.packed_strip import NARROW, WIDE
-from gpu_tools.sites.gpu.traceback import trace_packed_warp
+from gpu_tools.sites.gpu.strand_lists import copy_strands, starts_of, strand_row
 from gpu_tools.sites.table import SiteTable, made_once
 from gpu_tools.splicing.reading import FRAMES
 from gpu_tools.splicing.traceback import TracedChain, align_chain
 
 # Chains of swept jobs, followed on the GPU that swept them.
 
+_NO_STOPS = np.zeros((N_SYMBOLS,) * FRAMES, np.bool_)
 USUAL_EXONS = 128
 """Exons of a chain that space is made for at first."""
 
@@ -74,21 +74,20 @@ class ChainTracer:
     def __init__(self, launch: SitePackedLaunch, numbers: NDArray, usual_exons: int):
         self.usual_exons, jobs = usual_exons, launch.jobs
         used = np.unique(jobs.strand[numbers])
+        self._strand = np.zeros(len(jobs.strands), np.int64)
+        self._strand[used] = np.arange(len(used))
         strands = [jobs.strands[k] for k in used]
-        lists = [each.lists.numbers for each in strands]
-        codes = [each.codes for each in strands]
-        rows = np.array([each.lists.row for each in strands])
-        rows[:, job_table.AT_EXITS : job_table.AT_JUNCTIONS + 1] += _starts(lists)[:, None]
-        rows[[each.table.stops is None for each in strands], job_table.AT_STOPS] = (
-            job_table.NO_STOPS
+        tables, codes = [each.table for each in strands], [each.codes for each in strands]
+        rows = [
+            strand_row(each.table, each.table.tracks, each.limits.best_sites) for each in strands
+        ]
+        lists = copy_strands(launch, np.array(rows), tables, codes, [()] * len(tables))
+        stops = np.array(
+            [_NO_STOPS if each.stops is None else each.stops for each in tables], np.uint8
         )
-        rows[:, job_table.AT_CODES] = _starts(codes)
-        rows[:, job_table.AT_BEST_SITES] = [each.limits.best_sites for each in strands]
-        self._rows = np.zeros((len(jobs.strands), rows.shape[1]), np.int64)
-        self._rows[used] = rows
-        self._lists = launch.joined("lists", lists), launch.joined("codes", codes), launch.targets
+        stops = launch.copy("stops", stops.ravel()).reshape(stops.shape)
         scores = np.array(scores_of_traces(jobs.scoring), dtype=np.int32)
-        self._scores = launch.copy("scores", scores)
+        self._inputs = *lists, stops, launch.targets, launch.copy("scores", scores)
 
     def follow(
         self, launch: SitePackedLaunch, numbers: NDArray, lefts: NDArray
@@ -102,53 +101,36 @@ class ChainTracer:
         while len(todo):
             exons, followed = self._traced(launch, numbers[todo], lefts[todo])
             why = followed[:, 0]
-            if (why == job_table.NOT_EXPLAINED).any():
+            if (why == traceback.NOT_EXPLAINED).any():
                 raise ValueError("no exon or exit explains a value: the sweep is wrong")
             for n, own, count in zip(todo.tolist(), exons, followed[:, 1].tolist(), strict=True):
                 parts[n].append(own[:count])
-            lefts[todo], more[todo] = followed[:, 2:], why == job_table.OUTSIDE
-            todo = todo[why == job_table.TOO_MANY]
+            lefts[todo], more[todo] = followed[:, 2:], why == traceback.OUTSIDE
+            todo = todo[why == traceback.TOO_MANY]
         return [np.concatenate(own) for own in parts], more, lefts
 
     def _traced(
         self, launch: SitePackedLaunch, numbers: NDArray, lefts: NDArray
     ) -> tuple[NDArray, NDArray]:
         """Return the exons that there is space for, and what else a traceback says of each job."""
-        count, most, size = len(numbers), self.usual_exons, job_table.FOLLOWED
+        count, most = len(numbers), self.usual_exons
         # whole columns of all lanes
         widths = (lefts[:, 1] // (4 * WARP) + 1) * 4 * WARP
-        traces = self._numbers(launch, numbers, lefts)
-        traces[:, job_table.AT_GAINS], traces[:, job_table.AT_MOST_EXONS] = starts_of(widths), most
-        traces[:, job_table.AT_EXONS] = np.arange(count) * most
-        exons = launch.array("exons", 4 * most * count).reshape(most * count, 4)
-        followed = launch.array("followed", size * count).reshape(count, size)
-        trace_packed_warp[count, WARP, launch.stream](
-            launch.copy("traces", traces), launch.device_table, launch.cells, *self._lists,
+        strands, cut = self._strand[launch.jobs.strand[numbers]], launch.cut
+        traces = np.column_stack([
+            numbers, strands, lefts, starts_of(widths), cut.first_boundary[numbers],
+            cut.exits_before[numbers],
+        ])  # fmt: skip
+        exons = launch.array("exons", 4 * most * count).reshape(count, most, 4)
+        followed = launch.array("followed", traceback.FOLLOWED * count).reshape(
+            count, traceback.FOLLOWED
+        )
+        traceback.trace_packed_warp[count, WARP, launch.stream](
+            launch.copy("traces", traces), launch.device_table, *self._inputs, launch.cells,
             launch.array("gains", 2 * int(widths.sum())),
-            launch.array("symbols", int(widths.sum())), self._scores, exons, followed,
+            launch.array("symbols", int(widths.sum())), exons, followed,
         )  # fmt: skip
-        fetched = launch.buffers.fetched
-        return fetched(exons).reshape(count, most, 4), fetched(followed)
-
-    def _numbers(self, launch: SitePackedLaunch, numbers: NDArray, lefts: NDArray) -> NDArray:
-        """Return what tracebacks begin with, without where parts of buffers begin."""
-        made, cut = self._rows[launch.jobs.strand[numbers]], launch.cut
-        made[:, job_table.AT_JOB] = numbers
-        made[:, job_table.AT_END : job_table.AT_END + job_table.CHAIN_NUMBERS] = lefts
-        made[:, job_table.AT_TARGET] = launch.table[numbers, job_table.TARGET]
-        for at, values in (
-            (job_table.AT_LOW, cut.first_boundary),
-            (job_table.AT_FIRST_EXIT, cut.exits_before),
-            (job_table.AT_EXIT_ROWS, cut.missing_rows[0]),
-            (job_table.AT_ENTRY_ROWS, cut.missing_rows[1]),
-        ):  # fmt: skip
-            made[:, at] = values[numbers]
-        return made
-
-
-def _starts(arrays: list) -> NDArray[np.int64]:
-    """Return where arrays begin, one behind the other."""
-    return starts_of(list(map(len, arrays)))
+        return launch.buffers.fetched(exons), launch.buffers.fetched(followed)
 
 
 def chain_ends(jobs: SiteJobs, ends: NDArray) -> NDArray[np.int64]:

@@ -67,8 +67,8 @@ def test_best_ends(to_ptx):
 
 
 def test_tracebacks(to_ptx):
-    buffers = INT32, INT32, UINT8, UINT8, INT32, INT32
-    ptx = to_ptx(trace_packed_warp, JOBS, JOBS, *buffers, INT32, STRIPS, STRIPS)
+    inputs = *STRANDS, array(types.uint8, 4), UINT8, INT32
+    ptx = to_ptx(trace_packed_warp, JOBS, JOBS, *inputs, INT32, INT32, INT32, ENDS, STRIPS)
     assert ".local" not in ptx
 
 

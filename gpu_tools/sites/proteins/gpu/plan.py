@@ -17,7 +17,6 @@ import numpy as np
 from numba import cuda, int32, int64
 from numpy.typing import NDArray
 
-from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.intrinsics.words import kernel, permute, store4
 from gpu_tools.model.scoring import TGA_CODON, ProteinScoring
@@ -33,8 +32,17 @@ from gpu_tools.sites.gpu.plan import (
     Sites,
     plan_compiler,
 )
-from gpu_tools.sites.introns import Introns, Rising
-from gpu_tools.sites.table import JunctionArrays
+from gpu_tools.sites.gpu.strand_lists import (
+    LENGTH,
+    N_CLASSES,
+    N_KEPT,
+    OWN,
+    first_from,
+    lists_on_gpu,
+    three_lists,
+)
+from gpu_tools.sites.introns import KIND, PENALTY, Rising
+from gpu_tools.sites.introns import LENGTH as INTRON
 
 FRAMES = 3
 STOP, SPECIAL, JOIN, EXIT, ENTER, HAS_OPERATIONS, STARTED, ENTER_PLACED = (
@@ -94,15 +102,10 @@ STATE_SIZE = TAKEN_AT + MOST_CLASSES
 # Plans are compiled on the GPU, a chunk of boundaries a thread: first to count operations.
 
 
-(
-    CODES, SITES, CLASSES, MARKS, ROWS, CHUNKS, LENGTH, N_ACCEPTORS, N_DONORS, N_FIRSTS, N_LASTS,
-    N_KEPT, N_JUNCTIONS, N_CLASSES, N_NEAR, N_FAR, N_MARKS, USUAL_FIRST, USUAL_LAST, SYMBOLS,
-    PLACES,
-) = range(21)  # fmt: skip
-"""A strand's row of the table of strands: where its part begins in the arrays of nucleotides, of
-sites, of intron classes, of counted marks and of boundaries, and its first chunk; how long it and
-its lists of sites are; the points of entries and exits that are not listed; its symbols; whether
-what is entered has the points of introns at their places.
+N_NEAR, N_FAR, SYMBOLS, PLACES, ROWS, CHUNKS, STRAND_NUMBERS = range(OWN, OWN + 7)
+"""Numbers of a strand behind those of `strand_lists`: how many near and far rows there are; its
+symbols; whether what is entered has the points of introns at their places; where its boundaries
+begin, and its first chunk.
 """
 
 
@@ -116,45 +119,20 @@ def words_of(scoring: ProteinScoring) -> tuple[NDArray[np.uint8], NDArray[np.uin
 
 
 @cuda.jit(device=True)
-def _three(sites, at, count):
-    """Return three lists of a length that lie one behind the other, and where the next begins."""
-    past = at + 3 * count
-    return (
-        sites[at : at + count],
-        sites[at + count : past - count],
-        sites[past - count : past],
-    ), past
-
-
-@cuda.jit(device=True)
-def lists_on_gpu(strand, sites, codes, classes, counts):
-    """Return the sites and the introns of a strand, given its row of the table."""
-    acceptors, at = _three(sites, strand[SITES], strand[N_ACCEPTORS])
-    donors, at = _three(sites, at, strand[N_DONORS])
-    (firsts, first_scores, _), at = _three(sites, at, strand[N_FIRSTS])
-    (lasts, last_scores, _), at = _three(sites, at, strand[N_LASTS])
-    kept, at = sites[at : at + strand[N_KEPT]], at + strand[N_KEPT]
+def _protein_sites(strand, sites, codes, classes, counts):
+    """Return the sites of a strand, given its row of the table."""
+    own, at = lists_on_gpu(strand, sites, codes, classes, counts)
     slots, at = sites[at : at + strand[N_KEPT]], at + strand[N_KEPT]
-    (joined, numbers, costs), at = _three(sites, at, strand[N_JUNCTIONS])
-    (kinds, lengths, penalties), at = _three(sites, at, strand[N_CLASSES])
-    maxima, at = sites[at : at + strand[N_CLASSES]], at + strand[N_CLASSES]
+    near_of, at = sites[at : at + strand[N_CLASSES]], at + strand[N_CLASSES]
     near_kinds, at = sites[at : at + strand[N_NEAR]], at + strand[N_NEAR]
     near, at = sites[at : at + strand[N_NEAR]], at + strand[N_NEAR]
-    (far_class, far_level, far_extra), at = _three(sites, at, strand[N_FAR])
-    marks, first = sites[at : at + strand[N_MARKS]], strand[MARKS]
-    levels = counts[first : first + strand[N_MARKS] + 1]
-    rows = classes[strand[CLASSES] : strand[CLASSES] + strand[N_CLASSES]]
+    (far_class, far_level, far_extra), _ = three_lists(sites, at, strand[N_FAR])
+    rows, marks, levels, _, _, _ = own.introns
     return Sites(
-        codes[strand[CODES] : strand[CODES] + strand[LENGTH]],
-        (strand[USUAL_FIRST], firsts, first_scores), acceptors, donors,
-        (strand[USUAL_LAST], lasts, last_scores),
-        IntronMaxima(kinds, lengths, penalties, maxima, near_kinds),
-        Rising(marks, levels, near, far_class, far_level, far_extra),
-        JunctionArrays(kept, joined, numbers, costs), slots,
-    ), Introns(rows, marks, levels, 0, 0, 0)  # fmt: skip
-
-
-first_from = cuda.jit(device=True)(simd.first_from)
+        own.codes, own.first, own.acceptors, own.donors, own.last,
+        IntronMaxima(rows[:, KIND], rows[:, INTRON], rows[:, PENALTY], near_of, near_kinds),
+        Rising(marks, levels, near, far_class, far_level, far_extra), own.junctions, slots,
+    )  # fmt: skip
 
 
 # How the compiler writes this plan. A plan is codons and stop codons by nucleotides, the symbols
@@ -375,7 +353,7 @@ def plan_proteins(
         else:
             high = middle
     strand = strands[low]
-    lists, _ = lists_on_gpu(strand, sites, codes, classes, counts)
+    lists = _protein_sites(strand, sites, codes, classes, counts)
     first = (chunk - strand[CHUNKS]) * CHUNK
     past = min(first + CHUNK, strand[LENGTH] + 1 + ROWS_AHEAD)
     own, before = operations[:0], max(first - 2, 0)

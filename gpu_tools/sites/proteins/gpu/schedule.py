@@ -22,10 +22,10 @@ from gpu_tools.sites.gpu.batches import (
     align_in_batches,
 )
 from gpu_tools.sites.gpu.job import twice
-from gpu_tools.sites.gpu.launch import StripLaunch, starts_of
+from gpu_tools.sites.gpu.launch import StripLaunch
 from gpu_tools.sites.gpu.packed_strip import WIDE
+from gpu_tools.sites.gpu.strand_lists import USUAL_LAST, starts_of
 from gpu_tools.sites.proteins.cpu.sweep import BestSweep, ProteinSweep, trace
-from gpu_tools.sites.proteins.gpu.plan import USUAL_LAST
 from gpu_tools.sites.proteins.gpu.step import SLOTS_AT, hot_slots
 from gpu_tools.sites.proteins.gpu.strands import CHECKPOINTS_OF_STRAND, StrandsOnGpu
 from gpu_tools.sites.proteins.gpu.strips import (
@@ -61,7 +61,7 @@ class ProteinLaunch(StripLaunch):
         self.table[:, HOT] = hot = hot_slots(int(jobs.table[:, STRIPS].sum()))
         self.shared_bytes = 4 * (SLOTS_AT + hot * WIDE * WARP)
         strands, self.strand_of = np.unique(jobs.strand[numbers], return_inverse=True)
-        self.strands = StrandsOnGpu(jobs.strands, strands.tolist(), jobs.scoring, self.buffers)
+        self.strands = StrandsOnGpu(jobs.strands, strands.tolist(), jobs.scoring, self)
         self.table[:, [BOUNDARIES, OPERATIONS]] = self.strands.starts[self.strand_of]
         self.table[:, [CELLS, BORDERS, CHECKPOINTS, EXITS, ENDS]] = starts_of(sizes)
         self.inputs = [*self.strands.plans, *self._columns(jobs)]

@@ -2,40 +2,37 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 from numpy.typing import NDArray
 
-from gpu_tools.hardware.gpu.dispatch import Buffers
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.sites.cpu.memory import most_pending, power_of_two
-from gpu_tools.sites.gpu.launch import starts_of
+from gpu_tools.sites.gpu.launch import StripLaunch
 from gpu_tools.sites.gpu.packed_strip import WIDE
 from gpu_tools.sites.gpu.plan import kept_slots, maxima_of
-from gpu_tools.sites.introns import class_arrays
+from gpu_tools.sites.gpu.strand_lists import (
+    LENGTH,
+    N_ACCEPTORS,
+    N_CLASSES,
+    N_DONORS,
+    N_JUNCTIONS,
+    N_MARKS,
+    copy_strands,
+    starts_of,
+    strand_row,
+)
 from gpu_tools.sites.proteins.gpu.plan import (
     BEFORE,
     CHUNK,
     CHUNKS,
-    CLASSES,
-    CODES,
     FRAMES,
-    LENGTH,
-    MARKS,
     MOST_CLASSES,
-    N_ACCEPTORS,
-    N_CLASSES,
-    N_DONORS,
     N_FAR,
-    N_JUNCTIONS,
-    N_MARKS,
     N_NEAR,
     ROWS,
     ROWS_AHEAD,
-    SITES,
     SYMBOLS,
     plan_proteins,
     words_of,
@@ -122,17 +119,8 @@ class ProteinStrands:
 
 def _row_of(table: SiteTable, symbols: int, placed: bool) -> list[int]:
     """Return a strand's row of the table, without where its parts begin."""
-    sites, maxima = (
-        (table.acceptors, table.donors, table.first, table.last),
-        maxima_of(table.introns),
-    )
-    junctions, marks = table.junction_arrays, class_arrays(table).rising.boundaries
-    return [
-        *[0] * LENGTH, table.length, *(len(each.boundaries) for each in sites),
-        len(junctions.donors), len(junctions.acceptors), len(table.introns), len(maxima[1]),
-        len(maxima[-1]), len(marks), table.first.usual, table.last.usual,
-        symbols, placed,
-    ]  # fmt: skip
+    _, kinds, _, far, *_ = maxima_of(table.introns)
+    return strand_row(table, len(kinds), len(far), symbols, placed, 0, 0)
 
 
 def _measured(table: SiteTable) -> tuple[int, ...]:
@@ -146,77 +134,49 @@ def _kept(table: SiteTable, first: int) -> tuple[NDArray[np.int64], int]:
     return slots, kept_slots(table.junction_arrays, first, FRAMES, slots) if len(slots) else first
 
 
-def _sites(table: SiteTable, kept: NDArray[np.int64]) -> list[NDArray]:
-    """Return the sites of a strand, in the order in which `lists_on_gpu` takes them apart."""
-    inner = table.acceptors, table.donors, table.first, table.last
-    parts = [part for own in inner for part in (own.boundaries, own.scores, own.kinds)]
-    classes, junctions = class_arrays(table), table.junction_arrays
-    own = junctions.donors, kept, *junctions[1:], *classes[:3], *maxima_of(table.introns)
-    return [*parts, *own, classes.rising.boundaries]
-
-
 class StrandsOnGpu:
     """Some strands in the memory of the current GPU.
 
-    `arrays` are what `lists_on_gpu` reads: the table, sites, nucleotides, and intron classes and
-    counted marks, rows of a width. `plans` are boundaries and operations, and `starts` says where
-    those of each strand begin.
+    `arrays` are what `lists_on_gpu` reads, the table first. `plans` are boundaries and operations,
+    and `starts` says where those of each strand begin.
     """
 
     def __init__(
-        self, strands: ProteinStrands, numbers: list[int], scoring: ProteinScoring, buffers: Buffers
+        self,
+        strands: ProteinStrands,
+        numbers: list[int],
+        scoring: ProteinScoring,
+        launch: StripLaunch,
     ):
-        self._buffers, self.table = buffers, strands.table[numbers]
-        tables, lengths = [strands.tables[k] for k in numbers], self.table[:, LENGTH]
-        rows = lengths + 1 + ROWS_AHEAD
-        parts = [_sites(table, strands.kept[k]) for table, k in zip(tables, numbers, strict=True)]
-        sizes = [sum(map(len, own)) for own in parts]
-        introns = [class_arrays(table).introns for table in tables]
-        classes, self.table[:, CLASSES] = stacked([each.rows for each in introns])
-        counts, self.table[:, MARKS] = stacked([each.counts for each in introns])
-        columns = (SITES, sizes), (CODES, lengths), (ROWS, 4 * rows), (CHUNKS, -(-rows // CHUNK))
-        for column, own in columns:
-            self.table[:, column] = starts_of(own)
-        self._words, self._chunks = 4 * int(rows.sum()), int((-(-rows // CHUNK)).sum())
-        # one strand's sites after the other's are joined, so that these are still in the cache
-        joined = (np.concatenate(own, dtype=np.int32, casting="unsafe") for own in parts)
-        sites = buffers.joined("sites", joined, 1, np.int32, sum(sizes))
-        codes = map(strands.codes, numbers)
-        codes = buffers.joined("codes", codes, 1, np.uint8, int(lengths.sum()))
-        self.arrays = [
-            buffers.copy("strands", self.table)[: len(numbers)], sites, codes,
-            buffers.copy("classes", classes), buffers.copy("counts", counts),
-        ]  # fmt: skip
+        self._launch, self.table = launch, strands.table[numbers]
+        tables, rows = [strands.tables[k] for k in numbers], self.table[:, LENGTH] + 1 + ROWS_AHEAD
+        own = [
+            [strands.kept[k], *maxima_of(table.introns)]
+            for table, k in zip(tables, numbers, strict=True)
+        ]
+        chunks = -(-rows // CHUNK)
+        self.table[:, ROWS], self.table[:, CHUNKS] = starts_of(4 * rows), starts_of(chunks)
+        self._words, self._chunks = 4 * int(rows.sum()), int(chunks.sum())
+        self.arrays = copy_strands(launch, self.table, tables, map(strands.codes, numbers), own)
         self.plans, self.starts = self._compiled(scoring)
 
     def _compiled(self, scoring: ProteinScoring) -> tuple[list, NDArray[np.int64]]:
         """Compile plans; return boundaries and operations, and where each strand's begin."""
-        copy, stream = self._buffers.copy, self._buffers.stream
-        array = partial(self._buffers.array, dtype=np.int32)
+        launch, stream = self._launch, self._launch.stream
         words = [
-            copy(name, own.ravel()).reshape(own.shape)
+            launch.copy(name, own.ravel()).reshape(own.shape)
             for name, own in zip(("codon rows", "stops"), words_of(scoring), strict=True)
         ]
-        numbers = self._buffers.array("chunks", self._chunks + 1, np.int64)[: self._chunks + 1]
-        boundaries = array("boundaries", self._words)
+        numbers = launch.array("chunks", self._chunks + 1, np.int64)
+        boundaries = launch.array("boundaries", self._words)
         compiled = plan_proteins[-(-self._chunks // WARP), WARP, stream]
         compiled(*self.arrays, *words, boundaries, boundaries[:0], numbers, 0)
-        counted = self._buffers.fetched(numbers)
+        counted = launch.buffers.fetched(numbers)
         counted[-1] = 0
         begins = np.cumsum(counted) - counted
         numbers.copy_to_device(begins, stream)
         # the kernel prefetches one operation
-        operations = array("operations", 4 * int(begins[-1]) + 4)
+        operations = launch.array("operations", 4 * int(begins[-1]) + 4)
         compiled(*self.arrays, *words, boundaries, operations, numbers, 1)
         starts = np.stack([self.table[:, ROWS], 4 * begins[self.table[:, CHUNKS]]], axis=1)
         return [boundaries, operations], starts
-
-
-def stacked(parts: list[NDArray]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return arrays of rows below each other, and where each begins; rows are filled with 0."""
-    width = max([1, *(part.shape[1] for part in parts)])
-    starts = starts_of([*map(len, parts)])
-    made = np.zeros((sum(map(len, parts)) + 1, width), np.int32)
-    for part, first in zip(parts, starts.tolist(), strict=True):
-        made[first : first + len(part), : part.shape[1]] = part
-    return made, starts

@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.model.scoring import ProteinScoring
-from gpu_tools.sites.gpu.launch import starts_of
 from gpu_tools.sites.gpu.packed_strip import WIDE
-from gpu_tools.sites.proteins.gpu.plan import FRAMES, LENGTH
+from gpu_tools.sites.gpu.strand_lists import LENGTH, stacked, starts_of
+from gpu_tools.sites.proteins.gpu.plan import FRAMES
 from gpu_tools.sites.proteins.gpu.plan import SYMBOLS as SYMBOLS_OF_STRAND
 from gpu_tools.sites.proteins.gpu.step import LEAST_HOT, MOST_CODONS
-from gpu_tools.sites.proteins.gpu.strands import CHECKPOINTS_OF_STRAND, ProteinStrands, stacked
+from gpu_tools.sites.proteins.gpu.strands import CHECKPOINTS_OF_STRAND, ProteinStrands
 from gpu_tools.sites.proteins.limits import PairBounds, StrandBounds, cell_bounds, pair_bounds
 from gpu_tools.splicing.bounds import fit_int16
 from gpu_tools.splicing.proteins.target_introns import intron_points

@@ -23,10 +23,11 @@ from gpu_tools.hardware.gpu.intrinsics.words import (
     sync_lanes,
 )
 from gpu_tools.sites.gpu.packed_strip import WIDE
+from gpu_tools.sites.gpu.strand_lists import first_from, lists_on_gpu
 from gpu_tools.sites.gpu.traceback import least_of
+from gpu_tools.sites.introns import KIND, LENGTH
 from gpu_tools.sites.proteins import exits
 from gpu_tools.sites.proteins.gpu import step
-from gpu_tools.sites.proteins.gpu.plan import first_from, lists_on_gpu
 from gpu_tools.sites.proteins.gpu.strips import (
     BLOCK,
     CHECKPOINT_STRIDE,
@@ -72,14 +73,14 @@ _exit_phase = cuda.jit(device=True)(exits.exit_phase)
 
 
 @cuda.jit(device=True)
-def _question(job, lists, introns, tables):
+def _question(job, lists, tables):
     """Return the `ExitQuestion` of a strand and a protein."""
     targets, codons, scores, points, no_pairs = tables
-    pairs = scores, targets[job[TARGET] :]
+    pairs, rows = (scores, targets[job[TARGET] :]), lists.introns.rows
     return exits.ExitQuestion(
-        lists.codes, lists.acceptors, lists.donors, lists.introns.class_kinds,
-        lists.introns.lengths, lists.junctions, introns, codons, pairs,
-        points[job[POINTS] : job[POINTS] + PHASES], BannedPairs(no_pairs, no_pairs),
+        lists.codes, lists.acceptors, lists.donors, rows[:, KIND], rows[:, LENGTH], lists.junctions,
+        lists.introns, codons, pairs, points[job[POINTS] : job[POINTS] + PHASES],
+        BannedPairs(no_pairs, no_pairs),
     )  # fmt: skip
 
 
@@ -358,9 +359,9 @@ def trace_proteins_warp(
     for k in range(warp, traces.shape[0], cuda.gridDim.x):
         trace = traces[k]
         job = jobs[trace[JOB]]
-        lists, introns = lists_on_gpu(strands[trace[STRAND]], sites, codes, classes, counts)
+        lists, _ = lists_on_gpu(strands[trace[STRAND]], sites, codes, classes, counts)
         begins = lists.first[1], lists.first[2], starts[trace[STARTS] :]
-        read = _question(job, lists, introns, tables)
+        read = _question(job, lists, tables)
         question = read, begins, lists.last, costs, weights, lists.first[0]
         own = own_areas(job, (checkpoints, exits, ends))
         own = own[0], own[1], own[2], exit_cells[2 * job[EXITS] :]
