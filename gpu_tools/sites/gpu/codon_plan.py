@@ -31,6 +31,7 @@ from gpu_tools.sites.gpu.plan import (
     WRITTEN,
     PlanForm,
     StoredRows,
+    inlined,
     kept_slots,
     most_operations,
     n_maxima,
@@ -180,7 +181,7 @@ def _compiled(sites, stops, cost):
     return plan.words, plan.operands[: state[OPERANDS] + 1], operations, slots
 
 
-@njit(makes_arrays=False)
+@inlined
 def _put(plan, state, fresh, old, source, bonus, symbol, to):
     """Append an operation."""
     operations, n = plan.operations, state[WRITTEN]
@@ -189,14 +190,14 @@ def _put(plan, state, fresh, old, source, bonus, symbol, to):
     state[WRITTEN] += 1
 
 
-@njit(makes_arrays=False)
+@inlined
 def _put_take(plan, state, exit, bonus, slots):
     """Append an operation that raises slots to the rows of an exit plus a bonus."""
     _put(plan, state, 0, NO_SLOT, -1 - exit, bonus, NO_SYMBOL, NO_SLOT)
     plan.operations[state[WRITTEN] - 1, 2] = slots
 
 
-@njit(makes_arrays=False)
+@inlined
 def _add_operand(plan, state, operand):
     """Append an operand."""
     plan.operands[state[OPERANDS]] = operand
@@ -211,7 +212,7 @@ def _put_first_codon(codes, i, slot, plan, state):
     _put(plan, state, 0, NO_SLOT, NO_SOURCE, 0, codes[i + 2], slot)
 
 
-@njit(makes_arrays=False)
+@inlined
 def _open(sites, i, final, begins, is_busy, state, plan):
     """Write the symbol before a boundary; return the events that do not depend on sites there."""
     codes, events = sites.codes, 0
@@ -238,14 +239,14 @@ def _open(sites, i, final, begins, is_busy, state, plan):
     return events
 
 
-@njit(makes_arrays=False)
+@inlined
 def _split_before(codes, boundary, frame):
     """Return the class of what an intron leaves of a frame's codon, `SPLITS` if there is none."""
     bases = (boundary - frame) % FRAMES
     return split_class(codes, boundary, bases) if bases <= boundary else SPLITS
 
 
-@njit(makes_arrays=False)
+@inlined
 def _keep(sites, k, state, plan):
     """Put the rows of an exit, plus its score, into slots of junctions."""
     (donors, scores, _), slots, first = sites.donors, 0, sites.slots[k]
@@ -256,7 +257,7 @@ def _keep(sites, k, state, plan):
     _put_take(plan, state, exit, scores[exit], slots)
 
 
-@njit(makes_arrays=False)
+@inlined
 def _take(sites, k, exit, state, plan):
     """Raise the maximum of class `k` to the rows of an exit, by what they leave of codons."""
     (donors, scores, _), introns, slots = sites.donors, sites.introns, 0
@@ -268,7 +269,7 @@ def _take(sites, k, exit, state, plan):
     _put_take(plan, state, exit, scores[exit] - introns.penalties[k], slots)
 
 
-@njit(makes_arrays=False)
+@inlined
 def _raise_maximum(sites, to, source, bonus, is_fresh, state, plan):
     """Raise a maximum, of each class of split codons, to another one."""
     for split in range(SPLITS):
@@ -277,7 +278,7 @@ def _raise_maximum(sites, to, source, bonus, is_fresh, state, plan):
         _put(plan, state, FRESH, old, other, bonus, NO_SYMBOL, own)
 
 
-@njit(makes_arrays=False)
+@inlined
 def _leave(sites, i, exit, events, state, plan):
     """Return the events with that of an exit."""
     return events | EXIT
@@ -338,7 +339,7 @@ def _join(codes, i, bases, state, plan):
     state[place] = 1
 
 
-@njit(makes_arrays=False)
+@inlined
 def _enter(sites, i, entry, events, state, plan):
     """Make the rows of an entry, behind whole codons and split ones; return the events with it."""
     codes, copy = sites.codes, FIRST_STORED + FRAMES * (len(sites.donors[0]) + entry)
@@ -355,7 +356,7 @@ def _enter(sites, i, entry, events, state, plan):
     return events | ENTER
 
 
-@njit(makes_arrays=False)
+@inlined
 def _close(sites, i, begins, events, state, plan):
     """Write the events of a boundary; behind a step's last one tell where its operations end."""
     plan.words[i // FRAMES] |= events << (EVENTS_AT + EVENT_BITS * (i % FRAMES))
@@ -366,7 +367,7 @@ def _close(sites, i, begins, events, state, plan):
 
 
 _compile_plan = plan_compiler(
-    partial(njit, makes_arrays=False, error_model="numpy"),
+    partial(inlined, error_model="numpy"),
     PlanForm(_open, _keep, _take, _raise_maximum, _leave, _enter, _close),
     together=FRAMES, behind=FRAMES,
 )  # fmt: skip

@@ -17,7 +17,7 @@ in a kernel's own form, see `PlanForm`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +29,11 @@ from gpu_tools.hardware.cpu import simd
 from gpu_tools.sites import introns as intron_tables
 from gpu_tools.sites.introns import Rising, class_arrays, rows_and_lines
 from gpu_tools.sites.table import IntronClass, JunctionArrays, SiteTable
+
+inlined = partial(njit, makes_arrays=False, forceinline=True)
+"""Compiles functions that are called at each boundary: a call would pass each array of their tuples
+as seven words, which takes longer than what they do.
+"""
 
 # The sites of a strand.
 

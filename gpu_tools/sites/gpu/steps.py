@@ -22,7 +22,6 @@ its slot is raised to, or the slot that the row is raised to.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +36,7 @@ from gpu_tools.sites.gpu.plan import (
     TAKEN_AT,
     PlanForm,
     StoredRows,
+    inlined,
     kept_slots,
     most_operations,
     n_maxima,
@@ -142,16 +142,22 @@ class _Groups(NamedTuple):
 
 
 class _Steps(NamedTuple):
-    """A plan that is written: steps, numbers of boundaries, marks, and the last steps of each slot.
+    """Steps that are written, marks, and the last steps of each slot."""
+
+    words: NDArray[np.int32]
+    marks: NDArray[np.int64]
+    of_slots: NDArray[np.int64]
+
+
+class _StepPlan(NamedTuple):
+    """A plan that is written: steps, and each boundary's number.
 
     Junctions go through a slot, before which the maxima lie; the empty chain's row is higher by a
     cost.
     """
 
-    words: NDArray[np.int32]
+    steps: _Steps
     numbers: NDArray[np.int32]
-    marks: NDArray[np.int64]
-    of_slots: NDArray[np.int64]
     groups: _Groups
     through: int
     cost: int
@@ -176,11 +182,11 @@ def _compiled(sites, cost, pending):
     for k in range(classes):
         _part(sites, k, groups.ends)
     words, numbers = np.empty((most, WORDS), np.int32), np.empty(boundaries, np.int32)
-    marks, of_slots = np.full(5, -1), np.full((past, 3), -1)
-    plan = _Steps(words, numbers, marks, of_slots, groups, through, cost)
+    steps = _Steps(words, np.full(5, -1), np.full((past, 3), -1))
+    plan = _StepPlan(steps, numbers, groups, through, cost)
     _compile_plan(sites, 0, boundaries, np.zeros(TAKEN_AT + classes, np.int64), plan)
-    n_steps = -(-(marks[_NEWEST] + WARP) // WARP) * WARP
-    _reached(words, marks, n_steps - 1)
+    n_steps = -(-(steps.marks[_NEWEST] + WARP) // WARP) * WARP
+    _reached(words, steps.marks, n_steps - 1)
     return words[:n_steps], numbers, past - free[1], (exits, entries, 1)
 
 
@@ -246,9 +252,9 @@ def _copies(words, n):
 
 
 @njit(makes_arrays=False)
-def _raise_row(plan, source, bonus, copy):
+def _raise_row(steps, source, bonus, copy):
     """Raise the row, at the current boundary, to a slot plus a bonus."""
-    words, marks, of_slots = plan.words, plan.marks, plan.of_slots
+    words, marks, of_slots = steps
     n = max(marks[_FIRST], marks[_READ], of_slots[source, _WRITES] + 1)
     while n <= marks[_NEWEST] and (words[n, 2] & 0xFF != LEAST or (copy and _copies(words, n))):
         n += 1
@@ -262,9 +268,9 @@ def _raise_row(plan, source, bonus, copy):
 
 
 @njit(makes_arrays=False)
-def _set_slot(plan, n, source, old, to, from_row, bonus):
+def _set_slot(steps, n, source, old, to, from_row, bonus):
     """Have step `n` set a slot."""
-    words, of_slots = plan.words, plan.of_slots
+    words, _, of_slots = steps
     words[n, 0] = (words[n, 0] & 0x77) | from_row | source << SOURCE_AT | old << OLD_AT
     words[n, 0] |= to << TO_AT
     words[n, 1] = (words[n, 1] & ~0xFFFF) | bonus & 0xFFFF
@@ -275,25 +281,25 @@ def _set_slot(plan, n, source, old, to, from_row, bonus):
 
 
 @njit(makes_arrays=False)
-def _set_to_row(plan, to, old, bonus, copy):
+def _set_to_row(steps, to, old, bonus, copy):
     """Set a slot to the current boundary's row, or raise it to that."""
-    words, marks, of_slots = plan.words, plan.marks, plan.of_slots
+    words, marks, of_slots = steps
     n = max(marks[_FIRST], marks[_RAISED] + 1, of_slots[to, _WRITES] + 1, of_slots[to, _READS])
     while n <= marks[_NEWEST] and (_sets_slot(words, n) or (copy and _copies(words, n))):
         n += 1
     n = marks[_READ] = _reached(words, marks, n)
-    _set_slot(plan, n, ZERO, old, to, FROM_ROW, bonus)
+    _set_slot(steps, n, ZERO, old, to, FROM_ROW, bonus)
     if copy:
         words[n, 2] |= copy << COPY_AT
 
 
 @njit(makes_arrays=False)
-def _set_to_slot(plan, source, old, to, bonus):
+def _set_to_slot(steps, source, old, to, bonus):
     """Set a slot to another one, or raise it, before the current boundary if a step can.
 
     It may be as early as what it needs is there: no row sees the difference.
     """
-    words, marks, of_slots = plan.words, plan.marks, plan.of_slots
+    words, marks, of_slots = steps
     before = of_slots[to, _PUTS] if old == to else of_slots[to, _WRITES]
     earliest = max(of_slots[source, _WRITES] + 1, before + 1, of_slots[to, _READS])
     n = marks[_FIRST] - 1
@@ -304,7 +310,7 @@ def _set_to_slot(plan, source, old, to, bonus):
         while n <= marks[_NEWEST] and _sets_slot(words, n):
             n += 1
         _reached(words, marks, n)
-    _set_slot(plan, n, source, old, to, 0, bonus)
+    _set_slot(steps, n, source, old, to, 0, bonus)
 
 
 # What happens at each boundary.
@@ -327,27 +333,27 @@ def _put_half(words, n, which, late, value):
 
 
 @njit(makes_arrays=False)
-def _begin_chains(late, score, plan):
+def _begin_chains(late, score, steps):
     """Raise the row to the empty chain's at the current boundary; return whether a step is open."""
-    words, marks = plan.words, plan.marks
+    words, marks, _ = steps
     n, is_open = marks[_FIRST], not late
     if late and marks[_READ] >= n:
         # behind what reads the row: in the next step's early half, or as to a slot
         if words[marks[_NEWEST], 2] & 0xFF == LEAST:
-            _raise_row(plan, START, score, 0)
+            _raise_row(steps, START, score, 0)
             return False
         n, late, is_open = _reached(words, marks, marks[_NEWEST] + 1), False, True
     _put_half(words, n, 3, late, score)
     return is_open
 
 
-@njit(makes_arrays=False)
+@inlined
 def _open(sites, i, final, begins, is_busy, state, plan):
     """Begin a boundary in the early or the late half of a step; return whether it is the late one.
 
     First maxima are cleared.
     """
-    words, marks = plan.words, plan.marks
+    words, marks, _ = plan.steps
     late = marks[_OPEN] > 0 or i == 0 or is_busy
     if marks[_OPEN] <= 0:
         _reached(words, marks, marks[_NEWEST] + 1)
@@ -359,7 +365,7 @@ def _open(sites, i, final, begins, is_busy, state, plan):
         _put_half(words, n, 4, late, final)
     if i == 0:
         for slot in range(OWN_SLOTS, plan.through):
-            _set_to_slot(plan, LOWEST, LEAST, slot, 0)
+            _set_to_slot(plan.steps, LOWEST, LEAST, slot, 0)
     return late
 
 
@@ -368,26 +374,26 @@ def _keep(sites, k, state, plan):
     """Keep nothing: the rows of exits are kept where they are."""
 
 
-@njit(makes_arrays=False)
+@inlined
 def _take(sites, k, exit, state, plan):
     """Raise the maximum of class `k` to a group of exits."""
     (ends, slots, takers, _, free), to = plan.groups, OWN_SLOTS + sites.introns.number[k]
     if ends[exit]:
-        _set_to_slot(plan, slots[exit], to, to, -sites.introns.penalties[k])
+        _set_to_slot(plan.steps, slots[exit], to, to, -sites.introns.penalties[k])
         takers[exit] -= 1
         if takers[exit] == 0:
             free[0] += 1
             free[1 + free[0]] = slots[exit]
 
 
-@njit(makes_arrays=False)
+@inlined
 def _raise_maximum(sites, to, source, bonus, is_fresh, state, plan):
     """Raise a maximum to another one."""
     to += OWN_SLOTS
-    _set_to_slot(plan, OWN_SLOTS + source, LOWEST if is_fresh else to, to, bonus)
+    _set_to_slot(plan.steps, OWN_SLOTS + source, LOWEST if is_fresh else to, to, bonus)
 
 
-@njit(makes_arrays=False)
+@inlined
 def _leave(sites, i, exit, late, state, plan):
     """Raise the slot of an exit's group to the row, or set a new one to it; and keep the row."""
     ends, slots, takers, current, free = plan.groups
@@ -400,15 +406,15 @@ def _leave(sites, i, exit, late, state, plan):
             slot, old = free[1 + free[0]], LEAST
             free[0] -= 1
             free[1] = min(free[0], free[1])
-        _set_to_row(plan, slot, old, bonus, copy)
+        _set_to_row(plan.steps, slot, old, bonus, copy)
         slots[exit], current[kind], copy = slot, -1 if ends[exit] else slot, 0
     k = first_from(donors, i)
     if k < len(donors) and donors[k] == i:
-        _set_to_row(plan, sites.slots[k], LEAST, bonus, copy)
+        _set_to_row(plan.steps, sites.slots[k], LEAST, bonus, copy)
     return late
 
 
-@njit(makes_arrays=False)
+@inlined
 def _enter(sites, i, entry, late, state, plan):
     """Raise the row to what enters, through a slot if that is a maximum over several rows."""
     (_, scores, entry_kinds), junctions, through = sites.acceptors, sites.junctions, plan.through
@@ -419,24 +425,24 @@ def _enter(sites, i, entry, late, state, plan):
         if kinds[number] == kind:
             source = OWN_SLOTS + number
             if not alone:
-                _set_to_slot(plan, source, old, through, 0)
+                _set_to_slot(plan.steps, source, old, through, 0)
                 source = old = through
     for junction in range(k, past):
         slot = sites.slots[junctions.kept[junction]]
-        _set_to_slot(plan, slot, old, through, -junctions.penalties[junction])
+        _set_to_slot(plan.steps, slot, old, through, -junctions.penalties[junction])
         source = old = through
-    _raise_row(plan, source, scores[entry], -(FIRST_STORED + len(sites.donors[0]) + entry))
+    _raise_row(plan.steps, source, scores[entry], -(FIRST_STORED + len(sites.donors[0]) + entry))
     return late
 
 
-@njit(makes_arrays=False)
+@inlined
 def _close(sites, i, begins, late, state, plan):
     """Let chains begin."""
     if begins != CLOSED:
-        plan.marks[_OPEN] = _begin_chains(late, np.int32(begins - plan.cost), plan)
+        plan.steps.marks[_OPEN] = _begin_chains(late, np.int32(begins - plan.cost), plan.steps)
 
 
 _compile_plan = plan_compiler(
-    partial(njit, makes_arrays=False),
+    inlined,
     PlanForm(_open, _keep, _take, _raise_maximum, _leave, _enter, _close),
 )
