@@ -50,7 +50,7 @@ from gpu_tools.sites.gpu.codon_plan import (
     TO_AT,
 )
 from gpu_tools.sites.gpu.packed_strip import NEVER
-from gpu_tools.sites.gpu.strand_sites import NO_SYMBOL
+from gpu_tools.sites.gpu.plan import NO_SYMBOL
 from gpu_tools.splicing.reading import FRAMES
 
 LOWS, HIGHS = 0x5410, 0x7632

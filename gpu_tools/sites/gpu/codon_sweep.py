@@ -50,8 +50,8 @@ from gpu_tools.sites.gpu.codon_plan import (
     STOP,
     SYMBOL_BITS,
 )
+from gpu_tools.sites.gpu.plan import NO_SYMBOL
 from gpu_tools.sites.gpu.steps import BEST_END
-from gpu_tools.sites.gpu.strand_sites import NO_SYMBOL
 from gpu_tools.splicing.reading import FRAMES
 
 # A step of the packed kernel of chains that translate: operations, then three boundaries.

@@ -19,7 +19,6 @@ from gpu_tools.sites.gpu import job_table
 from gpu_tools.sites.gpu.codon_plan import NO_SLOT, SHORTEST, CodonPlan, compile_codons
 from gpu_tools.sites.gpu.packed_strip import HOT_SLOTS, NARROW, QUAD, RING_WORDS, WIDE
 from gpu_tools.sites.gpu.steps import FIRST_STORED, OWN_SLOTS, StepTable, compile_steps
-from gpu_tools.sites.gpu.strand_sites import listed_sites, sites_of
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.rows import kept_symbols
 
@@ -72,9 +71,9 @@ class SiteStrand:
         self.limits = table_limits(table, scoring.gap, codes)
         self.compiled: StepTable | CodonPlan | None = None
         if table.stops is None and _are_bytes(scoring):
-            self.compiled = compile_steps(listed_sites(codes, table), scoring.clip_cost)
+            self.compiled = compile_steps(codes, table, scoring.clip_cost)
         elif _are_bytes(scoring) and _shortest_intron(table) >= SHORTEST:
-            self.compiled = compile_codons(sites_of(codes, table), scoring.clip_cost)
+            self.compiled = compile_codons(codes, table, scoring.clip_cost)
 
     @property
     def numbers(self) -> StrandNumbers:

@@ -25,6 +25,7 @@ from gpu_tools.sites.gpu.job_table import (
     SIZE,
     SLOTS,
 )
+from gpu_tools.sites.gpu.plan import NO_SYMBOL
 from gpu_tools.sites.gpu.steps import (
     BEST_END,
     COPY_AT,
@@ -41,7 +42,6 @@ from gpu_tools.sites.gpu.steps import (
     TO_AT,
     ZERO,
 )
-from gpu_tools.sites.gpu.strand_sites import NO_SYMBOL
 
 # What one strip of columns hands on to the next, and which strip a warp begins.
 #
