@@ -147,15 +147,6 @@ class SitePackedLaunch(StripLaunch):
         self.best = found
         return scores
 
-    def windows(self, numbers: NDArray, lefts: NDArray, times: NDArray) -> PackedStrips:
-        """Return windows of some jobs, with the ends of chains and some checkpoints before."""
-        lengths, first = times * self.cut.every[numbers], self.table[numbers, job_table.CHECKPOINTS]
-        return self.cut.windows(numbers, lengths, lefts[:, 0], lefts[:, 1], first)
-
-    def of_windows(self, strips: PackedStrips, numbers: NDArray) -> Self:
-        """Return a launch of windows of some jobs."""
-        return type(self)(strips, self.buffers, (self, numbers))
-
     def _allocate(self) -> None:
         self.table[:, job_table.CELLS] += self.n_borders
         self.cells = self.array("cells", self.n_borders + self.n_cells)

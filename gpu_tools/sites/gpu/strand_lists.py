@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.sites.introns import Introns, class_arrays
-from gpu_tools.sites.table import JunctionArrays, SiteTable, once_a_table
+from gpu_tools.sites.table import JunctionArrays, SiteTable
 
 (
     CODES, SITES, CLASSES, MARKS, LENGTH, N_ACCEPTORS, N_DONORS, N_FIRSTS, N_LASTS, N_KEPT,
@@ -94,22 +94,21 @@ def copy_strands(
     introns = [class_arrays(each).introns for each in tables]
     classes, table[:, CLASSES] = stacked([each.rows for each in introns])
     counts, table[:, MARKS] = stacked([each.counts for each in introns])
-    parts = [[_joined_sites(each), *lists] for each, lists in zip(tables, own, strict=True)]
+    parts = [[*_site_lists(each), *lists] for each, lists in zip(tables, own, strict=True)]
     sizes, lengths = [sum(map(len, each)) for each in parts], table[:, LENGTH]
     table[:, SITES], table[:, CODES] = starts_of(sizes), starts_of(lengths)
+    # parts go straight to pinned memory: new memory of the host takes longer than copies
     sites = launch.joined("sites", chain.from_iterable(parts), 1, np.int32, sum(sizes))
     codes = launch.joined("codes", codes, 1, np.uint8, int(lengths.sum()))
     made, *copies = launch.copies("strands", [table, classes, counts, *more])
     return [made, sites, codes, *copies]
 
 
-@once_a_table
-def _joined_sites(table: SiteTable) -> NDArray[np.int32]:
+def _site_lists(table: SiteTable) -> list[NDArray]:
     """Return the sites of a strand, in the order in which `lists_on_gpu` takes them apart."""
     inner = table.acceptors, table.donors, table.first, table.last
     parts = [part for each in inner for part in (each.boundaries, each.scores, each.kinds)]
-    parts += [*table.junction_arrays, class_arrays(table).introns.boundaries]
-    return np.concatenate(parts, dtype=np.int32, casting="unsafe")
+    return [*parts, *table.junction_arrays, class_arrays(table).introns.boundaries]
 
 
 def stacked(parts: list[NDArray]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:

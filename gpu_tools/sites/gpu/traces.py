@@ -76,19 +76,22 @@ class SiteTraces:
 
         The last exon of a chain comes first.
         """
-        is_long = self.launch.cut.every[self.numbers] > 0
+        launch, is_long = self.launch, self.launch.cut.every[self.numbers] > 0
         whole, todo = np.flatnonzero(~is_long), np.flatnonzero(is_long)
         found: list = [None] * len(self.numbers)
         while len(whole):
-            whole = self._follow(self.launch, self.numbers[whole], whole, found)
+            whole = self._follow(launch, self.numbers[whole], whole, found)
         while len(todo):
-            numbers, again = self.numbers[todo], []
-            windows = self.launch.windows(numbers, self.lefts[todo], self.times[todo])
+            numbers, (ends, columns), again = self.numbers[todo], self.lefts[todo, :2].T, []
+            lengths, first = self.times[todo] * launch.cut.every[numbers], launch.table[numbers]
+            windows = launch.cut.windows(
+                numbers, lengths, ends, columns, first[:, job_table.CHECKPOINTS]
+            )
             sizes = windows.bytes
             fitting = np.flatnonzero(sizes <= limit).tolist()
             for batch in within_limit(fitting, sizes.__getitem__, limit):
-                own = todo[batch]
-                part = self.launch.of_windows(windows.take(batch), numbers[batch])
+                own, of_whole = todo[batch], (launch, numbers[batch])
+                part = type(launch)(windows.take(batch), launch.buffers, of_whole)
                 part.run()
                 again += self._follow(part, np.arange(len(own)), own, found).tolist()
             todo = np.array(again, np.int64)
