@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.hardware.threads import map_on_threads
-from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.sites.cpu.memory import most_pending, power_of_two
 from gpu_tools.sites.gpu.launch import StripLaunch
 from gpu_tools.sites.gpu.packed_strip import WIDE
@@ -141,13 +140,7 @@ class StrandsOnGpu:
     and `starts` says where those of each strand begin.
     """
 
-    def __init__(
-        self,
-        strands: ProteinStrands,
-        numbers: list[int],
-        scoring: ProteinScoring,
-        launch: StripLaunch,
-    ):
+    def __init__(self, strands: ProteinStrands, numbers: list[int], launch: StripLaunch):
         self._launch, self.table = launch, strands.table[numbers]
         tables, rows = [strands.tables[k] for k in numbers], self.table[:, LENGTH] + 1 + ROWS_AHEAD
         own = [
@@ -157,16 +150,15 @@ class StrandsOnGpu:
         chunks = -(-rows // CHUNK)
         self.table[:, ROWS], self.table[:, CHUNKS] = starts_of(4 * rows), starts_of(chunks)
         self._words, self._chunks = 4 * int(rows.sum()), int(chunks.sum())
-        self.arrays = copy_strands(launch, self.table, tables, map(strands.codes, numbers), own)
-        self.plans, self.starts = self._compiled(scoring)
+        codes = map(strands.codes, numbers)
+        *self.arrays, codons, stops = copy_strands(
+            launch, self.table, tables, codes, own, words_of(launch.scoring)
+        )
+        self.plans, self.starts = self._compiled(codons, stops)
 
-    def _compiled(self, scoring: ProteinScoring) -> tuple[list, NDArray[np.int64]]:
+    def _compiled(self, *words) -> tuple[list, NDArray[np.int64]]:
         """Compile plans; return boundaries and operations, and where each strand's begin."""
         launch, stream = self._launch, self._launch.stream
-        words = [
-            launch.copy(name, own.ravel()).reshape(own.shape)
-            for name, own in zip(("codon rows", "stops"), words_of(scoring), strict=True)
-        ]
         numbers = launch.array("chunks", self._chunks + 1, np.int64)
         boundaries = launch.array("boundaries", self._words)
         compiled = plan_proteins[-(-self._chunks // WARP), WARP, stream]
