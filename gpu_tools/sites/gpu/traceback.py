@@ -44,10 +44,10 @@ WHOLE, NOT_EXPLAINED, TOO_MANY, OUTSIDE = range(4)
 """Whether a chain was followed to its start, and if not, why: the sweep is wrong, there are more
 exons than the buffer takes, or rows are needed that are not in memory.
 """
-CHAIN_NUMBERS = 5
-"""Numbers of the part of a chain that is still to be followed, the exons up to the end of one."""
-FOLLOWED = 2 + CHAIN_NUMBERS
-"""Numbers that a traceback returns beside exons: one of those, a count, and what is left."""
+FOLLOWED = 7
+"""Numbers that a traceback returns beside exons: one of those, a count, and what is to be followed
+next, from `END` to `IS_LAST`.
+"""
 # elements of the scoring: lifted scores, and what follows them
 GAP = N_SYMBOLS * N_SYMBOLS
 FREE = GAP + 1

@@ -102,7 +102,7 @@ STATE_SIZE = TAKEN_AT + MOST_CLASSES
 # Plans are compiled on the GPU, a chunk of boundaries a thread: first to count operations.
 
 
-N_NEAR, N_FAR, SYMBOLS, PLACES, ROWS, CHUNKS, STRAND_NUMBERS = range(OWN, OWN + 7)
+N_NEAR, N_FAR, SYMBOLS, PLACES, ROWS, CHUNKS = range(OWN, OWN + 6)
 """Numbers of a strand behind those of `strand_lists`: how many near and far rows there are; its
 symbols; whether what is entered has the points of introns at their places; where its boundaries
 begin, and its first chunk.
