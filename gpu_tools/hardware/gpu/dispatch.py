@@ -207,7 +207,9 @@ class Buffers:
         staged = self.pinned("joined", most, dtype)
         first = used = 0
         for part in parts:
-            for own in (part[k : k + most] for k in range(0, len(part), most)):
+            cuts = range(0, len(part), most)
+            # most parts are small
+            for own in [part] if len(cuts) < 2 else [part[k : k + most] for k in cuts]:
                 if used + len(own) > most:
                     self._flush(made, first, staged[:used])
                     first, used = first + used, 0

@@ -58,24 +58,18 @@ class GpuBatch(NamedTuple):
     follow: Callable[[Any, NDArray, NDArray], list]
 
 
-class Batches(NamedTuple):
-    """The batches of a GPU, and how many of them are there at a time."""
-
-    each: Iterator[GpuBatch]
-    at_a_time: int
-
-
 def align_in_batches(
     call: GpuCall,
     ordinals: tuple[int, ...],
-    batches_of: Callable[[list[int], float, Leave], Batches],
+    batches_of: Callable[[list[int], float, Leave], tuple[Iterator[GpuBatch], int]],
     later: Iterable,
     memory: int | None = None,
 ) -> list:
     """Return the results of all cases.
 
     `batches_of` returns the batches of some cases on the current GPU, which may use so many bytes
-    of its memory, `memory` if given. The kernels `later` are those that follow sweeps.
+    of its memory, `memory` if given, and how many are there at a time. The kernels `later` are
+    those that follow sweeps.
     """
     results, left, cases = [None] * len(call.cases), [], call.cases
 
@@ -85,11 +79,11 @@ def align_in_batches(
 
     def drive(share: list[int], pool, gpu: int) -> None:
         free = SHARE_OF_FREE_MEMORY * pool.free_bytes if memory is None else memory
-        batches, taking = batches_of(share, free, leave), threading.Lock()
-        own = pool.batches[: batches.at_a_time]
-        if (first := next(batches.each, None)) is None:
+        (each, at_a_time), taking = batches_of(share, free, leave), threading.Lock()
+        own = pool.batches[:at_a_time]
+        if (first := next(each, None)) is None:
             return
-        each = chain([first], batches.each)
+        each = chain([first], each)
         for buffers in pool.batches[len(own) :]:
             buffers.clear()
         load_stored(later)  # while no kernel runs

@@ -14,7 +14,6 @@ from gpu_tools.hardware.gpu.dispatch import Buffers
 from gpu_tools.hardware.threads import map_on_threads, within_limit
 from gpu_tools.sites.gpu.batches import (
     BATCHES_AT_A_TIME,
-    Batches,
     GpuBatch,
     GpuCall,
     Leave,
@@ -52,10 +51,10 @@ def align_on_gpus(
     strands: dict[int, SiteStrand] = {}
     options = options or SiteGpuOptions()
 
-    def batches_of(share: list[int], free: float, leave: Leave) -> Batches:
+    def batches_of(share: list[int], free: float, leave: Leave) -> tuple[Iterator[GpuBatch], int]:
         needed = -(-sum(strips_of(call.cases[k]) for k in share) // STRIPS)
         each = _batches(call, share, strands, free / BATCHES_AT_A_TIME, leave, options)
-        return Batches(each, min(needed, BATCHES_AT_A_TIME))
+        return each, min(needed, BATCHES_AT_A_TIME)
 
     later = find_ends_warp, trace_packed_warp
     return align_in_batches(call, ordinals, batches_of, later, options.memory)

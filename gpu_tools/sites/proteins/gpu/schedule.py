@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
@@ -14,7 +15,6 @@ from gpu_tools.hardware.threads import within_limit
 from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.sites.gpu.batches import (
     BATCHES_AT_A_TIME,
-    Batches,
     GpuBatch,
     GpuCall,
     Leave,
@@ -138,7 +138,7 @@ def align_on_gpus(
     strips = jobs.of_cases(np.add, jobs.table[:, STRIPS]) / options.strips
     fit = jobs.of_cases(np.logical_and, jobs.fits)
 
-    def batches_of(share: list[int], free: float, leave: Leave) -> Batches:
+    def batches_of(share: list[int], free: float, leave: Leave) -> tuple[Iterator[GpuBatch], int]:
         free -= BATCHES_AT_A_TIME * most_bytes() if options.memory is None else 0
         taken = [number[k] for k in share if k in number]
         taken = [n for n in taken if fit[n] and sizes[n] <= free]
@@ -148,7 +148,7 @@ def align_on_gpus(
         batches = list(within_limit(taken, parts.__getitem__, 1.0))
         needed = [int(sizes[own].sum()) + bytes_of_traces(jobs, own) for own in batches]
         each = (_batch(jobs, each, own, max(needed)) for each in batches)
-        return Batches(each, min(at_a_time, len(batches)))
+        return each, min(at_a_time, len(batches))
 
     return align_in_batches(call, ordinals, batches_of, [trace_proteins_warp], options.memory)
 
