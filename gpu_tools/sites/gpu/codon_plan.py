@@ -110,9 +110,9 @@ def compile_codons(codes, table: SiteTable, cost: int = 0) -> CodonPlan:
 class _Codons(NamedTuple):
     """A plan that is written, and what that needs.
 
-    Behind the words of so many steps come operands.
-    The empty chain's row is in the slot `start`, and higher by a cost. Of first codons there are
-    the slots of the rows behind them, -1 for none yet.
+    Behind the words of so many steps come operands. The empty chain's row is in the slot `start`,
+    and higher by a cost. Of first codons there are the slots of the rows behind them, -1 for none
+    yet.
     """
 
     words: NDArray[np.int32]
@@ -211,14 +211,13 @@ def _split_before(codes, boundary, frame):
 
 
 @inlined
-def _keep(sites, k, state, plan):
+def _keep(sites, k, exit, state, plan):
     """Put the rows of an exit, plus its score, into slots of junctions."""
-    (donors, scores, _), slots, first = sites.donors, 0, sites.slots[k]
-    exit = first_from(donors, sites.junctions.donors[k])
+    slots, first = 0, sites.slots[k]
     for frame in range(FRAMES):
         _put(plan, state, FRESH, NO_SLOT, NO_SOURCE, 0, NO_SYMBOL, first + frame)
         slots |= (first + frame) << (TAKEN_BITS * frame)
-    _put_take(plan, state, exit, scores[exit], slots)
+    _put_take(plan, state, exit, sites.donors[1][exit], slots)
 
 
 @inlined
@@ -267,16 +266,12 @@ def _gather(splits, i, entry, sites, state, plan):
 
     The last one of the operations is still to be completed. Return how many sources there are.
     """
-    kinds, junctions, (_, scores, entry_kinds) = (
-        sites.introns.kinds,
-        sites.junctions,
-        sites.acceptors,
-    )
-    found, score = 0, np.int64(scores[entry])
+    kinds, junctions, kind = sites.introns.kinds, sites.junctions, sites.acceptors[2][entry]
+    found, score = 0, np.int64(sites.acceptors[1][entry])
     _put(plan, state, FRESH, NO_SLOT, NO_SOURCE, 0, NO_SYMBOL, NO_SLOT)
     for split in range(SPLITS):
         for k in range(len(kinds)):
-            if splits >> split & 1 != 0 and kinds[k] == entry_kinds[entry]:
+            if splits >> split & 1 != 0 and kinds[k] == kind:
                 _add_source(BEFORE + k * SPLITS + split, score, found, plan, state)
                 found += 1
     past = first_from(junctions.acceptors, i + 1)
@@ -333,5 +328,5 @@ def _close(sites, i, begins, events, state, plan):
 _compile_plan = plan_compiler(
     partial(inlined, error_model="numpy"),
     PlanForm(_open, _keep, _take, _raise_maximum, _leave, _enter, _close),
-    together=FRAMES, behind=FRAMES,
+    together=FRAMES, later=1, behind=FRAMES,
 )  # fmt: skip

@@ -4,11 +4,11 @@ Three kernels sweep a strand with a target: of one row of cells, of three rows w
 nucleotides, and of proteins. Each reads a *plan*, and each has a form of its own for that. But what
 happens at a boundary, and in which order, is always the same:
 
-1. the rows behind the boundary before are kept for introns that have a penalty of their own;
-2. where penalties rise, the *maxima* over the exits before an entry are raised to the exits that
+1. where penalties rise, the *maxima* over the exits before an entry are raised to the exits that
    lie far enough behind, and lowered;
-3. where an exon ends or begins, these maxima are raised to the exits that lie far enough behind;
-4. the row's exit is noted, then the row is raised to what enters.
+2. where an exon ends or begins, these maxima are raised to the exits that lie far enough behind;
+3. an exit is noted, and its rows are kept for introns that have a penalty of their own;
+4. the row is raised to what enters.
 
 So `plan_compiler` makes a compiler, for a CPU or a GPU, from functions that write these things down
 in a kernel's own form, see `PlanForm`.
@@ -189,8 +189,8 @@ class PlanForm(NamedTuple):
     opened : function of boundary, scores of a last exit and a first entry, whether there is more
         Begin a boundary, and return what is known of it, which comes to the functions behind this
         one. A score is the usual one, `CLOSED` for none, if the boundary is not listed.
-    keep : function of the number of a donor of junctions
-        Keep the rows of an exit, which lies before the boundary.
+    keep : function of the number of a donor of junctions and that of its exit
+        Keep the rows of an exit.
     take : function of a class and an exit
         Raise a class's maximum to an exit.
     raise_maximum : function of two maxima, a bonus and whether it is fresh
@@ -249,7 +249,9 @@ def _maxima_compiler(jit: Callable, take: Callable, raise_maximum: Callable):
     return take_exits, cross_border
 
 
-def plan_compiler(jit: Callable, form: PlanForm, together: int = 1, behind: int = 0) -> Callable:
+def plan_compiler(
+    jit: Callable, form: PlanForm, together: int = 1, later: int = 0, behind: int = 0
+) -> Callable:
     """Return the function that writes the plan of some boundaries.
 
     Parameters
@@ -258,7 +260,9 @@ def plan_compiler(jit: Callable, form: PlanForm, together: int = 1, behind: int 
         Compiles functions for a CPU or a GPU.
     form : PlanForm
     together : int
-        Boundaries before which a kernel does operations at once: rows are kept before the first.
+        Boundaries before which a kernel does operations at once: rows are kept at the first.
+    later : int
+        Rows are kept so many boundaries behind their exit, at least.
     behind : int
         First entries are told so many boundaries behind them.
     """
@@ -280,7 +284,7 @@ def plan_compiler(jit: Callable, form: PlanForm, together: int = 1, behind: int 
         kept, marks = sites.junctions.donors, sites.rising.boundaries
         exit, entry = int64(first_from(donors, low)), int64(first_from(acceptors, low))
         first, last = int64(first_from(firsts, low - behind)), int64(first_from(lasts, low))
-        mark, keeping = int64(first_from(marks, low)), int64(first_from(kept, low - 1))
+        mark, keeping = int64(first_from(marks, low)), int64(first_from(kept, low - later))
         for i in range(low, past):
             leaves, enters = is_at(donors, exit, i), is_at(acceptors, entry, i)
             crosses, final, begins = is_at(marks, mark, i), int64(usual_last), int64(usual_first)
@@ -289,9 +293,6 @@ def plan_compiler(jit: Callable, form: PlanForm, together: int = 1, behind: int 
             if is_at(firsts, first, i - behind):
                 begins, first = int64(first_scores[first]), first + 1
             known = opened(sites, i, final, begins, leaves or enters or crosses, state, plan)
-            while i % together == 0 and keeping < len(kept) and kept[keeping] < i:
-                keep(sites, keeping, state, plan)
-                keeping += 1
             if crosses:
                 take_exits(sites, i - 1, exit, state, plan)
                 cross_border(sites, mark, state, plan)
@@ -300,6 +301,10 @@ def plan_compiler(jit: Callable, form: PlanForm, together: int = 1, behind: int 
                 take_exits(sites, i, exit, state, plan)
                 known = leave(sites, i, exit, known, state, plan)
                 exit += 1
+            while i % together == 0 and keeping < len(kept) and kept[keeping] + later <= i:
+                number = int64(first_from(donors, kept[keeping]))
+                keep(sites, keeping, number, state, plan)
+                keeping += 1
             if enters:  # perhaps through an intron without nucleotides
                 take_exits(sites, i, exit, state, plan)
                 known = enter(sites, i, entry, known, state, plan)

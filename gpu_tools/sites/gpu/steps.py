@@ -351,8 +351,10 @@ def _open(sites, i, final, begins, is_busy, state, plan):
 
 
 @njit(makes_arrays=False)
-def _keep(sites, k, state, plan):
-    """Keep nothing: the rows of exits are kept where they are."""
+def _keep(sites, k, exit, state, plan):
+    """Set a slot of junctions to the row."""
+    copy = 0 if plan.groups.takers[exit] > 0 else FIRST_STORED + exit
+    _set_to_row(plan.steps, sites.slots[k], LEAST, sites.donors[1][exit], copy)
 
 
 @inlined
@@ -376,10 +378,9 @@ def _raise_maximum(sites, to, source, bonus, is_fresh, state, plan):
 
 @inlined
 def _leave(sites, i, exit, late, state, plan):
-    """Raise the slot of an exit's group to the row, or set a new one to it; and keep the row."""
-    ends, slots, takers, current, free = plan.groups
-    (_, scores, kinds), donors = sites.donors, sites.junctions.donors
-    bonus, copy, kind = scores[exit], FIRST_STORED + exit, kinds[exit]
+    """Raise the slot of an exit's group to the row, or set a new one to it."""
+    (ends, slots, takers, current, free), (_, scores, kinds) = plan.groups, sites.donors
+    kind = kinds[exit]
     takers[exit] = _count_of(sites.introns.class_kinds, kind)
     if takers[exit] > 0:
         slot = old = current[kind]
@@ -387,11 +388,8 @@ def _leave(sites, i, exit, late, state, plan):
             slot, old = free[1 + free[0]], LEAST
             free[0] -= 1
             free[1] = min(free[0], free[1])
-        _set_to_row(plan.steps, slot, old, bonus, copy)
-        slots[exit], current[kind], copy = slot, -1 if ends[exit] else slot, 0
-    k = first_from(donors, i)
-    if k < len(donors) and donors[k] == i:
-        _set_to_row(plan.steps, sites.slots[k], LEAST, bonus, copy)
+        _set_to_row(plan.steps, slot, old, scores[exit], FIRST_STORED + exit)
+        slots[exit], current[kind] = slot, -1 if ends[exit] else slot
     return late
 
 
@@ -424,6 +422,5 @@ def _close(sites, i, begins, late, state, plan):
 
 
 _compile_plan = plan_compiler(
-    inlined,
-    PlanForm(_open, _keep, _take, _raise_maximum, _leave, _enter, _close),
+    inlined, PlanForm(_open, _keep, _take, _raise_maximum, _leave, _enter, _close)
 )

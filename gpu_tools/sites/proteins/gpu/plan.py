@@ -179,9 +179,8 @@ def _open(sites, i, final, begins, is_busy, state, plan):
 
 
 @cuda.jit(device=True)
-def _keep(sites, k, state, plan):
+def _keep(sites, k, exit, state, plan):
     """Keep the rows of an exit."""
-    exit = first_from(sites.donors[0], sites.junctions.donors[k])
     _put(plan, state, JUNCTION, int64(sites.slots[k]), exit, KEEP, 0)
 
 
@@ -310,7 +309,7 @@ def _close(sites, i, begins, known, state, plan):
 
 _compile_plan = plan_compiler(
     cuda.jit(device=True),
-    PlanForm(_open, _keep, _take, _raise_maximum, _leave, _enter, _close), behind=FRAMES,
+    PlanForm(_open, _keep, _take, _raise_maximum, _leave, _enter, _close), later=1, behind=FRAMES,
 )  # fmt: skip
 
 
