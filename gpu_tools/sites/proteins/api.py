@@ -200,9 +200,10 @@ def _protein_align(
         return walk.align_largest_first(cases, align, threads, done)
 
     def on_gpus(ordinals: tuple[int, ...]) -> list[ProteinAlignment]:
-        from gpu_tools.sites.proteins.gpu.schedule import ProteinCall, align_on_gpus
+        from gpu_tools.sites.gpu.batches import GpuCall
+        from gpu_tools.sites.proteins.gpu.schedule import align_on_gpus
 
-        def finish(case: ProteinCase, found: BestSweep | None) -> ProteinAlignment:
+        def finish(case: ProteinCase, strand: str | None, found) -> ProteinAlignment:
             result = _result(case, scoring, found, least.get(id(case)))
             done(case.cells)
             return result
@@ -210,8 +211,7 @@ def _protein_align(
         def is_traced(case: ProteinCase, score: int) -> bool:
             return score >= least.get(id(case), score)
 
-        call = ProteinCall(cases, scoring, threads, finish, is_traced)
-        return align_on_gpus(call, ordinals, on_cpu)
+        return align_on_gpus(GpuCall(cases, scoring, threads, finish, is_traced, on_cpu), ordinals)
 
     return on_gpu_or_cpu(where, on_gpus, lambda: on_cpu(cases))
 

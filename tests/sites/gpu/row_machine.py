@@ -9,7 +9,7 @@ from gpu_tools.sites.bounds import cost_behind
 from gpu_tools.sites.gpu import codon_plan
 from gpu_tools.sites.gpu import steps as gpu_steps
 from gpu_tools.sites.gpu.job import SiteJobs, SiteStrand
-from gpu_tools.sites.gpu.strand_sites import NO_SYMBOL
+from gpu_tools.sites.gpu.plan import NO_SYMBOL
 from gpu_tools.sites.table import CLOSED
 from gpu_tools.splicing.codons import completes, split_class
 from gpu_tools.splicing.recurrence import clipped_chain

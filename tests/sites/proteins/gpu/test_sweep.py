@@ -42,7 +42,8 @@ def on_gpu(made: list[ProteinCase], scoring, least=(), **options):
 
     `least` are the scores from which on chains are wanted, all by default.
     """
-    from gpu_tools.sites.proteins.gpu.schedule import ProteinCall, ProteinGpuOptions, align_on_gpus
+    from gpu_tools.sites.gpu.batches import GpuCall
+    from gpu_tools.sites.proteins.gpu.schedule import ProteinGpuOptions, align_on_gpus
 
     left = []
 
@@ -52,14 +53,14 @@ def on_gpu(made: list[ProteinCase], scoring, least=(), **options):
 
     wanted = dict(zip(map(id, made), least, strict=False))
 
-    def finish(case, found):
+    def finish(case, strand, found):
         return _result(case, scoring, found, wanted.get(id(case)))
 
     def is_traced(case, score):
         return score >= wanted.get(id(case), score)
 
-    call = ProteinCall(made, scoring, 1, finish, is_traced)
-    return align_on_gpus(call, (0,), on_cpu, ProteinGpuOptions(**options)), len(left)
+    call = GpuCall(made, scoring, 1, finish, is_traced, on_cpu)
+    return align_on_gpus(call, (0,), ProteinGpuOptions(**options)), len(left)
 
 
 def random_case(rng, placed=False) -> ProteinCase:
