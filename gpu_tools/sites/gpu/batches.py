@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from typing import Any, NamedTuple
@@ -12,6 +12,7 @@ import numpy as np
 from numba import cuda
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.compiled import load_stored
 from gpu_tools.hardware.cpu.strips import shares
 from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.dispatch import Buffers, borrowed_pools, map_gpus
@@ -68,12 +69,13 @@ def align_in_batches(
     call: GpuCall,
     ordinals: tuple[int, ...],
     batches_of: Callable[[list[int], float, Leave], Batches],
+    later: Iterable,
     memory: int | None = None,
 ) -> list:
     """Return the results of all cases.
 
     `batches_of` returns the batches of some cases on the current GPU, which may use so many bytes
-    of its memory, `memory` if given.
+    of its memory, `memory` if given. The kernels `later` are those that follow sweeps.
     """
     results, left, cases = [None] * len(call.cases), [], call.cases
 
@@ -90,7 +92,8 @@ def align_in_batches(
         each = chain([first], batches.each)
         for buffers in pool.batches[len(own) :]:
             buffers.clear()
-        for buffers in own:  # while no kernel runs
+        load_stored(later)  # while no kernel runs
+        for buffers in own:
             buffers.reserve(first.n_bytes)
 
         def work(buffers: Buffers) -> None:

@@ -29,8 +29,8 @@ from gpu_tools.sites.gpu.plan import (
     TAKEN_AT,
     WAITS_AT,
     WRITTEN,
+    Plan,
     PlanForm,
-    StoredRows,
     inlined,
     kept_slots,
     most_operations,
@@ -81,44 +81,12 @@ _FIRST_SPLIT = (0, 1, 3, 6)
 """The first class of split codons with no, one and two nucleotides before the intron, and all."""
 
 
-class CodonPlan(NamedTuple):
-    """A compiled table.
+class CodonPlan(Plan):
+    """The plan of a strand for the packed kernel of chains that translate.
 
-    Attributes
-    ----------
-    words : ndarray of int32, shape (S,)
-        A word a step.
-    operands : ndarray of int32
-        In the order in which events need them.
-    operations : ndarray of int32, shape (n, 4)
-    start : int
-        Slot of the empty chain's row.
-    n_slots : int
-    n_advances : int
-        Advances of the accumulator.
-    ring : int
-        Exits whose rows may be needed at a time, a power of two.
-    stored : StoredRows
-        Numbers of stored rows begin with `FIRST_STORED`.
+    The first array has a word a step, and then operands in the order in which events need them; the
+    second one has the operations.
     """
-
-    words: NDArray[np.int32]
-    operands: NDArray[np.int32]
-    operations: NDArray[np.int32]
-    start: int
-    n_slots: int
-    n_advances: int
-    ring: int
-    stored: StoredRows
-
-    @property
-    def n_bytes(self) -> int:
-        """Bytes of what the kernel reads."""
-        return self.words.nbytes + self.operands.nbytes + self.operations.nbytes
-
-    def arrays(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Return what the kernel reads: words and operands, and operations one after the other."""
-        return np.concatenate([self.words, self.operands]), self.operations.ravel()
 
     def boundary_at(self, number: int) -> int:
         """Return the boundary that a number belongs to: the same."""
@@ -134,22 +102,22 @@ def compile_codons(codes, table: SiteTable, cost: int = 0) -> CodonPlan:
 
     The kernel's row of the empty chain is higher by a cost.
     """
-    words, operands, operations, slots = _compiled(sites_of(codes, table), table.stops, cost)
-    stored = StoredRows(len(table.donors.boundaries), len(table.acceptors.boundaries), FRAMES)
-    ring = power_of_two(most_pending(table) + 1)
-    return CodonPlan(words, operands.copy(), operations.copy(), *slots, ring, stored)
+    words, operations, *sizes = _compiled(sites_of(codes, table), table.stops, cost)
+    # parts of what there was space for: pages that nothing was written to take no memory
+    return CodonPlan([words, operations.ravel()], *sizes, power_of_two(most_pending(table) + 1))
 
 
 class _Codons(NamedTuple):
     """A plan that is written, and what that needs.
 
+    Behind the words of so many steps come operands.
     The empty chain's row is in the slot `start`, and higher by a cost. Of first codons there are
     the slots of the rows behind them, -1 for none yet.
     """
 
     words: NDArray[np.int32]
-    operands: NDArray[np.int32]
     operations: NDArray[np.int32]
+    n_steps: int
     stops: NDArray[np.bool_]
     start: int
     cost: int
@@ -158,27 +126,23 @@ class _Codons(NamedTuple):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _compiled(sites, stops, cost):
-    """Compile a strand; return words, operands, operations, and numbers of slots and advances."""
+    """Compile a strand; return words, operations, steps, slots, and the empty chain's slot."""
     boundaries, start = len(sites.codes) + 1, BEFORE + SPLITS * n_maxima(sites)
     entries, classes, junctions = len(sites.acceptors[0]), len(sites.introns.kinds), sites.junctions
     most = SPLITS * most_operations(sites) + (3 * classes + 8) * entries + start + FRAMES * _CODONS
     most += (1 + FRAMES) * len(junctions.donors) + FRAMES * len(junctions.acceptors)
     of_ends = boundaries if sites.first[0] != CLOSED else len(sites.first[1])
     of_ends += boundaries if sites.last[0] != CLOSED else len(sites.last[1])
-    plan = _Codons(
-        np.zeros(-(-boundaries // FRAMES), np.int32), np.zeros(of_ends + 1, np.int32),
-        np.empty((most, 4), np.int32), stops, start, cost, np.full(_CODONS, -1),
-    )  # fmt: skip
+    n_steps = -(-boundaries // FRAMES)
+    words, operations = np.zeros(n_steps + of_ends + 1, np.int32), np.empty((most, 4), np.int32)
+    plan = _Codons(words, operations, n_steps, stops, start, cost, np.full(_CODONS, -1))
     state = np.zeros(TAKEN_AT + len(sites.introns.lengths), np.int64)
     state[NEXT_SLOT] = kept_slots(junctions, start + 1, FRAMES, sites.slots)
     for slot in range(BEFORE, start):
         _put(plan, state, FRESH, NO_SLOT, NO_SOURCE, 0, NO_SYMBOL, slot)
-    _compile_plan(sites, 0, FRAMES * len(plan.words), state, plan)
-    operations, advances = plan.operations[: state[WRITTEN]], 0
-    for k in range(len(operations)):
-        advances += operations[k, 1] >= 0 and operations[k, 0] & 7 != NO_SYMBOL
-    slots = start, state[NEXT_SLOT], advances
-    return plan.words, plan.operands[: state[OPERANDS] + 1], operations, slots
+    _compile_plan(sites, 0, FRAMES * n_steps, state, plan)
+    used = n_steps + state[OPERANDS] + 1
+    return words[:used], operations[: state[WRITTEN]], n_steps, state[NEXT_SLOT], start
 
 
 @inlined
@@ -200,7 +164,7 @@ def _put_take(plan, state, exit, bonus, slots):
 @inlined
 def _add_operand(plan, state, operand):
     """Append an operand."""
-    plan.operands[state[OPERANDS]] = operand
+    plan.words[plan.n_steps + state[OPERANDS]] = operand
     state[OPERANDS] += 1
 
 

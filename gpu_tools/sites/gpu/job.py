@@ -18,7 +18,7 @@ from gpu_tools.sites.bounds import TableLimits, packed_limits, table_limits
 from gpu_tools.sites.gpu import job_table
 from gpu_tools.sites.gpu.codon_plan import NO_SLOT, SHORTEST, CodonPlan, compile_codons
 from gpu_tools.sites.gpu.packed_strip import HOT_SLOTS, NARROW, QUAD, RING_WORDS, WIDE
-from gpu_tools.sites.gpu.steps import FIRST_STORED, OWN_SLOTS, StepTable, compile_steps
+from gpu_tools.sites.gpu.steps import FIRST_STORED, OWN_SLOTS, StepPlan, compile_steps
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.rows import kept_symbols
 
@@ -69,7 +69,7 @@ class SiteStrand:
     def __init__(self, codes: NDArray[np.uint8], table: SiteTable, scoring: SplicedScoring):
         self.codes, self.table = codes, table
         self.limits = table_limits(table, scoring.gap, codes)
-        self.compiled: StepTable | CodonPlan | None = None
+        self.compiled: StepPlan | CodonPlan | None = None
         if table.stops is None and _are_bytes(scoring):
             self.compiled = compile_steps(codes, table, scoring.clip_cost)
         elif _are_bytes(scoring) and _shortest_intron(table) >= SHORTEST:
@@ -81,10 +81,10 @@ class SiteStrand:
         coding, made = self.table.stops is not None, self.compiled
         if made is None:
             return StrandNumbers(coding, False, self.limits)
-        fits, stored = made.n_slots <= (NO_SLOT if coding else max(HOT_SLOTS.values())), made.stored
+        fits, table = made.n_slots <= (NO_SLOT if coding else max(HOT_SLOTS.values())), self.table
         return StrandNumbers(
-            coding, fits, self.limits, made.n_bytes, len(made.words), made.n_slots, made.start,
-            made.ring, stored.n_exits, stored.n_entries, stored.tracks,
+            coding, fits, self.limits, made.n_bytes, made.n_steps, made.n_slots, made.start,
+            made.ring, len(table.donors.boundaries), len(table.acceptors.boundaries), table.tracks,
         )  # fmt: skip
 
 

@@ -116,7 +116,7 @@ class SitePackedLaunch(StripLaunch):
     def _compiled(self) -> list:
         """Copy what is compiled to the GPU, and write into the table where each job's begins."""
         used, inverse = np.unique(self.jobs.strand, return_inverse=True)
-        arrays = [self.jobs.strands[k].compiled.arrays() for k in used]
+        arrays = [self.jobs.strands[k].compiled.arrays for k in used]
         starts = starts_of([[len(array) for array in own] for own in arrays])
         columns = [job_table.BOUNDARIES, job_table.OPERATIONS][: len(arrays[0])]
         self.table[:, columns] = starts[inverse]

@@ -8,6 +8,7 @@ from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.intrinsics import rows
 from gpu_tools.hardware.gpu.intrinsics.words import (
     WARP,
+    add2,
     address,
     any_lane,
     max2,
@@ -84,18 +85,19 @@ def peek(words, at):
 
 
 @cuda.jit(device=True)
-def receive(words, at, seen, wanted):
-    """Return two border words once they are there, if they are wanted, and make place for others.
+def receive(words, at, seen, wanted, lowered, floor):
+    """Return two border words once they are there, and make place for others.
 
-    `seen` is what was seen of them last.
+    `seen` is what was seen of them last. What is not `wanted` does not matter.
     """
     early, late = seen
     while any_lane(wanted and (early == NEVER or late == NEVER)):
         early, late = peek(words, at)
-    if wanted:
-        rows.store_word(words, uint32(at), int32(NEVER))
-        rows.store_word(words, uint32(at + 1), int32(NEVER))
-    return early, late
+    if not wanted:
+        return floor, floor
+    rows.store_word(words, uint32(at), int32(NEVER))
+    rows.store_word(words, uint32(at + 1), int32(NEVER))
+    return max2(add2(early, lowered), floor), max2(add2(late, lowered), floor)
 
 
 @cuda.jit(device=True)

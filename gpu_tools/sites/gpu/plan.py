@@ -17,6 +17,7 @@ in a kernel's own form, see `PlanForm`.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import NamedTuple
 
@@ -137,23 +138,38 @@ NO_SYMBOL = 5
 """Symbol of the first boundary, before which there is no nucleotide."""
 
 
-class StoredRows(NamedTuple):
-    """The rows that a traceback reads, one behind the other; no exit's score is part of its row.
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What a kernel does along a strand.
 
-    First come the rows at the exits, then those from which entries start, `tracks` for each. If
+    Kernels store the rows that a traceback reads one behind the other, without the exits' scores:
+    first those at the exits, then those from which entries start, `SiteTable.tracks` for each. If
     chains translate, there is a row for each reading frame of an exit, and for each number of
     nucleotides of the split codon before an entry, of which the acceptor's score is part. Rows of
     entries have the penalty of the intron.
+
+    Attributes
+    ----------
+    arrays : list of ndarray of int32
+        What the kernel reads.
+    n_steps, n_slots : int
+        Steps, and slots of rows.
+    start : int
+        Slot of the empty chain's row.
+    ring : int
+        Exits whose rows may be needed at a time, a power of two; 0 if these are in slots.
     """
 
-    n_exits: int
-    n_entries: int
-    tracks: int
+    arrays: list[NDArray[np.int32]]
+    n_steps: int
+    n_slots: int
+    start: int
+    ring: int
 
     @property
-    def count(self) -> int:
-        """Rows in all."""
-        return (self.n_exits + self.n_entries) * self.tracks
+    def n_bytes(self) -> int:
+        """Bytes of what the kernel reads."""
+        return sum(array.nbytes for array in self.arrays)
 
 
 # The compiler.

@@ -22,8 +22,10 @@ from gpu_tools.sites.gpu.batches import (
 )
 from gpu_tools.sites.gpu.codon_strips import CodonStrips
 from gpu_tools.sites.gpu.job import PackedStrips, SiteJobs, SiteStrand, sizes_of, strips_of
+from gpu_tools.sites.gpu.job_table import find_ends_warp
 from gpu_tools.sites.gpu.launch import SiteCodonLaunch, SitePackedLaunch
 from gpu_tools.sites.gpu.packed_strip import NARROW, WIDE
+from gpu_tools.sites.gpu.traceback import trace_packed_warp
 from gpu_tools.sites.gpu.traces import follow_chains
 from gpu_tools.sites.table import made_once
 
@@ -55,7 +57,8 @@ def align_on_gpus(
         each = _batches(call, share, strands, free / BATCHES_AT_A_TIME, leave, options)
         return Batches(each, min(needed, BATCHES_AT_A_TIME))
 
-    return align_in_batches(call, ordinals, batches_of, options.memory)
+    later = find_ends_warp, trace_packed_warp
+    return align_in_batches(call, ordinals, batches_of, later, options.memory)
 
 
 def _batches(

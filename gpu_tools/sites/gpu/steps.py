@@ -22,6 +22,7 @@ its slot is raised to, or the slot that the row is raised to.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -34,8 +35,8 @@ from gpu_tools.sites.cpu.memory import most_pending
 from gpu_tools.sites.gpu.plan import (
     NO_SYMBOL,
     TAKEN_AT,
+    Plan,
     PlanForm,
-    StoredRows,
     inlined,
     kept_slots,
     most_operations,
@@ -72,36 +73,16 @@ IDLE = (
 """A step that does nothing."""
 
 
-class StepTable(NamedTuple):
-    """A compiled table for the packed kernel.
+@dataclass(frozen=True, eq=False)
+class StepPlan(Plan):
+    """The plan of a strand for the packed kernel.
 
-    Attributes
-    ----------
-    words : ndarray of int32, shape (steps, 5)
-        See `WORDS`. Idle steps follow, so that the last lane is done when a whole group of `WARP`
-        steps is.
-    numbers : ndarray of int32, shape (m + 1,)
-        Each boundary's number: twice its step's, plus one if it is a late one.
-    n_slots : int
-        Slots, all in shared memory.
-    stored : StoredRows
-        What is copied to device memory, from number `FIRST_STORED` on.
+    It is one array, see `WORDS`. Idle steps are the last ones, so that the last lane is done when a
+    whole group of `WARP` steps is. Each boundary has a number: twice its step's, plus one if it is
+    a late one.
     """
 
-    words: NDArray[np.int32]
     numbers: NDArray[np.int32]
-    n_slots: int
-    stored: StoredRows
-    start = ring = 0  # of a `CodonPlan` alone
-
-    @property
-    def n_bytes(self) -> int:
-        """Bytes of what the kernel reads."""
-        return self.words.nbytes
-
-    def arrays(self) -> tuple[NDArray[np.int32]]:
-        """Return what the kernel reads: the words, step by step."""
-        return (self.words.ravel(),)
 
     def boundary_at(self, number: int) -> int:
         """Return the boundary that a number belongs to."""
@@ -114,15 +95,15 @@ class StepTable(NamedTuple):
     def step_behind(self, boundary: int) -> int:
         """Return the step behind those that bring all lanes to a boundary; whole groups."""
         last = int(self.numbers[boundary]) // 2 + WARP
-        return min(-(-last // WARP) * WARP, len(self.words))
+        return min(-(-last // WARP) * WARP, self.n_steps)
 
 
-def compile_steps(codes, table: SiteTable, cost: int = 0) -> StepTable:
+def compile_steps(codes, table: SiteTable, cost: int = 0) -> StepPlan:
     """Compile a strand for the packed kernel, whose empty chain's row is higher by a cost."""
     pending = most_pending(table) + len(table.introns) + 2
-    words, numbers, n_slots, stored = _compiled(sites_of(codes, table), cost, pending)
+    words, numbers, n_slots = _compiled(sites_of(codes, table), cost, pending)
     # a part of what there was space for: pages that nothing was written to take no memory
-    return StepTable(words, numbers, n_slots, StoredRows(*stored))
+    return StepPlan([words.ravel()], len(words), n_slots, START, 0, numbers)
 
 
 class _Groups(NamedTuple):
@@ -165,7 +146,7 @@ class _StepPlan(NamedTuple):
 
 @njit(cache=True, nogil=True)
 def _compiled(sites, cost, pending):
-    """Compile a strand in one call; return the elements of a `StepTable`."""
+    """Compile a strand in one call; return steps, numbers of boundaries, and how many slots."""
     exits, entries = len(sites.donors[0]), len(sites.acceptors[0])
     boundaries, through = len(sites.codes) + 1, OWN_SLOTS + n_maxima(sites)
     first_group = kept_slots(sites.junctions, through + 1, 1, sites.slots)
@@ -187,7 +168,7 @@ def _compiled(sites, cost, pending):
     _compile_plan(sites, 0, boundaries, np.zeros(TAKEN_AT + classes, np.int64), plan)
     n_steps = -(-(steps.marks[_NEWEST] + WARP) // WARP) * WARP
     _reached(words, steps.marks, n_steps - 1)
-    return words[:n_steps], numbers, past - free[1], (exits, entries, 1)
+    return words[:n_steps], numbers, past - free[1]
 
 
 @njit(makes_arrays=False)

@@ -27,12 +27,11 @@ from gpu_tools.hardware.gpu.intrinsics.rows import (
 from gpu_tools.hardware.gpu.intrinsics.words import (
     FOUR_WORDS,
     WARP,
-    add2,
     address,
     any_lane,
     kernel,
+    load2,
     load4,
-    max2,
     sync_lanes,
 )
 from gpu_tools.sites.gpu import job_table, packed_strip
@@ -162,7 +161,9 @@ def _make_sweep(size: int):
         words, mask = _words_of(steps, int32(begin + lane), idle), int32(job[job_table.BORDER_MASK])
         # steps whose border words come; those behind them do not matter
         receives = int32(0) if strip == 0 else int32(n_steps - WARP + 1)
-        hands_on = strip < job[job_table.STRIPS] - 1
+        hands_on, out = (
+            strip < job[job_table.STRIPS] - 1, int32(packed_strip.SHARED_OUTS_AT + 2 * lane)
+        )  # fmt: skip
         arrived = packed_strip.peek(arriving, int32(2 * lane))
         first, next_save, saved = begin, every if every > 0 else n_steps, int64(0)
         while any_lane(first < n_steps):
@@ -171,13 +172,8 @@ def _make_sweep(size: int):
                 saved += job[job_table.STRIPS] * job[job_table.CHECKPOINT_STRIDE]
                 next_save = int32(next_save + every)
             number, own_first = int32(first - begin + lane), int32(4 * WARP - 4 * lane)
-            wanted = first + lane < receives
-            early, late = packed_strip.receive(
-                arriving, int32(int32(2 * number) & mask), arrived, wanted
-            )
-            early, late = max2(add2(early, lowered), floor), max2(add2(late, lowered), floor)
-            if not wanted:
-                early, late = floor, floor
+            at, wanted = int32(int32(2 * number) & mask), first + lane < receives
+            early, late = packed_strip.receive(arriving, at, arrived, wanted, lowered, floor)
             sync_lanes()
             _put_step(shared, own_step, _step_of(shared, int32(4 * WARP + 4 * lane)))
             _put_step(shared, next_step, decode(words, scoring, stored))
@@ -189,8 +185,7 @@ def _make_sweep(size: int):
             number = int32(number - (WARP - 1))
             at, leaves = int32(int32(2 * number) & mask), hands_on and number >= 0
             there = packed_strip.peek(leaving, at if leaves else int32(0))
-            k, more = int32(0), True
-            step = _step_of(shared, own_first)
+            k, more, step = int32(0), True, _step_of(shared, own_first)
             state = packed_strip.from_border(state, _borders_of(shared, k), is_first)
             while more:
                 # known long before the branch
@@ -200,9 +195,7 @@ def _make_sweep(size: int):
                 state, step = advance(state, step, own_first, int32(k + 1), is_last, fixed)
                 k = int32(k + 2)
             sync_lanes()
-            left = uint32(packed_strip.SHARED_OUTS_AT + 2 * lane)
-            own_words = shared[left], shared[left + uint32(1)]
-            packed_strip.hand_on(leaving, at, there, leaves, own_words)
+            packed_strip.hand_on(leaving, at, there, leaves, load2(shared, out))
             first = int32(first + WARP)
         note_end(job, strip, state[4], copies, first_column, ends, scoring)
         sync_lanes()

@@ -330,7 +330,6 @@ def _begin(sites, boundary, state):
         state[TAKEN_AT + k] = first_from(donors, reach - sites.introns.lengths[k] + 1)
     for k in range(WAITS):
         state[WAITS_AT + k] = 0
-    state[WRITTEN] = state[MARKED] = 0
 
 
 @kernel()
@@ -355,16 +354,17 @@ def plan_proteins(
     strand = strands[low]
     lists = _protein_sites(strand, sites, codes, classes, counts)
     first = (chunk - strand[CHUNKS]) * CHUNK
-    past = min(first + CHUNK, strand[LENGTH] + 1 + ROWS_AHEAD)
-    own, before = operations[:0], max(first - 2, 0)
-    # two boundaries before tell which rows wait; of these nothing is written
-    _begin(lists, before, state)
-    plan = codons, stops, strand[SYMBOLS], strand[PLACES] != 0, own, own
-    _compile_plan(lists, before, first, state, plan)
-    state[WRITTEN] = state[MARKED] = 0
-    if writes:
-        own = operations[4 * numbers[chunk] : 4 * numbers[chunk + 1]]
-    plan = codons, stops, strand[SYMBOLS], strand[PLACES] != 0, boundaries[strand[ROWS] :], own
-    _compile_plan(lists, first, past, state, plan)
+    low, high = max(first - 2, 0), first
+    _begin(lists, low, state)
+    for is_own in range(2):  # two boundaries before tell which rows wait; of these nothing is kept
+        own, to = operations[:0], boundaries[:0]
+        if is_own:
+            low, high = first, min(first + CHUNK, strand[LENGTH] + 1 + ROWS_AHEAD)
+            to = boundaries[strand[ROWS] :]
+        if is_own and writes:
+            own = operations[4 * numbers[chunk] : 4 * numbers[chunk + 1]]
+        plan = codons, stops, strand[SYMBOLS], strand[PLACES] != 0, to, own
+        state[WRITTEN] = state[MARKED] = 0
+        _compile_plan(lists, low, high, state, plan)
     if not writes:
         numbers[chunk] = state[WRITTEN]

@@ -46,6 +46,7 @@ from gpu_tools.sites.proteins.gpu.strips import (
     ProteinJobs,
 )
 from gpu_tools.sites.proteins.gpu.sweep import sweep_proteins_warp
+from gpu_tools.sites.proteins.gpu.traceback import trace_proteins_warp
 from gpu_tools.sites.proteins.gpu.traces import ProteinTraces, bytes_of_traces, most_bytes
 
 # Launches of the packed kernel of proteins.
@@ -149,7 +150,7 @@ def align_on_gpus(
         each = (_batch(jobs, each, own, max(needed)) for each in batches)
         return Batches(each, min(at_a_time, len(batches)))
 
-    return align_in_batches(call, ordinals, batches_of, options.memory)
+    return align_in_batches(call, ordinals, batches_of, [trace_proteins_warp], options.memory)
 
 
 def _batch(jobs: ProteinJobs, cases: list[int], own: list[int], n_bytes: int) -> GpuBatch:

@@ -46,34 +46,12 @@ CHECKPOINTS_OF_STRAND, _BYTES_OF_CHECKPOINTS = 512, 1 << 24
 
 
 class ProteinStrands:
-    """The strands of some cases in the memory of the host; cases may share them.
+    """The strands of some cases in the memory of the host, in arrays; cases may share them.
 
-    Parameters
-    ----------
-    cases : list of ProteinCase
-    placed : bool
-        Whether some protein has introns, see `ProteinSequence`.
-    threads : int
-    block : int
-        Boundaries of a block that a traceback computes again; a multiple of `WARP`.
-    checkpoints : int
-        At most so many of a strand.
-
-    Attributes
-    ----------
-    numbers : dict of int to int
-        Number of each strand by ``id(table)``.
-    tables : list of SiteTable
-    table : ndarray of int64
-        What `lists_on_gpu` reads, a row a strand, without where its parts begin.
-    kept : list of ndarray
-        By strand: the first slot of each donor of junctions.
-    bounds : StrandBounds
-    slots, ring, every, rows_of_checkpoint, plan_bytes, possible : ndarray
-        By strand: rows in slots; exits whose rows there are, a power of two; boundaries between two
-        checkpoints, whole blocks, one if memory allows it; rows of a checkpoint, see
-        `gpu_tools.sites.proteins.gpu.step.make_save`; bytes of the plan, at most; and whether the
-        kernel takes it: no intron is without nucleotides.
+    `placed` tells whether some protein has introns, `block` is how many boundaries a traceback
+    computes again, a multiple of `WARP`, and a strand has so many `checkpoints` at most. `numbers`
+    are those of strands by the identity of their tables. `table` is what `lists_on_gpu` reads,
+    without where parts begin; `kept` are the first slots of the donors of junctions.
     """
 
     def __init__(self, cases: list, placed: bool, threads: int, block: int, checkpoints: int):
@@ -90,15 +68,17 @@ class ProteinStrands:
         entered = BEFORE + self.table[:, [N_NEAR, N_FAR]].sum(axis=1) * splits
         slots = [*map(_kept, tables, (entered + 1).tolist())]
         self.kept, self.slots = [kept for kept, _ in slots], np.array([past for _, past in slots])
+        # of exits so many rows are there, a power of two
         *bounds, self.ring = np.array(map_on_threads(threads, _measured, tables), np.int64).T
         self.bounds = StrandBounds(*bounds)
         self.rows_of_checkpoint = _ROWS_BEFORE_SLOTS + self.slots + FRAMES * self.ring
         fit = _BYTES_OF_CHECKPOINTS // (4 * WIDE * WARP * self.rows_of_checkpoint)
         most = np.clip(fit, 1, checkpoints)
+        # boundaries between checkpoints: whole blocks, one if memory allows it
         self.every = block * -(-(self.table[:, LENGTH] + 1) // (most * block))
+        # whether the kernel takes a strand: no intron is without nucleotides
         few = self.table[:, N_CLASSES] <= MOST_CLASSES
         self.possible = few & [all(n.min_length > 0 for n in table.introns) for table in tables]
-        self.plan_bytes = self._plan_bytes()
 
     def codes(self, k: int) -> NDArray[np.uint8]:
         """Return the nucleotides of a strand in reading direction."""
@@ -107,8 +87,9 @@ class ProteinStrands:
             self._codes[k] = case.codes(name)
         return self._codes[k]
 
-    def _plan_bytes(self) -> NDArray[np.int64]:
-        """Return the bytes of the plans, at most."""
+    @property
+    def plan_bytes(self) -> NDArray[np.int64]:
+        """Bytes of the plans, at most."""
         length, donors, acceptors, joined, classes, far, borders = self.table[
             :, [LENGTH, N_DONORS, N_ACCEPTORS, N_JUNCTIONS, N_CLASSES, N_FAR, N_MARKS]
         ].T

@@ -170,6 +170,20 @@ def test_what_the_kernel_does_not_take_is_for_the_cpu():
         assert found == protein_align([case], own, device="cpu")
 
 
+def test_a_chain_of_more_runs_than_space_was_made_for_is_for_the_cpu(monkeypatch):
+    from gpu_tools.sites.proteins.gpu import traces
+
+    base, protein = Sequence.from_text("b", "ATGGCC"), ProteinSequence.from_text("p", "MAW")
+    table = random_table(np.random.default_rng(1), len(base))
+    scoring = ProteinScoring(BLOSUM62, ends="global")
+    case = ProteinCase(base, protein, {"+": table.changed(introns=())})
+    monkeypatch.setattr(traces, "_RUNS", -len(protein))
+    found, left = on_gpu([case], scoring, block=BLOCK)
+    assert left == 1
+    assert found == protein_align([case], scoring, device="cpu")
+    assert len(found[0].cigar) > 1
+
+
 def test_further_chains_of_cases_are_those_of_the_cpu():
     rng = np.random.default_rng(6)
     scoring = random_scoring(rng)
