@@ -198,10 +198,10 @@ TABLES = {
     "search-exhaustive-short": Table("search-short-cpu", *EXHAUSTIVE),
     "search-speed": Table(
         "search-speed-cpu",
-        "genome | processor's time | elapsed | peak memory",
+        "genome | processor's time | elapsed",
         rows_by(
             "{genome}, {targets:,} proteins | {search_processor_seconds:.0f} s | "
-            "{search_seconds:.0f} s | {peak_mb:,} MB"
+            "{search_seconds:.0f} s"
         ),
     ),
     **{

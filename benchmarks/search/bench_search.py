@@ -15,7 +15,6 @@ of the fly's piece and shuffled copies of it.
 from __future__ import annotations
 
 import os
-import resource
 import time
 from collections.abc import Callable, Iterator
 from itertools import cycle, islice
@@ -193,7 +192,7 @@ def in_window(window: SearchWindow, piece: Sequence, target, model, scoring) -> 
 
 
 def speed_rows(folder: Path, tiny: bool = False) -> Iterator[dict]:
-    """Yield a row a genome: seconds and bytes of a search."""
+    """Yield a row a genome: seconds of a search."""
     (name,) = data_sets(tiny)[:1]
     every = transcripts(folder, name)
     rng, piece = np.random.default_rng(SEED), every[0].piece.codes
@@ -208,7 +207,6 @@ def speed_rows(folder: Path, tiny: bool = False) -> Iterator[dict]:
         yield {
             "genome": label, "nucleotides": len(codes), "targets": len(targets),
             "residues": sum(map(len, targets)), "windows": len(found),
-            "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3),
             "search_seconds": round(end[0] - begin[0], 2),
             "search_processor_seconds": round(end[1] - begin[1], 2),
         }  # fmt: skip

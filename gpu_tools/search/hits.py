@@ -327,20 +327,32 @@ def hits_of(
     mean = sum(whole for *_, whole in found) / (2 * len(words.shapes) * words.number)
     most = int(limits.repeats * max(mean, LEAST_MEAN))
     kept: tuple[list, list] = [], []
-    for first in range(0, len(tasks), len(spans)):
-        several = found[first : first + len(spans)]
+    for strand, _, _ in tasks[:: len(spans)]:
+        several, found = found[: len(spans)], found[len(spans) :]  # memory is free for hits
         is_repeat = sum(counts for _, _, counts, _ in several) > most
-        kept[tasks[first][0]].extend(own[~is_repeat[of]] for own, of, _, _ in several)
+        kept[strand].extend(own[~is_repeat[of]] for own, of, _, _ in several)
 
-    def extended(own: list, strand: tuple) -> NDArray[np.int64]:
+    def extended(own: NDArray[np.uint64], strand: tuple) -> NDArray[np.int64]:
         step, _, scores = strand
         of_strand = symbols, step, scores, joined.rows
-        return hits_of_seeds(np.sort(np.concatenate(own)), *of_strand, limits.drop, limits.least)
+        return hits_of_seeds(own, *of_strand, limits.drop, limits.least)
 
-    rows = np.concatenate(map_on_threads(threads, extended, kept, strands))
+    cut = map_on_threads(threads, lambda own: sorted_parts(np.concatenate(own), threads), kept)
+    parts = [(part, strand) for several, strand in zip(cut, strands, strict=True)
+             for part in several]  # fmt: skip
+    rows = np.concatenate(map_on_threads(threads, extended, *zip(*parts, strict=True)))
     places = genome.starts, genome.lengths, words.step
     rows, bounds = by_target(rows, joined.starts, *places)
     return [rows[first:last] for first, last in pairwise(bounds.tolist())]
+
+
+def sorted_parts(seeds: NDArray[np.uint64], parts: int) -> list[NDArray[np.uint64]]:
+    """Sort seeds and cut them into parts; a diagonal is in one."""
+    seeds.sort()
+    firsts = seeds[[len(seeds) * k // parts for k in range(1, parts)] if len(seeds) else []]
+    return np.split(
+        seeds, np.searchsorted(seeds, firsts >> np.uint64(_PLACES) << np.uint64(_PLACES))
+    )
 
 
 @njit(cache=True, nogil=True)

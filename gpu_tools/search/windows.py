@@ -299,7 +299,7 @@ class TargetSearch:
         return SearchWindow(number, record, "+-"[strand], start, end, span.score, chains)
 
 
-_MOST_PAIRS = 100_000_000
+_MOST_PAIRS = 40_000_000
 """Words that targets, which are searched together, and the genome share about, for memory."""
 
 
