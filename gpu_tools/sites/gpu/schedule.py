@@ -30,8 +30,8 @@ from gpu_tools.sites.table import made_once
 
 _log = logging.getLogger(__name__)
 
-STRIPS = 2048
-"""Strips of a batch, about, twice as many as an H200 sweeps at a time."""
+STRIPS = 8192
+"""Strips of a batch, about, eight times as many as an H200 sweeps at a time."""
 
 
 class SiteGpuOptions(NamedTuple):
@@ -75,10 +75,11 @@ def _batches(
         _log.info("site mode: %d cases on a GPU, %d on the CPU", fit.sum(), (~fit).sum())
         for batch in within_limit(np.flatnonzero(fit).tolist(), sizes.__getitem__, limit):
             inside = np.flatnonzero(np.isin(case, batch))
+            part = jobs.take(inside)
             yield GpuBatch(
                 [own[n] for n in batch], np.searchsorted(batch, case[inside]),
-                [names[k] for k in inside], int(sizes[batch].sum()),
-                partial(_launches_of, jobs.take(inside), options), follow,
+                [names[k] for k in inside], int(device_bytes(part, options.every).sum()),
+                partial(_launches_of, part, options), follow,
             )  # fmt: skip
 
 
@@ -111,8 +112,9 @@ _KINDS = (False, PackedStrips, SitePackedLaunch), (True, CodonStrips, SiteCodonL
 
 
 def device_bytes(jobs: SiteJobs, every: int | None = None) -> NDArray[np.int64]:
-    """Return about how much device memory each job needs."""
-    made = jobs.known.n_bytes + jobs.known.limits.length + jobs.columns
+    """Return about how much device memory each job needs, with its share of its strand's."""
+    users = np.bincount(jobs.strand, minlength=len(jobs.strands))[jobs.strand]
+    made = (jobs.known.n_bytes + jobs.known.limits.length) // users + jobs.columns
     for coding, kind, _ in _KINDS:
         own = np.flatnonzero(jobs.known.coding == coding)
         sizes = [kind.cut(jobs.take(own), size, every).bytes for size in (NARROW, WIDE)]
