@@ -162,8 +162,9 @@ def test_base_sequences_that_need_many_slots_have_narrow_strips_or_none():
 
 
 @pytest.mark.parametrize("kernel", RUNS)
-def test_memory_is_not_underestimated(kernel):
+def test_memory_is_not_underestimated(monkeypatch, kernel):
     """Batches are cut by it."""
+    monkeypatch.setattr("gpu_tools.sites.gpu.job._most_at_a_time", lambda: 1)  # without a GPU
     ends, table_of, _ = RUNS[kernel]
     table = table_of(np.random.default_rng(4), 3000, 0.1, 30)
     codes = np.random.default_rng(4).integers(0, 4, 3000).astype(np.uint8)
