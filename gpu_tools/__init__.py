@@ -88,11 +88,8 @@ _PUBLIC = {
     ),
     "gpu_tools.model.locus": ("SearchWindow",),
     "gpu_tools.search": (
-        "GenomeIndex",
         "SearchOptions",
-        "build_index",
         "find_windows",
-        "load_index",
     ),
     "gpu_tools.segments": (
         "max_segment",

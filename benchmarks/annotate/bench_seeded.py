@@ -13,7 +13,6 @@ processor's, without the index.
 from __future__ import annotations
 
 import os
-import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -33,7 +32,6 @@ from gpu_tools.annotate.gene_set import GenomeAnnotation
 from gpu_tools.annotate.genome import GenomeRecords
 from gpu_tools.annotate.options import Alignment, AnnotationOptions, longest_intron_of
 from gpu_tools.annotate.targets import ProteinTargets, protein_targets
-from gpu_tools.annotate.windows import index_of
 from gpu_tools.model.loci import interval_of
 from gpu_tools.sites.model import GeneSites, load_sites
 
@@ -91,11 +89,11 @@ def proteins_of(folder: Path, name: str, identity: int, every: int) -> ProteinTa
 
 
 def searched(
-    genome: GenomeRecords, targets: ProteinTargets, options: AnnotationOptions, index: str | None
+    genome: GenomeRecords, targets: ProteinTargets, options: AnnotationOptions
 ) -> SearchRun:
     """Return the hits and genes of a search."""
     whole = PartOfGenome(genome, None, genome.summary)
-    run = PartRun(index, None, "cpu")
+    run = PartRun(None, "cpu")
     begin = time.process_time()
     found = hits_of_part(whole, [targets], options, Share(), run)
     seconds = round(time.process_time() - begin, 1)
@@ -126,17 +124,16 @@ def missed(targets: ProteinTargets, exhaustive: SearchRun, seeded: SearchRun) ->
     ]  # fmt: skip
 
 
-def compared(folder: Path, name: str, identity: int, every: int, index: str) -> dict:
+def compared(folder: Path, name: str, identity: int, every: int) -> dict:
     """Return figures of both searches for proteins of an identity."""
     targets = proteins_of(folder, name, identity, every)
     genome = GenomeRecords(piece.sequence for piece in pieces(folder))
-    index_of(genome, targets.kind, targets.genetic_code, index, 1)
     options = AnnotationOptions("exhaustive", INTRON or longest_intron_of(sites_of(name)), batch=20)
     by_seeds = replace(options, search="seeded")
     few = replace(targets, sequences=targets.sequences[:2])
-    searched(genome, few, by_seeds, index)  # compiled
-    exhaustive = searched(genome, targets, options, None)
-    seeded = searched(genome, targets, by_seeds, index)
+    searched(genome, few, by_seeds)  # compiled
+    exhaustive = searched(genome, targets, options)
+    seeded = searched(genome, targets, by_seeds)
     hits = [places_of_hits(run.hits) for run in (exhaustive, seeded)]
     genes = [places_of_genes(run.annotation) for run in (exhaustive, seeded)]
     return {
@@ -152,10 +149,9 @@ def compared(folder: Path, name: str, identity: int, every: int, index: str) -> 
 def measure(folder: Path, tiny: bool = False) -> Iterator[tuple[str, dict]]:
     """Yield a row a data set and identity."""
     for name in ["."] if tiny else os.environ.get("DATA", ",".join(MODELS)).split(","):
-        with tempfile.TemporaryDirectory() as index:
-            for identity in IDENTITIES[:1] if tiny else IDENTITIES:
-                figures = compared(folder / name, name, identity, 1 if tiny else EVERY, index)
-                yield f"{name} {identity}", figures
+        for identity in IDENTITIES[:1] if tiny else IDENTITIES:
+            figures = compared(folder / name, name, identity, 1 if tiny else EVERY)
+            yield f"{name} {identity}", figures
 
 
 if __name__ == "__main__":

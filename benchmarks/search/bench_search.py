@@ -32,7 +32,7 @@ from gpu_tools.model.locus import SearchWindow
 from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.model.sequences import ProteinSequence
 from gpu_tools.model.significance import null_laws, null_model
-from gpu_tools.search.api import GenomeIndex, SearchOptions, build_index, find_windows
+from gpu_tools.search.api import SearchOptions, find_windows
 from gpu_tools.sites import load_sites
 from gpu_tools.sites.proteins.api import (
     ProteinCase,
@@ -54,12 +54,10 @@ SHUFFLED = {"12 Mb": (4, 5_000), "34 Mb": (11, 366)}
 
 
 class Genes(NamedTuple):
-    """Transcripts, the records that they lie in, and an index of these."""
+    """Transcripts, and the records that they lie in."""
 
     chosen: list[Transcript]
     records: list[Sequence]
-    index: GenomeIndex
-    seconds: float
 
     @property
     def size(self) -> int:
@@ -71,15 +69,12 @@ class Genes(NamedTuple):
         return next(k for k, r in enumerate(self.records) if r is transcript.piece)
 
 
-def genes_of(folder: Path, name: str, kind: str, tiny: bool = False) -> Genes:
-    """Index a data set."""
+def genes_of(folder: Path, name: str, tiny: bool = False) -> Genes:
+    """Read a data set."""
     every = transcripts(folder, name)
     records = list({id(t.piece): t.piece for t in every}.values())
-    begin = time.perf_counter()
-    index = build_index(records, kind=kind, options=OPTIONS)
-    seconds = time.perf_counter() - begin
     most = 2 if tiny else int(os.environ.get("TARGETS", 10**6))
-    return Genes(sample(every, min(len(every), most)), records, index, seconds)
+    return Genes(sample(every, min(len(every), most)), records)
 
 
 def protein_of(transcript: Transcript, k: int, identity: int) -> ProteinSequence:
@@ -99,12 +94,12 @@ def cdna_of(transcript: Transcript, k: int, identity: int) -> Sequence:
 def recall_rows(folder: Path, kind: str, target_of: Callable, tiny: bool = False) -> Iterator[dict]:
     """Yield a row a data set and identity."""
     for name in data_sets(tiny):
-        genes = genes_of(folder, name, kind, tiny)
+        genes = genes_of(folder, name, tiny)
         for identity in IDENTITIES[kind][:1] if tiny else IDENTITIES[kind]:
             targets = [target_of(t, k, identity) for k, t in enumerate(genes.chosen)]
-            find_windows(genes.index, targets[:1], OPTIONS)  # compiled
+            find_windows(genes.records, targets[:1], OPTIONS)  # compiled
             begin = time.perf_counter(), time.process_time()
-            found = find_windows(genes.index, targets, OPTIONS)
+            found = find_windows(genes.records, targets, OPTIONS)
             took = time.perf_counter() - begin[0], time.process_time() - begin[1]
             yield {
                 "data": name, "identity": identity, **recall(genes, found),
@@ -147,13 +142,13 @@ def sizes(genes: Genes, targets: list, found: list[SearchWindow]) -> dict:
 def exhaustive_rows(folder: Path, tiny: bool = False) -> Iterator[dict]:
     """Yield a row a data set and identity: alignments in windows beside those to whole pieces."""
     for name in data_sets(tiny):
-        genes = genes_of(folder, name, "protein")
+        genes = genes_of(folder, name)
         model = protein_sites(load_sites(MODELS.get(name, "vertebrate")))
         short = [t for t in genes.chosen if len(t.coding) <= 3 * LONGEST_OF_SAMPLE]
         few = sample(short, min(SAMPLES.get(name, 1), int(os.environ.get("TARGETS", 10**6))))
         for identity in IDENTITIES["protein"][:1] if tiny else IDENTITIES["protein"]:
             targets = [protein_of(t, k, identity) for k, t in enumerate(few)]
-            found = find_windows(genes.index, targets, OPTIONS)
+            found = find_windows(genes.records, targets, OPTIONS)
             counts = compared(genes, few, targets, found, model)
             yield {"data": name, "identity": identity, **counts}
 
@@ -197,28 +192,23 @@ def in_window(window: SearchWindow, piece: Sequence, target, model, scoring) -> 
 
 
 def speed_rows(folder: Path, tiny: bool = False) -> Iterator[dict]:
-    """Yield a row a genome: seconds and bytes of an index, and seconds of a search."""
+    """Yield a row a genome: seconds of a search."""
     (name,) = data_sets(tiny)[:1]
     every = transcripts(folder, name)
     rng, piece = np.random.default_rng(SEED), every[0].piece.codes
-    find_windows(build_index([Sequence("small", piece[:10_000])]), [protein_of(every[0], 0, 60)])
+    find_windows([Sequence("small", piece[:10_000])], [protein_of(every[0], 0, 60)])
     proteins = [protein_of(t, k, 60) for k, t in enumerate(every)]
     for label, (copies, most) in list(SHUFFLED.items())[: 1 if tiny else None]:
         targets = list(islice(cycle(proteins), 2 if tiny else most))
         codes = np.concatenate([piece, *(rng.permutation(piece) for _ in range(copies - 1))])
         begin = time.perf_counter(), time.process_time()
-        index = build_index([Sequence("genome", codes)])
-        between = time.perf_counter(), time.process_time()
-        found = find_windows(index, targets)
+        found = find_windows([Sequence("genome", codes)], targets)
         end = time.perf_counter(), time.process_time()
         yield {
             "genome": label, "nucleotides": len(codes), "targets": len(targets),
             "residues": sum(map(len, targets)), "windows": len(found),
-            "index_mb": round((index.positions.nbytes + index.bounds.nbytes) / 1e6),
-            "index_seconds": round(between[0] - begin[0], 2),
-            "index_processor_seconds": round(between[1] - begin[1], 2),
-            "search_seconds": round(end[0] - between[0], 2),
-            "search_processor_seconds": round(end[1] - between[1], 2),
+            "search_seconds": round(end[0] - begin[0], 2),
+            "search_processor_seconds": round(end[1] - begin[1], 2),
         }  # fmt: skip
 
 

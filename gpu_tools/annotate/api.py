@@ -29,7 +29,6 @@ from gpu_tools.annotate.genome import (
     GenomeTile,
     genome_tiles,
     summarized,
-    tile_windows,
 )
 from gpu_tools.annotate.hits import HitSearch
 from gpu_tools.annotate.options import AnnotationOptions
@@ -52,7 +51,6 @@ def annotate_genome(
     targets: Sequence[TargetSet],
     options: AnnotationOptions | None = None,
     *,
-    index: str | PathLike | None = None,
     work: str | PathLike | None = None,
     device: str = "auto",
     threads: int | None = None,
@@ -74,8 +72,6 @@ def annotate_genome(
         See `protein_targets` and `cdna_targets`; names of targets differ.
     options : AnnotationOptions, optional
         Search, limits of hits, isoforms.
-    index : path-like, optional
-        Folder that keeps the index of the seeded search.
     work : path-like, optional
         Folder that keeps the results of each batch of targets: a run with the same genome, targets
         and options goes on where another one ended.
@@ -102,7 +98,7 @@ def annotate_genome(
     genome = genome if isinstance(genome, GenomeRecords) else GenomeRecords(genome)
     check_targets(targets)
     whole = PartOfGenome(genome, None, genome.summary)
-    run = PartRun(index, work, device, threads, progress or (lambda number: None))
+    run = PartRun(work, device, threads, progress or (lambda number: None))
     found = hits_of_part(whole, targets, options, Share(), run)
     return annotation_of(genome, targets, options, found, threads, device)
 
@@ -196,8 +192,9 @@ def found_in_batches(
     own = replace(search, threads=search.threads // processes)
 
     def found(first: int) -> Found:
-        batch, part = list(sequences[first : first + size]), own.of_part(first, first + size)
-        return store.result(_key(part, batch), partial(_batch, part, windows, batch))
+        numbers = range(len(sequences))[first : first + size]
+        part = own.of_part(first, first + size)
+        return store.result(_key(part), partial(_batch, part, windows, numbers))
 
     several = map_on_processes(processes, found, firsts)
     for first, own_found in zip(firsts, several, strict=True):
@@ -205,21 +202,18 @@ def found_in_batches(
         done(min(size, len(sequences) - first))
 
 
-def _batch(search: HitSearch, windows: Windows, batch: list[Nucleotides]) -> Found:
+def _batch(search: HitSearch, windows: Windows, numbers: Sequence[int]) -> Found:
     """Return the hits of a batch, and behind them those of reverse complements.
 
     The seeded search finds the same windows for these, on the other strand.
     """
-    is_hit, targets, own = search.options.is_hit, search.targets, windows(batch, search.threads)
+    is_hit, targets, own = search.options.is_hit, search.targets, windows(numbers, search.threads)
     is_seeded = search.options.search == "seeded"
 
     def turned(numbers: list[int]) -> Iterable[SearchWindow]:
-        some = [batch[k] for k in numbers]
-        return (
-            of_reverse_complements(own, numbers, some)
-            if is_seeded
-            else windows(some, search.threads)
-        )
+        if not is_seeded:
+            return windows(numbers, search.threads)
+        return of_reverse_complements(own, numbers, [targets.sequences[k] for k in numbers])
 
     found = credible_or_best(search.alignments(own), is_hit)
     if targets.turned is None:
@@ -235,9 +229,9 @@ def _batch(search: HitSearch, windows: Windows, batch: list[Nucleotides]) -> Fou
     return found + [(numbers[k], one.with_target_reversed()) for k, one in others]
 
 
-def _key(search: HitSearch, batch: list[Nucleotides]) -> str:
+def _key(search: HitSearch) -> str:
     laws = [list(law) for law in search.laws]
-    contents = [(target.name, target.letters()) for target in batch]
+    contents = [(target.name, target.letters()) for target in search.targets.sequences]
     return key_of(
         search.genome.summary.digest, search.targets.setting(), search.options.of_hits(), laws,
         contents,
@@ -305,7 +299,6 @@ class PartOfGenome(NamedTuple):
 class PartRun(NamedTuple):
     """How a part is searched; the fields are arguments of `gpu_tools.annotate_genome`."""
 
-    index: str | PathLike | None = None
     work: str | PathLike | None = None
     device: str = "auto"
     threads: int = 1
@@ -365,18 +358,12 @@ def hits_of_part(
         space = 2 * searched.whole.composition.length
         search = HitSearch(searched.genome, some, own, options, run.device, run.threads, space)
         search = search.of_part(a, b)
-        windows = _windows(searched, search.targets, options, run)
-        for number, alignment in found_in_batches(search, windows, store, run.progress):
-            found.append((first + a + number, alignment))
+        several = windows_by(searched.genome, searched.tiles, search.targets, options, run.threads)
+        for c, d, windows in several:
+            part = search.of_part(c, d)
+            for number, alignment in found_in_batches(part, windows, store, run.progress):
+                found.append((first + a + c + number, alignment))
     return found
-
-
-def _windows(
-    searched: PartOfGenome, targets: TargetSet, options: AnnotationOptions, run: PartRun
-) -> Windows:
-    if searched.tiles is None:
-        return windows_by(searched.genome, targets, options, run.index, run.threads)
-    return lambda some, threads: tile_windows(searched.tiles, len(some))
 
 
 def write_hits(path, searched: PartOfGenome, targets, options, part: AnnotationPart, found: Found):

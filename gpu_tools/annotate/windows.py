@@ -2,73 +2,57 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 from operator import attrgetter
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpu_tools.annotate.genome import GenomeRecords, genome_tiles, tile_windows
+from gpu_tools.annotate.genome import GenomeRecords, GenomeTile, genome_tiles, tile_windows
 from gpu_tools.annotate.options import AnnotationOptions
 from gpu_tools.annotate.targets import TargetSet
+from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.locus import SearchWindow
 from gpu_tools.model.sequences import Sequence as Nucleotides
 
 if TYPE_CHECKING:
-    from gpu_tools.search.api import GenomeIndex
+    from gpu_tools.search.windows import TargetSearch
 
-_log = logging.getLogger(__name__)
 BY_CHANCE = 10
 """Windows a protein that chance makes, by which words are chosen: cores refuse them cheaply."""
-Windows = Callable[[list[Nucleotides], int], Iterable[SearchWindow]]
+Windows = Callable[[Sequence[int], int], Iterable[SearchWindow]]
+"""From numbers of targets, and a number of threads, to windows, whose targets count from 0."""
 
 
 def windows_by(
-    genome: GenomeRecords,
-    targets: TargetSet,
-    options: AnnotationOptions,
-    index: str | Path | None,
-    threads: int,
-) -> Windows:
-    """Return a function from targets and a number of threads to the targets' windows."""
-    if options.search == "exhaustive":
+    genome: GenomeRecords, tiles: list[GenomeTile] | None, targets: TargetSet,
+    options: AnnotationOptions, threads: int,
+) -> Iterator[tuple[int, int, Windows]]:  # fmt: skip
+    """Yield the bounds of targets that are searched together, and the function of their windows.
+
+    An exhaustive search is one of tiles, by default those of the whole genome.
+    """
+    if options.search == "exhaustive" and tiles is None:
         tiles = genome_tiles(genome.lengths, options.longest_gene)
-        return lambda some, threads: tile_windows(tiles, len(some))
-    return _seeded(genome, targets, options, index, threads)
+    if tiles is not None:
+        yield 0, len(targets.sequences), lambda some, threads: tile_windows(tiles, len(some))
+        return
+    from gpu_tools.search.windows import searches
+    from gpu_tools.search.words import SearchOptions
 
-
-def _seeded(
-    genome: GenomeRecords, targets: TargetSet, options: AnnotationOptions, index, threads: int
-) -> Windows:
-    from gpu_tools.search.api import SearchOptions, find_windows
-
-    made = index_of(genome, targets.kind, targets.genetic_code, index, threads)
     search = SearchOptions(
         max_intron=options.max_intron, by_chance=BY_CHANCE, genetic_code=targets.genetic_code,
         intron_costs=targets.intron_costs,
     )  # fmt: skip
-    return lambda some, threads: joined(find_windows(made, some, search, threads))
+    of_targets = targets.sequences, targets.kind.lower(), search, threads
+    for first, found in searches(genome.records, *of_targets):
+        yield first, first + len(found.targets), partial(_seeded, found)
 
 
-def index_of(
-    genome: GenomeRecords, kind: str, genetic_code: int, folder: str | Path | None, threads: int
-) -> GenomeIndex:
-    """Return the index of a genome for a kind of targets."""
-    from gpu_tools.search.api import SearchOptions, build_index, load_index
-    from gpu_tools.search.index import UnusableIndexError
-
-    search = SearchOptions(genetic_code=genetic_code)
-    own = None if folder is None else Path(folder, kind.lower())
-    if own is not None and own.exists():
-        try:
-            return load_index(own, genome.records, options=search)
-        except UnusableIndexError as error:
-            _log.warning("%s; the index is made again", error)
-    made = build_index(genome.records, kind=kind.lower(), options=search, threads=threads)
-    if own is not None:
-        made.save(own)
-    return made
+def _seeded(search: TargetSearch, numbers: Sequence[int], threads: int) -> list[SearchWindow]:
+    windows = search.part(numbers).windows
+    return joined(chain.from_iterable(map_on_threads(threads, windows, range(len(numbers)))))
 
 
 def joined(windows: Iterable[SearchWindow]) -> list[SearchWindow]:

@@ -118,10 +118,6 @@ structures = options.added(
 
 kept = options.added(
     option(
-        "--index FOLDER",
-        "Keep the index of the seeded search there, for further runs.",
-    ),
-    option(
         "--work FOLDER",
         "Keep the results of each batch of targets there; the same command continues from them.",
     ),
@@ -332,7 +328,7 @@ def _check_usage(values: dict) -> None:
 @files
 @options.device
 @options.common
-def command(genome, regions, index, work, device, threads, quiet, **more) -> None:
+def command(genome, regions, work, device, threads, quiet, **more) -> None:
     """Find the genes of a genome by the proteins or cDNAs of related genes.
 
     Each target is aligned, exactly, to the parts of the genome that resemble it, on both strands.
@@ -357,8 +353,8 @@ def command(genome, regions, index, work, device, threads, quiet, **more) -> Non
     total = sum(len(some.sequences) for some in targets)
     with progress("annotating", total, quiet) as done:
         found = annotate_genome(
-            records, targets, limits_of(more), index=index, work=work, device=device,
-            threads=threads, progress=done,
+            records, targets, limits_of(more), work=work, device=device, threads=threads,
+            progress=done,
         )  # fmt: skip
     files.write(found, records, targets[0].sites)
 

@@ -32,7 +32,7 @@ import shutil
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, partial, wraps
 from importlib.metadata import version
@@ -402,6 +402,17 @@ def load_one_by_one(library: type | None = None) -> None:
         return function
 
     library.get_cufunc = loaded
+
+
+def load_stored(kernels: Iterable) -> None:
+    """Load the stored code of kernels to the current GPU: later that waits for all that run."""
+    for each in kernels:
+        if (cache := getattr(each, "_cache", None)) is None or not cache.cache_path:
+            continue  # it is simulated, or nothing is stored
+        codegen = each.targetctx.codegen()
+        for key in cache._cache_file._load_index():
+            if cache._index_key(key[0], codegen) == key:
+                each.compile(key[0]).bind()
 
 
 class _InnerLibrary(JITCodeLibrary):

@@ -137,6 +137,8 @@ def _none_visible() -> str:
 
 
 def _import_cuda():
+    # else a kernel is loaded when it is started first, which waits for all that run
+    os.environ.setdefault("CUDA_MODULE_LOADING", "EAGER")
     try:
         importlib.import_module("numba_cuda")
         cuda = importlib.import_module("numba.cuda")

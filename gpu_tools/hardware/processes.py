@@ -5,10 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
-from multiprocessing import active_children, get_context
 
 from gpu_tools.errors import DeviceError
 from gpu_tools.hardware.threads import Item, Result
@@ -35,6 +32,10 @@ def map_on_processes(
         yield from map(function, items)
         return
     yield from map(function, islice(items, 1))
+    # what takes 20 ms to load, and many commands need not
+    from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
+    from multiprocessing import active_children, get_context
+
     before = active_children()
     pool = ProcessPoolExecutor(processes, get_context("fork"), _inherit, (function,))
     try:

@@ -49,7 +49,6 @@ from gpu_tools.model.evidence import SpliceEvidence
 from gpu_tools.model.genes import LiftedGene, ReferenceGene
 from gpu_tools.model.locus import Locus
 from gpu_tools.model.sequences import Sequence, reverse_complement
-from gpu_tools.search.api import build_index
 from gpu_tools.sites.model import GeneSites
 
 GENE_FLANK = 200
@@ -186,9 +185,8 @@ class _Run:
 
     def lifted(self) -> Lift:
         """Find places, learn rates, align, and collect genes."""
-        index = build_index(self.genome, kind="cdna", threads=self.threads)
         queries = [self._query(k) for k in range(len(self.genes))]
-        places = find_places(index, queries, self.threads, lambda n: None)
+        places = find_places(self.genome, queries, self.threads)
         order = [own.order for own in self.own]
         chosen = chosen_places(order, places)
         for _ in range(_TIMES_LEARNED):

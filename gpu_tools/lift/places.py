@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from collections.abc import Sequence as List
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpu_tools.hardware.threads import map_on_threads
 from gpu_tools.model.locus import SearchWindow, SeedChain
 from gpu_tools.model.sequences import Sequence
-from gpu_tools.search.api import find_windows
-from gpu_tools.search.index import GenomeIndex
+from gpu_tools.search.windows import TargetSearch, searches
 from gpu_tools.search.words import SearchOptions
 
 BREAK = 100.0
@@ -69,26 +69,34 @@ class GeneQuery:
 
 
 def find_places(
-    index: GenomeIndex, queries: List[GeneQuery], threads: int, progress: Callable[[int], None]
+    records: List[Sequence], queries: List[GeneQuery], threads: int
 ) -> list[list[GenePlace]]:
     """Return the places of each query, the best first.
 
     Introns inside a place are at most about twice as long as the gene's longest one, so that words
     of two copies that lie close together are not taken for one gene.
     """
-    found: list[list[GenePlace]] = [[] for _ in queries]
-    groups: dict[int, list[int]] = defaultdict(list)
-    for k, query in enumerate(queries):
-        groups[query.longest_gap.bit_length()].append(k)
-    for bits, numbers in sorted(groups.items()):
-        options = SearchOptions(max_intron=(2 << bits) + MORE_INTRON, max_windows=_MOST_PLACES)
-        targets = [Sequence(queries[k].name, queries[k].codes) for k in numbers]
-        for window in find_windows(index, targets, options, threads, progress):
-            k = numbers[window.target]
-            found[k] += (
-                _place_of(window, words, queries[k]) for words in window.chains if words.seed
-            )
-    return [_distinct(places) for places in found]
+    options, targets = SearchOptions(max_windows=_MOST_PLACES), [*map(_target_of, queries)]
+    found: list[list[GenePlace]] = []
+    for first, search in searches(records, targets, "cdna", options, threads):
+        places = partial(_places_in, search, queries[first:])
+        found += map_on_threads(threads, places, range(len(search.targets)))
+    return found
+
+
+def _target_of(query: GeneQuery) -> Sequence:
+    return Sequence(query.name, query.codes)
+
+
+def _places_in(search: TargetSearch, queries: List[GeneQuery], number: int) -> list[GenePlace]:
+    """Return the places of one of the queries of a search."""
+    query = queries[number]
+    longest = (2 << query.longest_gap.bit_length()) + MORE_INTRON
+    own = replace(search, options=replace(search.options, max_intron=longest))
+    return _distinct(
+        _place_of(window, words, query)
+        for window in own.windows(number) for words in window.chains if words.seed
+    )  # fmt: skip
 
 
 def _place_of(window: SearchWindow, words: SeedChain, query: GeneQuery) -> GenePlace:
@@ -103,7 +111,7 @@ def _place_of(window: SearchWindow, words: SeedChain, query: GeneQuery) -> GeneP
     return GenePlace(window.record, window.strand, start, end, float(words.score), low, high)
 
 
-def _distinct(places: List[GenePlace]) -> list[GenePlace]:
+def _distinct(places: Iterable[GenePlace]) -> list[GenePlace]:
     """Return places by falling score without those that lie mostly in a better one."""
     kept: list[GenePlace] = []
     for place in sorted(places, key=lambda p: (-p.score, p)):

@@ -1,11 +1,5 @@
 """Windows of a genome in which targets may have genes, found by words that both share."""
 
-from gpu_tools.search.api import (
-    GenomeIndex,
-    SearchOptions,
-    build_index,
-    find_windows,
-    load_index,
-)
+from gpu_tools.search.api import SearchOptions, find_windows
 
-__all__ = ["GenomeIndex", "SearchOptions", "build_index", "find_windows", "load_index"]
+__all__ = ["SearchOptions", "find_windows"]

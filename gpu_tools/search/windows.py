@@ -7,7 +7,8 @@ direction of a record's strand.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from collections.abc import Sequence as List
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -15,150 +16,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.compiled import njit
-from gpu_tools.hardware.cpu import simd
+from gpu_tools.hardware.threads import within_limit
 from gpu_tools.model.locus import SearchWindow, SeedChain, SeedHit
-from gpu_tools.search.index import GenomeIndex, fixed, reading_of
-from gpu_tools.search.words import SearchOptions, plain_symbols, words_of
+from gpu_tools.model.sequences import Sequence
+from gpu_tools.search.genome import Genome
+from gpu_tools.search.hits import (
+    FIRST,
+    GROUP,
+    LAST,
+    SCORE,
+    SHORT,
+    START,
+    HitLimits,
+    hits_of,
+    to_be_chained,
+)
+from gpu_tools.search.words import SearchOptions, WordScheme
 
-# Hits of a target, words that it shares with a genome, extended without gaps, and their chains.
-#
 # A chain consists of hits of one strand and record that follow each other in target and genome.
 # Places are nucleotides in reading direction. The score of a chain is the sum of its hits' scores,
 # less the costs of its links, see `link_cost`.
 
-
-STRAND, FIRST, LAST, PLACE, SCORE = range(5)
-"""Columns of a hit: strand (0 for ``+``), first symbol of the target, the one behind the last,
-least nucleotide of the first symbol, score."""
-GROUP, START = STRAND, PLACE
-"""Columns of a hit to be chained: record and strand in one number, first nucleotide."""
-_NEARBY = 4
-"""Symbols on each side of a word whose scores are tested before it is extended."""
-_SYMBOLS_AHEAD = 16
-"""Positions of a word whose symbols are brought to the cache beforehand."""
-_SLOTS = 1 << 13
-_MIXER = np.uint64(0x9E3779B97F4A7C15)
 NO_HIT = -1
-
-
-class HitLimits(NamedTuple):
-    """Limits of the extension of words."""
-
-    drop: int  # an extension ends where it is more points below its best
-    near: int  # least score of a word and its neighbours
-    least: int  # least score of a hit
-    most: int  # words with more positions on a strand are not looked up
-
-
-@njit(nogil=True, makes_arrays=False)
-def _extended(symbols, profile, q, p, move, direction, drop):
-    """Return the number of symbols of the best extension from a pair on, and its score."""
-    score, best, length, k = 0, 0, 0, 0
-    while 0 <= q < len(profile) and 0 <= p < len(symbols):
-        score += profile[q, symbols[p]]
-        k += 1
-        if score > best:
-            best, length = score, k
-        elif best - score > drop:
-            break
-        q += direction
-        p += move
-    return length, best
-
-
-@njit(nogil=True, makes_arrays=False)
-def _both_ways(symbols, profile, q, p, move, drop):
-    """Return the symbols before and from a pair on of its best extension, and the score."""
-    right, score_right = _extended(symbols, profile, q, p, move, 1, drop)
-    left, score_left = _extended(symbols, profile, q - 1, p - move, -move, -1, drop)
-    return left, right, score_right + score_left
-
-
-@njit(nogil=True, makes_arrays=False)
-def _score_nearby(symbols, profile, q, p, move, length):
-    """Return the score of a word, with its neighbours on the sides where these increase it."""
-    word = left = right = np.int32(0)
-    step, row, place = np.uint64(move), np.uint64(q), np.uint64(p)  # wrapping sums take no branch
-    for _ in range(length):
-        word += profile[row, symbols[place]]
-        row += np.uint64(1)
-        place += step
-    for _ in range(_NEARBY):
-        right += profile[row, symbols[place]]
-        row += np.uint64(1)
-        place += step
-    row, place = np.uint64(q), np.uint64(p)
-    for _ in range(_NEARBY):
-        row -= np.uint64(1)
-        place -= step
-        left += profile[row, symbols[place]]
-    return word + max(left, 0) + max(right, 0)
-
-
-@njit(nogil=True, makes_arrays=False)
-def _is_promising(symbols, profile, q, p, move, length, near):
-    """Return whether a word and its neighbours reach a score, or lie at an end of a sequence."""
-    first, last = p - move * _NEARBY, p + move * (length + _NEARBY - 1)
-    inside = _NEARBY <= q <= len(profile) - length - _NEARBY
-    if not inside or min(first, last) < 0 or max(first, last) >= len(symbols):
-        return True
-    return _score_nearby(symbols, profile, q, p, move, length) >= near
-
-
-@njit(nogil=True)
-def _slot(strand, diagonal):
-    mixed = (np.uint64(diagonal) * np.uint64(2) + np.uint64(strand)) * _MIXER
-    return np.int64(mixed >> np.uint64(51))
-
-
-@njit(cache=True, nogil=True)
-def hits_of(symbols, words, bounds, positions, profiles, step, shapes, limits):
-    """Return the hits of a target, shape (h, 5): words, extended both ways as far as scores rise.
-
-    A word within the last hit on its diagonal is not extended again.
-    """
-    # symbols, bounds, positions: see `gpu_tools.search.index.GenomeIndex`
-    # words (rows, m): words that begin at each position of the target, -1 where none is looked up
-    # profiles: see `gpu_tools.search.words.WordScheme.profiles`
-    # shapes (rows, 2): number and length of the shape of each row of words
-    found, count = np.empty((1024, 5), np.int64), 0
-    known = np.full((_SLOTS, 3), -1, np.int64)
-    for strand in range(2):
-        profile, move = profiles[strand], -step if strand else step
-        for q in range(words.shape[1]):
-            for row in range(len(words)):
-                word, shape, length = words[row, q], shapes[row, 0], shapes[row, 1]
-                if word < 0:
-                    continue
-                begin, end = bounds[shape, strand, word], bounds[shape, strand, word + 1]
-                if end - begin > limits.most:
-                    continue
-                for k in range(begin, min(begin + _SYMBOLS_AHEAD, end)):
-                    simd.prefetch(symbols, np.int64(positions[k]))
-                for k in range(begin, end):
-                    if k + _SYMBOLS_AHEAD < end:
-                        simd.prefetch(symbols, np.int64(positions[k + _SYMBOLS_AHEAD]))
-                    p = np.int64(positions[k])
-                    if not _is_promising(symbols, profile, q, p, move, length, limits.near):
-                        continue
-                    diagonal = p - move * q
-                    slot = _slot(strand, diagonal)
-                    is_known = known[slot, 0] == strand and known[slot, 1] == diagonal
-                    if is_known and q < known[slot, 2]:
-                        continue
-                    left, right, score = _both_ways(symbols, profile, q, p, move, limits.drop)
-                    if score < limits.least:
-                        continue
-                    known[slot, 0], known[slot, 1], known[slot, 2] = strand, diagonal, q + right
-                    if count == len(found):
-                        found = np.concatenate((found, np.empty_like(found)))
-                    found[count, 0], found[count, 1], found[count, 2] = strand, q - left, q + right
-                    found[count, 3], found[count, 4] = p - move * left, score
-                    count += 1
-    return found[:count].copy()
-
-
-# ---- chains
 
 
 class Links(NamedTuple):
@@ -317,23 +196,16 @@ class HitCosts(NamedTuple):
 
 COSTS = {"protein": HitCosts(12, 26, 30, 5, 10, 0), "cdna": HitCosts(12, 18, 24, 2, 5, 0)}
 """In the points of `SearchOptions.min_score`."""
-SHORT = 150
-"""Residues up to which a target has more words looked up, also those of plain stretches."""
 LONG = 500
 """Residues above which a protein has no additional windows of chance: it would have more of them,
 each is longer, and its genes have more words."""
 OFTEN = 10
 """Windows of chance of a short target without other windows: its gene may have a single hit."""
-MOST_PLAIN = 0.5
-"""A target with a larger fraction of plain stretches is searched as a whole."""
 SCALE = 3.15
 """1 / lambda of the scores of unrelated stretches: BLOSUM62 without gaps (Karlin and Altschul 1990,
 PNAS 87, 2264)."""
 PER_PLACE = {"protein": 0.134, "cdna": 0.1}
 """Their factor K, by kind."""
-PLAIN = {"protein": (12, 2.2), "cdna": (24, 1.2)}
-"""Length and least entropy of windows that are not plain, by kind; those of proteins are Wootton
-and Federhen's (1993, Computers & Chemistry 17, 149)."""
 
 
 def chances(pairs: float) -> int:
@@ -341,28 +213,34 @@ def chances(pairs: float) -> int:
     return max(int(SCALE * math.log(max(pairs, 1.0))), 0)
 
 
+@dataclass(frozen=True)
 class TargetSearch:
-    """A search in an index, ready for targets."""
+    """The hits of targets in a genome, and how windows are made of them."""
 
-    def __init__(self, index: GenomeIndex, options: SearchOptions):
-        self.index, self.options = index, options
-        words, costs = index.words, COSTS[index.kind]
-        self.limits = HitLimits(
-            costs.drop, costs.near, costs.least, int(options.repeats * index.mean)
-        )
-        self.links = Links(
-            words.step, options.max_intron, costs.symbol, costs.gap, costs.intron, _LOOKBACK
-        )
-        self.readings = [reading_of(words, k) for k in range(len(words.shapes))]
+    genome: Genome
+    options: SearchOptions
+    targets: List[NDArray[np.uint8]]
+    hits: List[NDArray[np.int64]]  # of each target
 
-    def windows(self, number: int, target: NDArray[np.uint8]) -> list[SearchWindow]:
+    @property
+    def words(self) -> WordScheme:
+        """The words that are looked up."""
+        return self.genome.words
+
+    def part(self, numbers: Iterable[int]) -> TargetSearch:
+        """Return the search of some targets, which are counted from 0."""
+        targets, hits = zip(*((self.targets[k], self.hits[k]) for k in numbers), strict=True)
+        return replace(self, targets=targets, hits=hits)
+
+    def windows(self, number: int) -> list[SearchWindow]:
         """Return the windows of a target, the best first."""
-        if not len(target):
-            return []
-        target = fixed(target)
-        found = self.hits_of(target)
-        intron = self.links.intron + chances(len(target) * PER_PLACE[self.index.kind])
-        links = self.links._replace(intron=intron)
+        target, found = self.targets[number], to_be_chained(self.hits[number])
+        kind, words = self.words.kind, self.words
+        costs = COSTS[kind]
+        links = Links(
+            words.step, self.options.max_intron, costs.symbol, costs.gap,
+            costs.intron + chances(len(target) * PER_PLACE[kind]), _LOOKBACK,
+        )  # fmt: skip
         most = _MORE_CHAINS * self.options.max_windows
         for often in (self.options.by_chance, OFTEN):
             least = self.least_score(len(target), often)
@@ -373,7 +251,7 @@ class TargetSearch:
         windows = [
             self._window(number, group, span)
             for group, members in spans.items()
-            for span in without_overlaps(members, self.index.words.step, len(target))
+            for span in without_overlaps(members, words.step, len(target))
         ]
         windows.sort(key=lambda w: (-w.score, w.record, w.start, w.strand))
         return windows[: self.options.max_windows]
@@ -387,62 +265,16 @@ class TargetSearch:
         if self.options.min_score is not None:
             return self.options.min_score
         usual = self.options.by_chance if self._is_protein_up_to(length, LONG) else 1
-        often = max(usual, often if self._is_short(length) else 0)
-        return chances(length * len(self.index.symbols) * 2 * PER_PLACE[self.index.kind] / often)
-
-    def _is_short(self, length: int) -> bool:
-        """Return whether a target is a short protein, whose gene may share few words with it."""
-        return self._is_protein_up_to(length, SHORT)
+        often = max(usual, often if self._is_protein_up_to(length, SHORT) else 0)
+        return chances(length * self.genome.size * 2 * PER_PLACE[self.words.kind] / often)
 
     def _is_protein_up_to(self, length: int, most: int) -> bool:
         """Return whether a target is a protein of at most `most` residues."""
-        return self.index.kind == "protein" and length <= most
-
-    def hits_of(self, target: NDArray[np.uint8]) -> NDArray[np.int64]:
-        """Return the hits of a target to be chained, each once."""
-        index, words = self.index, self.index.words
-        plain = plain_symbols(target, *PLAIN[index.kind])
-        profiles = words.profiles(target)
-        if plain.mean() < MOST_PLAIN and not self._is_short(len(target)):
-            rows = profiles[:, plain]
-            profiles[:, plain] = np.where(rows > 0, (rows + 1) // 2, rows)
-        else:
-            plain[:] = False
-        of_target, shapes = self._words(target, plain)
-        of_genome = index.symbols, of_target, index.bounds, index.positions
-        found = hits_of(*of_genome, profiles, words.step, shapes, self.limits)
-        genome = index.genome
-        strand, place = found[:, STRAND], found[:, PLACE]
-        record = np.searchsorted(genome.starts, place, side="right") - 1
-        start = place - genome.starts[record]
-        reversed_start = genome.lengths[record] - start - words.step
-        rows = found.copy()
-        rows[:, GROUP] = 2 * record + strand
-        rows[:, START] = np.where(strand == 1, reversed_start, start)
-        rows = rows[np.lexsort((rows[:, 2], rows[:, 1], rows[:, 3], rows[:, 0]))]
-        return rows[np.append(True, (rows[1:] != rows[:-1]).any(axis=1))[: len(rows)]]
-
-    def _words(self, target, plain) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return rows of words at each position, and the number and length of each row's shape.
-
-        For a short protein these include words of the first shape that differ in one symbol.
-        """
-        words = self.index.words
-        rows = [words_of(target, plain, reading) for reading in self.readings]
-        shapes = [*range(len(rows))]
-        if self._is_short(len(target)):
-            for unit in (words.n_classes**place for place in range(words.weight)):
-                least = rows[0] - rows[0] // unit % words.n_classes * unit
-                least = np.where(rows[0] >= 0, least, -1)
-                for member in range(words.n_classes):
-                    rows.append(np.where(least >= 0, least + member * unit, -1))
-                    shapes.append(0)
-        lengths = [len(words.shapes[shape]) for shape in shapes]
-        return np.stack(rows), np.column_stack((shapes, lengths)).astype(np.int64)
+        return self.words.kind == "protein" and length <= most
 
     def _spans(self, target, found, owner, totals) -> dict[int, list[ChainSpan]]:
         """Return chains with the windows around them, by record and strand."""
-        words = self.index.words
+        words = self.words
         own = words.substitution[target, target].astype(np.int64)
         own_scores = np.concatenate(([0], np.cumsum(np.maximum(own, 1))))
         least = self.least_score(len(target))
@@ -454,17 +286,39 @@ class TargetSearch:
         for k, score in enumerate(totals.tolist()):
             chain = found[members[parts[k] : parts[k + 1]]]
             group = int(chain[0, GROUP])
-            length = int(self.index.genome.lengths[group // 2])
+            length = int(self.genome.lengths[group // 2])
             spans.setdefault(group, []).append(_span(chain, score, reach, length))
         return spans
 
     def _window(self, number: int, group: int, span: ChainSpan) -> SearchWindow:
         record, strand = divmod(group, 2)
-        length = int(self.index.genome.lengths[record])
+        length = int(self.genome.lengths[record])
         start, end = (length - span.high, length - span.low) if strand else (span.low, span.high)
         chains = (_on_other_strand(chain, length) if strand else chain for chain in span.chains)
         chains = tuple(sorted(chains))
         return SearchWindow(number, record, "+-"[strand], start, end, span.score, chains)
+
+
+_MOST_PAIRS = 40_000_000
+"""Words that targets, which are searched together, and the genome share about, for memory."""
+
+
+def searches(
+    records: List[Sequence], targets: List[Sequence], kind: str, options: SearchOptions,
+    threads: int,
+) -> Iterator[tuple[int, TargetSearch]]:  # fmt: skip
+    """Yield searches of targets of a kind, and the number of each one's first target."""
+    words = WordScheme.chosen(kind, sum(map(len, records)), options)
+    genome, costs = Genome.of(records, words), COSTS[kind]
+    limits = HitLimits(costs.drop, costs.near, costs.least, options.repeats)
+    pairs = 2 * len(words.shapes) * genome.size / (words.number * words.sample)
+    groups = within_limit(
+        range(len(targets)), lambda k: len(targets[k]), max(_MOST_PAIRS / pairs, 1)
+    )
+    for numbers in groups:
+        codes = [targets[k].codes for k in numbers]
+        hits = hits_of(genome, codes, words, limits, threads)
+        yield numbers[0], TargetSearch(genome, options, codes, hits)
 
 
 def _span(chain: NDArray[np.int64], score: int, reach: Reach, length: int) -> ChainSpan:

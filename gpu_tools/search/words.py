@@ -1,4 +1,4 @@
-"""Words of an index: symbols of a genome, their classes, and which words are looked up.
+"""Words of a search: symbols of a genome, their classes, and which words are looked up.
 
 The symbol at a position of a genome is for proteins the codon that begins there, on the forward
 strand, for cDNAs the nucleotide. A word is read on a strand from a position on, `step` nucleotides
@@ -42,7 +42,6 @@ INTRON_COSTS = (0, 256), (8, 2048), (16, 16384)
 vertebrate's site model cost a protein."""
 PER_SAMPLE = 1_000_000_000
 """Nucleotides of a genome per step of `WordScheme.sample`."""
-_IMPOSSIBLE = -100
 N_CODONS_OF_NUCLEOTIDES = 64
 BROKEN = 255
 """Class of symbols that are part of no word."""
@@ -51,10 +50,7 @@ _MIXER = np.uint64(0x9E3779B97F4A7C15)
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """How an index is made and how windows are found.
-
-    `genetic_code`, `shapes` and `sample` belong to the index: an index that was made with others is
-    refused. The rest can change from search to search.
+    """How windows are found.
 
     Parameters
     ----------
@@ -75,9 +71,9 @@ class SearchOptions:
     shapes : str, optional
         Shapes of words, separated by commas: ``1`` for a symbol that counts and ``0`` for one that
         does not, such as ``1101011``. All have as many ``1``, and begin and end with it. More
-        shapes find more and need more memory. By default those for the kind and size of genome.
+        shapes find more and take more time. By default those for the kind and size of genome.
     sample : int, optional
-        One of so many different words is looked up, chosen by a hash; more need less memory and
+        One of so many different words is looked up, chosen by a hash; more take less time and
         find less. By default 1 up to genomes of 1 Gb, and more for larger ones.
     intron_costs : tuple of (int, int)
         Lines of the cost of an intron longer than a short one: points, and nucleotides per further
@@ -121,7 +117,7 @@ def _is_shape(shape: str) -> bool:
 
 @dataclass(frozen=True)
 class WordScheme:
-    """The words of an index; see `SearchOptions`."""
+    """The words of a search; see `SearchOptions`."""
 
     kind: str
     shapes: tuple[str, ...]  # see `SearchOptions.shapes`
@@ -130,7 +126,7 @@ class WordScheme:
 
     def __post_init__(self):
         if self.kind not in KINDS:
-            text = f"kind {self.kind!r} of an index; expected one of {', '.join(KINDS)}"
+            text = f"kind {self.kind!r} of targets; expected one of {', '.join(KINDS)}"
             raise ScoringError(text)
         if len({shape.count("1") for shape in self.shapes}) > 1:
             raise ScoringError(f"shapes {','.join(self.shapes)}; expected as many 1 in each")
@@ -174,6 +170,10 @@ class WordScheme:
     def number(self) -> int:
         """Number of different words of a shape."""
         return self.n_classes**self.weight
+
+    def is_sampled(self, words: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which words are looked up: one of `sample`, chosen by a hash."""
+        return (words.astype(np.uint64) * _MIXER >> np.uint64(33)) % np.uint64(self.sample) == 0
 
     @cached_property
     def offsets(self) -> NDArray[np.int64]:
@@ -221,14 +221,12 @@ class WordScheme:
             return codes
         return codons(codes)
 
-    def profiles(self, target: NDArray[np.uint8]) -> NDArray[np.int8]:
-        """Return the score of each symbol of each strand against a target, (2, m, symbols).
 
-        A symbol with an ambiguity code ends every hit.
-        """
-        scores = self.substitution[target][:, self.strand_codes].transpose(1, 0, 2).copy()
-        scores[:, :, -1] = _IMPOSSIBLE
-        return scores
+def fixed(array: NDArray) -> NDArray:
+    """Return a read-only view: functions are compiled for one type."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
 
 
 def _amino_acid_classes() -> NDArray[np.uint8]:
@@ -248,76 +246,22 @@ def codons(codes):
     return found
 
 
-@njit(nogil=True)
-def word_at(symbols, position, step, offsets, classes, n_classes, sample):
-    """Return the word that begins at a position, -1 if it is broken or not looked up.
-
-    `step` is negative on the strand ``-``.
-    """
-    last = position + step * offsets[-1]
-    if last < 0 or last >= len(symbols):
-        return np.int64(-1)
-    word = np.int64(0)
-    first, move = np.uint64(position), np.uint64(step)  # wrapping sums take no branch
-    for offset in offsets:
-        member = classes[symbols[first + move * np.uint64(offset)]]
-        if member == BROKEN:
-            return np.int64(-1)
-        word = word * n_classes + member
-    if sample > 1 and (np.uint64(word) * _MIXER >> np.uint64(33)) % np.uint64(sample) != 0:
-        return np.int64(-1)
-    return word
-
-
 @njit(cache=True, nogil=True)
-def count_words(symbols, span, step, reading, counts):
-    """Count the words that begin in a span of positions."""
-    # reading: offsets, classes, their number, and sample; see `word_at`
-    for position in range(span[0], span[1]):
-        word = word_at(symbols, position, step, *reading)
-        if word >= 0:
-            counts[np.uint64(word)] += 1
-
-
-@njit(cache=True, nogil=True)
-def to_cursors(counts, bounds):
-    """Replace counts by list, part and word by first indices in the list.
-
-    `bounds` become the first index of each word in all lists, and that behind a list's last.
-    """
-    lists, parts, words = counts.shape
-    first = np.int64(0)
-    for k in range(lists):
-        total = np.int64(0)
-        for word in range(words):
-            bounds[k, word] = first + total
-            for part in range(parts):
-                here = np.int64(counts[k, part, word])
-                counts[k, part, word] = total
-                total += here
-        first += total
-        bounds[k, words] = first
-
-
-@njit(cache=True, nogil=True)
-def place_words(symbols, span, step, reading, cursors, positions):
-    """Write the positions of the words that begin in a span at their cursors; advance these."""
-    for position in range(span[0], span[1]):
-        word = word_at(symbols, position, step, *reading)
-        if word >= 0:
-            place = np.uint64(word)
-            positions[np.uint64(cursors[place])] = position
-            cursors[place] += 1
-
-
-@njit(cache=True, nogil=True)
-def words_of(symbols, plain, reading):
-    """Return the word at each position of a target, -1 where there is none."""
+def words_of(symbols, plain, offsets, classes, n_classes):
+    """Return the word that begins at each position of a target, -1 where there is none."""
     # plain: see `plain_symbols`; words neither begin nor end with such a symbol
-    found, reach = np.full(len(symbols), -1, np.int64), reading[0][-1]
+    found, reach = np.full(len(symbols), -1, np.int64), offsets[-1]
     for position in range(len(symbols) - reach):
-        if not plain[position] and not plain[position + reach]:
-            found[position] = word_at(symbols, position, 1, *reading)
+        if plain[position] or plain[position + reach]:
+            continue
+        word = np.int64(0)
+        for offset in offsets:
+            member = classes[symbols[position + offset]]
+            if member == BROKEN:
+                word = np.int64(-1)
+                break
+            word = word * n_classes + member
+        found[position] = word
     return found
 
 

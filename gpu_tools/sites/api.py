@@ -329,17 +329,23 @@ def _site_align(
         return align_on_cpu(cases, sweeps_of(scoring, finish), threads, done)
 
     def on_gpus(ordinals: tuple[int, ...]) -> list[SplicedAlignment]:
-        from gpu_tools.sites.gpu import schedule
+        from gpu_tools.sites.gpu import traces
+        from gpu_tools.sites.gpu.batches import GpuCall
+        from gpu_tools.sites.gpu.schedule import align_on_gpus
 
         at_once = [k for k, case in enumerate(cases) if not case.banned and not case.target.introns]
         free = without_longest([cases[k] for k in at_once])
 
         def finish(case: SiteCase, strand: str | None, found) -> SplicedAlignment:
-            result = _finished(case, strand, found, scoring, schedule.trace, least)
+            result = _finished(case, strand, found, scoring, traces.trace, least)
             done(case.cells)
             return result
 
-        aligned = schedule.align_on_gpus(free, scoring, ordinals, threads, finish, on_cpu)
+        def is_traced(case: SiteCase, score: int) -> bool:
+            return score >= least.get(id(case), score)
+
+        call = GpuCall(free, scoring, threads, finish, is_traced, on_cpu)
+        aligned = align_on_gpus(call, ordinals)
         found = dict(zip(at_once, aligned, strict=True))
         # a best chain of all that has no longer intron is a best one of those without
         again = [k for k, case in enumerate(cases) if not (k in found and case.admits(found[k]))]

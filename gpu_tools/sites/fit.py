@@ -129,13 +129,10 @@ def likelihood(model: GeneSites, found: FoundSites) -> float:
 
 def _bits(site: SiteModel, windows: NDArray[np.uint8]) -> NDArray[np.float64]:
     """Return the scores of sites, of the columns that lie in the windows."""
-    columns = np.arange(
-        max(site.before - SITE_FLANK, 0), min(len(site.scores), site.before + SITE_FLANK)
-    )
-    return (
-        site.scores[columns, windows[:, SITE_FLANK - site.before + columns]].sum(axis=1)
-        / HUNDREDTHS
-    )
+    total, shift = np.zeros(len(windows), np.int64), SITE_FLANK - site.before
+    for column in range(max(-shift, 0), min(len(site.scores), 2 * SITE_FLANK - shift)):
+        total += site.scores[column].take(windows[:, shift + column])
+    return total / HUNDREDTHS
 
 
 def best_shipped(found: FoundSites) -> tuple[GeneSites, float]:

@@ -13,23 +13,6 @@ from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.sites.marks import ranks_below
 from gpu_tools.sites.table import IntronClass, SiteTable, once_a_table
 
-# Operations on rows of cells, of which site mode on a GPU and rising penalties are made.
-
-RAISE, PUT, CLEAR, LOWER = range(4)
-"""Operations (kind, to, source, bonus). `RAISE` raises row `to` to row `source` plus the bonus;
-`PUT` sets it to that. `CLEAR` sets it to the floor. `LOWER` sets row `to` to row `source` plus the
-bonus, which is negative, but not below the floor.
-"""
-
-
-@njit
-def emit(operations, n, kind, to, source, bonus):
-    """Append an operation; return how many there are."""
-    operations[n, 0], operations[n, 1] = kind, to
-    operations[n, 2], operations[n, 3] = source, bonus
-    return n + 1
-
-
 # Intron classes as the arrays that compiled loops read.
 
 KIND, LENGTH, PENALTY, N_LINES, LINES = range(5)
@@ -151,10 +134,6 @@ def joins(introns, kind, surplus, end, start):
 # row is raised to the near one before them all.
 
 
-BORDER = 16
-"""Flag of a boundary at which penalties rise; the other flags are those of `sites.table`."""
-
-
 class Rising(NamedTuple):
     """The lines of all intron classes; `boundaries` and `counts` are those of `Introns`.
 
@@ -169,19 +148,6 @@ class Rising(NamedTuple):
     far_class: NDArray[np.int64]
     far_level: NDArray[np.int64]
     far_extra: NDArray[np.int64]
-
-
-@njit(error_model="numpy")
-def flag_borders(rising, flags):
-    """Flag the boundaries at which some penalty rises."""
-    for boundary in rising.boundaries:
-        flags[boundary] |= BORDER
-
-
-@njit
-def most_operations(rising):
-    """Return how many operations a border has for each kind of split codon, at most."""
-    return len(rising.near_level) + 3 * len(rising.far_class)
 
 
 @njit(error_model="numpy")
@@ -201,29 +167,6 @@ def next_border(rising, boundary):
     """Return the first border from a boundary on, or 2^62."""
     mark = first_from(rising.boundaries, boundary)
     return rising.boundaries[mark] if mark < len(rising.boundaries) else 2**62
-
-
-@njit(error_model="numpy")
-def write_border(rising, boundary, splits, first, operations, n):
-    """Write the operations of a border; return how many there are."""
-    classes, mark = len(rising.near_level), first_from(rising.boundaries, boundary)
-    for k in range(classes):
-        if not is_border(rising, k, mark):
-            continue
-        for split in range(splits):
-            near = first + k * splits + split
-            for f in range(len(rising.far_class)):
-                if rising.far_class[f] == k:
-                    far = first + (classes + f) * splits + split
-                    n = emit(operations, n, RAISE, far, near, -rising.far_extra[f])
-                    if crossed(rising, rising.far_level[f], mark, mark + 1):
-                        n = emit(operations, n, LOWER, far, far, -1)
-            n = emit(operations, n, LOWER, near, near, -1)
-            for f in range(len(rising.far_class)):
-                if rising.far_class[f] == k:
-                    far = first + (classes + f) * splits + split
-                    n = emit(operations, n, RAISE, near, far, 0)
-    return n
 
 
 # A longest intron: exits that lie too far back are dropped, a *step* of boundaries at a time.

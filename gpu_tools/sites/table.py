@@ -153,7 +153,6 @@ def checked_scores(scores: NDArray) -> NDArray[np.int32]:
     return scores.astype(np.int32, copy=False)
 
 
-FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT = 1, 2, 4, 8
 SHORT_STEPS, LONGEST_STEP = 32, 1024
 """A longest intron has at least about so many steps, none of them longer than that."""
 Found = TypeVar("Found")
@@ -421,7 +420,7 @@ class SiteTable:
 
     @property
     def lists(self) -> tuple[BoundaryScores, ...]:
-        """The four lists of scores, in the order of the flags."""
+        """The four lists of scores."""
         return self.first, self.acceptors, self.donors, self.last
 
     @property

@@ -15,7 +15,7 @@ from gpu_tools.annotate.options import AnnotationOptions
 from gpu_tools.annotate.targets import ProteinTargets
 from gpu_tools.annotate.trials import WEAK, Trial, cores_of
 from gpu_tools.model.locus import SearchWindow, SeedChain, SeedHit
-from gpu_tools.search.api import SearchOptions, build_index, find_windows
+from gpu_tools.search.api import SearchOptions, find_windows
 from gpu_tools.search.windows import USUAL
 from tests.annotate.genomes import (
     annotate,
@@ -221,7 +221,7 @@ def test_seeds_lie_where_the_residues_match():
     text = genome(random_text(rng, 3000), gene(rng, protein, 0), random_text(rng, 3000)).letters()
     for record in (genome(text), genome(reversed_text(text))):
         targets = proteins(a=protein).sequences
-        (window, *_) = find_windows(build_index([record]), targets, SearchOptions(), 1)
+        (window, *_) = find_windows([record], targets, SearchOptions(), 1)
         seed = window.chains[0].seed
         found = record.letters()[seed.start : seed.end]
         found = found if window.strand == "+" else reversed_text(found)
@@ -245,7 +245,7 @@ def test_windows_of_chance_are_left_out_and_genes_stay(monkeypatch):
     assert [t.alignment.chain for t in found.transcripts] == [
         t.alignment.chain for t in expected.transcripts
     ]
-    windows = find_windows(build_index([record]), targets.sequences, SearchOptions(), 1)
+    windows = find_windows([record], targets.sequences, SearchOptions(), 1)
     assert 1.5 * spent < sum(len(w) * 1000 for w in windows)
 
 

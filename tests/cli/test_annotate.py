@@ -275,47 +275,11 @@ def test_exons_beyond_the_longest_intron_are_told_and_not_invented(tmp_path, cap
     assert [row["coverage"] for row in genes_in(tmp_path)] == ["1.0000"]
 
 
-def test_the_same_files_come_of_kept_batches_and_a_kept_index(folder, tmp_path):
-    more = ["--batch", "1", "--work", str(tmp_path / "work"), "--index", str(tmp_path / "index")]
+def test_the_same_files_come_of_kept_batches(folder, tmp_path):
+    more = ["--batch", "1", "--work", str(tmp_path / "work")]
     for name in ("first", "second"):
         assert run(folder, "--output", str(tmp_path / name), *more) == 0
         assert (tmp_path / name).read_bytes() == (folder / "genes.gff3").read_bytes()
-
-
-@pytest.mark.parametrize("damage", ["bounds.npy", "index.json", "version", "missing"])
-def test_a_damaged_index_is_made_again_and_that_is_told(folder, tmp_path, capsys, damage):
-    more = ["--index", str(tmp_path), "--output", str(tmp_path / "genes")]
-    assert run(folder, *more) == 0
-    index = tmp_path / "protein"
-    before = {path.name: path.read_bytes() for path in index.iterdir()}
-    path = index / (damage if "." in damage else "index.json")
-    content = bytearray(before[path.name])
-    if damage == "missing":
-        path.unlink()
-    elif damage == "version":
-        path.write_bytes(content.replace(b'"version": ', b'"version": 9'))
-    else:
-        content[60] ^= 1
-        path.write_bytes(content)
-    capsys.readouterr()
-    assert run(folder, *more) == 0
-    assert (tmp_path / "genes").read_bytes() == (folder / "genes.gff3").read_bytes()
-    (told,) = capsys.readouterr().err.splitlines()
-    assert told.startswith(f"gpu-tools: warning: {path}: ")
-    assert told.endswith("; the index is made again")
-    assert {path.name: path.read_bytes() for path in index.iterdir()} == before
-
-
-def test_an_index_of_another_genome_is_left_alone(folder, tmp_path, capsys):
-    (tmp_path / "other.fa").write_text(">other\n" + "ACGGT" * 1000 + "\n")
-    more = ["--index", str(tmp_path / "index"), "--output", str(tmp_path / "genes")]
-    assert run(folder, *more, "--genome", str(tmp_path / "other.fa")) == 0
-    header = tmp_path / "index" / "protein" / "index.json"
-    before = header.read_bytes()
-    capsys.readouterr()
-    assert run(folder, *more) == 1
-    assert "an index of another genome" in capsys.readouterr().err
-    assert header.read_bytes() == before
 
 
 def test_a_command_that_was_stopped_goes_on_to_the_same_files(folder, tmp_path, monkeypatch):

@@ -9,8 +9,8 @@ import pytest
 from gpu_tools.errors import InputError
 from gpu_tools.model.sequences import Sequence
 from gpu_tools.search import windows as searched
-from gpu_tools.search.api import SearchOptions, build_index, find_windows
-from gpu_tools.search.windows import SHORT
+from gpu_tools.search.api import SearchOptions, find_windows
+from gpu_tools.search.hits import SHORT
 from tests.search.cases import coding, dna, gene, planted, protein, record, target, turned
 
 OPTIONS = SearchOptions(shapes="1011,1101", max_intron=1_000)
@@ -18,8 +18,7 @@ OPTIONS = SearchOptions(shapes="1011,1101", max_intron=1_000)
 
 def found_in(texts, residues, options=OPTIONS, **arguments):
     records = [record(text, str(k)) for k, text in enumerate(texts)]
-    index = build_index(records, options=options)
-    return find_windows(index, [target(residues)], options, **arguments)
+    return find_windows(records, [target(residues)], options, **arguments)
 
 
 @pytest.mark.parametrize("strand", "+-")
@@ -94,20 +93,19 @@ def test_cdnas_are_found_on_both_strands():
     exons = dna(rng, 300)
     text = dna(rng, 2_000) + turned(exons[:150] + dna(rng, 200) + exons[150:]) + dna(rng, 2_000)
     options = SearchOptions(shapes="1101101", max_intron=1_000)
-    index = build_index([record(text)], kind="cdna", options=options)
-    best = find_windows(index, [Sequence.from_text("cdna", exons)], options)[0]
+    best = find_windows([record(text)], [Sequence.from_text("cdna", exons)], options)[0]
     assert best.strand == "-"
     assert best.start <= 2_000 < 2_500 <= best.end
 
 
 def test_any_number_of_threads_finds_the_same_windows():
     text, residues, _ = planted(18)
-    index = build_index([record(text)], options=OPTIONS)
+    records = [record(text)]
     options = replace(OPTIONS, min_score=30)
     targets = [target(residues[k:], str(k)) for k in range(12)] + [target("MK"), target("")]
     done = []
-    one = find_windows(index, targets, options, threads=1)
-    four = find_windows(index, targets, options, threads=4, progress=done.append)
+    one = find_windows(records, targets, options, threads=1)
+    four = find_windows(records, targets, options, threads=4, progress=done.append)
     assert one == four
     assert sum(done) == len(targets)
     assert [w.target for w in one] == sorted(w.target for w in one)
@@ -116,15 +114,15 @@ def test_any_number_of_threads_finds_the_same_windows():
 
 def test_the_best_windows_are_left_and_weak_ones_not():
     text, residues, _ = planted(19)
-    index = build_index([record(text)], options=OPTIONS)
-    every = find_windows(index, [target(residues)], replace(OPTIONS, min_score=30))
+    records = [record(text)]
+    every = find_windows(records, [target(residues)], replace(OPTIONS, min_score=30))
     assert len(every) > 2
     assert [w.score for w in every] == sorted((w.score for w in every), reverse=True)
-    few = find_windows(index, [target(residues)], replace(OPTIONS, min_score=30, max_windows=2))
+    few = find_windows(records, [target(residues)], replace(OPTIONS, min_score=30, max_windows=2))
     # weak chains, of which there are fewer here, move the borders
     assert [(w.strand, w.score) for w in few] == [(w.strand, w.score) for w in every[:2]]
     least = every[1].score
-    some = find_windows(index, [target(residues)], replace(OPTIONS, min_score=least))
+    some = find_windows(records, [target(residues)], replace(OPTIONS, min_score=least))
     assert min(w.score for w in some) == least
 
 
@@ -140,19 +138,21 @@ def test_words_of_plain_stretches_count_in_short_proteins(length, is_found):
 
 def test_repeats_are_not_looked_up():
     text, residues, _ = planted(20)
-    index = build_index([record(text)], options=OPTIONS)
-    assert not find_windows(index, [target(residues)], replace(OPTIONS, repeats=1e-9))
+    records = [record(text)]
+    assert not find_windows(records, [target(residues)], replace(OPTIONS, repeats=1e-9))
 
 
-@pytest.mark.parametrize(("kind", "targets", "what"), [
-    ("protein", [Sequence.from_text("t", "ACGT")], "record t: nucleotides; expected proteins"),
-    ("cdna", [target("MK", "t")], "record t: a protein; expected nucleotides"),
-])  # fmt: skip
-def test_targets_of_another_kind_are_errors(kind, targets, what):
-    options = SearchOptions(shapes="1011")
-    index = build_index([record("ACGT" * 9)], kind=kind, options=options)
-    with pytest.raises(InputError, match=what):
-        find_windows(index, targets, options)
+def test_targets_of_two_kinds_are_errors():
+    with pytest.raises(InputError, match="record t: nucleotides among proteins; expected"):
+        find_windows([record("ACGT" * 9)], [target("MK"), Sequence.from_text("t", "ACGT")])
+
+
+def test_targets_beyond_a_limit_are_searched_apart(monkeypatch):
+    text, residues, _ = planted(22)
+    several = [target(residues[k:], str(k)) for k in range(5)]
+    together = find_windows([record(text)], several, OPTIONS)
+    monkeypatch.setattr(searched, "_MOST_PAIRS", 1)
+    assert find_windows([record(text)], several, OPTIONS) == together
 
 
 def span(first, last, start, end, score, around=500):

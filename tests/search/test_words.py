@@ -1,4 +1,4 @@
-"""Words of an index, hits and chains, beside plain definitions of them."""
+"""Words of a search, hits and chains, beside plain definitions of them."""
 
 from itertools import pairwise
 
@@ -6,93 +6,93 @@ import numpy as np
 import pytest
 
 from gpu_tools.errors import InputError, ScoringError
+from gpu_tools.search import hits
 from gpu_tools.search import windows as chains
-from gpu_tools.search import windows as targets
-from gpu_tools.search.api import SearchOptions, build_index
-from gpu_tools.search.windows import TargetSearch
-from gpu_tools.search.words import AMINO_ACID_CLASSES
+from gpu_tools.search.api import SearchOptions, find_windows
+from gpu_tools.search.genome import Genome
+from gpu_tools.search.words import AMINO_ACID_CLASSES, WordScheme
 from tests.oracles import search as oracle
-from tests.search.cases import code_of, dna, gene, pair, protein, record, target, turned
+from tests.search.cases import code_of, dna, gene, pair, planted, protein, record, target, turned
 
 SHAPE = "1011"
-OPTIONS = SearchOptions(shapes=f"{SHAPE},1101")
-
-
-def positions_of(index, shape: int, strand: int) -> set:
-    """Return (word, position) of all words of an index, a word as its classes."""
-    bounds, words = index.bounds[shape, strand], index.words
-    found = set()
-    for word in np.flatnonzero(np.diff(bounds)):
-        classes, rest = [], int(word)
-        for _ in range(3):
-            rest, member = divmod(rest, words.n_classes)
-            classes.insert(0, member)
-        places = index.positions[bounds[word] : bounds[word + 1]].tolist()
-        assert places == sorted(places)
-        found |= {(tuple(classes), place) for place in places}
-    return found
 
 
 @pytest.mark.parametrize("code", [1, 6])
 @pytest.mark.parametrize("kind", ["protein", "cdna"])
-def test_an_index_has_the_words_of_both_strands(kind, code):
+def test_seeds_are_the_words_that_targets_and_strands_share(kind, code, monkeypatch):
+    monkeypatch.setattr(hits, "SHORT", 0)
     rng = np.random.default_rng(code)
-    texts = [
-        dna(rng, 61),
-        dna(rng, 40) + "N" + dna(rng, 45),
-        "ACGTA",
-        "",
-        dna(rng, 50),
-    ]
+    texts = [dna(rng, 2_500), dna(rng, 40) + "N" + dna(rng, 2_000), "ACGTA", "", dna(rng, 50)]
+    own = [protein(rng, 90), protein(rng, 60)] if kind == "protein" else [dna(rng, 80), "ACGTT"]
     options = SearchOptions(shapes=f"{SHAPE},1101", genetic_code=code)
-    index = build_index(
-        [record(t, str(k)) for k, t in enumerate(texts)], kind=kind, options=options
-    )
+    records = [record(text, str(k)) for k, text in enumerate(texts)]
+    words = WordScheme.chosen(kind, 1, options)
+    genome = Genome.of(records, words)
+    codes = [(target if kind == "protein" else record)(text).codes for text in own]
+    joined = hits.JoinedTargets.of(codes, words)
     classes = AMINO_ACID_CLASSES if kind == "protein" else [*"ACGT"]
     table = code_of(code) if kind == "protein" else None
     for k, shape in enumerate((SHAPE, "1101")):
-        for strand in "+-":
+        of_targets = [
+            (oracle.word_of(text[q : q + 4], shape, classes), start + q)
+            for text, start in zip(own, joined.starts.tolist(), strict=True)
+            for q in range(len(text) - 3)
+        ]
+        for strand, step in enumerate((words.step, -words.step)):
             expected = {
-                (word, place + start)
-                for text, start in zip(texts, index.genome.starts.tolist(), strict=True)
-                for word, place in oracle.words(text, strand, shape, classes, table)
+                (place + start, q)
+                for text, start in zip(texts, genome.starts.tolist(), strict=True)
+                for word, place in oracle.words(text, "+-"[strand], shape, classes, table)
+                for other, q in of_targets
+                if word == other
             }
-            assert positions_of(index, k, "+-".index(strand)) == expected
+            of_strand = step, words.classes[strand], hits.score_table(words, strand)
+            several = [
+                hits.seeds_in(
+                    genome.symbols, span, of_strand, (words.offsets[k], words.n_classes),
+                    joined.tables[k], joined.rows, (-10_000, 10_000),
+                )
+                for span in ((0, 2_100), (2_100, genome.size))
+            ]  # fmt: skip
+            found = [divmod(seed, 1 << 31) for own, *_ in several for seed in own.tolist()]
+            shift = max(step, 0) * len(joined.rows)
+            assert sorted((d - shift + step * q, q) for d, q in found) == sorted(expected)
+            whole = sum(
+                sum(1 for _ in oracle.words(text, "+-"[strand], shape, classes, table))
+                for text in texts
+            )
+            assert sum(one[3] for one in several) == whole
 
 
-def test_a_sample_has_some_words_with_all_their_positions():
-    text = dna(np.random.default_rng(3), 2_000)
-    every = build_index([record(text)], options=OPTIONS)
-    some = build_index([record(text)], options=SearchOptions(shapes=OPTIONS.shapes, sample=3))
-    for strand in (0, 1):
-        left, everything = positions_of(some, 0, strand), positions_of(every, 0, strand)
-        looked_up = {word for word, _ in left}
-        assert left == {(word, place) for word, place in everything if word in looked_up}
-        assert 0.2 < len(left) / len(everything) < 0.5
+def test_a_sample_is_of_some_words():
+    chosen = WordScheme.chosen("protein", 1, SearchOptions(sample=3)).is_sampled(np.arange(5_000))
+    assert 0.3 < chosen.mean() < 0.36
+    assert WordScheme.chosen("protein", 1, SearchOptions()).is_sampled(np.arange(99)).all()
 
 
-def test_any_number_of_threads_makes_the_same_index():
-    records = [record(dna(np.random.default_rng(4), 3_000))]
-    one, four = (build_index(records, options=OPTIONS, threads=n) for n in (1, 4))
-    assert (one.bounds == four.bounds).all()
-    assert (one.positions == four.positions).all()
+def hits_in(text, residues, options, **limits):
+    """Return the hits of a protein in a record, with other limits."""
+    words = WordScheme.chosen("protein", len(text), options)
+    own = hits.HitLimits(12, 26, 30, options.repeats)._replace(**limits)
+    (found,) = hits.hits_of(
+        Genome.of([record(text)], words), [target(residues).codes], words, own, 2
+    )
+    return hits.to_be_chained(found)
 
 
 def test_hits_are_extensions_of_shared_words(monkeypatch):
-    monkeypatch.setattr(targets, "SHORT", 0)
+    monkeypatch.setattr(hits, "SHORT", 0)
     rng = np.random.default_rng(5)
     residues = protein(rng, 40)
     text = dna(rng, 90) + gene(rng, residues, 60) + turned(gene(rng, residues, 40)) + "N" * 4
-    index = build_index([record(text)], options=SearchOptions(shapes=SHAPE))
-    search = TargetSearch(index, SearchOptions(repeats=1e6))
-    search.limits = search.limits._replace(near=-1000, least=18)
-    drop = search.limits.drop
-    classes, code = AMINO_ACID_CLASSES, code_of()
-    every = oracle.hits(text, residues, SHAPE, classes, pair, drop, 18, code)
-    found = {tuple(row) for row in search.hits_of(target(residues).codes).tolist()}
+    options = SearchOptions(shapes=SHAPE, repeats=1e6)
+    every = oracle.hits(text, residues, SHAPE, AMINO_ACID_CLASSES, pair, 12, 18, code_of())
+    rows = hits_in(text, residues, options, near=-1000, least=18)
+    found = {tuple(row) for row in rows.tolist()}
     start = {0: lambda place: place, 1: lambda place: len(text) - place - 3}
     expected = {(s, first, last, start[s](place), score) for s, first, last, place, score in every}
     assert found <= expected
+    assert len(found) == len(rows)
     assert max(score for *_, score in found) == max(score for *_, score in expected)
     # what is left out begins in a hit on the same diagonal
     diagonals = {(s, place - 3 * first): [] for s, first, _, place, _ in found}
@@ -103,19 +103,31 @@ def test_hits_are_extensions_of_shared_words(monkeypatch):
         assert any(a < last and first < b for a, b in spans)
 
 
+def test_hits_do_not_depend_on_other_targets():
+    text, residues, _ = planted(30)
+    others = [protein(np.random.default_rng(k), 20 + 90 * k) for k in range(3)]
+    several = [*others, residues, residues[20:], "MK"]
+    words = WordScheme.chosen("protein", len(text), SearchOptions())
+    genome, limits = Genome.of([record(text)] * 2, words), hits.HitLimits(12, 26, 30, 30.0)
+    codes = [target(one).codes for one in several]
+    found = hits.hits_of(genome, codes, words, limits, 3)
+    for own, rows in zip(codes, found, strict=True):
+        (alone,) = hits.hits_of(genome, [own], words, limits, 1)
+        assert hits.to_be_chained(rows).tolist() == hits.to_be_chained(alone).tolist()
+    assert len(found[3]) > len(found[5]) == 0
+
+
 def test_short_targets_have_words_with_a_free_symbol(monkeypatch):
     rng = np.random.default_rng(8)
     residues = protein(rng, 40)
     # no four neighbours are the same
     other = "".join(a if k % 4 else "CW"[a == "C"] for k, a in enumerate(residues))
-    index = build_index([record(gene(rng, other, 30))], options=SearchOptions(shapes="1111"))
-    search = TargetSearch(index, SearchOptions())
-    search.limits = search.limits._replace(near=-1000)
-    with_free = search.hits_of(target(residues).codes)
-    monkeypatch.setattr(targets, "SHORT", 0)
-    without = search.hits_of(target(residues).codes)
-    assert not (without[:, chains.SCORE] > 30).any()
-    assert (with_free[:, chains.LAST] - with_free[:, chains.FIRST]).max() > 10
+    text, options = gene(rng, other, 30), SearchOptions(shapes="1111")
+    with_free = hits_in(text, residues, options, near=-1000)
+    monkeypatch.setattr(hits, "SHORT", 0)
+    without = hits_in(text, residues, options, near=-1000)
+    assert not (without[:, hits.SCORE] > 30).any()
+    assert (with_free[:, hits.LAST] - with_free[:, hits.FIRST]).max() > 10
     assert {tuple(row) for row in without.tolist()} <= {tuple(row) for row in with_free.tolist()}
 
 
@@ -142,7 +154,7 @@ def test_chains_are_those_of_all_pairs_of_hits(seed):
         rest = 0
         if previous >= 0:
             rest = scores[previous] - oracle.link_cost(rows[previous], rows[k], 3, 3_000, 5, 10, 4)
-        assert scores[k] == found[k, chains.SCORE] + rest
+        assert scores[k] == found[k, hits.SCORE] + rest
 
 
 def test_hits_beside_a_chain_that_is_taken_are_chained_anew():
@@ -162,7 +174,7 @@ def test_chains_share_no_hit_and_have_the_scores_of_their_hits(seed):
     for number, total in enumerate(totals.tolist()):
         own = rows[owner == number].tolist()
         costs = [oracle.link_cost(a, b, 3, 3_000, 5, 10, 4) for a, b in pairwise(own)]
-        assert sum(row[chains.SCORE] for row in own) - sum(costs) == total >= 60
+        assert sum(row[hits.SCORE] for row in own) - sum(costs) == total >= 60
     left = rows[owner < 0]
     assert not len(left) or chains.best_chains(left, LINKS)[0].max() < 60
 
@@ -179,11 +191,11 @@ def test_options_without_a_meaning_are_errors(options):
 @pytest.mark.parametrize(("options", "kind"), [
     ({"shapes": "111,1111"}, "protein"), ({"shapes": "1" * 9}, "protein"), ({}, "rna"),
 ])  # fmt: skip
-def test_words_that_cannot_be_indexed_are_errors(options, kind):
+def test_words_that_cannot_be_looked_up_are_errors(options, kind):
     with pytest.raises(ScoringError, match="expected"):
-        build_index([record("ACGT")], kind=kind, options=SearchOptions(**options))
+        WordScheme.chosen(kind, 1, SearchOptions(**options))
 
 
 def test_a_genome_without_nucleotides_is_an_error():
     with pytest.raises(InputError, match="expected one at least"):
-        build_index([record("")])
+        find_windows([record("")], [target("MK")])

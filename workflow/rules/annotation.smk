@@ -7,25 +7,6 @@ rule annotation:
         annotation_files(),
 
 
-rule annotation_index:
-    """Index the words of the genome, once for all parts of a seeded search."""
-    input:
-        **annotation_inputs(),
-    output:
-        index=directory("<results>/annotation/index"),
-    log:
-        "<logs>/annotation_index.log",
-    conda:
-        "../envs/gpu_tools.yaml"
-    threads: 8
-    params:
-        version=VERSION,
-        genetic_code=config["annotation"]["genetic_code"],
-        threads=lambda wildcards, threads: threads,
-    script:
-        "../scripts/annotation_index.py"
-
-
 rule annotation_sites:
     """Choose the shipped site model that fits the introns of a first pass best."""
     input:
@@ -53,7 +34,6 @@ rule annotation_hits:
     input:
         **annotation_inputs(),
         **annotation_evidence(),
-        **annotation_index(),
         **annotation_sites(),
     output:
         output="<results>/annotation/hits/{share}-{tiles}.json",

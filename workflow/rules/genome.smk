@@ -53,12 +53,6 @@ def annotation_evidence():
     return {key: own[key] for key in EVIDENCE_FILES if own[key]}
 
 
-def annotation_index():
-    """Return the index of a seeded search."""
-    seeded = config["annotation"]["search"] == "seeded"
-    return {"index": "<results>/annotation/index"} if seeded else {}
-
-
 def annotation_hits():
     """Return the files of hits of all parts."""
     return expand(

@@ -33,9 +33,7 @@ def find_hits(genome, part, limits, targets, run):
 @click.option("--output", required=True, metavar="JSON", help="Hits to write.")
 @options.device
 @options.common
-def command(
-    genome, index, work, targets_share, tiles_share, output, device, threads, quiet, **more
-):
+def command(genome, work, targets_share, tiles_share, output, device, threads, quiet, **more):
     """Find the hits of a share of the targets in a share of the genome.
 
     Results of batches lie beside the output until it is written.
@@ -52,7 +50,7 @@ def command(
     folder = work or f"{output}.batches"
     total = sum(len(some.sequences) for some in targets)
     with progress("searching", total // part.targets.of, quiet) as done:
-        run = PartRun(index, folder, device, cpu_threads(threads), done)
+        run = PartRun(folder, device, cpu_threads(threads), done)
         with_evidence = partial(annotate.with_evidence, targets, more)
         searched, targets, found = find_hits(genome, part, limits, with_evidence, run)
     write_hits(output, searched, targets, limits, part, found)

@@ -165,6 +165,21 @@ class Buffers:
             host_to_device(array.reshape(array.size), source, values.nbytes, self.stream)
         return array
 
+    def together(self, name: str, arrays: Iterable[NDArray]) -> list:
+        """Return device arrays that are copies of some arrays, all made by one copy."""
+        arrays = [np.ascontiguousarray(each) for each in arrays]
+        sizes = [-(-each.nbytes // _ALIGNED) * _ALIGNED for each in arrays]
+        starts, values = np.cumsum([0, *sizes])[:-1].tolist(), np.zeros(sum(sizes), np.uint8)
+        spans = [slice(k, k + each.nbytes) for k, each in zip(starts, arrays, strict=True)]
+        for own, each in zip(spans, arrays, strict=True):
+            values[own] = each.reshape(-1).view(np.uint8)
+        made = self.copy(name, values)
+        copies = [made[own].view(each.dtype) for own, each in zip(spans, arrays, strict=True)]
+        return [
+            copy.reshape(each.shape) if each.ndim > 1 else copy
+            for copy, each in zip(copies, arrays, strict=True)
+        ]
+
     def staged(self, name: str, values: NDArray):
         """Return a device array with just a copy of `values`, made by way of pinned memory.
 
@@ -192,7 +207,9 @@ class Buffers:
         staged = self.pinned("joined", most, dtype)
         first = used = 0
         for part in parts:
-            for own in (part[k : k + most] for k in range(0, len(part), most)):
+            cuts = range(0, len(part), most)
+            # most parts are small
+            for own in [part] if len(cuts) < 2 else [part[k : k + most] for k in cuts]:
                 if used + len(own) > most:
                     self._flush(made, first, staged[:used])
                     first, used = first + used, 0

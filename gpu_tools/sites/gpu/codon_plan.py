@@ -12,6 +12,7 @@ an intron splits.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -19,17 +20,25 @@ from numpy.typing import NDArray
 
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu.simd import first_from
-from gpu_tools.sites.gpu.strand_sites import (
+from gpu_tools.sites.cpu.memory import most_pending, power_of_two
+from gpu_tools.sites.gpu.plan import (
+    MARKED,
+    NEXT_SLOT,
     NO_SYMBOL,
-    Sites,
-    StoredRows,
-    count,
+    OPERANDS,
+    TAKEN_AT,
+    WAITS_AT,
+    WRITTEN,
+    Plan,
+    PlanForm,
+    inlined,
     kept_slots,
-    most_pending,
+    most_operations,
     n_maxima,
+    plan_compiler,
+    sites_of,
 )
-from gpu_tools.sites.introns import BORDER, RAISE, most_operations, write_border
-from gpu_tools.sites.table import FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT
+from gpu_tools.sites.table import CLOSED, SiteTable
 from gpu_tools.splicing.codons import SPLITS, completes, split_class
 from gpu_tools.splicing.reading import FRAMES
 
@@ -63,50 +72,21 @@ JOINS = 2 * FRAMES
 ENTERED, JOINING = 0, FRAMES
 BEFORE = JOINING + JOINS
 """First slots: of rows that are entered at a step's boundaries, of those that join, and of the
-maxima before entries. The empty chain's row follows, and then the rows behind first codons.
+maxima before entries. The empty chain's row follows, rows of donors of junctions, and then the rows
+behind first codons.
 """
 FIRST_STORED = 2
 _CODONS = 125
+_FIRST_SPLIT = (0, 1, 3, 6)
+"""The first class of split codons with no, one and two nucleotides before the intron, and all."""
 
 
-class CodonPlan(NamedTuple):
-    """A compiled table.
+class CodonPlan(Plan):
+    """The plan of a strand for the packed kernel of chains that translate.
 
-    Attributes
-    ----------
-    words : ndarray of int32, shape (S,)
-        A word a step.
-    operands : ndarray of int32
-        In the order in which events need them.
-    operations : ndarray of int32, shape (n, 4)
-    start : int
-        Slot of the empty chain's row.
-    n_slots : int
-    n_advances : int
-        Advances of the accumulator.
-    ring : int
-        Exits whose rows may be needed at a time, a power of two.
-    stored : StoredRows
-        Numbers of stored rows begin with `FIRST_STORED`.
+    The first array has a word a step, and then operands in the order in which events need them; the
+    second one has the operations.
     """
-
-    words: NDArray[np.int32]
-    operands: NDArray[np.int32]
-    operations: NDArray[np.int32]
-    start: int
-    n_slots: int
-    n_advances: int
-    ring: int
-    stored: StoredRows
-
-    @property
-    def n_bytes(self) -> int:
-        """Bytes of what the kernel reads."""
-        return self.words.nbytes + self.operands.nbytes + self.operations.nbytes
-
-    def arrays(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Return what the kernel reads: words and operands, and operations one after the other."""
-        return np.concatenate([self.words, self.operands]), self.operations.ravel()
 
     def boundary_at(self, number: int) -> int:
         """Return the boundary that a number belongs to: the same."""
@@ -117,299 +97,236 @@ class CodonPlan(NamedTuple):
         return boundary // FRAMES + 1
 
 
-def compile_codons(sites: Sites, cost: int = 0) -> CodonPlan:
-    """Compile a table with stop codons, of introns of at least `SHORTEST` nucleotides.
+def compile_codons(codes, table: SiteTable, cost: int = 0) -> CodonPlan:
+    """Compile a strand with stop codons, of introns of at least `SHORTEST` nucleotides.
 
     The kernel's row of the empty chain is higher by a cost.
     """
-    words, operands, operations, slots, counts = _compiled(sites, cost)
-    start, n_slots, n_advances, pending = slots
-    stored = StoredRows(*counts, FRAMES)
-    ring = 1 << int(pending).bit_length()
-    return CodonPlan(
-        words, operands.copy(), operations.copy(), start, n_slots, n_advances, ring, stored
-    )
+    words, operations, *sizes = _compiled(sites_of(codes, table), table.stops, cost)
+    # parts of what there was space for: pages that nothing was written to take no memory
+    return CodonPlan([words, operations.ravel()], *sizes, power_of_two(most_pending(table) + 1))
+
+
+class _Codons(NamedTuple):
+    """A plan that is written, and what that needs.
+
+    Behind the words of so many steps come operands. The empty chain's row is in the slot `start`,
+    and higher by a cost. Of first codons there are the slots of the rows behind them, -1 for none
+    yet.
+    """
+
+    words: NDArray[np.int32]
+    operations: NDArray[np.int32]
+    n_steps: int
+    stops: NDArray[np.bool_]
+    start: int
+    cost: int
+    codon_slots: NDArray[np.int64]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _compiled(sites, cost):
-    """Compile a table; return words, operands, operations, slots, and exits and entries."""
-    flags, classes = sites.flags, len(sites.introns.lengths)
-    exits, entries = count(flags, INNER_EXIT), count(flags, INNER_ENTRY)
-    firsts, finals = count(flags, FIRST_ENTRY), count(flags, LAST_EXIT)
-    start = BEFORE + SPLITS * n_maxima(sites)
-    borders = SPLITS * most_operations(sites.rising)
-    junctions = sites.junctions
-    most = classes * exits + (3 * classes + 8) * entries + start + FRAMES * _CODONS
+def _compiled(sites, stops, cost):
+    """Compile a strand; return words, operations, steps, slots, and the empty chain's slot."""
+    boundaries, start = len(sites.codes) + 1, BEFORE + SPLITS * n_maxima(sites)
+    entries, classes, junctions = len(sites.acceptors[0]), len(sites.introns.kinds), sites.junctions
+    most = SPLITS * most_operations(sites) + (3 * classes + 8) * entries + start + FRAMES * _CODONS
     most += (1 + FRAMES) * len(junctions.donors) + FRAMES * len(junctions.acceptors)
-    most += count(flags, BORDER) * borders
-    operations = np.empty((most, 4), np.int32)
-    operands = np.empty(firsts + finals + 1, np.int32)
-    words = np.zeros(-(-len(flags) // FRAMES), np.int32)
-    codon_slots = np.full(_CODONS, -1, np.int64)
-    first = _write_first(flags, sites.codes, sites.stops, start, cost, codon_slots, operations)
-    n, n_slots = first
-    kept, n_slots = kept_slots(junctions, n_slots, FRAMES)
-    plain = np.empty((borders, 4), np.int32)
-    n, n_operands = _write_steps(
-        sites, n, words, operands, operations, codon_slots, kept, plain
-    )  # fmt: skip
-    advances = 0
-    for k in range(n):
-        advances += operations[k, 1] >= 0 and operations[k, 0] & 7 != NO_SYMBOL
-    slots = start, n_slots, advances, most_pending(flags, sites.introns.lengths)
-    return words, operands[: n_operands + 1], operations[:n], slots, (exits, entries)
+    of_ends = boundaries if sites.first[0] != CLOSED else len(sites.first[1])
+    of_ends += boundaries if sites.last[0] != CLOSED else len(sites.last[1])
+    n_steps = -(-boundaries // FRAMES)
+    words, operations = np.zeros(n_steps + of_ends + 1, np.int32), np.empty((most, 4), np.int32)
+    plan = _Codons(words, operations, n_steps, stops, start, cost, np.full(_CODONS, -1))
+    state = np.zeros(TAKEN_AT + len(sites.introns.lengths), np.int64)
+    state[NEXT_SLOT] = kept_slots(junctions, start + 1, FRAMES, sites.slots)
+    for slot in range(BEFORE, start):
+        _put(plan, state, FRESH, NO_SLOT, NO_SOURCE, 0, NO_SYMBOL, slot)
+    _compile_plan(sites, 0, FRAMES * n_steps, state, plan)
+    used = n_steps + state[OPERANDS] + 1
+    return words[:used], operations[: state[WRITTEN]], n_steps, state[NEXT_SLOT], start
 
 
-@njit(inline="always")
-def _put(operations, n, fresh, old, source, bonus, symbol, to):
-    """Append an operation; return how many there are."""
+@inlined
+def _put(plan, state, fresh, old, source, bonus, symbol, to):
+    """Append an operation."""
+    operations, n = plan.operations, state[WRITTEN]
     operations[n, 0] = symbol | fresh | old << OLD_AT | to << TO_AT
     operations[n, 1], operations[n, 2], operations[n, 3] = source, 0, bonus << 16
-    return n + 1
+    state[WRITTEN] += 1
 
 
-@njit(inline="always")
-def _codon_at(codes, i):
-    """Return the number of the codon that begins at a boundary."""
-    return (np.int64(codes[i]) * 5 + codes[i + 1]) * 5 + codes[i + 2]
+@inlined
+def _put_take(plan, state, exit, bonus, slots):
+    """Append an operation that raises slots to the rows of an exit plus a bonus."""
+    _put(plan, state, 0, NO_SLOT, -1 - exit, bonus, NO_SYMBOL, NO_SLOT)
+    plan.operations[state[WRITTEN] - 1, 2] = slots
 
 
-@njit(inline="always")
-def _begins(flags, codes, stops, i):
-    """Return whether a chain may begin at a boundary."""
-    begins = i >= 0 and i + FRAMES <= len(codes) and flags[i] & FIRST_ENTRY != 0
-    return begins and not stops[codes[i], codes[i + 1], codes[i + 2]]
+@inlined
+def _add_operand(plan, state, operand):
+    """Append an operand."""
+    plan.words[plan.n_steps + state[OPERANDS]] = operand
+    state[OPERANDS] += 1
 
 
-@njit
-def _write_first(flags, codes, stops, start, cost, codon_slots, operations):
-    """Write what comes before all steps: maxima are cleared, rows behind first codons are made.
-
-    `codon_slots` takes their slots. Return how many operations and slots there are.
-    """
-    n, n_slots = 0, start + 1
-    for slot in range(BEFORE, start):
-        n = _put(operations, n, FRESH, NO_SLOT, NO_SOURCE, 0, NO_SYMBOL, slot)
-    for i in range(len(flags)):
-        if not _begins(flags, codes, stops, i) or codon_slots[_codon_at(codes, i)] >= 0:
-            continue
-        codon_slots[_codon_at(codes, i)] = n_slots
-        n = _put(operations, n, FRESH, NO_SLOT, start, -cost, codes[i], NO_SLOT)
-        n = _put(operations, n, 0, NO_SLOT, NO_SOURCE, 0, codes[i + 1], NO_SLOT)
-        n = _put(operations, n, 0, NO_SLOT, NO_SOURCE, 0, codes[i + 2], n_slots)
-        n_slots += 1
-    return n, n_slots
+@njit(makes_arrays=False)
+def _put_first_codon(codes, i, slot, plan, state):
+    """Have the row of chains whose first codon begins at a boundary put into a slot."""
+    _put(plan, state, FRESH, NO_SLOT, plan.start, -plan.cost, codes[i], NO_SLOT)
+    _put(plan, state, 0, NO_SLOT, NO_SOURCE, 0, codes[i + 1], NO_SLOT)
+    _put(plan, state, 0, NO_SLOT, NO_SOURCE, 0, codes[i + 2], slot)
 
 
-_BOUNDARY, _KIND, _BONUS, _SPLITS = range(4)
-"""Of an exit: boundary, kind, score, and the classes of the codons that it splits."""
+@inlined
+def _open(sites, i, final, begins, is_busy, state, plan):
+    """Write the symbol before a boundary; return the events that do not depend on sites there."""
+    codes, events = sites.codes, 0
+    symbol = codes[i - 1] if 0 < i <= len(codes) else NO_SYMBOL
+    plan.words[i // FRAMES] |= symbol << (SYMBOL_BITS * (i % FRAMES))
+    if final != CLOSED and i <= len(codes):
+        events |= FINAL
+        _add_operand(plan, state, final)
+    if state[WAITS_AT + i % JOINS] != 0:
+        events |= JOIN
+        state[WAITS_AT + i % JOINS] = 0
+    if FRAMES <= i <= len(codes):
+        one, two, three = np.int64(codes[i - 3]), codes[i - 2], codes[i - 1]
+        if plan.stops[one, two, three]:
+            events |= STOP
+        elif begins != CLOSED:
+            events |= BEGIN
+            codon = (one * 5 + two) * 5 + three
+            if plan.codon_slots[codon] < 0:
+                plan.codon_slots[codon] = state[NEXT_SLOT]
+                _put_first_codon(codes, i - FRAMES, state[NEXT_SLOT], plan, state)
+                state[NEXT_SLOT] += 1
+            _add_operand(plan, state, plan.codon_slots[codon] | begins << SLOT_BITS)
+    return events
 
 
-@njit
-def _leave(codes, boundary, kind, bonus, exits, number):
-    """Note an exit."""
-    splits = 0
+@inlined
+def _split_before(codes, boundary, frame):
+    """Return the class of what an intron leaves of a frame's codon, `SPLITS` if there is none."""
+    bases = (boundary - frame) % FRAMES
+    return split_class(codes, boundary, bases) if bases <= boundary else SPLITS
+
+
+@inlined
+def _keep(sites, k, exit, state, plan):
+    """Put the rows of an exit, plus its score, into slots of junctions."""
+    slots, first = 0, sites.slots[k]
     for frame in range(FRAMES):
-        bases = (boundary - frame) % FRAMES
-        split = split_class(codes, boundary, bases) if bases <= boundary else SPLITS
-        splits |= split << (3 * frame)
-    exits[number, _BOUNDARY], exits[number, _KIND] = boundary, kind
-    exits[number, _BONUS], exits[number, _SPLITS] = bonus, splits
+        _put(plan, state, FRESH, NO_SLOT, NO_SOURCE, 0, NO_SYMBOL, first + frame)
+        slots |= (first + frame) << (TAKEN_BITS * frame)
+    _put_take(plan, state, exit, sites.donors[1][exit], slots)
 
 
-@njit
-def _take_exits(row, introns, exits, counts, operations, n):
-    """Raise the maxima before entries to the exits that lie far enough behind `row`.
-
-    `counts` says how many exits there are so far, then how many each class has taken.
-    """
-    kinds, lengths = introns.class_kinds, introns.lengths
-    for k in range(len(kinds)):
-        while counts[1 + k] < counts[0] and exits[counts[1 + k], _BOUNDARY] + lengths[k] <= row:
-            exit = counts[1 + k]
-            counts[1 + k] += 1
-            if exits[exit, _KIND] != kinds[k]:
-                continue
-            slots, splits = 0, exits[exit, _SPLITS]
-            for frame in range(FRAMES):
-                split = splits >> (3 * frame) & 7
-                slot = TAKEN_MASK
-                if split < SPLITS:
-                    slot = BEFORE + introns.number[k] * SPLITS + split
-                slots |= slot << (TAKEN_BITS * frame)
-            bonus = exits[exit, _BONUS] - introns.penalties[k]
-            n = _put(operations, n, 0, NO_SLOT, -1 - exit, bonus, NO_SYMBOL, NO_SLOT)
-            operations[n - 1, 2] = slots
-    return n
+@inlined
+def _take(sites, k, exit, state, plan):
+    """Raise the maximum of class `k` to the rows of an exit, by what they leave of codons."""
+    (donors, scores, _), introns, slots = sites.donors, sites.introns, 0
+    boundary, first = np.int64(donors[exit]), BEFORE + introns.number[k] * SPLITS
+    for frame in range(FRAMES):
+        split = _split_before(sites.codes, boundary, frame)
+        slot = first + split if split < SPLITS else TAKEN_MASK
+        slots |= slot << (TAKEN_BITS * frame)
+    _put_take(plan, state, exit, scores[exit] - introns.penalties[k], slots)
 
 
-@njit
-def _keep(donors, numbers, exits, kept, boundary, keep, operations, n):
-    """Put the rows of exits before a boundary, plus their scores, into slots of junctions.
-
-    `numbers` are those of the exits; the first `keep` are kept already. Return how many operations
-    there are, and how many are kept.
-    """
-    while keep < len(kept) and donors[keep] < boundary:
-        slots, exit = 0, numbers[keep]
-        for frame in range(FRAMES):
-            slot = kept[keep] + frame
-            n = _put(operations, n, FRESH, NO_SLOT, NO_SOURCE, 0, NO_SYMBOL, slot)
-            slots |= slot << (TAKEN_BITS * frame)
-        n = _put(operations, n, 0, NO_SLOT, -1 - exit, exits[exit, _BONUS], NO_SYMBOL, NO_SLOT)
-        operations[n - 1, 2] = slots
-        keep += 1
-    return n, keep
+@inlined
+def _raise_maximum(sites, to, source, bonus, is_fresh, state, plan):
+    """Raise a maximum, of each class of split codons, to another one."""
+    for split in range(SPLITS):
+        own, other = BEFORE + to * SPLITS + split, BEFORE + source * SPLITS + split
+        old = NO_SLOT if is_fresh else own
+        _put(plan, state, FRESH, old, other, bonus, NO_SYMBOL, own)
 
 
-@njit
-def _cross_border(rising, i, operations, n, plain):
-    """Write the operations of a border; `plain` takes them in the form of `rising` before."""
-    for k in range(write_border(rising, i, SPLITS, BEFORE, plain, 0)):
-        kind, to, source, bonus = plain[k]
-        old = to if kind == RAISE else NO_SLOT
-        n = _put(operations, n, FRESH, old, source, bonus, NO_SYMBOL, to)
-    return n
+@inlined
+def _leave(sites, i, exit, events, state, plan):
+    """Return the events with that of an exit."""
+    return events | EXIT
 
 
-@njit
-def _add_source(slot, points, found, operations, n):
-    """Add a slot plus some points to what the accumulator is raised to, `found` being there.
-
-    Return how many operations there are.
-    """
+@njit(makes_arrays=False)
+def _add_source(slot, points, found, plan, state):
+    """Add a slot plus some points to what the accumulator is raised to, `found` being there."""
+    operations, n = plan.operations, state[WRITTEN] - 1
     if found % 2 == 1:
-        operations[n - 1, 0] ^= (NO_SLOT ^ slot) << OLD_AT
-        operations[n - 1, 3] |= points & 0xFFFF
+        operations[n, 0] ^= (NO_SLOT ^ slot) << OLD_AT
+        operations[n, 3] |= points & 0xFFFF
     elif found == 0:
-        operations[n - 1, 1], operations[n - 1, 3] = slot, points << 16
+        operations[n, 1], operations[n, 3] = slot, points << 16
     else:
-        n = _put(operations, n, 0, NO_SLOT, slot, points, NO_SYMBOL, NO_SLOT)
-    return n
+        _put(plan, state, 0, NO_SLOT, slot, points, NO_SYMBOL, NO_SLOT)
 
 
-@njit
-def _gather(splits, boundary, score, kind, sites, kept, operations, n):
+@njit(makes_arrays=False)
+def _gather(splits, i, entry, sites, state, plan):
     """Set the accumulator to what may enter behind the classes of codons in the mask `splits`.
 
-    The last one of the operations is still to be completed. Return how many there are, and how many
-    sources they have.
+    The last one of the operations is still to be completed. Return how many sources there are.
     """
-    kinds, junctions = sites.introns.kinds, sites.junctions
-    found, n = 0, _put(operations, n, FRESH, NO_SLOT, NO_SOURCE, 0, NO_SYMBOL, NO_SLOT)
+    kinds, junctions, kind = sites.introns.kinds, sites.junctions, sites.acceptors[2][entry]
+    found, score = 0, np.int64(sites.acceptors[1][entry])
+    _put(plan, state, FRESH, NO_SLOT, NO_SOURCE, 0, NO_SYMBOL, NO_SLOT)
     for split in range(SPLITS):
-        if splits >> split & 1 == 0:
-            continue
         for k in range(len(kinds)):
-            if kinds[k] != kind:
-                continue
-            slot = BEFORE + k * SPLITS + split
-            n, found = _add_source(slot, score, found, operations, n), found + 1
-    k = first_from(junctions.acceptors, boundary)
-    while k < len(junctions.acceptors) and junctions.acceptors[k] == boundary:
-        donor, slot = np.int64(junctions.donors[junctions.kept[k]]), kept[junctions.kept[k]]
+            if splits >> split & 1 != 0 and kinds[k] == kind:
+                _add_source(BEFORE + k * SPLITS + split, score, found, plan, state)
+                found += 1
+    past = first_from(junctions.acceptors, i + 1)
+    for k in range(first_from(junctions.acceptors, i), past):
+        number, points = junctions.kept[k], score - junctions.penalties[k]
         for frame in range(FRAMES):
-            bases = (donor - frame) % FRAMES
-            if bases <= donor and splits >> split_class(sites.codes, donor, bases) & 1:
-                points = score - junctions.penalties[k]
-                n, found = _add_source(slot + frame, points, found, operations, n), found + 1
-        k += 1
-    return n, found
+            if splits >> _split_before(sites.codes, np.int64(junctions.donors[number]), frame) & 1:
+                _add_source(sites.slots[number] + frame, points, found, plan, state)
+                found += 1
+    return found
 
 
-@njit
-def _join(codes, i, bases, waits, operations, n):
+@njit(makes_arrays=False)
+def _join(codes, i, bases, state, plan):
     """Complete the operations of a row that joins behind a codon that an intron splits."""
-    operations[n - 1, 0] ^= NO_SYMBOL ^ codes[i]
     at = i + FRAMES - bases
-    to = JOINING + at % JOINS
+    to, place = JOINING + at % JOINS, WAITS_AT + at % JOINS
+    plan.operations[state[WRITTEN] - 1, 0] ^= NO_SYMBOL ^ codes[i]
     if at == i + 2:
-        n = _put(operations, n, 0, NO_SLOT, NO_SOURCE, 0, codes[i + 1], NO_SLOT)
-    if waits[at % JOINS]:
-        n = _put(operations, n, 0, to, NO_SOURCE, 0, NO_SYMBOL, NO_SLOT)
-    operations[n - 1, 0] ^= (NO_SLOT ^ to) << TO_AT
-    waits[at % JOINS] = True
-    return n
+        _put(plan, state, 0, NO_SLOT, NO_SOURCE, 0, codes[i + 1], NO_SLOT)
+    if state[place] != 0:
+        _put(plan, state, 0, to, NO_SOURCE, 0, NO_SYMBOL, NO_SLOT)
+    plan.operations[state[WRITTEN] - 1, 0] ^= (NO_SLOT ^ to) << TO_AT
+    state[place] = 1
 
 
-@njit
-def _completed(codes, stops, i):
-    """Return a mask of the classes of split codons that may be completed behind a boundary."""
-    mask = 0
-    for split in range(SPLITS):
-        mask |= (1 if completes(codes, stops, split, i) else 0) << split
-    return mask
+@inlined
+def _enter(sites, i, entry, events, state, plan):
+    """Make the rows of an entry, behind whole codons and split ones; return the events with it."""
+    codes, copy = sites.codes, FIRST_STORED + FRAMES * (len(sites.donors[0]) + entry)
+    for bases in range(FRAMES):
+        splits = 0
+        for split in range(_FIRST_SPLIT[bases], _FIRST_SPLIT[bases + 1]):
+            splits |= (1 if completes(codes, plan.stops, split, i) else 0) << split
+        found = _gather(splits, i, entry, sites, state, plan)
+        plan.operations[state[WRITTEN] - 1, 2] = copy + bases
+        if bases == 0:
+            plan.operations[state[WRITTEN] - 1, 0] ^= (NO_SLOT ^ (ENTERED + i % FRAMES)) << TO_AT
+        elif found > 0:
+            _join(codes, i, bases, state, plan)
+    return events | ENTER
 
 
-_OF_BASES = np.array([0b000001, 0b000110, 0b111000])
-"""The classes of split codons with no, one and two nucleotides before the intron, as masks."""
+@inlined
+def _close(sites, i, begins, events, state, plan):
+    """Write the events of a boundary; behind a step's last one tell where its operations end."""
+    plan.words[i // FRAMES] |= events << (EVENTS_AT + EVENT_BITS * (i % FRAMES))
+    if i % FRAMES == FRAMES - 1 and state[WRITTEN] > state[MARKED]:
+        plan.words[i // FRAMES] |= HAS_OPERATIONS
+        plan.operations[state[WRITTEN] - 1, 0] |= LAST
+        state[MARKED] = state[WRITTEN]
 
 
-@njit(error_model="numpy")
-def _write_steps(sites, n, words, operands, operations, codon_slots, kept, plain):
-    """Write words, operands and operations of all steps; `n` operations are there already.
-
-    `kept` are the first slots of donors of junctions, which are filled before the next step.
-    Return how many operations and operands there are.
-    """
-    # local names: an array read out of a tuple inside the loop costs an atomic reference count
-    flags, codes, stops, rising = sites.flags, sites.codes, sites.stops, sites.rising
-    last_exit, first_entry = sites.last_exit, sites.first_entry
-    inner_exit, exit_kind = sites.inner_exit, sites.exit_kind
-    inner_entry, entry_kind = sites.inner_entry, sites.entry_kind
-    introns, kept_donors = sites.introns, sites.junctions.donors
-    at_kept, keep, mark = np.zeros(len(kept), np.int64), 0, 0
-    exits = np.empty((count(flags, INNER_EXIT), 4), np.int64)
-    counts = np.zeros(1 + len(introns.lengths), np.int64)
-    waits, n_operands, before = np.zeros(JOINS, np.bool_), 0, 0
-    copy = FIRST_STORED + FRAMES * len(exits)
-    for i in range(FRAMES * len(words)):
-        symbol = codes[i - 1] if 0 < i <= len(codes) else NO_SYMBOL
-        words[i // FRAMES] |= symbol << (SYMBOL_BITS * (i % FRAMES))
-        flag, events = flags[i] if i < len(flags) else np.uint8(0), 0
-        if i % FRAMES == 0:
-            n, keep = _keep(kept_donors, at_kept, exits, kept, i, keep, operations, n)
-        if flag & BORDER:
-            n = _take_exits(i - 1, introns, exits, counts, operations, n)
-            n = _cross_border(rising, i, operations, n, plain)
-        if flag & LAST_EXIT:
-            events |= FINAL
-            operands[n_operands] = last_exit[i]
-            n_operands += 1
-        if FRAMES <= i < len(flags) and stops[codes[i - 3], codes[i - 2], codes[i - 1]]:
-            events |= STOP
-        if waits[i % JOINS]:
-            events |= JOIN
-            waits[i % JOINS] = False
-        if _begins(flags, codes, stops, i - FRAMES):
-            events |= BEGIN
-            slot = codon_slots[_codon_at(codes, i - FRAMES)]
-            operands[n_operands] = slot | np.int64(first_entry[i - FRAMES]) << SLOT_BITS
-            n_operands += 1
-        if flag & (INNER_EXIT | INNER_ENTRY):
-            n = _take_exits(i, introns, exits, counts, operations, n)
-        if flag & INNER_EXIT:
-            events |= EXIT
-            _leave(codes, i, exit_kind[i], inner_exit[i], exits, counts[0])
-            if mark < len(kept) and kept_donors[mark] == i:
-                at_kept[mark], mark = counts[0], mark + 1
-            counts[0] += 1
-        if flag & INNER_ENTRY:
-            events |= ENTER
-            mask, score, kind = _completed(codes, stops, i), inner_entry[i], entry_kind[i]
-            for bases in range(FRAMES):
-                splits = mask & _OF_BASES[bases]
-                n, found = _gather(splits, i, score, kind, sites, kept, operations, n)
-                operations[n - 1, 2] = copy + bases
-                if bases == 0:
-                    operations[n - 1, 0] ^= (NO_SLOT ^ (ENTERED + i % FRAMES)) << TO_AT
-                elif found > 0:
-                    n = _join(codes, i, bases, waits, operations, n)
-            copy += FRAMES
-        words[i // FRAMES] |= events << (EVENTS_AT + EVENT_BITS * (i % FRAMES))
-        if i % FRAMES == FRAMES - 1 and n > before:
-            words[i // FRAMES] |= HAS_OPERATIONS
-            operations[n - 1, 0] |= LAST
-            before = n
-    return n, n_operands
+_compile_plan = plan_compiler(
+    partial(inlined, error_model="numpy"),
+    PlanForm(_open, _keep, _take, _raise_maximum, _leave, _enter, _close),
+    together=FRAMES, later=1, behind=FRAMES,
+)  # fmt: skip

@@ -50,7 +50,7 @@ from gpu_tools.sites.gpu.codon_plan import (
     TO_AT,
 )
 from gpu_tools.sites.gpu.packed_strip import NEVER
-from gpu_tools.sites.gpu.strand_sites import NO_SYMBOL
+from gpu_tools.sites.gpu.plan import NO_SYMBOL
 from gpu_tools.splicing.reading import FRAMES
 
 LOWS, HIGHS = 0x5410, 0x7632
@@ -164,35 +164,42 @@ NEVER_PAIR = int64(-0x7F7F7F7F7F7F7F80)
 
 @cuda.jit(device=True)
 def leave_group(number, borders, shared, lane):
-    """Write the group of border words before `number` to memory."""
-    leaving = borders[1]
-    at, place = int32(number - WARP + lane), int32(SHARED_LEAVING_AT + 2 * lane)
+    """Write the group of border words before `number` to memory, once there is place."""
+    leaving, mask, wanted = borders[1]
+    if not wanted:
+        return
+    at, place = uint32(int32(number - WARP + lane) & mask), int32(SHARED_LEAVING_AT + 2 * lane)
     low, high = load2(shared, place)
     if at < leaving.shape[0]:
         pair = (int64(high) << int64(32)) | (int64(low) & int64(0xFFFFFFFF))
-        store_word(leaving, uint32(at), pair)
+        while mask >= 0 and load_word(leaving, at) != NEVER_PAIR:
+            pass
+        store_word(leaving, at, pair)
 
 
 @cuda.jit(device=True)
 def peek_pair(number, borders, lane):
     """Look at the lane's pair of the group from `number` on, without waiting."""
-    arriving, _, is_first_strip, _, _ = borders
-    if is_first_strip:
+    (arriving, mask, wanted), _, _, _ = borders
+    if not wanted:
         return NEVER_PAIR
-    return load_word(arriving, uint32(min(int32(number + lane), int32(arriving.shape[0] - 1))))
+    at = int32(int32(number + lane) & mask)
+    return load_word(arriving, uint32(min(at, int32(arriving.shape[0] - 1))))
 
 
 @cuda.jit(device=True)
 def _receive_group(number, seen, borders, shared, lane):
     """Put the group from `number` on into shared memory once it is there; look at the next one."""
-    _, _, is_first_strip, lowered, floor = borders
-    if is_first_strip:
+    (arriving, mask, wanted), _, lowered, floor = borders
+    if not wanted:
         return seen
     while any_lane(seen == NEVER_PAIR):
         seen = peek_pair(number, borders, lane)
     at = uint32(SHARED_ARRIVING_AT + 2 * lane)
     shared[at] = max2(add2(int32(seen), lowered), floor)
     shared[at + uint32(1)] = max2(add2(int32(seen >> int64(32)), lowered), floor)
+    if mask >= 0:  # others may follow in a ring
+        store_word(arriving, uint32(int32(number + lane) & mask), NEVER_PAIR)
     return peek_pair(int32(number + WARP), borders, lane)
 
 
@@ -201,7 +208,9 @@ def next_words(cursor, borders, shared, lane):
     """Return what stands before the strip at the next advance, that one's place, the new cursor.
 
     A cursor is the number of the next advance, and what was seen of the next group of words. The
-    place is where the advance leaves its own words.
+    place is where the advance leaves its own words. `borders` are the words that come and those
+    that leave, each with the mask of a ring, or -1, and whether there is another strip; what is
+    added to words; and the least ones.
     """
     number, seen = cursor
     of_group = int32(number & int32(WARP - 1))

@@ -50,8 +50,8 @@ from gpu_tools.sites.gpu.codon_plan import (
     STOP,
     SYMBOL_BITS,
 )
+from gpu_tools.sites.gpu.plan import NO_SYMBOL
 from gpu_tools.sites.gpu.steps import BEST_END
-from gpu_tools.sites.gpu.strand_sites import NO_SYMBOL
 from gpu_tools.splicing.reading import FRAMES
 
 # A step of the packed kernel of chains that translate: operations, then three boundaries.
@@ -192,14 +192,14 @@ def _parts_of(job, strip, buffers):
     The first checkpoint is the one to begin with, or the first one to be written.
     """
     plan, operations, targets, cells, borders, checkpoints = buffers
-    advances = job[job_table.ADVANCES]
-    before = job[job_table.BORDERS] + max(strip - 1, 0) * advances
-    leaving = job[job_table.BORDERS] + strip * advances
+    n_words = job[job_table.BORDER_WORDS]
+    before = job[job_table.BORDERS] + max(strip - 1, 0) * n_words
+    leaving = job[job_table.BORDERS] + strip * n_words
     return (
         plan[job[job_table.BOUNDARIES] :], operations[job[job_table.OPERATIONS] :],
         targets[job[job_table.TARGET] :],
         cells[job[job_table.CELLS] + strip * job[job_table.STRIDE] :],
-        borders[before : before + advances], borders[leaving : leaving + advances],
+        borders[before : before + n_words], borders[leaving : leaving + n_words],
         checkpoints[job[job_table.CHECKPOINTS] + strip * job[job_table.CHECKPOINT_STRIDE] :],
     )  # fmt: skip
 
@@ -233,7 +233,11 @@ def _make_sweep(size: int):
         store_row(slot_place(int32(job[job_table.START]), places), starts)
         at = uint32(codon_rows.SHARED_ARRIVING_AT + 2 * lane)
         shared[at], shared[at + uint32(1)] = floor, floor
-        borders = arriving, leaving, strip == 0, packed_strip.lowered_by(job, strip), floor
+        mask = int32(job[job_table.BORDER_MASK])
+        borders = (
+            (arriving, mask, strip > 0), (leaving, mask, strip < job[job_table.STRIPS] - 1),
+            packed_strip.lowered_by(job, strip), floor,
+        )  # fmt: skip
         return (
             (chosen, floor, lane == 0, shared, scratch), places, borders,
             (lane, lane == int32(WARP - 1)),
@@ -303,8 +307,8 @@ def sweep_codons_warp(
 ):
     """Sweep strips of jobs, as long as there are any; a thread block is one warp.
 
-    A strip needs only strips that were begun before it, so a warp that waits always waits for one
-    that runs.
+    A strip needs words of strips that were begun before it, and such with a ring need that the
+    next one is begun: warps that end begin it. So a warp that waits always waits for one that runs.
     """
     scratch = cuda.shared.array(WARP, int32)
     shared = cuda.shared.array(_SHARED_WORDS, int32, alignment=FOUR_WORDS)

@@ -17,9 +17,8 @@ from gpu_tools.model.sequences import OTHER
 from gpu_tools.sites.bounds import TableLimits, packed_limits, table_limits
 from gpu_tools.sites.gpu import job_table
 from gpu_tools.sites.gpu.codon_plan import NO_SLOT, SHORTEST, CodonPlan, compile_codons
-from gpu_tools.sites.gpu.packed_strip import HOT_SLOTS, NARROW, QUAD, WIDE
-from gpu_tools.sites.gpu.steps import FIRST_STORED, OWN_SLOTS, StepTable, compile_steps
-from gpu_tools.sites.gpu.strand_sites import listed_sites, sites_of
+from gpu_tools.sites.gpu.packed_strip import HOT_SLOTS, NARROW, QUAD, RING_WORDS, WIDE
+from gpu_tools.sites.gpu.steps import FIRST_STORED, OWN_SLOTS, StepPlan, compile_steps
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.rows import kept_symbols
 
@@ -70,11 +69,11 @@ class SiteStrand:
     def __init__(self, codes: NDArray[np.uint8], table: SiteTable, scoring: SplicedScoring):
         self.codes, self.table = codes, table
         self.limits = table_limits(table, scoring.gap, codes)
-        self.compiled: StepTable | CodonPlan | None = None
+        self.compiled: StepPlan | CodonPlan | None = None
         if table.stops is None and _are_bytes(scoring):
-            self.compiled = compile_steps(listed_sites(codes, table), scoring.clip_cost)
+            self.compiled = compile_steps(codes, table, scoring.clip_cost)
         elif _are_bytes(scoring) and _shortest_intron(table) >= SHORTEST:
-            self.compiled = compile_codons(sites_of(codes, table), scoring.clip_cost)
+            self.compiled = compile_codons(codes, table, scoring.clip_cost)
 
     @property
     def numbers(self) -> StrandNumbers:
@@ -82,10 +81,10 @@ class SiteStrand:
         coding, made = self.table.stops is not None, self.compiled
         if made is None:
             return StrandNumbers(coding, False, self.limits)
-        fits, stored = made.n_slots <= (NO_SLOT if coding else max(HOT_SLOTS.values())), made.stored
+        fits, table = made.n_slots <= (NO_SLOT if coding else max(HOT_SLOTS.values())), self.table
         return StrandNumbers(
-            coding, fits, self.limits, made.n_bytes, len(made.words), made.n_slots, made.start,
-            made.ring, stored.n_exits, stored.n_entries, stored.tracks,
+            coding, fits, self.limits, made.n_bytes, made.n_steps, made.n_slots, made.start,
+            made.ring, len(table.donors.boundaries), len(table.acceptors.boundaries), table.tracks,
         )  # fmt: skip
 
 
@@ -172,6 +171,14 @@ STRIPS_A_MULTIPROCESSOR = 8
 _LEAST_EVERY, _MOST_CHECKPOINTS = 1 << 14, 512
 
 
+def _most_at_a_time() -> int:
+    """Return how many strips of a job surely run at a time: of each of three batches.
+
+    The simulator runs one.
+    """
+    return 1 if simulated() else cuda.get_current_device().MULTIPROCESSOR_COUNT // 3
+
+
 @dataclass(frozen=True, eq=False)
 class PackedStrips:
     """The strips of jobs for the kernel, in arrays with an element a job.
@@ -252,7 +259,7 @@ class PackedStrips:
         cells = self.rows * ((self.strips - 1) * self.size + self.last_size) * WARP
         counts = np.where(self.every > 0, (self.end_step - 1) // np.maximum(self.every, 1), 0)
         checkpoints = counts * self.strips * self.checkpoint_stride
-        return np.stack([cells, self.strips * self.advances, checkpoints], axis=1)
+        return np.stack([cells, self.strips * self.border_words, checkpoints], axis=1)
 
     @property
     def bytes(self) -> NDArray[np.int64]:
@@ -326,8 +333,18 @@ class PackedStrips:
 
     @property
     def advances(self) -> NDArray[np.int64]:
-        """Border words of a strip; a whole number of groups."""
+        """Border words that a strip hands on; a whole number of groups."""
         return 2 * (self.end_step - self.first_step)
+
+    @cached_property
+    def is_ring(self) -> NDArray[np.bool_]:
+        """Whether border words lie in rings: all strips of a job run at a time."""
+        return (self.advances > RING_WORDS) & (self.strips <= _most_at_a_time())
+
+    @property
+    def border_words(self) -> NDArray[np.int64]:
+        """Border words of a strip in memory."""
+        return np.where(self.is_ring, RING_WORDS, self.advances)
 
     @property
     def checkpoint_stride(self) -> NDArray[np.int64]:
@@ -346,7 +363,9 @@ class PackedStrips:
             (job_table.SIZE, self.size), (job_table.LAST_SIZE, self.last_size),
             (job_table.LIFTING, lifting), (job_table.KEPT, jobs.kept),
             (job_table.STRIDE, self.rows * self.size * WARP),
-            (job_table.ADVANCES, self.advances), (job_table.FIRST_STEP, self.first_step),
+            (job_table.BORDER_WORDS, self.border_words),
+            (job_table.BORDER_MASK, np.where(self.is_ring, RING_WORDS - 1, -1)),
+            (job_table.FIRST_STEP, self.first_step),
             (job_table.OPERANDS, jobs.known.steps), (job_table.SLOTS, self.first_slot),
             (job_table.N_SLOTS, jobs.known.slots), (job_table.START, jobs.known.start),
             (job_table.EXIT_BASE, self.first_exit), (job_table.COPY_BASE, self.missing_rows[1]),

@@ -18,7 +18,7 @@ from gpu_tools.hardware.gpu.intrinsics.words import WARP, kernel, shuffle
     SIZE, LAST_SIZE,  # registers a lane of all strips but the last one, and of the last one
     LIFTING,  # what S' is more than a cell, for each strip before
     SLOTS,  # rows of a strip's cells; of chains that translate those before slots begin
-    ADVANCES,  # border words of a strip
+    BORDER_WORDS,  # border words of a strip
     START,  # slot of the empty chain's row, of chains that translate
     FIRST_STEP,  # step to begin with
     OPERANDS,  # steps of the plan, behind which operands stand
@@ -31,9 +31,10 @@ from gpu_tools.hardware.gpu.intrinsics.words import WARP, kernel, shuffle
     N_SLOTS,  # slots of a checkpoint
     RING,  # exits whose rows there are at a time, or that a checkpoint has
     KEPT,  # the column from which on leaving out the target's end is free
-) = range(29)  # fmt: skip
+    BORDER_MASK,  # masks the number of a border word to find its place, see `packed_strip`
+) = range(30)  # fmt: skip
 """The numbers of a job's row."""
-JOB_NUMBERS = KEPT + 1
+JOB_NUMBERS = BORDER_MASK + 1
 
 
 # The best end of each job, of those that the lanes of its strips have noted.

@@ -12,7 +12,6 @@ from gpu_tools.hardware.gpu.dispatch import Buffers
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import OTHER
-from gpu_tools.sites.bounds import most_lifted
 from gpu_tools.sites.gpu import job_table
 from gpu_tools.sites.gpu.codon_sweep import sweep_codons_warp
 from gpu_tools.sites.gpu.job import PackedStrips, twice
@@ -24,13 +23,19 @@ from gpu_tools.sites.gpu.sweep import sweep_packed_warp
 class StripLaunch:
     """Jobs laid out in the memory of the current GPU, ready for a kernel that sweeps strips.
 
-    A subclass makes `borders`, which its kernel writes, and starts it. `buffers` has arrays of an
-    earlier launch, which is done, and its stream: to make or release arrays takes long.
+    A subclass makes `strips` and `borders`, which its kernel writes, and starts it. `buffers` has
+    arrays of an earlier launch, which is done, and its stream: to make or release arrays takes
+    long.
     """
 
     def __init__(self, buffers: Buffers | None = None):
         self.buffers = buffers or Buffers()
         self.stream = self.buffers.stream
+
+    @property
+    def n_strips(self) -> int:
+        """Strips of all jobs."""
+        return len(self.strips) - 1
 
     def array(self, name: str, count: int, dtype: type = np.int32):
         """Return a device array of the launch's own."""
@@ -40,18 +45,13 @@ class StripLaunch:
         """Return a device array of the launch's own with some values."""
         return self.buffers.copy(f"{type(self).__name__} {name}", values)[: len(values)]
 
+    def copies(self, name: str, arrays) -> list:
+        """Return device arrays of the launch's own with the values of some, in one copy."""
+        return self.buffers.together(f"{type(self).__name__} {name}", arrays)
+
     def joined(self, name: str, arrays, zeros: int = 0, dtype=None, count: int | None = None):
         """Copy arrays to the GPU, one behind the other, and zeros behind them."""
         return self.buffers.joined(f"{type(self).__name__} {name}", arrays, zeros, dtype, count)
-
-    def order(self, durations: NDArray, counts: NDArray) -> None:
-        """Copy job and strip in the order in which they begin, those that last first; then 0."""
-        order = np.argsort(-durations, kind="stable")
-        counts = counts[order]
-        strips = np.arange(counts.sum()) - np.repeat(starts_of(counts), counts)
-        pairs = np.stack([np.repeat(order, counts), strips], axis=1)
-        pairs = np.append(pairs, [[0, 0]], axis=0).astype(np.int32)
-        self.n_strips, self.strips = len(strips), self.copy("strips", pairs)
 
     def run(self) -> None:
         """Clear the progress of the strips, and start the kernels."""
@@ -59,6 +59,15 @@ class StripLaunch:
         device_memset(counter, 0, counter.nbytes, self.stream)
         device_memset(self.borders, NEVER_BYTE, self.borders.nbytes, self.stream)
         self._start()
+
+
+def strips_in_order(durations: NDArray, counts: NDArray) -> NDArray[np.int32]:
+    """Return job and strip in the order in which they begin, those that last first; then 0."""
+    order = np.argsort(-durations, kind="stable")
+    counts = counts[order]
+    strips = np.arange(counts.sum()) - np.repeat(starts_of(counts), counts)
+    pairs = np.stack([np.repeat(order, counts), strips], axis=1)
+    return np.append(pairs, [[0, 0]], axis=0).astype(np.int32)
 
 
 class SitePackedLaunch(StripLaunch):
@@ -80,39 +89,34 @@ class SitePackedLaunch(StripLaunch):
         super().__init__(buffers)
         self.cut, self.jobs, self.table = strips, strips.jobs, strips.table()
         sizes = np.column_stack([strips.words, strips.strips])
-        self.n_cells, self.n_borders, n_checkpoints, self.n_strips = sizes.sum(axis=0).tolist()
+        self.n_cells, self.n_borders, n_checkpoints, n_strips = sizes.sum(axis=0).tolist()
         starts = starts_of(sizes)
         columns = [job_table.CELLS, job_table.BORDERS, job_table.ENDS]
         self.table[:, columns] = starts[:, [0, 1, 3]]
         if whole is None:
             self.table[:, job_table.CHECKPOINTS] = starts[:, 2]
             self.checkpoints = self.array("checkpoints", max(n_checkpoints, 1))
-            self.targets, starts = self.together("targets", self.jobs.targets, self.jobs.target)
-            self.table[:, job_table.TARGET] = starts
+            used, inverse = np.unique(self.jobs.target, return_inverse=True)
+            targets = [self.jobs.targets[k] for k in used]
+            self.table[:, job_table.TARGET] = starts_of([*map(len, targets)])[inverse]
+            self.targets = self.joined("targets", targets)
             self.inputs = [*self._compiled(), self.targets]
-            scores = np.array(self._scores(self.jobs.scoring), dtype=np.int32)
-            self.scoring = self.copy("scoring", scores)
         else:
             launch, numbers = whole
             columns = [job_table.TARGET, job_table.BOUNDARIES, job_table.OPERATIONS]
             self.table[:, columns] = launch.table[np.ix_(numbers, columns)]
-            self.inputs, self.scoring = launch.inputs, launch.scoring
-            self.checkpoints = launch.checkpoints
+            self.inputs, self.checkpoints = launch.inputs, launch.checkpoints
         self._allocate()
-        self.ends = self.array("ends", self.n_strips * WARP * 3).reshape(self.n_strips, WARP, 3)
-        self.device_table = self.copy("table", self.table)
-        self.order(self.cut.duration, self.cut.strips)
-
-    def together(self, name: str, arrays: list, numbers: NDArray):
-        """Copy the arrays with some numbers to the GPU; return where those begin, too."""
-        used, inverse = np.unique(numbers, return_inverse=True)
-        own = [arrays[k] for k in used]
-        return self.joined(name, own), starts_of(list(map(len, own)))[inverse]
+        self.ends = self.array("ends", n_strips * WARP * 3).reshape(n_strips, WARP, 3)
+        self.device_table, self.strips, self.scoring = self.copies("jobs", [
+            self.table, strips_in_order(strips.duration, strips.strips),
+            np.array(self._scores(self.jobs.scoring), dtype=np.int32),
+        ])  # fmt: skip
 
     def _compiled(self) -> list:
         """Copy what is compiled to the GPU, and write into the table where each job's begins."""
         used, inverse = np.unique(self.jobs.strand, return_inverse=True)
-        arrays = [self.jobs.strands[k].compiled.arrays() for k in used]
+        arrays = [self.jobs.strands[k].compiled.arrays for k in used]
         starts = starts_of([[len(array) for array in own] for own in arrays])
         columns = [job_table.BOUNDARIES, job_table.OPERATIONS][: len(arrays[0])]
         self.table[:, columns] = starts[inverse]
@@ -127,11 +131,11 @@ class SitePackedLaunch(StripLaunch):
         self.found = self.array("found", 3 * count).reshape(count, 3)
         job_table.find_ends_warp[count, WARP, self.stream](self.device_table, self.ends, self.found)
 
-    def best_ends(self) -> NDArray[np.int64]:
-        """Return score, number and column of the jobs' best ends once the kernels are done.
+    def best_scores(self) -> NDArray[np.int64]:
+        """Return the scores of the jobs' best chains once the kernels are done, and note the ends.
 
         A score is `LOWEST_SCORE` if there is no chain. With global ends kernels leave out the gaps
-        up to the last column.
+        up to the last column. `best` are score, number and column of the ends.
         """
         found = self.buffers.fetched(self.found).astype(np.int64)
         jobs, scores = self.jobs, found[:, job_table.SCORE]
@@ -140,16 +144,8 @@ class SitePackedLaunch(StripLaunch):
             scores += jobs.scoring.gap * (jobs.columns - 1)
         # only a path from the floor has less
         scores[scores < jobs.least] = job_table.LOWEST_SCORE
-        return found
-
-    def windows(self, numbers: NDArray, lefts: NDArray, times: NDArray) -> PackedStrips:
-        """Return windows of some jobs, with the ends of chains and some checkpoints before."""
-        lengths, first = times * self.cut.every[numbers], self.table[numbers, job_table.CHECKPOINTS]
-        return self.cut.windows(numbers, lengths, lefts[:, 0], lefts[:, 1], first)
-
-    def of_windows(self, strips: PackedStrips, numbers: NDArray) -> Self:
-        """Return a launch of windows of some jobs."""
-        return type(self)(strips, self.buffers, (self, numbers))
+        self.best = found
+        return scores
 
     def _allocate(self) -> None:
         self.table[:, job_table.CELLS] += self.n_borders
@@ -183,9 +179,3 @@ class SiteCodonLaunch(SitePackedLaunch):
             self.device_table, self.strips, *self.inputs, self.cells, self.borders,
             self.checkpoints, self.ends, self.scoring,
         )  # fmt: skip
-
-
-def scores_of_traces(scoring: SplicedScoring) -> list[int]:
-    """Return the scoring as the traceback reads it."""
-    free = int(scoring.ends != "global")
-    return [*scoring.lifted.ravel(), scoring.gap, free, most_lifted(scoring), scoring.clip_cost]

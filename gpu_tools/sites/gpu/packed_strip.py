@@ -8,6 +8,7 @@ from gpu_tools.hardware.device import simulated
 from gpu_tools.hardware.gpu.intrinsics import rows
 from gpu_tools.hardware.gpu.intrinsics.words import (
     WARP,
+    add2,
     address,
     any_lane,
     max2,
@@ -25,6 +26,7 @@ from gpu_tools.sites.gpu.job_table import (
     SIZE,
     SLOTS,
 )
+from gpu_tools.sites.gpu.plan import NO_SYMBOL
 from gpu_tools.sites.gpu.steps import (
     BEST_END,
     COPY_AT,
@@ -41,18 +43,21 @@ from gpu_tools.sites.gpu.steps import (
     TO_AT,
     ZERO,
 )
-from gpu_tools.sites.gpu.strand_sites import NO_SYMBOL
 
 # What one strip of columns hands on to the next, and which strip a warp begins.
 #
 # Where one strip ends and the next begins, a *border* word of each boundary lies in memory: the
 # last column's value with the exons that are entered there, and without. It is `NEVER` before, so
-# that a warp that needs it sees whether it is there; no flags and no fences are needed.
+# that a warp that needs it sees whether it is there; no flags and no fences are needed. Who has
+# read it makes it `NEVER` again: so words can follow each other in a ring, whose writer waits for
+# its reader. Of a job with a ring all strips must run at the same time.
 
 
 NEVER_BYTE = 0x80
 NEVER = int32(-0x7F7F7F80)
 """A word that is not there yet: in each half less than any cell, each byte `NEVER_BYTE`."""
+RING_WORDS = 1 << 12
+"""Words of a ring."""
 
 
 @cuda.jit(device=True)
@@ -74,22 +79,36 @@ def lowered_by(job, strip):
 
 
 @cuda.jit(device=True)
-def peek(arriving, strip, at):
-    """Look at a border word without waiting; at the last one if there is no such row."""
-    if any_lane(strip == 0):
-        return int32(NEVER)
-    return rows.load_word(arriving, uint32(min(at, int32(arriving.shape[0] - 1))))
+def peek(words, at):
+    """Look at two border words without waiting."""
+    return rows.load_word(words, uint32(at)), rows.load_word(words, uint32(at + 1))
 
 
 @cuda.jit(device=True)
-def await_word(arriving, strip, at, value, floor):
-    """Return a border word once it is there; `value` is what was seen of it last."""
-    if any_lane(strip == 0):
-        return floor
-    index = uint32(min(at, int32(arriving.shape[0] - 1)))
-    while any_lane(value == NEVER):
-        value = rows.load_word(arriving, index)
-    return value
+def receive(words, at, seen, wanted, lowered, floor):
+    """Return two border words once they are there, and make place for others.
+
+    `seen` is what was seen of them last. What is not `wanted` does not matter.
+    """
+    early, late = seen
+    while any_lane(wanted and (early == NEVER or late == NEVER)):
+        early, late = peek(words, at)
+    if not wanted:
+        return floor, floor
+    rows.store_word(words, uint32(at), int32(NEVER))
+    rows.store_word(words, uint32(at + 1), int32(NEVER))
+    return max2(add2(early, lowered), floor), max2(add2(late, lowered), floor)
+
+
+@cuda.jit(device=True)
+def hand_on(words, at, seen, wanted, pair):
+    """Write two border words, if they are wanted, once there is place."""
+    early, late = seen
+    while any_lane(wanted and (early != NEVER or late != NEVER)):
+        early, late = peek(words, at)
+    if wanted:
+        rows.store_word(words, uint32(at), pair[0])
+        rows.store_word(words, uint32(at + 1), pair[1])
 
 
 # What the packed kernel holds of a strip's columns beside their cells, and its shared memory.

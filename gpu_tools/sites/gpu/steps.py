@@ -22,6 +22,7 @@ its slot is raised to, or the slot that the row is raised to.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -30,18 +31,21 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
-from gpu_tools.sites.gpu.strand_sites import (
+from gpu_tools.sites.cpu.memory import most_pending
+from gpu_tools.sites.gpu.plan import (
     NO_SYMBOL,
-    ListedSites,
-    StoredRows,
-    count,
+    TAKEN_AT,
+    Plan,
+    PlanForm,
+    inlined,
     kept_slots,
-    lay_out,
-    most_pending,
+    most_operations,
     n_maxima,
+    plan_compiler,
+    sites_of,
 )
-from gpu_tools.sites.introns import BORDER, RAISE, is_border, most_operations, write_border
-from gpu_tools.sites.table import FIRST_ENTRY, INNER_ENTRY, INNER_EXIT, LAST_EXIT
+from gpu_tools.sites.introns import is_border
+from gpu_tools.sites.table import CLOSED, SiteTable
 
 ZERO, START, LOWEST, LEAST, NOWHERE = range(5)
 """Slots of rows that never change, the empty chain's among them, and one that is never read."""
@@ -69,36 +73,16 @@ IDLE = (
 """A step that does nothing."""
 
 
-class StepTable(NamedTuple):
-    """A compiled table for the packed kernel.
+@dataclass(frozen=True, eq=False)
+class StepPlan(Plan):
+    """The plan of a strand for the packed kernel.
 
-    Attributes
-    ----------
-    words : ndarray of int32, shape (steps, 5)
-        See `WORDS`. Idle steps follow, so that the last lane is done when a whole group of `WARP`
-        steps is.
-    numbers : ndarray of int32, shape (m + 1,)
-        Each boundary's number: twice its step's, plus one if it is a late one.
-    n_slots : int
-        Slots, all in shared memory.
-    stored : StoredRows
-        What is copied to device memory, from number `FIRST_STORED` on.
+    It is one array, see `WORDS`. Idle steps are the last ones, so that the last lane is done when a
+    whole group of `WARP` steps is. Each boundary has a number: twice its step's, plus one if it is
+    a late one.
     """
 
-    words: NDArray[np.int32]
     numbers: NDArray[np.int32]
-    n_slots: int
-    stored: StoredRows
-    start = ring = 0  # of a `CodonPlan` alone
-
-    @property
-    def n_bytes(self) -> int:
-        """Bytes of what the kernel reads."""
-        return self.words.nbytes
-
-    def arrays(self) -> tuple[NDArray[np.int32]]:
-        """Return what the kernel reads: the words, step by step."""
-        return (self.words.ravel(),)
 
     def boundary_at(self, number: int) -> int:
         """Return the boundary that a number belongs to."""
@@ -111,154 +95,116 @@ class StepTable(NamedTuple):
     def step_behind(self, boundary: int) -> int:
         """Return the step behind those that bring all lanes to a boundary; whole groups."""
         last = int(self.numbers[boundary]) // 2 + WARP
-        return min(-(-last // WARP) * WARP, len(self.words))
+        return min(-(-last // WARP) * WARP, self.n_steps)
 
 
-def compile_steps(listed: ListedSites, cost: int = 0) -> StepTable:
-    """Compile a table for the packed kernel, whose empty chain's row is higher by a cost."""
-    words, numbers, n_slots, stored = _compiled(listed, cost)
+def compile_steps(codes, table: SiteTable, cost: int = 0) -> StepPlan:
+    """Compile a strand for the packed kernel, whose empty chain's row is higher by a cost."""
+    pending = most_pending(table) + len(table.introns) + 2
+    words, numbers, n_slots = _compiled(sites_of(codes, table), cost, pending)
     # a part of what there was space for: pages that nothing was written to take no memory
-    return StepTable(words, numbers, n_slots, StoredRows(*stored))
+    return StepPlan([words.ravel()], len(words), n_slots, START, 0, numbers)
+
+
+class _Groups(NamedTuple):
+    """Exits that share slots, and the slots.
+
+    Of each exit: whether it is the last one of its group, its slot, and how many classes have yet
+    to take it. `current` are the slots of groups that go on, by kind, -1 for none. `free` are the
+    slots of groups that are done, the last one to be used first; its first elements say how many
+    there are, and how many there were at least.
+    """
+
+    ends: NDArray[np.bool_]
+    slot: NDArray[np.int64]
+    takers: NDArray[np.int64]
+    current: NDArray[np.int64]
+    free: NDArray[np.int64]
+
+
+class _Steps(NamedTuple):
+    """Steps that are written, marks, and the last steps of each slot."""
+
+    words: NDArray[np.int32]
+    marks: NDArray[np.int64]
+    of_slots: NDArray[np.int64]
+
+
+class _StepPlan(NamedTuple):
+    """A plan that is written: steps, and each boundary's number.
+
+    Junctions go through a slot, before which the maxima lie; the empty chain's row is higher by a
+    cost.
+    """
+
+    steps: _Steps
+    numbers: NDArray[np.int32]
+    groups: _Groups
+    through: int
+    cost: int
 
 
 @njit(cache=True, nogil=True)
-def _compiled(listed, cost):
-    """Compile a table in one call; return the elements of a `StepTable`."""
-    sites = lay_out(listed)
-    flags, introns, junctions = sites.flags, sites.introns, sites.junctions
-    exits, entries = count(flags, INNER_EXIT), count(flags, INNER_ENTRY)
-    through = OWN_SLOTS + n_maxima(sites)
-    kept, first_group = kept_slots(junctions, through + 1, 1)
-    past = first_group + most_pending(flags, introns.lengths)
+def _compiled(sites, cost, pending):
+    """Compile a strand in one call; return steps, numbers of boundaries, and how many slots."""
+    exits, entries = len(sites.donors[0]), len(sites.acceptors[0])
+    boundaries, through = len(sites.codes) + 1, OWN_SLOTS + n_maxima(sites)
+    first_group = kept_slots(sites.junctions, through + 1, 1, sites.slots)
+    past, classes = first_group + pending, len(sites.introns.lengths)
     # a boundary or an operation adds a step at most
-    most = len(flags) + through + (1 + len(introns.lengths)) * exits + 2 * WARP
-    most += (1 + len(introns.kinds)) * entries
-    most += count(flags, BORDER) * most_operations(sites.rising)
-    most += len(junctions.donors) + 2 * len(junctions.acceptors)
-    words, numbers = np.empty((most, WORDS), np.int32), np.empty(len(flags), np.int32)
-    marks, of_slots = np.full(4, -1, np.int64), np.full((past, 3), -1, np.int64)
-    groups, taken = np.empty((exits, 4), np.int64), np.zeros(1 + len(introns.lengths), np.int64)
-    free = np.arange(past, first_group - 1, -1)
-    free[0] = past - first_group
-    slots, counts = (OWN_SLOTS, through), (exits, entries, 1)
-    fewest = _write_steps(
-        sites, cost, slots, counts, _joining(sites, exits, entries), kept, (groups, taken, free),
-        np.empty((most_operations(sites.rising), 4), np.int32), numbers, (words, marks, of_slots),
+    most = boundaries + through + 2 * exits + (1 + classes) * entries + 2 * WARP
+    most += 2 * len(sites.junctions.acceptors) + most_operations(sites)
+    free = np.arange(past + 1, first_group - 1, -1)
+    free[:2] = pending
+    groups = _Groups(
+        np.zeros(exits, np.bool_), np.empty(exits, np.int64), np.empty(exits, np.int64),
+        np.full(256, -1), free,
     )  # fmt: skip
-    n = marks[_NEWEST] + 1
-    n_steps = -(-(n + WARP - 1) // WARP) * WARP
-    _reached(words, marks, n_steps - 1)
-    return words[:n_steps], numbers, past - fewest, counts
-
-
-# Exits of a group, and what the maxima before entries take of them.
-
-
-@njit
-def _joining(sites, exits, entries):
-    """Return which exits join the group of the one of their kind before, as no class minds."""
-    flags, introns, joins = sites.flags, sites.introns, np.ones(exits, np.bool_)
-    at_exits, at_entries = _flagged(flags, INNER_EXIT, exits), _flagged(flags, INNER_ENTRY, entries)
-    for k in range(len(introns.lengths)):
-        of_class = introns.class_kinds[k], introns.lengths[k], introns.number[k]
-        _part(at_exits, sites.exit_kind, at_entries, sites.entry_kind, len(flags), joins, of_class,
-              sites.rising)  # fmt: skip
-    return joins
-
-
-@njit
-def _flagged(flags, bit, found):
-    """Return the boundaries that have a flag, which are so many."""
-    boundaries, n = np.empty(found + 1, np.int32), 0
-    for i in range(len(flags)):
-        boundaries[n] = i  # without a branch, which processors could not predict
-        n += flags[i] & bit != 0
-    return boundaries[:found]
+    for k in range(classes):
+        _part(sites, k, groups.ends)
+    words, numbers = np.empty((most, WORDS), np.int32), np.empty(boundaries, np.int32)
+    steps = _Steps(words, np.full(5, -1), np.full((past, 3), -1))
+    plan = _StepPlan(steps, numbers, groups, through, cost)
+    _compile_plan(sites, 0, boundaries, np.zeros(TAKEN_AT + classes, np.int64), plan)
+    n_steps = -(-(steps.marks[_NEWEST] + WARP) // WARP) * WARP
+    _reached(words, steps.marks, n_steps - 1)
+    return words[:n_steps], numbers, past - free[1]
 
 
 @njit(makes_arrays=False)
-def _part(exits, exit_kind, entries, entry_kind, boundaries, joins, of_class, rising):
-    """Tell which exits join the group of the one of their kind before, as far as a class decides.
+def _part(sites, k, ends):
+    """Tell which exits are the last ones of their group because a class decides so.
 
-    They do if the class's maximum is not read between the boundaries from which on the two may
-    precede an entry. It is read at entries of its kind and just before its borders.
+    It does if its maximum is read between the boundaries from which on the exit and the next one of
+    its kind may precede an entry. It is read at entries of its kind and just before its borders.
     """
-    kind, length, maximum = of_class
-    # local names: an array read out of a tuple inside the loop costs an atomic reference count
-    at, is_read, mark, marks = 0, True, 0, rising.boundaries
-    for k in range(len(exits)):
-        if exit_kind[exits[k]] != kind:
+    (exits, _, exit_kinds), (entries, _, entry_kinds) = sites.donors, sites.acceptors
+    introns, rising, marks = sites.introns, sites.rising, sites.rising.boundaries
+    kind, length, maximum = introns.class_kinds[k], introns.lengths[k], introns.number[k]
+    at, mark, is_read, last = 0, 0, False, -1
+    for exit in range(len(exits)):
+        if exit_kinds[exit] != kind:
             continue
-        until = min(exits[k] + length, boundaries)
+        until = exits[exit] + length
         while at < len(entries) and entries[at] < until:
-            is_read |= entry_kind[entries[at]] == kind
+            is_read |= entry_kinds[at] == kind
             at += 1
         while mark < len(marks) and marks[mark] <= until:
             is_read |= is_border(rising, maximum, mark)
             mark += 1
-        joins[k] &= not is_read
-        is_read = False
+        if last >= 0:
+            ends[last] |= is_read
+        last, is_read = exit, False
+    if last >= 0:
+        ends[last] = True
 
 
-@njit(makes_arrays=False)
-def _count_of(kinds, kind):
-    """Return how many of some kinds are a certain one."""
-    count = 0
-    for other in kinds:
-        count += other == kind
-    return count
+# The steps that operations take.
 
 
-@njit(makes_arrays=False)
-def _take(introns, k, first, boundary, pending, plan):
-    """Raise the maximum of class `k` to the groups whose exits lie far enough behind a boundary.
-
-    Pending are, of each group of exits so far, its last boundary, its slot, its kind, and how many
-    classes have yet to take it. `taken` says how many groups there are, then how many each class
-    has looked at. `free` are the slots of groups that are done, the last one to be used first;
-    `free[0]` says how many.
-    """
-    groups, taken, free = pending
-    kind, length, penalty = introns.class_kinds[k], introns.lengths[k], introns.penalties[k]
-    to = first + introns.number[k]
-    while taken[1 + k] < taken[0]:
-        group = taken[1 + k]
-        if groups[group, 2] == kind:
-            if groups[group, 0] + length > boundary:
-                break
-            _set_to_slot(plan, groups[group, 1], to, to, -penalty)
-            groups[group, 3] -= 1
-            if groups[group, 3] == 0:
-                free[0] += 1
-                free[free[0]] = groups[group, 1]
-        taken[1 + k] += 1
-
-
-@njit(makes_arrays=False)
-def _leave(boundary, kind, bonus, classes, joins, copy, pending, plan):
-    """Raise the slot of an exit's group to the current row, or set a new one to it."""
-    groups, taken, free = pending
-    group = taken[0]
-    if joins:
-        group -= 1
-        while groups[group, 2] != kind:
-            group -= 1
-        slot = old = groups[group, 1]
-    else:
-        slot, old = free[free[0]], LEAST
-        free[0] -= 1
-        taken[0] += 1
-        groups[group, 1], groups[group, 2], groups[group, 3] = slot, kind, classes
-    groups[group, 0] = boundary
-    _set_to_row(plan, slot, old, bonus, copy)
-
-
-# The steps that operations take. A plan is words, marks, and the last steps of each slot.
-
-
-_FIRST, _NEWEST, _READ, _RAISED = range(4)
-"""Marks: the first step of the boundary and the last one of all, the last ones of the boundary that
-read the row and that raise it.
+_FIRST, _NEWEST, _READ, _RAISED, _OPEN = range(5)
+"""Marks: the first step of the boundary and the last one of all; the last ones of the boundary that
+read the row and that raise it; and whether the last one of all has a late half left, else -1.
 """
 _WRITES, _PUTS, _READS = range(3)
 """Of each slot, the last steps that write, put and read it."""
@@ -287,9 +233,9 @@ def _copies(words, n):
 
 
 @njit(makes_arrays=False)
-def _raise_row(plan, source, bonus, copy):
+def _raise_row(steps, source, bonus, copy):
     """Raise the row, at the current boundary, to a slot plus a bonus."""
-    words, marks, of_slots = plan
+    words, marks, of_slots = steps
     n = max(marks[_FIRST], marks[_READ], of_slots[source, _WRITES] + 1)
     while n <= marks[_NEWEST] and (words[n, 2] & 0xFF != LEAST or (copy and _copies(words, n))):
         n += 1
@@ -303,9 +249,9 @@ def _raise_row(plan, source, bonus, copy):
 
 
 @njit(makes_arrays=False)
-def _set_slot(plan, n, source, old, to, from_row, bonus):
+def _set_slot(steps, n, source, old, to, from_row, bonus):
     """Have step `n` set a slot."""
-    words, _, of_slots = plan
+    words, _, of_slots = steps
     words[n, 0] = (words[n, 0] & 0x77) | from_row | source << SOURCE_AT | old << OLD_AT
     words[n, 0] |= to << TO_AT
     words[n, 1] = (words[n, 1] & ~0xFFFF) | bonus & 0xFFFF
@@ -316,25 +262,25 @@ def _set_slot(plan, n, source, old, to, from_row, bonus):
 
 
 @njit(makes_arrays=False)
-def _set_to_row(plan, to, old, bonus, copy):
+def _set_to_row(steps, to, old, bonus, copy):
     """Set a slot to the current boundary's row, or raise it to that."""
-    words, marks, of_slots = plan
+    words, marks, of_slots = steps
     n = max(marks[_FIRST], marks[_RAISED] + 1, of_slots[to, _WRITES] + 1, of_slots[to, _READS])
     while n <= marks[_NEWEST] and (_sets_slot(words, n) or (copy and _copies(words, n))):
         n += 1
     n = marks[_READ] = _reached(words, marks, n)
-    _set_slot(plan, n, ZERO, old, to, FROM_ROW, bonus)
+    _set_slot(steps, n, ZERO, old, to, FROM_ROW, bonus)
     if copy:
         words[n, 2] |= copy << COPY_AT
 
 
 @njit(makes_arrays=False)
-def _set_to_slot(plan, source, old, to, bonus):
+def _set_to_slot(steps, source, old, to, bonus):
     """Set a slot to another one, or raise it, before the current boundary if a step can.
 
     It may be as early as what it needs is there: no row sees the difference.
     """
-    words, marks, of_slots = plan
+    words, marks, of_slots = steps
     before = of_slots[to, _PUTS] if old == to else of_slots[to, _WRITES]
     earliest = max(of_slots[source, _WRITES] + 1, before + 1, of_slots[to, _READS])
     n = marks[_FIRST] - 1
@@ -345,41 +291,19 @@ def _set_to_slot(plan, source, old, to, bonus):
         while n <= marks[_NEWEST] and _sets_slot(words, n):
             n += 1
         _reached(words, marks, n)
-    _set_slot(plan, n, source, old, to, 0, bonus)
+    _set_slot(steps, n, source, old, to, 0, bonus)
 
 
 # What happens at each boundary.
 
 
 @njit(makes_arrays=False)
-def _cross_border(rising, i, first, plain, plan):
-    """Bring the maxima before entries up to date at a border; `plain` takes the operations."""
-    for k in range(write_border(rising, i, 1, first, plain, 0)):
-        kind, to, source, bonus = plain[k, 0], plain[k, 1], plain[k, 2], plain[k, 3]
-        _set_to_slot(plan, source, to if kind == RAISE else LOWEST, to, bonus)
-
-
-@njit(makes_arrays=False)
-def _gather(sites, kept, join, slots, boundary, plan):
-    """Return the slot of what may enter at an acceptor, and the number of the next junction.
-
-    `join` is that of the first one. A maximum over several rows goes through a slot.
-    """
-    junctions, kinds, kind = sites.junctions, sites.introns.kinds, sites.entry_kind[boundary]
-    acceptors, (first, through), source, old = junctions.acceptors, slots, LOWEST, LEAST
-    alone = join == len(acceptors) or acceptors[join] != boundary
-    alone = alone and _count_of(kinds, kind) == 1
-    for k in range(len(kinds)):
-        if kinds[k] == kind:
-            source = first + k
-            if not alone:
-                _set_to_slot(plan, source, old, through, 0)
-                source = old = through
-    while join < len(acceptors) and acceptors[join] == boundary:
-        penalty = junctions.penalties[join]
-        _set_to_slot(plan, kept[junctions.kept[join]], old, through, -penalty)
-        source, old, join = through, through, join + 1
-    return source, join
+def _count_of(kinds, kind):
+    """Return how many of some kinds are a certain one."""
+    count = 0
+    for other in kinds:
+        count += other == kind
+    return count
 
 
 @njit(makes_arrays=False)
@@ -390,72 +314,113 @@ def _put_half(words, n, which, late, value):
 
 
 @njit(makes_arrays=False)
-def _begin_chains(late, score, plan):
+def _begin_chains(late, score, steps):
     """Raise the row to the empty chain's at the current boundary; return whether a step is open."""
-    words, marks, _ = plan
+    words, marks, _ = steps
     n, is_open = marks[_FIRST], not late
     if late and marks[_READ] >= n:
         # behind what reads the row: in the next step's early half, or as to a slot
         if words[marks[_NEWEST], 2] & 0xFF == LEAST:
-            _raise_row(plan, START, score, 0)
+            _raise_row(steps, START, score, 0)
             return False
         n, late, is_open = _reached(words, marks, marks[_NEWEST] + 1), False, True
     _put_half(words, n, 3, late, score)
     return is_open
 
 
-@njit(makes_arrays=False)
-def _write_steps(sites, cost, slots, counts, joins, kept, pending, plain, numbers, plan):
-    """Write the steps of all boundaries, each boundary's number too.
+@inlined
+def _open(sites, i, final, begins, is_busy, state, plan):
+    """Begin a boundary in the early or the late half of a step; return whether it is the late one.
 
-    `slots` are the first maximum and the one through which junctions go. Return how many slots of
-    groups are always free.
+    First maxima are cleared.
     """
-    codes, flags, junctions, rising = sites.codes, sites.flags, sites.junctions, sites.rising
-    introns, inner_entry, entry_kind = sites.introns, sites.inner_entry, sites.entry_kind
-    classes, inner_exit, exit_kind = introns.class_kinds, sites.inner_exit, sites.exit_kind
-    (first, through), (n_exits, _, _), (words, marks, _) = slots, counts, plan
-    free, fewest = pending[2], pending[2][0]
-    keep, join, exits, copy, is_open = 0, 0, 0, FIRST_STORED + n_exits, False
-    for i in range(len(flags)):
-        flag = flags[i]
-        late = is_open or i == 0 or flag & (BORDER | INNER_EXIT | INNER_ENTRY) != 0
-        if not is_open:
-            _reached(words, marks, marks[_NEWEST] + 1)
-        n = marks[_FIRST] = marks[_NEWEST]
-        is_open, symbol = not late, codes[i - 1] if i > 0 else NO_SYMBOL
-        words[n, 0] ^= (symbol ^ NO_SYMBOL) << (LATE_AT if late else 0)
-        numbers[i] = 2 * n + late
-        if flag & LAST_EXIT:
-            _put_half(words, n, 4, late, sites.last_exit[i])
-        if i == 0:
-            for slot in range(first, through):
-                _set_to_slot(plan, LOWEST, LEAST, slot, 0)
-        if flag & BORDER:
-            for k in range(len(classes)):
-                # others have no border here: exits may yet join a group that they look at
-                if is_border(rising, introns.number[k], first_from(rising.boundaries, i)):
-                    _take(introns, k, first, i - 1, pending, plan)
-            _cross_border(rising, i, first, plain, plan)
-        if flag & INNER_EXIT:
-            kind, bonus, own = exit_kind[i], inner_exit[i], FIRST_STORED + exits
-            takers = _count_of(classes, kind)
-            if takers > 0:
-                _leave(i, kind, bonus, takers, joins[exits], own, pending, plan)
-                fewest = min(fewest, free[0])
-            if keep < len(kept) and junctions.donors[keep] == i:
-                own = 0 if takers > 0 else own
-                _set_to_row(plan, kept[keep], LEAST, bonus, own)
-                keep += 1
-            exits += 1
-        if flag & INNER_ENTRY:
-            for k in range(len(classes)):
-                if classes[k] == entry_kind[i]:
-                    _take(introns, k, first, i, pending, plan)
-            source, join = _gather(sites, kept, join, slots, i, plan)
-            _raise_row(plan, source, inner_entry[i], -copy)
-            copy += 1
-        if flag & FIRST_ENTRY:
-            score = np.int32(sites.first_entry[i] - cost)
-            is_open = _begin_chains(late, score, plan)
-    return fewest
+    words, marks, _ = plan.steps
+    late = marks[_OPEN] > 0 or i == 0 or is_busy
+    if marks[_OPEN] <= 0:
+        _reached(words, marks, marks[_NEWEST] + 1)
+    n = marks[_FIRST] = marks[_NEWEST]
+    marks[_OPEN], symbol = not late, sites.codes[i - 1] if i > 0 else NO_SYMBOL
+    words[n, 0] ^= (symbol ^ NO_SYMBOL) << (LATE_AT if late else 0)
+    plan.numbers[i] = 2 * n + late
+    if final != CLOSED:
+        _put_half(words, n, 4, late, final)
+    if i == 0:
+        for slot in range(OWN_SLOTS, plan.through):
+            _set_to_slot(plan.steps, LOWEST, LEAST, slot, 0)
+    return late
+
+
+@njit(makes_arrays=False)
+def _keep(sites, k, exit, state, plan):
+    """Set a slot of junctions to the row."""
+    copy = 0 if plan.groups.takers[exit] > 0 else FIRST_STORED + exit
+    _set_to_row(plan.steps, sites.slots[k], LEAST, sites.donors[1][exit], copy)
+
+
+@inlined
+def _take(sites, k, exit, state, plan):
+    """Raise the maximum of class `k` to a group of exits."""
+    (ends, slots, takers, _, free), to = plan.groups, OWN_SLOTS + sites.introns.number[k]
+    if ends[exit]:
+        _set_to_slot(plan.steps, slots[exit], to, to, -sites.introns.penalties[k])
+        takers[exit] -= 1
+        if takers[exit] == 0:
+            free[0] += 1
+            free[1 + free[0]] = slots[exit]
+
+
+@inlined
+def _raise_maximum(sites, to, source, bonus, is_fresh, state, plan):
+    """Raise a maximum to another one."""
+    to += OWN_SLOTS
+    _set_to_slot(plan.steps, OWN_SLOTS + source, LOWEST if is_fresh else to, to, bonus)
+
+
+@inlined
+def _leave(sites, i, exit, late, state, plan):
+    """Raise the slot of an exit's group to the row, or set a new one to it."""
+    (ends, slots, takers, current, free), (_, scores, kinds) = plan.groups, sites.donors
+    kind = kinds[exit]
+    takers[exit] = _count_of(sites.introns.class_kinds, kind)
+    if takers[exit] > 0:
+        slot = old = current[kind]
+        if slot < 0:
+            slot, old = free[1 + free[0]], LEAST
+            free[0] -= 1
+            free[1] = min(free[0], free[1])
+        _set_to_row(plan.steps, slot, old, scores[exit], FIRST_STORED + exit)
+        slots[exit], current[kind] = slot, -1 if ends[exit] else slot
+    return late
+
+
+@inlined
+def _enter(sites, i, entry, late, state, plan):
+    """Raise the row to what enters, through a slot if that is a maximum over several rows."""
+    (_, scores, entry_kinds), junctions, through = sites.acceptors, sites.junctions, plan.through
+    kinds, kind, source, old = sites.introns.kinds, entry_kinds[entry], LOWEST, LEAST
+    k, past = first_from(junctions.acceptors, i), first_from(junctions.acceptors, i + 1)
+    alone = k == past and _count_of(kinds, kind) == 1
+    for number in range(len(kinds)):
+        if kinds[number] == kind:
+            source = OWN_SLOTS + number
+            if not alone:
+                _set_to_slot(plan.steps, source, old, through, 0)
+                source = old = through
+    for junction in range(k, past):
+        slot = sites.slots[junctions.kept[junction]]
+        _set_to_slot(plan.steps, slot, old, through, -junctions.penalties[junction])
+        source = old = through
+    _raise_row(plan.steps, source, scores[entry], -(FIRST_STORED + len(sites.donors[0]) + entry))
+    return late
+
+
+@inlined
+def _close(sites, i, begins, late, state, plan):
+    """Let chains begin."""
+    if begins != CLOSED:
+        plan.steps.marks[_OPEN] = _begin_chains(late, np.int32(begins - plan.cost), plan.steps)
+
+
+_compile_plan = plan_compiler(
+    inlined, PlanForm(_open, _keep, _take, _raise_maximum, _leave, _enter, _close)
+)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -82,29 +83,28 @@ def strand_row(table: SiteTable, *own: int) -> list[int]:
 
 
 def copy_strands(
-    launch, table: NDArray[np.int64], tables: list[SiteTable], codes: Iterable, own: list[list]
-) -> list:
+    launch, table: NDArray[np.int64], tables: list[SiteTable], codes: Iterable, own: list[list],
+    more: list[NDArray],
+) -> list:  # fmt: skip
     """Copy the strands of a launch to the GPU; return what `lists_on_gpu` reads, the table first.
 
-    Where parts begin is written into the table; `own` are lists of a mode.
+    Where parts begin is written into the table; `own` are lists of a mode, and `more` arrays that
+    are copied, too.
     """
     introns = [class_arrays(each).introns for each in tables]
     classes, table[:, CLASSES] = stacked([each.rows for each in introns])
     counts, table[:, MARKS] = stacked([each.counts for each in introns])
-    parts = [[*_sites(each), *more] for each, more in zip(tables, own, strict=True)]
+    parts = [[*_site_lists(each), *lists] for each, lists in zip(tables, own, strict=True)]
     sizes, lengths = [sum(map(len, each)) for each in parts], table[:, LENGTH]
     table[:, SITES], table[:, CODES] = starts_of(sizes), starts_of(lengths)
-    # one strand's sites after the other's are joined, so that these are still in the cache
-    joined = (np.concatenate(each, dtype=np.int32, casting="unsafe") for each in parts)
-    return [
-        launch.copy("strands", table),
-        launch.joined("sites", joined, 1, np.int32, sum(sizes)),
-        launch.joined("codes", codes, 1, np.uint8, int(lengths.sum())),
-        launch.copy("classes", classes), launch.copy("counts", counts),
-    ]  # fmt: skip
+    # parts go straight to pinned memory: new memory of the host takes longer than copies
+    sites = launch.joined("sites", chain.from_iterable(parts), 1, np.int32, sum(sizes))
+    codes = launch.joined("codes", codes, 1, np.uint8, int(lengths.sum()))
+    made, *copies = launch.copies("strands", [table, classes, counts, *more])
+    return [made, sites, codes, *copies]
 
 
-def _sites(table: SiteTable) -> list[NDArray]:
+def _site_lists(table: SiteTable) -> list[NDArray]:
     """Return the sites of a strand, in the order in which `lists_on_gpu` takes them apart."""
     inner = table.acceptors, table.donors, table.first, table.last
     parts = [part for each in inner for part in (each.boundaries, each.scores, each.kinds)]

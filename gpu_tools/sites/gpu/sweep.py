@@ -23,17 +23,15 @@ from numba import cuda, int32, int64, uint32
 from gpu_tools.hardware.gpu.intrinsics.rows import (
     clipped_ramp,
     place_of,
-    store_word,
 )
 from gpu_tools.hardware.gpu.intrinsics.words import (
     FOUR_WORDS,
     WARP,
-    add2,
     address,
     any_lane,
     kernel,
+    load2,
     load4,
-    max2,
     sync_lanes,
 )
 from gpu_tools.sites.gpu import job_table, packed_strip
@@ -47,13 +45,13 @@ def _parts_of(job, strip, buffers):
     The first checkpoint is the one to begin with, or the first one to be written.
     """
     steps, targets, memory, checkpoints = buffers
-    n_rows = job[job_table.ADVANCES]
-    before = job[job_table.BORDERS] + max(strip - 1, 0) * n_rows
+    n_words = job[job_table.BORDER_WORDS]
+    before = job[job_table.BORDERS] + max(strip - 1, 0) * n_words
     return (
         steps[job[job_table.BOUNDARIES] :],
         targets[job[job_table.TARGET] :],
         memory[job[job_table.CELLS] + strip * job[job_table.STRIDE] :],
-        memory[before : before + n_rows], memory[job[job_table.BORDERS] + strip * n_rows :],
+        memory[before:], memory[job[job_table.BORDERS] + strip * n_words :],
         checkpoints[job[job_table.CHECKPOINTS] + strip * job[job_table.CHECKPOINT_STRIDE] :],
     )  # fmt: skip
 
@@ -160,29 +158,34 @@ def _make_sweep(size: int):
         fixed = chosen[0], chosen[1], chosen[2], own, is_first, shared, address(copies), scratch
         lowered = packed_strip.lowered_by(job, strip)
         _put_step(shared, next_step, decode(_words_of(steps, before, idle), scoring, stored))
-        words, at = _words_of(steps, int32(begin + lane), idle), int32(2 * (lane + WARP - 1))
-        early = packed_strip.peek(arriving, strip, at)
-        late = packed_strip.peek(arriving, strip, int32(at + 1))
+        words, mask = _words_of(steps, int32(begin + lane), idle), int32(job[job_table.BORDER_MASK])
+        # steps whose border words come; those behind them do not matter
+        receives = int32(0) if strip == 0 else int32(n_steps - WARP + 1)
+        hands_on, out = (
+            strip < job[job_table.STRIPS] - 1, int32(packed_strip.SHARED_OUTS_AT + 2 * lane)
+        )  # fmt: skip
+        arrived = packed_strip.peek(arriving, int32(2 * lane))
         first, next_save, saved = begin, every if every > 0 else n_steps, int64(0)
         while any_lane(first < n_steps):
             if any_lane(first == next_save):
                 save(checkpoints[saved:], state, n_slots, shared, own)
                 saved += job[job_table.STRIPS] * job[job_table.CHECKPOINT_STRIDE]
                 next_save = int32(next_save + every)
-            early = packed_strip.await_word(arriving, strip, at, early, floor)
-            late = packed_strip.await_word(arriving, strip, int32(at + 1), late, floor)
-            early, late = max2(add2(early, lowered), floor), max2(add2(late, lowered), floor)
+            number, own_first = int32(first - begin + lane), int32(4 * WARP - 4 * lane)
+            at, wanted = int32(int32(2 * number) & mask), first + lane < receives
+            early, late = packed_strip.receive(arriving, at, arrived, wanted, lowered, floor)
             sync_lanes()
             _put_step(shared, own_step, _step_of(shared, int32(4 * WARP + 4 * lane)))
             _put_step(shared, next_step, decode(words, scoring, stored))
             shared[own_border], shared[own_border + uint32(1)] = early, late
             sync_lanes()
             words = _words_of(steps, int32(first + lane + WARP), idle)
-            at = int32(at + 2 * WARP)
-            early = packed_strip.peek(arriving, strip, at)
-            late = packed_strip.peek(arriving, strip, int32(at + 1))
-            own_first, k, more = int32(4 * WARP - 4 * lane), int32(0), True
-            step = _step_of(shared, own_first)
+            arrived = packed_strip.peek(arriving, int32(int32(2 * (number + WARP)) & mask))
+            # the last lane is behind by all others
+            number = int32(number - (WARP - 1))
+            at, leaves = int32(int32(2 * number) & mask), hands_on and number >= 0
+            there = packed_strip.peek(leaving, at if leaves else int32(0))
+            k, more, step = int32(0), True, _step_of(shared, own_first)
             state = packed_strip.from_border(state, _borders_of(shared, k), is_first)
             while more:
                 # known long before the branch
@@ -192,12 +195,7 @@ def _make_sweep(size: int):
                 state, step = advance(state, step, own_first, int32(k + 1), is_last, fixed)
                 k = int32(k + 2)
             sync_lanes()
-            out, left = (
-                uint32(2 * (first - begin + lane)),
-                uint32(packed_strip.SHARED_OUTS_AT + 2 * lane),
-            )
-            store_word(leaving, out, shared[left])
-            store_word(leaving, out + uint32(1), shared[left + uint32(1)])
+            packed_strip.hand_on(leaving, at, there, leaves, load2(shared, out))
             first = int32(first + WARP)
         note_end(job, strip, state[4], copies, first_column, ends, scoring)
         sync_lanes()
@@ -215,8 +213,8 @@ _SHARED_WORDS = packed_strip.SHARED_SLOTS_AT + WARP * max(
 def sweep_packed_warp(jobs, strips, steps, targets, memory, checkpoints, ends, scoring):
     """Sweep strips of jobs, as long as there are any; a thread block is one warp.
 
-    A strip needs only strips that were begun before it, so a warp that waits always waits for one
-    that runs. A step's words for the next strip lie `WARP` - 1 pairs behind its number.
+    A strip needs words of strips that were begun before it, and such with a ring need that the
+    next one is begun: warps that end begin it. So a warp that waits always waits for one that runs.
     """
     scratch = cuda.shared.array(WARP, int32)
     # one array: the compiler then works its address out once

@@ -44,10 +44,10 @@ WHOLE, NOT_EXPLAINED, TOO_MANY, OUTSIDE = range(4)
 """Whether a chain was followed to its start, and if not, why: the sweep is wrong, there are more
 exons than the buffer takes, or rows are needed that are not in memory.
 """
-CHAIN_NUMBERS = 5
-"""Numbers of the part of a chain that is still to be followed, the exons up to the end of one."""
-FOLLOWED = 2 + CHAIN_NUMBERS
-"""Numbers that a traceback returns beside exons: one of those, a count, and what is left."""
+FOLLOWED = 7
+"""Numbers that a traceback returns beside exons: one of those, a count, and what is to be followed
+next, from `END` to `IS_LAST`.
+"""
 # elements of the scoring: lifted scores, and what follows them
 GAP = N_SYMBOLS * N_SYMBOLS
 FREE = GAP + 1
@@ -307,17 +307,16 @@ _completes = cuda.jit(device=True)(codons.completes)
 
 
 @cuda.jit(device=True)
-def _explains(lists, stops, donor, kind, surplus, start, split):
+def _explains(lists, stops, donor, kind, surplus, start, joined, split):
     """Return whether an intron of a penalty `surplus` joins a donor and a start.
 
-    `split` are the nucleotides before the intron of the codon that it splits, -1 if chains do not
-    translate.
+    `joined` are the first one of the start's junctions and the one behind; `split` the nucleotides
+    before the intron of the codon that it splits, -1 if chains do not translate.
     """
-    boundaries, _, kinds = lists.donors
-    donors, joined, numbers, penalties = lists.junctions
+    (boundaries, _, kinds), (donors, _, numbers, penalties) = lists.donors, lists.junctions
     end = int32(boundaries[donor])
     found = kinds[donor] == kind and _joins(lists.introns, kind, surplus, end, start)
-    for k in range(first_from(joined, start), first_from(joined, start + 1)):
+    for k in range(joined[0], joined[1]):
         found |= donors[numbers[k]] == end and penalties[k] == surplus
     if not found or split < 0:
         return found
@@ -336,13 +335,14 @@ def _find_exit(first, lists, stops, rows, cells, state, start, entry, gained, sc
     (_, column, value, frame, _), (_, bonuses, kinds) = state, lists.acceptors
     wanted, kind = int32(value - gained - bonuses[entry]), int32(kinds[entry])
     frame, split = int32(start - frame), int32((start - frame) % FRAMES if tracks > 1 else -1)
-    last = int32(first_from(boundaries, start + 1) - 1)
+    last, starts = int32(first_from(boundaries, start + 1) - 1), lists.junctions.acceptors
+    joined = int32(first_from(starts, start)), int32(first_from(starts, start + 1))
     while last >= first:
         donor, found = int32(last - cuda.threadIdx.x), int32(NOT_FOUND)
         if donor >= first:
             row = int32(tracks * donor + (boundaries[donor] - frame) % tracks - exit_rows)
             surplus = int32(packed_value(cells, row, column) + scores[donor] - wanted)
-            if _explains(lists, stops, donor, kind, surplus, start, split):
+            if _explains(lists, stops, donor, kind, surplus, start, joined, split):
                 found = int32(cuda.threadIdx.x)
         if any_lane(found < NOT_FOUND):
             donor = int32(last - least_of(found, scratch))

@@ -193,43 +193,41 @@ def _protein_align(
     where = with_enough_work(resolve(device), cells, CELLS_A_GPU["proteins"])
     least = {} if min_scores is None else dict(zip(map(id, cases), min_scores, strict=True))
 
-    def result(case: ProteinCase, found: BestSweep | None) -> ProteinAlignment:
-        return _result(case, scoring, found, least.get(id(case)))
-
-    def swept(case: ProteinCase, strand: str | None, sweep: ProteinSweep) -> ProteinAlignment:
-        return result(case, strand and BestSweep(strand, sweep.codes, sweep.score, sweep.trace))
+    def result(case: ProteinCase, strand: str | None, found) -> ProteinAlignment:
+        return _result(case, scoring, strand, found, least.get(id(case)))
 
     def on_cpu(cases: list[ProteinCase]) -> list[ProteinAlignment]:
-        return align_on_cpu(cases, sweeps_of(scoring, swept), threads, done)
+        return align_on_cpu(cases, sweeps_of(scoring, result), threads, done)
 
     def on_gpus(ordinals: tuple[int, ...]) -> list[ProteinAlignment]:
-        from gpu_tools.sites.proteins.gpu.schedule import ProteinCall, align_on_gpus
+        from gpu_tools.sites.gpu.batches import GpuCall
+        from gpu_tools.sites.proteins.gpu.schedule import align_on_gpus
 
-        def finish(case: ProteinCase, found: BestSweep | None) -> ProteinAlignment:
+        def finish(case: ProteinCase, strand: str | None, found) -> ProteinAlignment:
             done(case.cells)
-            return result(case, found)
+            return result(case, strand, found)
 
         def is_traced(case: ProteinCase, score: int) -> bool:
             return score >= least.get(id(case), score)
 
-        call = ProteinCall(cases, scoring, threads, finish, is_traced)
-        return align_on_gpus(call, ordinals, on_cpu)
+        return align_on_gpus(GpuCall(cases, scoring, threads, finish, is_traced, on_cpu), ordinals)
 
     return on_gpu_or_cpu(where, on_gpus, lambda: on_cpu(cases))
 
 
 def _result(
-    case: ProteinCase, scoring: ProteinScoring, found: BestSweep | None, least: int | None = None
-) -> ProteinAlignment:
+    case: ProteinCase, scoring: ProteinScoring, strand: str | None,
+    found: BestSweep | ProteinSweep | None, least: int | None = None,
+) -> ProteinAlignment:  # fmt: skip
     """Return the result of a case; `least` is the score from which on its chain is wanted."""
     result = walk.without_chain(case)
     if found is None:
         return result
     if least is not None and found.score < least:
-        return result.changed(strand=found.strand, score=found.score)
+        return result.changed(strand=strand, score=found.score)
     traced, question = found.trace(), walk.StrandAndProtein(found.codes, case.target.codes, scoring)
     stop = walk.stop_behind(found.codes, traced.intervals[-1][1], scoring)
-    fields = walk.chain_fields(found.strand, traced, question, stop)
+    fields = walk.chain_fields(strand, traced, question, stop)
     points = walk.points_of_introns(traced, case.target)
     return result.changed(score=found.score, evidence_points=points, **fields)
 

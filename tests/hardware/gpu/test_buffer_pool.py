@@ -55,6 +55,17 @@ def test_staged_values_are_copied_at_their_length_and_type():
     assert buffers.fetch("staged", on_gpu, 3).tolist() == [0, 1, 2]
 
 
+def test_arrays_that_are_copied_together_keep_type_and_shape():
+    buffers = Buffers()
+    values = [
+        np.arange(5, dtype=np.uint8), np.zeros(0, np.int64), np.arange(12.0).reshape(4, 3),
+        np.arange(30, dtype=np.int32).reshape(2, 3, 5)[:, ::2],
+    ]  # fmt: skip
+    for each, copy in zip(values, buffers.together("some", values), strict=True):
+        assert (copy.dtype, copy.shape) == (each.dtype, each.shape)
+        assert copy.copy_to_host().tolist() == each.tolist()
+
+
 def test_a_pool_is_retained_for_the_next_call_and_never_shared():
     with borrowed_pools((0, 0)) as (one, other):
         assert one is not other

@@ -9,7 +9,7 @@ from gpu_tools.sites.bounds import cost_behind
 from gpu_tools.sites.gpu import codon_plan
 from gpu_tools.sites.gpu import steps as gpu_steps
 from gpu_tools.sites.gpu.job import SiteJobs, SiteStrand
-from gpu_tools.sites.gpu.strand_sites import NO_SYMBOL
+from gpu_tools.sites.gpu.plan import NO_SYMBOL
 from gpu_tools.sites.table import CLOSED
 from gpu_tools.splicing.codons import completes, split_class
 from gpu_tools.splicing.recurrence import clipped_chain
@@ -28,6 +28,12 @@ class Job:
     def possible(self, score: int) -> int | None:
         """Return the score of a best end, None if no chain ends so."""
         return score if score >= self.jobs.least[0] else None
+
+
+def stored_rows(job: Job) -> int:
+    """Return how many rows a traceback reads."""
+    table = job.table
+    return (len(table.donors.boundaries) + len(table.acceptors.boundaries)) * table.tracks
 
 
 class Machine:
@@ -69,11 +75,11 @@ class Machine:
 class StepMachine(Machine):
     """Rows in slots, copies of rows, and what the packed kernel does with them in a step."""
 
-    def __init__(self, job: Job, steps: gpu_steps.StepTable):
+    def __init__(self, job: Job, steps: gpu_steps.StepPlan):
         super().__init__(job, steps.n_slots)
         self.last_exits = job.table.last_exit
         self.boundaries = {number: i for i, number in enumerate(steps.numbers.tolist())}
-        n_copies = gpu_steps.FIRST_STORED + steps.stored.count
+        n_copies = gpu_steps.FIRST_STORED + stored_rows(job)
         self.copies = np.full((n_copies, self.columns), self.floor)
         self.cells[gpu_steps.ZERO], self.cells[gpu_steps.LEAST] = 0, -(2**31)
         self.cells[gpu_steps.START] = self.higher
@@ -116,11 +122,11 @@ class CodonMachine(Machine):
         self.cells[:] = 2**40
         self.cells[plan.start] = self.higher
         self.rows = [np.full(self.columns, self.floor) for _ in range(3)]
-        self.stored = np.full((plan.stored.count, self.columns), 2**40)
+        self.stored = np.full((stored_rows(job), self.columns), 2**40)
         self.plan, self.exits = plan, 0
-        self.operands, self.operations = (
-            iter(a.tolist()) for a in (plan.operands, plan.operations)
-        )
+        words, operations = plan.arrays[0].tolist(), plan.arrays[1].reshape(-1, 4).tolist()
+        self.words, self.operands = words[: plan.n_steps], iter(words[plan.n_steps : -1])
+        self.operations = iter(operations)
 
     def do_operations(self) -> None:
         row, what = None, 0
@@ -174,7 +180,7 @@ class CodonMachine(Machine):
             self.rows[track] = np.maximum(row, self.cells[codon_plan.ENTERED + track])
 
     def run_steps(self) -> None:
-        for step, word in enumerate(self.plan.words.tolist()):
+        for step, word in enumerate(self.words):
             if word & codon_plan.HAS_OPERATIONS:
                 self.do_operations()
             for track in range(3):
@@ -182,7 +188,7 @@ class CodonMachine(Machine):
                 if symbol != NO_SYMBOL:
                     self.rows = [self.advanced(row, symbol) for row in self.rows]
                 self.happen(track, 3 * step + track, word >> (9 + 6 * track) & 63)
-        assert next(self.operations, None) is None
+        assert next(self.operations, None) is next(self.operands, None) is None
 
 
 def unpacked(word: int) -> tuple[int, int]:
@@ -272,7 +278,7 @@ def run_steps(job: Job) -> tuple[NDArray, tuple[int, int, int]]:
     """Return stored rows and best end of a job as the packed kernel gives them."""
     steps = job.strand.compiled
     machine = StepMachine(job, steps)
-    for n, words in enumerate(steps.words.tolist()):
+    for n, words in enumerate(steps.arrays[0].reshape(-1, gpu_steps.WORDS).tolist()):
         machine.step(n, *words)
     return machine.copies[gpu_steps.FIRST_STORED :], machine.best
 

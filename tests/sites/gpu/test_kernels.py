@@ -47,11 +47,10 @@ def test_packed_sweep_of_proteins(to_ptx):
 
 def test_tracebacks_of_proteins(to_ptx):
     int16, cells = array(types.int16), array(types.int16, 2)
-    again = INT32, INT32, INT32, int16, INT32, cells
     tables = WORDS, JOBS, *[INT64] * 4
     ptx = to_ptx(
-        trace_proteins_warp, JOBS, JOBS, *STRANDS, *SWEPT, *[INT32] * 3, int16, *again, INT64,
-        *tables, INT32, INT32, *[STRIPS] * 4,
+        trace_proteins_warp, JOBS, JOBS, *STRANDS, *SWEPT, *[INT32] * 3, int16, INT32, int16, cells,
+        INT64, *tables, INT32, INT32, STRIPS, ENDS, ENDS, STRIPS,
     )  # fmt: skip
     assert "max.s16x2" in ptx
 

@@ -25,7 +25,9 @@ SEEDS = range(1, 2) if simulated() else range(40)
 
 def on_gpu(made: list[SiteCase], scoring: SplicedScoring, finish=_finished, **options) -> list:
     """Return results with `options` of the GPU's schedule; `finish` makes them of the chains."""
-    from gpu_tools.sites.gpu.schedule import SiteGpuOptions, align_on_gpus, trace
+    from gpu_tools.sites.gpu.batches import GpuCall
+    from gpu_tools.sites.gpu.schedule import SiteGpuOptions, align_on_gpus
+    from gpu_tools.sites.gpu.traces import trace
 
     def finished(case, strand, found):
         return finish(case, strand, found, scoring, trace)
@@ -33,7 +35,8 @@ def on_gpu(made: list[SiteCase], scoring: SplicedScoring, finish=_finished, **op
     def on_cpu(large):
         return site_align(large, scoring, device="cpu")
 
-    return align_on_gpus(made, scoring, (0,), 1, finished, on_cpu, SiteGpuOptions(**options))
+    call = GpuCall(made, scoring, 1, finished, lambda case, score: True, on_cpu)
+    return align_on_gpus(call, (0,), SiteGpuOptions(**options))
 
 
 def check(made: list[SiteCase], scoring: SplicedScoring, **options):
@@ -502,7 +505,7 @@ def test_demo(ends, reading):
 
 
 def test_the_kernels_do_the_work():
-    from gpu_tools.sites.gpu.schedule import DeviceChain
+    from gpu_tools.sites.gpu.traces import DeviceChain
 
     table = random_table(np.random.default_rng(2), 6, 1.0)
     made = [case_of("ACGTAC", "CG", {"+": table})]

@@ -186,9 +186,8 @@ def sweeps_of(scoring: ProteinScoring, finish: Callable) -> Sweeps:
 
 
 class BestSweep(NamedTuple):
-    """The best chain of a case before it is traced: strand, nucleotides, score, what traces it."""
+    """The best chain of a case before it is traced: nucleotides, score, what traces it."""
 
-    strand: str
     codes: NDArray[np.uint8]
     score: int
     trace: Callable[[], TracedProtein]

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.gpu.intrinsics.words import WARP
 from gpu_tools.hardware.threads import map_on_threads
-from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.sites.cpu.memory import most_pending, power_of_two
 from gpu_tools.sites.gpu.launch import StripLaunch
 from gpu_tools.sites.gpu.packed_strip import WIDE
+from gpu_tools.sites.gpu.plan import kept_slots, maxima_of
 from gpu_tools.sites.gpu.strand_lists import (
     LENGTH,
     N_ACCEPTORS,
@@ -24,8 +22,6 @@ from gpu_tools.sites.gpu.strand_lists import (
     starts_of,
     strand_row,
 )
-from gpu_tools.sites.gpu.strand_sites import kept_slots
-from gpu_tools.sites.introns import rows_and_lines
 from gpu_tools.sites.proteins.gpu.plan import (
     BEFORE,
     CHUNK,
@@ -41,44 +37,21 @@ from gpu_tools.sites.proteins.gpu.plan import (
     words_of,
 )
 from gpu_tools.sites.proteins.limits import StrandBounds, strand_bounds
-from gpu_tools.sites.table import IntronClass, SiteTable
+from gpu_tools.sites.table import SiteTable
 
 _ROWS_BEFORE_SLOTS = 2 + 2 * FRAMES
 """Rows of a checkpoint before those in slots."""
 CHECKPOINTS_OF_STRAND, _BYTES_OF_CHECKPOINTS = 512, 1 << 24
 """Checkpoints of a strand, and the bytes of all those of a strip of columns, about, at most."""
-_NO_SLOTS = np.empty(0, np.int64)
 
 
 class ProteinStrands:
-    """The strands of some cases in the memory of the host; cases may share them.
+    """The strands of some cases in the memory of the host, in arrays; cases may share them.
 
-    Parameters
-    ----------
-    cases : list of ProteinCase
-    placed : bool
-        Whether some protein has introns, see `ProteinSequence`.
-    threads : int
-    block : int
-        Boundaries of a block that a traceback computes again; a multiple of `WARP`.
-    checkpoints : int
-        At most so many of a strand.
-
-    Attributes
-    ----------
-    numbers : dict of int to int
-        Number of each strand by ``id(table)``.
-    tables : list of SiteTable
-    table : ndarray of int64
-        What `lists_on_gpu` reads, a row a strand, without where its parts begin.
-    kept : list of ndarray
-        By strand: the first slot of each donor of junctions.
-    bounds : StrandBounds
-    slots, ring, every, rows_of_checkpoint, plan_bytes, possible : ndarray
-        By strand: rows in slots; exits whose rows there are, a power of two; boundaries between two
-        checkpoints, whole blocks, one if memory allows it; rows of a checkpoint, see
-        `gpu_tools.sites.proteins.gpu.step.make_save`; bytes of the plan, at most; and whether the
-        kernel takes it: no intron is without nucleotides.
+    `placed` tells whether some protein has introns, `block` is how many boundaries a traceback
+    computes again, a multiple of `WARP`, and a strand has so many `checkpoints` at most. `numbers`
+    are those of strands by the identity of their tables. `table` is what `lists_on_gpu` reads,
+    without where parts begin; `kept` are the first slots of the donors of junctions.
     """
 
     def __init__(self, cases: list, placed: bool, threads: int, block: int, checkpoints: int):
@@ -95,15 +68,17 @@ class ProteinStrands:
         entered = BEFORE + self.table[:, [N_NEAR, N_FAR]].sum(axis=1) * splits
         slots = [*map(_kept, tables, (entered + 1).tolist())]
         self.kept, self.slots = [kept for kept, _ in slots], np.array([past for _, past in slots])
+        # of exits so many rows are there, a power of two
         *bounds, self.ring = np.array(map_on_threads(threads, _measured, tables), np.int64).T
         self.bounds = StrandBounds(*bounds)
         self.rows_of_checkpoint = _ROWS_BEFORE_SLOTS + self.slots + FRAMES * self.ring
         fit = _BYTES_OF_CHECKPOINTS // (4 * WIDE * WARP * self.rows_of_checkpoint)
         most = np.clip(fit, 1, checkpoints)
+        # boundaries between checkpoints: whole blocks, one if memory allows it
         self.every = block * -(-(self.table[:, LENGTH] + 1) // (most * block))
+        # whether the kernel takes a strand: no intron is without nucleotides
         few = self.table[:, N_CLASSES] <= MOST_CLASSES
         self.possible = few & [all(n.min_length > 0 for n in table.introns) for table in tables]
-        self.plan_bytes = self._plan_bytes()
 
     def codes(self, k: int) -> NDArray[np.uint8]:
         """Return the nucleotides of a strand in reading direction."""
@@ -112,8 +87,9 @@ class ProteinStrands:
             self._codes[k] = case.codes(name)
         return self._codes[k]
 
-    def _plan_bytes(self) -> NDArray[np.int64]:
-        """Return the bytes of the plans, at most."""
+    @property
+    def plan_bytes(self) -> NDArray[np.int64]:
+        """Bytes of the plans, at most."""
         length, donors, acceptors, joined, classes, far, borders = self.table[
             :, [LENGTH, N_DONORS, N_ACCEPTORS, N_JUNCTIONS, N_CLASSES, N_FAR, N_MARKS]
         ].T
@@ -123,8 +99,8 @@ class ProteinStrands:
 
 def _row_of(table: SiteTable, symbols: int, placed: bool) -> list[int]:
     """Return a strand's row of the table, without where its parts begin."""
-    near = _near(table.introns)
-    return strand_row(table, len(near[1]), len(near[-1]), symbols, placed, 0, 0)
+    _, kinds, _, far, *_ = maxima_of(table.introns)
+    return strand_row(table, len(kinds), len(far), symbols, placed, 0, 0)
 
 
 def _measured(table: SiteTable) -> tuple[int, ...]:
@@ -132,24 +108,10 @@ def _measured(table: SiteTable) -> tuple[int, ...]:
     return *strand_bounds(table), power_of_two(most_pending(table) + 1)
 
 
-@cache
-def _near(introns: tuple[IntronClass, ...]) -> list[NDArray[np.int64]]:
-    """Return near rows of classes, and `near_kinds` and all but the marks of their `Rising`."""
-    kinds = list(dict.fromkeys((each.kind, each.rising) for each in introns))
-    near = [kinds.index((each.kind, each.rising)) for each in introns]
-    first, (level, far_class, *of_far) = (
-        [*map(near.index, range(len(kinds)))],
-        rows_and_lines(introns)[2],
-    )
-    far = [k for k, own in enumerate(far_class) if own in first]
-    made = near, [kind for kind, _ in kinds], level[first], np.array(near)[far_class[far]]
-    return [np.array(each, np.int64) for each in (*made, *(own[far] for own in of_far))]
-
-
 def _kept(table: SiteTable, first: int) -> tuple[NDArray[np.int64], int]:
     """Return the first slot of each donor of junctions, from a slot on, and the slot behind all."""
-    junctions = table.junction_arrays
-    return kept_slots(junctions, first, FRAMES) if len(junctions.donors) else (_NO_SLOTS, first)
+    slots = np.empty(len(table.junction_arrays.donors), np.int64)
+    return slots, kept_slots(table.junction_arrays, first, FRAMES, slots) if len(slots) else first
 
 
 class StrandsOnGpu:
@@ -159,32 +121,25 @@ class StrandsOnGpu:
     and `starts` says where those of each strand begin.
     """
 
-    def __init__(
-        self,
-        strands: ProteinStrands,
-        numbers: list[int],
-        scoring: ProteinScoring,
-        launch: StripLaunch,
-    ):
+    def __init__(self, strands: ProteinStrands, numbers: list[int], launch: StripLaunch):
         self._launch, self.table = launch, strands.table[numbers]
         tables, rows = [strands.tables[k] for k in numbers], self.table[:, LENGTH] + 1 + ROWS_AHEAD
         own = [
-            [strands.kept[k], *_near(table.introns)]
+            [strands.kept[k], *maxima_of(table.introns)]
             for table, k in zip(tables, numbers, strict=True)
         ]
         chunks = -(-rows // CHUNK)
         self.table[:, ROWS], self.table[:, CHUNKS] = starts_of(4 * rows), starts_of(chunks)
         self._words, self._chunks = 4 * int(rows.sum()), int(chunks.sum())
-        self.arrays = copy_strands(launch, self.table, tables, map(strands.codes, numbers), own)
-        self.plans, self.starts = self._compiled(scoring)
+        codes = map(strands.codes, numbers)
+        *self.arrays, codons, stops = copy_strands(
+            launch, self.table, tables, codes, own, words_of(launch.scoring)
+        )
+        self.plans, self.starts = self._compiled(codons, stops)
 
-    def _compiled(self, scoring: ProteinScoring) -> tuple[list, NDArray[np.int64]]:
+    def _compiled(self, *words) -> tuple[list, NDArray[np.int64]]:
         """Compile plans; return boundaries and operations, and where each strand's begin."""
         launch, stream = self._launch, self._launch.stream
-        words = [
-            launch.copy(name, own.ravel()).reshape(own.shape)
-            for name, own in zip(("codon rows", "stops"), words_of(scoring), strict=True)
-        ]
         numbers = launch.array("chunks", self._chunks + 1, np.int64)
         boundaries = launch.array("boundaries", self._words)
         compiled = plan_proteins[-(-self._chunks // WARP), WARP, stream]

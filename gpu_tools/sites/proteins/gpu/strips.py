@@ -49,31 +49,12 @@ STRIP_COLUMNS = 2 * WIDE * WARP - 1
 class ProteinJobs:
     """The strands of some cases with their proteins, laid out for a GPU, in arrays.
 
-    The jobs of case k are those from ``first[k]`` to before ``first[k + 1]``, + first.
-
-    Parameters
-    ----------
-    cases : list of ProteinCase
-        Cases may share strands and proteins.
-    scoring : ProteinScoring
-    threads : int
-    block, checkpoints : int
-        See `ProteinStrands`.
-
-    Attributes
-    ----------
-    strands : ProteinStrands
-    residues, points : ndarray
-        What is joined of all proteins: residues, and points of introns at their places.
-    strand : ndarray of int64
-        The number of each job's strand.
-    table : ndarray of int64
-        A row a job, without what is known of a launch alone: where its parts begin, and `HOT`.
-    fits : ndarray of bool
-        Whether the packed kernel takes a job.
-    sizes : ndarray of int64
-        Of each job words of cells, pairs of border words, words of checkpoints, words of the
-        largest rows of exits, and best ends, one a part of the strand and strip.
+    The jobs of case k are those from ``first[k]`` to before ``first[k + 1]``, + first; cases may
+    share strands and proteins. `strand` are numbers of `strands`; `residues` and `points`, those of
+    introns at their places, are joined of all proteins. `table` has a row a job, without what is
+    known of a launch alone: where its parts begin, and `HOT`. `fits` tells whether the kernel takes
+    a job, and `sizes` are words of cells, pairs of border words, words of checkpoints, words of the
+    largest rows of exits, and best ends, one a part of the strand and strip.
     """
 
     def __init__(

@@ -184,7 +184,10 @@ def make_prepare(size: int):
         never = _twice(job[NEVER_BEGUN])
         weights = scoring[0], scoring[1], scoring[2], scoring[3], scoring[4], never
         lanes = lane, lane == 0, lane == int32(WARP - 1)
-        borders = arriving, leaving, strip == 0, int32(0), none
+        borders = (
+            (arriving, int32(-1), strip > 0), (leaving, int32(-1), strip < job[STRIPS] - 1),
+            int32(0), none,
+        )  # fmt: skip
         return (
             lanes, (shared, scratch), places, none, int32(job[SYMBOLS]), borders, weights, todo,
             rows.place_of(shared, uint32(step.SLOTS_AT + 4 * lane)), plan,

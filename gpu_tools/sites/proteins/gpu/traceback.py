@@ -8,8 +8,6 @@ blocks. All lanes walk the same path. To find an exit each lane looks at another
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from numba import cuda, int32, int64
 
 from gpu_tools.hardware.gpu.intrinsics import rows
@@ -48,17 +46,14 @@ from gpu_tools.splicing.best_chains import BannedPairs
 from gpu_tools.splicing.proteins import walk
 from gpu_tools.splicing.proteins.rows import PHASES
 
-
-class ProteinTraceNumbers(NamedTuple):
-    """A traced job's row of the table."""
-
-    job: int
-    strand: int
-    score: int  # of the best chain, in cells as they are stored
-    starts: int  # where cells of chains that begin lie in their buffer
-
-
 JOB, STRAND, SCORE, STARTS = range(4)
+"""A traced job's row of the table: its rows of the tables of jobs and of strands, the score of its
+chain in cells as they are stored, and where cells of chains that begin lie in their buffer.
+"""
+WORK_ROWS, BLOCK_ROWS, ROW_WORDS, BLOCKS, CHECKPOINT_WORDS, MOVES = range(6)
+"""Sizes of the memory of a warp, see `trace_proteins_warp`: its rows, those of a block and a kind,
+words of a row, blocks of a part, words of all their checkpoints, and moves.
+"""
 DONE, LOST, TOO_MANY = range(3)
 """What a traceback comes to: a chain, no move that explains a cell, or too many runs or exons."""
 STATE, N_RUNS, N_EXONS, FIRST_COLUMN, LAST_COLUMN, FOUND = range(6)
@@ -328,34 +323,33 @@ def _follow(trace, job, question, memory, own, again, given, found):
 @kernel()
 def trace_proteins_warp(
     traces, jobs, strands, sites, codes, classes, counts, boundaries, operations, targets,
-    profile_scores, points, cells, borders, checkpoints, exits, ends, exit_cells, again,
-    exits_again, ends_again, exit_cells_again, records, record_cells, sizes, codons, scores,
-    no_pairs, starts, costs, weights, places, scoring, moves, runs, exons, found,
+    profile_scores, points, cells, borders, checkpoints, exits, ends, exit_cells, work, work_cells,
+    work_rows, sizes, codons, scores, no_pairs, starts, costs, weights, places, scoring, moves,
+    runs, exons, found,
 ):  # fmt: skip
     """Follow the chains of traced jobs; a thread block is one warp, with memory of its own.
 
-    Of jobs of several blocks a part what ends with ``again`` is for the blocks of one part. `sizes`
-    are of the memory of a warp: words of checkpoints, parts, strips, words of rows of one kind and
-    of a row, moves, runs and exons.
+    That is `work`, of as many rows of all strips as `sizes` says: those of a block, one kind behind
+    the other; then for the blocks of one part, unless parts are blocks, what a sweep leaves:
+    largest rows of exits, checkpoints and best ends.
     """
     scratch = cuda.shared.array(WARP, int32)
     shared = cuda.shared.array(0, int32, alignment=FOUR_WORDS)
-    warp = int64(cuda.blockIdx.x)
     inputs = boundaries, operations, (targets, profile_scores, points), cells, borders
     tables = targets, codons, scores, points, no_pairs
-    n_rows, each = sizes[3] // sizes[4], sizes[4]
-    memory = records[3 * warp * sizes[3] :], sizes[3], each
+    warp, (n_rows, each) = int64(cuda.blockIdx.x), (sizes[BLOCK_ROWS], sizes[ROW_WORDS])
+    row = warp * sizes[WORK_ROWS]
     kept = (
-        record_cells[3 * warp * n_rows : (3 * warp + 1) * n_rows],
-        record_cells[(3 * warp + 1) * n_rows : (3 * warp + 2) * n_rows],
-        record_cells[(3 * warp + 2) * n_rows : (3 * warp + 3) * n_rows],
-    )
-    own_moves = moves[warp * sizes[5] : (warp + 1) * sizes[5]]
-    parts = warp * sizes[1] * sizes[2]
-    blocks = (
-        again[warp * sizes[0] :], exits_again[parts * WIDE * WARP :], ends_again[parts:],
-        exit_cells_again[2 * parts * WIDE * WARP :],
+        work_rows[row : row + n_rows], work_rows[row + n_rows : row + 2 * n_rows],
+        work_rows[row + 2 * n_rows : row + 3 * n_rows],
     )  # fmt: skip
+    memory = work[row * each :], n_rows * each, each
+    first = (row + 3 * n_rows) * each
+    area = first + sizes[BLOCKS] * each
+    again = (
+        work[area:], work[first:], work[area + sizes[CHECKPOINT_WORDS] :], work_cells[2 * first :],
+    )  # fmt: skip
+    own_moves = moves[warp * sizes[MOVES] : (warp + 1) * sizes[MOVES]]
     for k in range(warp, traces.shape[0], cuda.gridDim.x):
         trace = traces[k]
         job = jobs[trace[JOB]]
@@ -366,12 +360,9 @@ def trace_proteins_warp(
         own = own_areas(job, (checkpoints, exits, ends))
         own = own[0], own[1], own[2], exit_cells[2 * job[EXITS] :]
         given = inputs, scoring, (shared, scratch)
-        to = (
-            runs[k * sizes[6] : (k + 1) * sizes[6]], exons[k * sizes[7] : (k + 1) * sizes[7]],
-            found[k],
-        )  # fmt: skip
         state = _follow(
-            trace, job, question, (memory, kept, places, own_moves), own, blocks, given, to
-        )
+            trace, job, question, (memory, kept, places, own_moves), own, again, given,
+            (runs[k], exons[k], found[k]),
+        )  # fmt: skip
         if cuda.threadIdx.x == 0:
             found[k, STATE] = state

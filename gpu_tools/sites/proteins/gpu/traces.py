@@ -21,7 +21,6 @@ from gpu_tools.sites.proteins.gpu.strips import (
     STRIPS,
     ProteinJobs,
 )
-from gpu_tools.sites.proteins.gpu.traceback import ProteinTraceNumbers
 from gpu_tools.splicing.proteins.rows import PHASES, begun
 from gpu_tools.splicing.proteins.walk import TracedProtein, traced_of
 
@@ -33,36 +32,38 @@ _RUNS, _EXONS = 256, 64
 
 
 class ProteinTraceSizes(NamedTuple):
-    """Sizes of the memory that a warp works in, see `traceback.trace_proteins_warp`."""
+    """Sizes of what a traceback works in, the first ones as `traceback.trace_proteins_warp` reads.
 
-    checkpoint_words: int
-    blocks: int  # of a part, 0 if parts are blocks
-    strips: int
-    kind_words: int
+    All jobs of a table have enough of it.
+    """
+
+    work_rows: int
+    block_rows: int
     row_words: int
+    blocks: int  # of a part, 0 if parts are blocks
+    checkpoint_words: int
     moves: int
-    runs: int
-    exons: int
+    strips: int
+    columns: int
 
     @classmethod
     def of(cls, table: NDArray[np.int64]) -> ProteinTraceSizes:
-        """Return the sizes that all jobs of a table have enough of."""
+        """Return the sizes for the jobs of a table."""
         strips, columns = int(table[:, STRIPS].max()), int(table[:, RESIDUES].max()) + 1
         block, row = int(table[0, BLOCK]), strips * WIDE * WARP
         parts = table[:, EVERY] // block
-        words = np.where(parts > 1, parts * table[:, STRIPS] * table[:, CHECKPOINT_STRIDE], 0)
-        blocks = int(parts.max())
+        words = np.where(parts > 1, parts * table[:, STRIPS] * table[:, CHECKPOINT_STRIDE], 0).max()
+        blocks, rows = int(parts.max()) if words else 0, PHASES + block
+        more = -(-(int(words) + blocks * strips) // row)
         return cls(
-            int(words.max()), blocks if blocks > 1 else 0, strips,
-            (PHASES + block) * row, row, 2 * (PHASES + block + columns), _RUNS + columns,
-            _EXONS + columns,
+            3 * rows + blocks + more, rows, row, blocks, int(words), 2 * (rows + columns), strips,
+            columns,
         )  # fmt: skip
 
     @property
     def n_bytes(self) -> int:
         """Bytes that a warp works in."""
-        exits = self.blocks * self.strips * (WIDE * WARP + 1)
-        return 4 * (self.checkpoint_words + exits + 3 * self.kind_words + 2 * self.moves)
+        return 4 * (self.work_rows * self.row_words + 2 * self.moves)
 
     def warps(self, count: int) -> int:
         """Return how many warps follow so many chains."""
@@ -77,70 +78,56 @@ def most_bytes() -> int:
 def bytes_of_traces(jobs: ProteinJobs, cases: list[int]) -> int:
     """Return about how much device memory the tracebacks of some cases of a call need."""
     sizes = ProteinTraceSizes.of(jobs.table[jobs.first[cases]])
-    results = 8 * (sizes.runs + sizes.exons) * len(cases)
+    results = 8 * (_RUNS + _EXONS + 2 * sizes.columns) * len(cases)
     return sizes.warps(len(cases)) * sizes.n_bytes + results
 
 
 class ProteinTraces:
     """Jobs of a `ProteinLaunch` whose chains are traced, and the cells that these end with."""
 
-    def __init__(self, launch, numbers: list[int], scores: NDArray):
-        self.launch, self.scoring = launch, launch.scoring
-        table = launch.table[numbers]
+    def __init__(self, launch, numbers: NDArray[np.int64]):
+        self.launch, self.scoring, table = launch, launch.scoring, launch.table[numbers]
         self.sizes = ProteinTraceSizes.of(table)
         # H' of chains that begin as cells are stored
         cells = begun(int(table[:, RESIDUES].max()), self.scoring)
         biases, kind = np.unique(table[:, BIAS], return_inverse=True)
         self.starts = (cells - biases[:, None]).ravel()
-        columns = ProteinTraceNumbers(
-            np.array(numbers), launch.strand_of[numbers], scores, kind * len(cells)
-        )
+        columns = numbers, launch.strand_of[numbers], launch.best[numbers], kind * len(cells)
         self.table = np.stack(columns, axis=1).astype(np.int64)
 
     def run(self) -> list[TracedProtein | None]:
         """Follow the chains on the GPU; None where one has too many runs or exons."""
         launch, scoring, sizes, count = self.launch, self.scoring, self.sizes, len(self.table)
-        buffers, warps = launch.buffers, sizes.warps(count)
-        parts = warps * sizes.blocks * sizes.strips
-
-        def words(name: str, number: int):
-            return buffers.array(name, number, np.int32)[: max(number, 1)]
-
-        exits, records = (
-            words("exits again", parts * WIDE * WARP),
-            words("records", warps * 3 * sizes.kind_words),
-        )
-        weights = np.array([scoring.gap_open, scoring.frameshift, scoring.gap_extend], np.int64)
-        cells = records.view(np.int16).reshape(-1, 2 * sizes.row_words)
-        places = columns_in_rows(sizes.strips)
+        warps = sizes.warps(count)
+        work = launch.array("work", warps * sizes.work_rows * sizes.row_words)
+        cells, moves = work.view(np.int16), launch.array("moves", 2 * warps * sizes.moves)
         runs, exons, found = (
-            buffers.array(name, rows, np.int32, width)[:rows]
-            for name, rows, width in (
-                ("runs", count * sizes.runs, 2), ("exons", count * sizes.exons, 2),
-                ("found", count, traceback.FOUND),
+            launch.array(name, count * each).reshape(count, *shape)
+            for name, each, shape in (
+                ("runs", 2 * (_RUNS + sizes.columns), (_RUNS + sizes.columns, 2)),
+                ("exons", 2 * (_EXONS + sizes.columns), (_EXONS + sizes.columns, 2)),
+                ("traced", traceback.FOUND, (traceback.FOUND,)),
             )
         )  # fmt: skip
-        inputs = {
-            "traces": self.table, "starts": self.starts, "weights": weights, "places": places,
-            "pairs": scoring.lifted, "codon costs": scoring.codon_gaps,
-            "sizes": np.array(sizes, np.int64), "no pairs": np.zeros(0, np.int64),
-        }  # fmt: skip
-        on = {name: buffers.copy(name, values)[: len(values)] for name, values in inputs.items()}
-        codons = buffers.copy("codons", scoring.codons.ravel()).reshape(scoring.codons.shape)
-        traceback.trace_proteins_warp[warps, WARP, launch.stream, launch.shared_bytes](
-            on["traces"], launch.device_table, *launch.strands.arrays, *launch.inputs,
-            launch.cells, launch.borders, launch.checkpoints, launch.exits, launch.ends,
-            launch.exits.view(np.int16), words("again", warps * sizes.checkpoint_words), exits,
-            words("ends again", parts), exits.view(np.int16), records, cells, on["sizes"],
-            codons, on["pairs"], on["no pairs"], on["starts"],
-            on["codon costs"], on["weights"], on["places"], launch.weights,
-            buffers.array("moves", warps * sizes.moves, np.int32, 2), runs, exons, found,
+        traces, on_sizes, codons, pairs, no_pairs, starts, costs, weights, places = launch.copies(
+            "traces", [
+                self.table, np.array(sizes, np.int64), scoring.codons, scoring.lifted,
+                np.zeros(0, np.int64), self.starts, scoring.codon_gaps,
+                np.array([scoring.gap_open, scoring.frameshift, scoring.gap_extend], np.int64),
+                columns_in_rows(sizes.strips),
+            ],
         )  # fmt: skip
-        return self._chains(*(buffers.fetched(each) for each in (runs, exons, found)))
+        traceback.trace_proteins_warp[warps, WARP, launch.stream, launch.shared_bytes](
+            traces, launch.device_table, *launch.strands.arrays, *launch.inputs,
+            launch.cells, launch.borders, launch.checkpoints, launch.exits, launch.ends,
+            launch.exits.view(np.int16), work, cells, cells.reshape(-1, 2 * sizes.row_words),
+            on_sizes, codons, pairs, no_pairs, starts, costs, weights, places, launch.weights,
+            moves.reshape(warps * sizes.moves, 2), runs, exons, found,
+        )  # fmt: skip
+        return self._chains(*(launch.buffers.fetched(each) for each in (runs, exons, found)))
 
     def _chains(self, runs, exons, found) -> list[TracedProtein | None]:
         """Return chains from what the kernel has left."""
-        runs, exons = runs.reshape(len(found), -1, 2), exons.reshape(len(found), -1, 2)
         if (found[:, traceback.STATE] == traceback.LOST).any():
             raise ValueError("no move explains the value of a cell: the sweep is wrong")
         return [

@@ -42,7 +42,8 @@ def on_gpu(made: list[ProteinCase], scoring, least=(), **options):
 
     `least` are the scores from which on chains are wanted, all by default.
     """
-    from gpu_tools.sites.proteins.gpu.schedule import ProteinCall, ProteinGpuOptions, align_on_gpus
+    from gpu_tools.sites.gpu.batches import GpuCall
+    from gpu_tools.sites.proteins.gpu.schedule import ProteinGpuOptions, align_on_gpus
 
     left = []
 
@@ -52,14 +53,14 @@ def on_gpu(made: list[ProteinCase], scoring, least=(), **options):
 
     wanted = dict(zip(map(id, made), least, strict=False))
 
-    def finish(case, found):
-        return _result(case, scoring, found, wanted.get(id(case)))
+    def finish(case, strand, found):
+        return _result(case, scoring, strand, found, wanted.get(id(case)))
 
     def is_traced(case, score):
         return score >= wanted.get(id(case), score)
 
-    call = ProteinCall(made, scoring, 1, finish, is_traced)
-    return align_on_gpus(call, (0,), on_cpu, ProteinGpuOptions(**options)), len(left)
+    call = GpuCall(made, scoring, 1, finish, is_traced, on_cpu)
+    return align_on_gpus(call, (0,), ProteinGpuOptions(**options)), len(left)
 
 
 def random_case(rng, placed=False) -> ProteinCase:
@@ -167,6 +168,20 @@ def test_what_the_kernel_does_not_take_is_for_the_cpu():
         found, left = on_gpu([case], own, block=BLOCK, **options)
         assert left == 1
         assert found == protein_align([case], own, device="cpu")
+
+
+def test_a_chain_of_more_runs_than_space_was_made_for_is_for_the_cpu(monkeypatch):
+    from gpu_tools.sites.proteins.gpu import traces
+
+    base, protein = Sequence.from_text("b", "ATGGCC"), ProteinSequence.from_text("p", "MAW")
+    table = random_table(np.random.default_rng(1), len(base))
+    scoring = ProteinScoring(BLOSUM62, ends="global")
+    case = ProteinCase(base, protein, {"+": table.changed(introns=())})
+    monkeypatch.setattr(traces, "_RUNS", -len(protein))
+    found, left = on_gpu([case], scoring, block=BLOCK)
+    assert left == 1
+    assert found == protein_align([case], scoring, device="cpu")
+    assert len(found[0].cigar) > 1
 
 
 def test_further_chains_of_cases_are_those_of_the_cpu():
