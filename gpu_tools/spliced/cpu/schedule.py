@@ -109,7 +109,7 @@ def find_magnitudes(jobs, extents, costs):
     return found
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _lay_out_strand(cases, number):
     """Return a strand with its exon graph."""
     strands = cases.strands
@@ -127,7 +127,7 @@ def _lay_out_strand(cases, number):
     return StrandGraph(graph, order)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _sweep(strand, target, banned, terms, buffer):
     """Return a sweep whose rows are in the buffer, where its chain ends best, and the buffer.
 
