@@ -19,7 +19,8 @@ from gpu_tools.model.results import SplicedAlignment
 from gpu_tools.model.scoring import SplicedScoring
 from gpu_tools.model.sequences import Sequence, reverse_complement
 from gpu_tools.model.translation import STOP_CODONS
-from gpu_tools.sites.cpu.sweep import align_on_cpu, trace
+from gpu_tools.sites.cpu.schedule import align_on_cpu
+from gpu_tools.sites.cpu.sweep import sweeps_of, trace
 from gpu_tools.sites.model import GeneSites
 from gpu_tools.sites.table import SiteTable
 from gpu_tools.splicing.best_chains import PairCase, with_further
@@ -325,7 +326,7 @@ def _site_align(
 
     def on_cpu(cases: list[SiteCase], done: Callable = done) -> list[SplicedAlignment]:
         finish = partial(_finished, scoring=scoring, trace=trace, least=least)
-        return align_on_cpu(cases, scoring, threads, finish, done)
+        return align_on_cpu(cases, sweeps_of(scoring, finish), threads, done)
 
     def on_gpus(ordinals: tuple[int, ...]) -> list[SplicedAlignment]:
         from gpu_tools.sites.gpu import traces

@@ -18,6 +18,7 @@ from gpu_tools import (
     spliced_align,
 )
 from gpu_tools.sites.api import SiteCase, site_align
+from gpu_tools.sites.cpu import schedule
 from gpu_tools.sites.cpu import sweep as cpu
 from gpu_tools.sites.marks import Marks
 from gpu_tools.sites.model import load_sites
@@ -416,7 +417,8 @@ def test_threads_do_not_change_the_result():
 @pytest.mark.parametrize("strands", [0, 1, 2])
 def test_progress_moves_within_a_case(strands, threads, short_blocks, monkeypatch):
     """It counts all cells, also those of strands on which there is no chain."""
-    monkeypatch.setattr(cpu, "CELLS_PER_REPORT", 300)
+    monkeypatch.setattr(schedule, "CELLS_PER_REPORT", 300)
+    monkeypatch.setattr(schedule, "CELLS_PER_CALL", 75)
     monkeypatch.setattr(cpu, "COLUMNS_PER_STRIP", 10)
     rng = np.random.default_rng(11)
     base, target = (Sequence.from_text("s", cases.random_text(rng, n)) for n in (200, 40))

@@ -19,11 +19,20 @@ from numpy.typing import NDArray
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.simd import first_from
-from gpu_tools.sites.cpu.memory import exits_row, part
+from gpu_tools.sites.cpu.memory import clear_rows, copy_rows, exits_row, part
 from gpu_tools.sites.introns import crossed, next_border, next_step
 from gpu_tools.sites.table import CLOSED
 from gpu_tools.splicing.best_chains import allow_pairs, ban_pairs, banned_of_row, next_banned
-from gpu_tools.splicing.rows import begin, clear, column_of, final_span, lower, put, raise_to
+from gpu_tools.splicing.rows import (
+    begin,
+    clear,
+    column_of,
+    final_score,
+    final_span,
+    lower,
+    put,
+    raise_to,
+)
 from gpu_tools.splicing.target_introns import add_points
 
 # Rising penalties on a CPU, see `gpu_tools.sites.introns`: rows before entries, near and far.
@@ -86,8 +95,8 @@ def window_in(cells, rows, again):
     """Return the rows among those of a strip; `rows` are its `RowStarts`."""
     return WindowRows(
         part(cells, rows.step, rows.steps), part(cells, rows.steps, rows.group),
-        part(cells, rows.group, rows.ends), part(cells, rows.ends, rows.block_exits),
-        part(cells, rows.stored, rows.best_exits), again,
+        part(cells, rows.group, rows.ends), part(cells, rows.ends, rows.block_ends),
+        part(cells, rows.stored, rows.best_ends), again,
     )  # fmt: skip
 
 
@@ -123,14 +132,7 @@ def cross_event(before, window, longest, rising, boundary, splits, floor, lanes)
         stored = (number - longest.first) * count
         if not window.again:
             _end_step(window, longest, rising, number, stored, splits, floor, lanes)
-        _copy(before, 0, window.stored, stored, count, lanes)
-
-
-@njit(nogil=True, error_model="numpy")
-def _copy(rows, to, others, source, count, lanes):
-    """Set some rows to other ones."""
-    for k in range(count):
-        put(rows, to + k, others, source + k, rows.shape[1], lanes, 0)
+        copy_rows(before, 0, window.stored, stored, count)
 
 
 @njit(nogil=True, error_model="numpy")
@@ -146,7 +148,7 @@ def _end_step(window, longest, rising, number, stored, splits, floor, lanes):
     most, count, group = longest.most, len(window.step), window.group
     place = number % most if most > 0 else 0
     if most > 0:
-        _copy(window.steps, place * count, window.step, 0, count, lanes)
+        copy_rows(window.steps, place * count, window.step, 0, count)
         _raise(group, 0, window.step, 0, count, lanes)
     marks = _first_mark(longest, rising, number)
     if place + 1 < most:
@@ -157,7 +159,7 @@ def _end_step(window, longest, rising, number, stored, splits, floor, lanes):
         )
         _raise(window.stored, stored, group, 0, count, lanes)
     else:
-        _copy(window.stored, stored, group, 0, count, lanes)
+        copy_rows(window.stored, stored, group, 0, count)
         for place in range(most - 1, -1, -1):
             behind, to = (
                 (_first_mark(longest, rising, number - most + 1 + place), marks),
@@ -166,21 +168,14 @@ def _end_step(window, longest, rising, number, stored, splits, floor, lanes):
             cross_marks(window.ends, to, window.steps, to, rising, behind, splits, floor, lanes)
             if place + 1 < most:
                 _raise(window.ends, to, window.ends, to + count, count, lanes)
-        _clear(group, count, floor, lanes)
-    _clear(window.step, count, floor, lanes)
+        clear_rows(group, 0, count, floor)
+    clear_rows(window.step, 0, count, floor)
 
 
 @njit(nogil=True, error_model="numpy")
 def _first_mark(longest, rising, number):
     """Return the number of the first mark behind the end of a step."""
     return first_from(rising.boundaries, number * longest.step - longest.origin + 1)
-
-
-@njit(nogil=True, error_model="numpy")
-def _clear(rows, count, floor, lanes):
-    """Set some rows to the floor."""
-    for k in range(count):
-        clear(rows, k, floor, lanes)
 
 
 _GAP, _FLOOR, _LOWEST = range(3)
@@ -204,17 +199,6 @@ def _enter(entries, entry, before, kinds, penalties, kind, score, floor, lanes):
             begun = True
     if not begun:
         clear(entries, entry, floor, lanes)
-
-
-@njit(inline="always")
-def end_of(row, half, carry, carry2, drop, final, span, lowest, lanes):
-    """Return the largest S of the columns at which a chain may end."""
-    one, best = simd.splat(row.dtype.type(1)), simd.splat(lowest)
-    for k in range(span[0], span[1], lanes):
-        value = simd.maximum(simd.load(row, k), carry if k < half else carry2)
-        value = simd.add(value, simd.load(drop, k))
-        best = simd.maximum(best, simd.where_equal(simd.load(final, k), one, value, best))
-    return np.int64(simd.last_lane(simd.prefix_maximum(best)))
 
 
 @njit(nogil=True, forceinline=True)
@@ -291,9 +275,9 @@ def sweep_block(lists, sizes, target, memory, weights, strip, rows, again):
     profile, start = part(cells, at.profile, at.start), cells[at.start]
     drop, final = cells[at.drop], cells[at.final]
     row = cells[at.rows]
-    before, exits = part(cells, at.before, at.step), part(cells, at.exits, at.stored)
+    before, exits = part(cells, at.before, at.step), part(cells, at.exits, at.kept)
     entries, counts = part(cells, at.entries, at.exits), part(numbers, marks.counts, marks.waits)
-    kept = part(cells, at.kept, at.saved)
+    kept = part(cells, at.kept, at.stored)
     exit_rows = part(numbers, marks.exit_rows, marks.exit_kinds)
     exit_kinds = part(numbers, marks.exit_kinds, marks.saved_waits)
     best, block_exits = part(numbers, 0, marks.counts), cells[exits_row(sizes, rows[0], again)]
@@ -398,10 +382,10 @@ def sweep_block(lists, sizes, target, memory, weights, strip, rows, again):
             next_first = listed(firsts, first)
         is_exit, is_entry = i == next_donor, i == next_acceptor
         if ends and leave != CLOSED and max(most, most_free) + leave > best[_SCORE]:
-            most = end_of(row, half, carry, carry2, drop, final, span, lowest, lanes)
+            _settle(row, half, carry, carry2, lanes)
+            most = final_score(row, drop, final, span, lowest, bottom, lanes)
             if most + leave > best[_SCORE]:
                 best[_SCORE], best[_END] = most + leave, i
-                _settle(row, half, carry, carry2, lanes)
                 best[_COLUMN] = column_of(row, drop, final, span, most, lanes)
         begins, todo = begin_score != CLOSED, _BEGIN
         begun = row.dtype.type(begin_score) if begins else floor

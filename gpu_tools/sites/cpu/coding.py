@@ -24,7 +24,16 @@ from gpu_tools.sites.table import CLOSED
 from gpu_tools.splicing.best_chains import allow_pairs, ban_pairs, banned_of_row, next_banned
 from gpu_tools.splicing.codons import SPLITS, completes, split_bases, split_class
 from gpu_tools.splicing.reading import FRAMES
-from gpu_tools.splicing.rows import clear, column_of, final_span, put, raise_to
+from gpu_tools.splicing.rows import (
+    clear,
+    column_of,
+    final_score,
+    final_span,
+    next_row,
+    put,
+    raise_to,
+    settle,
+)
 from gpu_tools.splicing.target_introns import add_points
 
 _ALONE = FRAMES
@@ -33,30 +42,13 @@ _SCORE, _END, _COLUMN = range(3)
 _completes, _split_class = (njit(inline="always")(each) for each in (completes, split_class))
 
 
-@njit(nogil=True)
-def _step(rows, slot, profile, symbol, gap, floor, lanes):
-    """Compute the next row of a row that has no carry, and leave none."""
-    width, first = rows.shape[1], slot * rows.shape[1]
-    low, gaps, offset = simd.splat(floor), simd.splat(gap), symbol * width
-    left, diagonal = low, simd.shift_in(simd.load(rows, first + width - lanes), floor)
-    for k in range(0, width, lanes):
-        up = simd.load(rows, first + k)
-        pair = simd.add(diagonal, simd.load(profile, offset + k))
-        left = simd.maximum(simd.maximum(pair, simd.add(up, gaps)), left)
-        simd.store(rows, first + k, left)
-        diagonal = up
-    carry = simd.maximum(simd.prefix_maximum(simd.shift_in(left, floor)), low)
-    for k in range(first, first + width, lanes):
-        simd.store(rows, k, simd.maximum(simd.load(rows, k), carry))
-
-
 @njit(nogil=True, error_model="numpy")
 def _step_at(rows, slot, profile, codes, position, target, gap, floor, lanes):
     """Compute the next row, behind the nucleotide at a position, without its banned pairs."""
     symbol = np.int64(simd.element(codes, position))
     first, past = banned_of_row(target.banned, position)
     ban_pairs(profile, symbol, 0, target.banned, (first, past), gap)
-    _step(rows, slot, profile, symbol, gap, floor, lanes)
+    next_row(rows[slot], profile, symbol, gap, floor, lanes)
     allow_pairs(profile, symbol, 0, target, (first, past))
 
 
@@ -135,7 +127,7 @@ def fill_codons(cells, rows, gap, floor):
     for codon in range(rows.rows - rows.codons - 1):
         put(cells, rows.codons + codon, cells, rows.start, width, lanes, 0)
         for symbol in (codon // 25, codon // 5 % 5, codon % 5):
-            _step(cells, rows.codons + codon, profile, symbol, gap, floor, lanes)
+            next_row(cells[rows.codons + codon], profile, symbol, gap, floor, lanes)
 
 
 @njit(nogil=True, forceinline=True)
@@ -145,8 +137,8 @@ def _pass(
 ):  # fmt: skip
     """Compute the next row of each track; their rows begin at elements `a`, `b` and `c`.
 
-    `leaves` and `joins` are constants where this is compiled in: whether there is an exit, and
-    whether a chain whose first codon is `codon` joins the first of the three.
+    `leaves` and `joins` say whether there is an exit, and whether a chain whose first codon is
+    `codon` joins the first of the three: LLVM makes loops of their own.
     """
     low, gaps, begins, site = (
         simd.splat(floor), simd.splat(gap), simd.splat(begun), simd.splat(bonus)
@@ -191,14 +183,6 @@ def _carried(left, floor):
     return simd.maximum(carry, simd.splat(floor))
 
 
-@njit(nogil=True)
-def _settle(rows, slot, carry, lanes):
-    """Let a track's carry join its row."""
-    width = rows.shape[1]
-    for k in range(slot * width, (slot + 1) * width, lanes):
-        simd.store(rows, k, simd.maximum(simd.load(rows, k), carry))
-
-
 @njit(nogil=True, error_model="numpy")
 def sweep_coding_block(lists, stops, sizes, target, memory, weights, bounds, again):
     """Sweep the boundaries ``bounds[0]`` to ``bounds[1] - 1``."""
@@ -213,9 +197,9 @@ def sweep_coding_block(lists, stops, sizes, target, memory, weights, bounds, aga
     at, marks = sizes.rows, sizes.numbers
     profile, codons = part(cells, at.profile, at.start), part(cells, at.codons, at.rows)
     drop, final, start = cells[at.drop], cells[at.final], cells[at.start]
-    rows, waiting = part(cells, at.rows, at.waiting), part(cells, at.waiting, at.before)
-    before, exits = part(cells, at.before, at.step), part(cells, at.exits, at.stored)
-    kept, junctions = part(cells, at.kept, at.saved), lists.junctions
+    rows, waiting = part(cells, at.rows, at.waiting), part(cells, at.waiting, at.gaps)
+    before, exits = part(cells, at.before, at.step), part(cells, at.exits, at.kept)
+    kept, junctions = part(cells, at.kept, at.stored), lists.junctions
     kept_donors = junctions.donors
     entries, waits = part(cells, at.entries, at.exits), part(numbers, marks.waits, marks.exit_rows)
     exit_rows = part(numbers, marks.exit_rows, marks.exit_kinds)
@@ -269,30 +253,11 @@ def sweep_coding_block(lists, stops, sizes, target, memory, weights, bounds, aga
             if has_banned:
                 symbol, own = pairs // width, banned_of_row(target.banned, i - 1)
                 ban_pairs(profile, symbol, 0, target.banned, own, gap)
-            if not leaves and not joins:
-                left, left2, left3 = _pass(
-                    False, False, rows, a, b, c, carry, carry2, carry3, diagonal, diagonal2,
-                    diagonal3, profile, pairs, gap, floor, lanes, exits, to, to2, to3, bonus,
-                    block_exits, codons, codon, begun,
-                )  # fmt: skip
-            elif not leaves:
-                left, left2, left3 = _pass(
-                    False, True, rows, a, b, c, carry, carry2, carry3, diagonal, diagonal2,
-                    diagonal3, profile, pairs, gap, floor, lanes, exits, to, to2, to3, bonus,
-                    block_exits, codons, codon, begun,
-                )  # fmt: skip
-            elif not joins:
-                left, left2, left3 = _pass(
-                    True, False, rows, a, b, c, carry, carry2, carry3, diagonal, diagonal2,
-                    diagonal3, profile, pairs, gap, floor, lanes, exits, to, to2, to3, bonus,
-                    block_exits, codons, codon, begun,
-                )  # fmt: skip
-            else:
-                left, left2, left3 = _pass(
-                    True, True, rows, a, b, c, carry, carry2, carry3, diagonal, diagonal2,
-                    diagonal3, profile, pairs, gap, floor, lanes, exits, to, to2, to3, bonus,
-                    block_exits, codons, codon, begun,
-                )  # fmt: skip
+            left, left2, left3 = _pass(
+                leaves, joins, rows, a, b, c, carry, carry2, carry3, diagonal, diagonal2,
+                diagonal3, profile, pairs, gap, floor, lanes, exits, to, to2, to3, bonus,
+                block_exits, codons, codon, begun,
+            )  # fmt: skip
             if has_banned:
                 own = banned_of_row(target.banned, i - 1)
                 allow_pairs(profile, pairs // width, 0, target, own)
@@ -312,8 +277,8 @@ def sweep_coding_block(lists, stops, sizes, target, memory, weights, bounds, aga
             begin_score, first = np.int64(first_scores[first]), first + 1
             next_first = block.listed(firsts, first)
         if leave != CLOSED and most + leave > best[_SCORE]:
-            _settle(rows, frame, carry, lanes)
-            most = block.end_of(rows[frame], 0, bottom, bottom, drop, final, span, lowest, lanes)
+            settle(rows[frame], carry, lanes)
+            most = final_score(rows[frame], drop, final, span, lowest, bottom, lanes)
             if most + leave > best[_SCORE]:
                 best[_SCORE], best[_END] = most + leave, i
                 score = most
@@ -342,9 +307,9 @@ def sweep_coding_block(lists, stops, sizes, target, memory, weights, bounds, aga
         if leaves:
             bonus = rows.dtype.type(donor_scores[donor])
         if i == high - 1 or (leaves and is_entry) or is_kept:
-            _settle(rows, frame, carry, lanes)
-            _settle(rows, (i + 1) % FRAMES, carry2, lanes)
-            _settle(rows, (i + 2) % FRAMES, carry3, lanes)
+            settle(rows[frame], carry, lanes)
+            settle(rows[(i + 1) % FRAMES], carry2, lanes)
+            settle(rows[(i + 2) % FRAMES], carry3, lanes)
             carry, carry2, carry3 = bottom, bottom, bottom
             if joins:
                 raise_to(rows, frame, codons, codon // width, width, lanes, begun)

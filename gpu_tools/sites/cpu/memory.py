@@ -1,10 +1,12 @@
 """Memory of a sweep of site mode: all rows of cells in one array, all numbers in another one.
 
-Compiled code takes its arrays as parts of these two, so that it has few arguments.
+Compiled code takes its arrays as parts of these two, so that it has few arguments. Sweeps of cDNAs
+and of proteins differ in how many rows there are of each part.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -19,6 +21,7 @@ from gpu_tools.sites.introns import Introns, Longest, Rising, class_arrays, long
 from gpu_tools.sites.table import JunctionArrays, SiteTable, once_a_table
 from gpu_tools.splicing.best_chains import BannedPairs
 from gpu_tools.splicing.codons import SPLITS
+from gpu_tools.splicing.reading import FRAMES
 from gpu_tools.splicing.rows import aligned_empty, clear, fill_strip, kept_symbols
 from gpu_tools.splicing.target_introns import cdna_intron_points, fill_points
 
@@ -89,24 +92,41 @@ def power_of_two(count: int) -> int:
     return 1 << (count - 1).bit_length() if count else 0
 
 
-@njit(nogil=True)
-def copy_rows(snapshots, block, rows, lanes):
-    """Copy rows of whole vectors to those of a block."""
-    count, width = rows.shape
-    for k in range(0, count * width, lanes):
-        simd.store(snapshots, block * count * width + k, simd.load(rows, k))
-
-
 N_CODONS = N_SYMBOLS**3
 _NO_SCORE, _ANY_GAIN = -(2**62), 2**40
 _MOST_REUSED = 1 << 27
 """Bytes of memory, at most, that a sweep leaves for the next one."""
 
 
+class ChainRows(NamedTuple):
+    """How many rows chains of a kind have, see `RowStarts`.
+
+    `tracks` are those of an exit, `splits` those before entries of an intron class, `entry` those
+    of an entry that a traceback reads, `ends` those of a block's best ends, and `again` those that
+    a traceback has besides: given the boundaries of a block and the rows of a state.
+    """
+
+    tracks: int
+    rows: int
+    splits: int
+    codons: int = 0
+    waiting: int = 0
+    gaps: int = 0
+    entry: int = 0
+    ends: int = 0
+    again: Callable[[int, int], int] = lambda block, state: 0
+
+
+PLAIN_ROWS = ChainRows(1, rows=1, splits=1, entry=1)
+CODING_ROWS = ChainRows(
+    FRAMES, rows=FRAMES + 1, splits=SPLITS, codons=N_CODONS + 1, waiting=WAITING, entry=FRAMES
+)
+
+
 class RowStarts(NamedTuple):
     """Where each part of a strip's rows begins; a part ends where the next one begins."""
 
-    # the strip's columns, see `gpu_tools.splicing.rows.Strip`
+    # the strip's columns, see `gpu_tools.splicing.rows.Strip`; not those of proteins
     profile: int
     start: int
     drop: int
@@ -114,8 +134,10 @@ class RowStarts(NamedTuple):
     points: int  # those of introns by target column, see `gpu_tools.splicing.target_introns`
     # only if chains translate, see `gpu_tools.sites.cpu.coding.fill_codons`
     codons: int
+    # a state begins here
     rows: int  # the tracks' current rows; if chains translate, another one follows them
     waiting: int  # rows that join their track behind a codon, only if chains translate
+    gaps: int  # rows of chains that leave a codon out, only of proteins
     # maxima over the exits that may precede an entry, a row an intron class and kind of split
     # codon, then the far rows of `gpu_tools.sites.introns`
     before: int
@@ -124,15 +146,20 @@ class RowStarts(NamedTuple):
     steps: int
     group: int
     ends: int
-    block_exits: int  # the maximum over the exits of a block that is computed again
+    # those of `best_ends` and `best_exits` of a block that is computed again
+    block_ends: int
+    block_exits: int
     entries: int  # the block's latest inner entries, one a number of nucleotides of a split codon
     exits: int  # the latest exits, one a track, exit e at place e modulo the places, a power of two
-    stored: int  # what entries read behind each border of a longest intron
-    best_exits: int  # the maximum over the exits of each block
     kept: int  # the rows at all donors of junctions, one a track
+    # a state ends here
+    stored: int  # what entries read behind each border of a longest intron
+    best_ends: int  # the maximum over the ends of each block, only of proteins
+    best_exits: int  # the maximum over the exits of each block
     # before each block: the rows from `rows` to `step`, and exits that some class has not taken
     saved: int
     saved_exits: int
+    again: int  # what else a traceback has, only of proteins
     end: int
 
 
@@ -229,17 +256,19 @@ class SweepBuffers:
             self.free.append(buffer)
 
 
-def strip_sizes(table: SiteTable, lists: SiteLists, block: int) -> StripSizes:
-    """Return what a strip of a strand needs if it has blocks of so many boundaries."""
+def strip_sizes(table: SiteTable, block: int, chain: ChainRows) -> StripSizes:
+    """Return what a strip needs for chains of a kind, and blocks of so many boundaries."""
     donors, acceptors = table.donors.boundaries, table.acceptors.boundaries
     *most, pending, saved = _most_of_blocks(
         donors, acceptors, table.length, longest_wait(table), block
     )
-    places, again = (power_of_two(n) for n in most[:2])
-    counts = table.length // block + 1, places, max(places, again), most[2]
+    # without rows of entries nothing reads those of a block's exits either
+    places, again = (power_of_two(n) for n in (most[0], most[1] if chain.entry else 1))
+    blocks, most_places = table.length // block + 1, max(places, again)
+    counts = blocks, most_places, most[2], saved
     return StripSizes(
-        table.tracks, places, again, counts[-1], block, counts[0],
-        _row_starts(table, lists, counts, saved), _number_starts(table, counts), pending,
+        chain.tracks, places, again, most[2], block, blocks,
+        _row_starts(table, chain, block, counts), _number_starts(table, chain, counts), pending,
     )  # fmt: skip
 
 
@@ -262,28 +291,30 @@ def _most_of_blocks(donors, acceptors, length, wait, block):
     return 1 + most_waiting(donors, wait), most, entries, pending, pending[blocks]
 
 
-def _row_starts(table: SiteTable, lists: SiteLists, counts, pending: int) -> RowStarts:
-    tracks, (blocks, _, places, entries) = table.tracks, counts
-    current, waiting, splits = (tracks + 1, WAITING, SPLITS) if tracks > 1 else (1, 0, 1)
-    before, longest = splits * (len(lists.kinds) + len(lists.rising.far_class)), lists.longest
+def _row_starts(table: SiteTable, chain: ChainRows, block: int, counts) -> RowStarts:
+    (blocks, places, entries, pending), longest = counts, longest_of(table)
+    lines = sum(max(len(intron.rising), 1) for intron in table.introns)
+    before, kept = chain.splits * lines, chain.tracks * len(table.junction_arrays.donors)
     window = before if longest.step else 0
     rows = RowStarts(
-        profile=N_SYMBOLS, start=1, drop=1, final=1, points=1,
-        codons=N_CODONS + 1 if tracks > 1 else 0,
-        rows=current, waiting=waiting, before=before, step=window, steps=window * longest.most,
-        group=window, ends=window * longest.most, block_exits=1, entries=tracks * max(entries, 1),
-        exits=tracks * places, stored=window * longest.ends, best_exits=blocks,
-        kept=tracks * len(lists.junctions.donors),
-        saved=blocks * (current + waiting + before), saved_exits=tracks * pending, end=0,
+        profile=N_SYMBOLS, start=1, drop=1, final=1, points=1, codons=chain.codons,
+        rows=chain.rows, waiting=chain.waiting, gaps=chain.gaps, before=before, step=window,
+        steps=window * longest.most, group=window, ends=window * longest.most, block_ends=1,
+        block_exits=1, entries=chain.entry * max(entries, 1), exits=chain.tracks * places,
+        kept=kept, stored=window * longest.ends, best_ends=blocks * chain.ends, best_exits=blocks,
+        saved=blocks * (chain.rows + chain.waiting + chain.gaps + before),
+        saved_exits=chain.tracks * pending, again=0, end=0,
     )  # fmt: skip
-    return RowStarts(*_starts(rows))
+    starts = RowStarts(*_starts(rows))
+    again = chain.again(block, starts.stored)
+    return starts._replace(end=starts.end + again)
 
 
-def _number_starts(table: SiteTable, counts) -> NumberStarts:
-    waits = WAITING if table.tracks > 1 else 0
+def _number_starts(table: SiteTable, chain: ChainRows, counts) -> NumberStarts:
+    blocks, places, *_ = counts
     numbers = NumberStarts(
-        best=3, counts=1 + len(table.introns), waits=waits, exit_rows=counts[2],
-        exit_kinds=counts[2], saved_waits=counts[0] * waits, end=0,
+        best=3, counts=1 + len(table.introns), waits=chain.waiting, exit_rows=places,
+        exit_kinds=places, saved_waits=blocks * chain.waiting, end=0,
     )  # fmt: skip
     return NumberStarts(*_starts(numbers))
 
@@ -335,38 +366,53 @@ def exits_row(sizes, boundary, again):
 
 
 @njit(nogil=True, error_model="numpy")
-def _copy(cells, to, source, count):
-    """Copy rows of whole vectors to other ones."""
-    width, lanes = cells.shape[1], simd.lanes_of(cells)
-    for k in range(0, count * width, lanes):
-        simd.store(cells, to * width + k, simd.load(cells, source * width + k))
+def clear_rows(rows, first, past, floor):
+    """Set all cells of some rows to the floor."""
+    for row in range(first, past):
+        clear(rows, row, floor, simd.lanes_of(rows))
 
 
 @njit(nogil=True, error_model="numpy")
-def _begin(cells, numbers, sizes, target, first, floor):
-    """Fill in a strip's columns, from column `first` on, and the state before the first block."""
-    rows = sizes.rows
+def copy_rows(to, to_row, source, source_row, count):
+    """Set rows to other ones of the same width."""
+    width, lanes = to.shape[1], simd.lanes_of(to)
+    for k in range(0, count * width, lanes):
+        simd.store(to, to_row * width + k, simd.load(source, source_row * width + k))
+
+
+@njit(nogil=True, error_model="numpy")
+def gather_rows(to, to_row, source, source_row, count, elements):
+    """Set rows to those elements of other ones; without elements, to rows of the same width."""
+    if len(elements) == 0:
+        copy_rows(to, to_row, source, source_row, count)
+        return
+    for row in range(count):
+        for k in range(to.shape[1]):
+            to[to_row + row, k] = source[source_row + row, elements[k]]
+
+
+@njit(nogil=True, error_model="numpy")
+def fill_columns(cells, rows, target, first):
+    """Fill in a strip's columns, from column `first` of the target on."""
     fill_strip(
         part(cells, rows.profile, rows.start), cells[rows.start], cells[rows.drop],
         cells[rows.final], target.symbols, first, target.lifted, target.gap, target.free,
         target.clip,
     )  # fmt: skip
     fill_points(cells[rows.points], target.points, first)
-    for row in range(rows.rows, rows.entries):
-        clear(cells, row, floor, simd.lanes_of(cells))
-    for k in range(sizes.numbers.exit_rows):
-        numbers[k] = 0
-    numbers[sizes.numbers.best] = _NO_SCORE
 
 
 @njit(nogil=True, error_model="numpy")
-def save(memory, sizes, target, strip, block, floor):
-    """Store the state before a block; before the first one it begins."""
-    cells, numbers, rows, at = memory.cells[strip], memory.numbers[strip], sizes.rows, sizes.numbers
+def save(cells, numbers, sizes, block, floor):
+    """Store the state of a strip before a block; before the first one it begins."""
+    rows, at, tracks = sizes.rows, sizes.numbers, sizes.tracks
     if block == 0:
-        _begin(cells, numbers, sizes, target, strip * cells.shape[1], floor)
-    count, tracks = rows.step - rows.rows, sizes.tracks
-    _copy(cells, rows.saved + block * count, rows.rows, count)
+        clear_rows(cells, rows.rows, rows.entries, floor)
+        for k in range(at.exit_rows):
+            numbers[k] = 0
+        numbers[at.best] = _NO_SCORE
+    count = rows.step - rows.rows
+    copy_rows(cells, rows.saved + block * count, cells, rows.rows, count)
     waits = at.exit_rows - at.waits
     for k in range(waits):
         numbers[at.saved_waits + block * waits + k] = numbers[at.waits + k]
@@ -374,23 +420,25 @@ def save(memory, sizes, target, strip, block, floor):
     for k in range(past - first):
         slot = (numbers[at.counts] - (past - first) + k) & (sizes.places - 1)
         to = rows.saved_exits + (first + k) * tracks
-        _copy(cells, to, rows.exits + slot * tracks, tracks)
+        copy_rows(cells, to, cells, rows.exits + slot * tracks, tracks)
 
 
 @njit(nogil=True, error_model="numpy")
-def restore(memory, sizes, donors, lengths, strip, block):
-    """Fill in the state before a block; no end of a chain is better than its best one."""
-    cells, numbers, rows, at = memory.cells[strip], memory.numbers[strip], sizes.rows, sizes.numbers
-    (boundaries, _, kinds), count = donors, rows.step - rows.rows
-    _copy(cells, rows.rows, rows.saved + block * count, count)
+def restore(to, cells, numbers, sizes, donors, lengths, block, elements):
+    """Fill in the state before a block; no end of a chain is better than its best one.
+
+    Its rows are those of `cells`, or those elements of them.
+    """
+    (boundaries, _, kinds), rows, at = donors, sizes.rows, sizes.numbers
+    count = rows.step - rows.rows
+    gather_rows(to, rows.rows, cells, rows.saved + block * count, count, elements)
     waits = at.exit_rows - at.waits
     for k in range(waits):
         numbers[at.waits + k] = numbers[at.saved_waits + block * waits + k]
     first, low = sizes.pending[block], block * sizes.block
     count = sizes.pending[block + 1] - first
-    _copy(
-        cells, rows.exits, rows.saved_exits + first * sizes.tracks, count * sizes.tracks
-    )  # fmt: skip
+    saved = rows.saved_exits + first * sizes.tracks
+    gather_rows(to, rows.exits, cells, saved, count * sizes.tracks, elements)
     oldest = first_from(boundaries, low) - count
     numbers[at.counts], numbers[at.best] = count, -_NO_SCORE
     for k in range(len(lengths)):

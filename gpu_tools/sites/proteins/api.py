@@ -12,18 +12,18 @@ from numpy.typing import NDArray
 
 from gpu_tools.errors import ScoringError
 from gpu_tools.hardware.device import cpu_threads, on_gpu_or_cpu, resolve, with_enough_work
-from gpu_tools.hardware.threads import CaseProgress
 from gpu_tools.model.evidence import SpliceEvidence, StrandEvidence
 from gpu_tools.model.results import ProteinAlignment
 from gpu_tools.model.scoring import ProteinScoring
 from gpu_tools.model.sequences import ProteinSequence, Sequence
 from gpu_tools.model.translation import stop_codons
 from gpu_tools.sites.api import SiteCase, read_strands
+from gpu_tools.sites.cpu.schedule import align_on_cpu
 from gpu_tools.sites.model import GeneSites, end_scores
-from gpu_tools.sites.proteins.cpu.sweep import BestSweep, ProteinSweep, trace
+from gpu_tools.sites.proteins.cpu.sweep import BestSweep, ProteinSweep, sweeps_of
 from gpu_tools.sites.proteins.limits import nothing
 from gpu_tools.sites.table import SiteTable
-from gpu_tools.splicing.best_chains import NO_PAIRS, BannedPairs, with_further
+from gpu_tools.splicing.best_chains import BannedPairs, with_further
 from gpu_tools.splicing.bounds import CELLS_A_GPU
 from gpu_tools.splicing.proteins import walk
 from gpu_tools.splicing.proteins.bans import pairs_of
@@ -193,20 +193,19 @@ def _protein_align(
     where = with_enough_work(resolve(device), cells, CELLS_A_GPU["proteins"])
     least = {} if min_scores is None else dict(zip(map(id, cases), min_scores, strict=True))
 
-    def align(case: ProteinCase, own_threads: int, tally: CaseProgress) -> ProteinAlignment:
-        return _aligned(case, scoring, least.get(id(case)), own_threads, tally)
+    def result(case: ProteinCase, strand: str | None, found) -> ProteinAlignment:
+        return _result(case, scoring, strand, found, least.get(id(case)))
 
     def on_cpu(cases: list[ProteinCase]) -> list[ProteinAlignment]:
-        return walk.align_largest_first(cases, align, threads, done)
+        return align_on_cpu(cases, sweeps_of(scoring, result), threads, done)
 
     def on_gpus(ordinals: tuple[int, ...]) -> list[ProteinAlignment]:
         from gpu_tools.sites.gpu.batches import GpuCall
         from gpu_tools.sites.proteins.gpu.schedule import align_on_gpus
 
         def finish(case: ProteinCase, strand: str | None, found) -> ProteinAlignment:
-            result = _result(case, scoring, found, least.get(id(case)))
             done(case.cells)
-            return result
+            return result(case, strand, found)
 
         def is_traced(case: ProteinCase, score: int) -> bool:
             return score >= least.get(id(case), score)
@@ -216,43 +215,19 @@ def _protein_align(
     return on_gpu_or_cpu(where, on_gpus, lambda: on_cpu(cases))
 
 
-def _aligned(
-    case: ProteinCase, scoring: ProteinScoring, least: int | None, threads: int,
-    tally: CaseProgress,
-) -> ProteinAlignment:  # fmt: skip
-    """Align a case; `least` is the score from which on its chain is wanted."""
-
-    def swept(strand: str) -> ProteinSweep:
-        codes, table = case.codes(strand), case.tables[strand]
-        target, introns = case.target.codes, case.target.introns
-        banned = case.banned.get(strand, NO_PAIRS)
-        sweep = ProteinSweep(codes, target, table, scoring, introns=introns, banned=banned)
-        return sweep.run(tally.add)
-
-    sweeps = walk.swept_strands([s for s in "+-" if s in case.tables], swept, threads)
-    scored = [strand for strand, sweep in sweeps.items() if sweep.score is not None]
-    # the first of equals: + before -
-    best = max(scored, key=lambda strand: sweeps[strand].score, default=None)
-    sweep = sweeps.get(best)
-    found = sweep and BestSweep(best, sweep.codes, sweep.score, lambda: trace(sweep))
-    result = _result(case, scoring, found, least)
-    for sweep in sweeps.values():
-        sweep.release()
-    return result
-
-
 def _result(
-    case: ProteinCase, scoring: ProteinScoring, found: BestSweep | None, least: int | None = None
-) -> ProteinAlignment:
+    case: ProteinCase, scoring: ProteinScoring, strand: str | None,
+    found: BestSweep | ProteinSweep | None, least: int | None = None,
+) -> ProteinAlignment:  # fmt: skip
     """Return the result of a case; `least` is the score from which on its chain is wanted."""
     result = walk.without_chain(case)
     if found is None:
         return result
     if least is not None and found.score < least:
-        return result.changed(strand=found.strand, score=found.score)
+        return result.changed(strand=strand, score=found.score)
     traced, question = found.trace(), walk.StrandAndProtein(found.codes, case.target.codes, scoring)
     stop = walk.stop_behind(found.codes, traced.intervals[-1][1], scoring)
-    fields = walk.chain_fields(found.strand, traced, question, stop)
+    fields = walk.chain_fields(strand, traced, question, stop)
     points = walk.points_of_introns(traced, case.target)
     return result.changed(score=found.score, evidence_points=points, **fields)
 

@@ -10,7 +10,7 @@ import pytest
 from gpu_tools.annotate.api import annotate_genome
 from gpu_tools.annotate.options import AnnotationOptions
 from gpu_tools.hardware.device import simulated
-from gpu_tools.splicing.proteins import walk
+from gpu_tools.sites.proteins import api
 from tests.annotate.genomes import (
     cdnas,
     gene,
@@ -36,8 +36,6 @@ def test_devices_give_the_same_genes(search, monkeypatch):
     expected = annotate_genome([record], targets, options, device="cpu")
     assert len(expected.genes) >= 1
     left_to_cpu = []
-    monkeypatch.setattr(
-        walk, "align_largest_first", lambda cases, *more: left_to_cpu.extend(cases) or []
-    )
+    monkeypatch.setattr(api, "align_on_cpu", lambda cases, *more: left_to_cpu.extend(cases) or [])
     assert annotate_genome([record], targets, options, device="cuda") == expected
     assert not left_to_cpu

@@ -12,7 +12,6 @@ from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu import simd
 from gpu_tools.hardware.cpu.simd import first_from
 from gpu_tools.sites.cpu.block import cross_border, listed
-from gpu_tools.sites.cpu.memory import copy_rows
 from gpu_tools.sites.introns import next_border
 from gpu_tools.splicing.proteins.bans import close_exits, exchange
 from gpu_tools.splicing.proteins.rows import (
@@ -136,65 +135,14 @@ def _take_exits(
                     )  # fmt: skip
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def sweep_protein_blocks(lists, columns, codons, state, saved, kept, ends, record, blocks):
-    """Sweep blocks of boundaries in one call, because each call waits for Python's lock."""
-    for number in range(len(blocks)):
-        if blocks[number, 0] == 0:
-            _clear(state, columns.none, columns.lanes)
-        for row in range(2):
-            clear(ends[number], row, columns.none, columns.lanes)
-        if len(saved.counts):
-            _save(saved, number, state, columns.lanes)
-        sweep_block(
-            lists, columns, codons, state, kept, ends[number], record, blocks[number, 0],
-            blocks[number, 1],
-        )  # fmt: skip
-
-
-@njit(nogil=True, makes_arrays=False)
-def _clear(state, none, lanes):
-    """Make a state the one before boundary 0."""
-    for rows in (state.rows, state.codon_gaps, state.waiting, state.before):
-        for row in range(len(rows)):
-            clear(rows, row, none, lanes)
-    for k in range(len(state.waits)):
-        state.waits[k] = False
-    for k in range(len(state.counts)):
-        state.counts[k] = 0
-
-
-@njit(nogil=True, makes_arrays=False)
-def _save(saved, number, state, lanes):
-    """Store a state, without exits that all classes took."""
-    copy_rows(saved.rows, number, state.rows, lanes)
-    copy_rows(saved.codon_gaps, number, state.codon_gaps, lanes)
-    copy_rows(saved.waiting, number, state.waiting, lanes)
-    copy_rows(saved.before, number, state.before, lanes)
-    counts, places = state.counts, len(state.exit_rows)
-    for k in range(len(state.waits)):
-        saved.waits[number, k] = state.waits[k]
-    taken = counts[0]
-    for k in range(len(counts)):
-        saved.counts[number, k] = counts[k]
-        taken = min(taken, counts[k])
-    first, width = number * places * PHASES, state.exits.shape[1]
-    for donor in range(taken, counts[0]):
-        place = donor & (places - 1)
-        saved.exit_rows[number, place] = state.exit_rows[place]
-        saved.exit_kinds[number, place] = state.exit_kinds[place]
-        for phase in range(PHASES):
-            row = place * PHASES + phase
-            for k in range(row * width, (row + 1) * width, lanes):
-                simd.store(saved.exits, first * width + k, simd.load(state.exits, k))
-
-
 @njit(nogil=True, error_model="numpy")
-def sweep_block(lists, columns, codons, state, kept, ends, record, low, high):
-    """Sweep the boundaries `low` to ``high - 1``, see `sweep_protein_blocks`.
+def sweep_block(lists, columns, codons, state, ends, record, low, high):
+    """Sweep the boundaries `low` to ``high - 1``.
 
-    A boundary behind a codon with banned pairs is swept by itself, by a profile of its own that has
-    their scores: split codons, of other places, keep theirs.
+    `ends` are the rows that take the maxima over ends and over exits. `record` are rows for what a
+    traceback reads, none if there is none. A boundary behind a codon with banned pairs is swept by
+    itself, by a profile of its own that has their scores: split codons, of other places, keep
+    theirs.
     """
     inside, whole, gaps = record
     profile = columns.profile.copy() if len(columns.bans.scores) > 0 else columns.profile
@@ -207,20 +155,17 @@ def sweep_block(lists, columns, codons, state, kept, ends, record, low, high):
             codon = codons[codes[first - 3], codes[first - 2], codes[first - 1]]
             own = first - PHASES, profile, np.int64(codon) * width, width, columns.lanes
             exchange(bans, number, *own)
-            _sweep_rows(lists, columns, profile, codons, state, kept, ends, part, first, past)
+            _sweep_rows(lists, columns, profile, codons, state, ends, part, first, past)
             exchange(bans, number, *own)
         else:
             past = min(banned, high)
-            _sweep_rows(lists, columns, profile, codons, state, kept, ends, part, first, past)
+            _sweep_rows(lists, columns, profile, codons, state, ends, part, first, past)
         first = past
 
 
 @njit(nogil=True, error_model="numpy", makes_arrays=False)
-def _sweep_rows(lists, columns, pair_profile, codons, state, kept, ends, record, low, high):
-    """Sweep the boundaries `low` to ``high - 1``, whole codons by a profile of their own.
-
-    `kept` are the rows of exits at the donors of junctions, one a phase.
-    """
+def _sweep_rows(lists, columns, pair_profile, codons, state, ends, record, low, high):
+    """Sweep the boundaries `low` to ``high - 1``, whole codons by a profile of their own."""
     codes, rising = lists.codes, lists.rising
     first_usual, firsts, first_scores = lists.first
     last_usual, lasts, last_scores = lists.last
@@ -234,8 +179,8 @@ def _sweep_rows(lists, columns, pair_profile, codons, state, kept, ends, record,
     gap_open, shift, shift_on = columns.weights[0], columns.weights[1], columns.weights[2]
     rows, codon_gaps, waiting, waits = state.rows, state.codon_gaps, state.waiting, state.waits
     before, exits, exit_rows = state.before, state.exits, state.exit_rows
-    exit_kinds, counts = state.exit_kinds, state.counts
-    best_ends, best_exits = ends[0], ends[1]
+    exit_kinds, counts, kept = state.exit_kinds, state.counts, state.kept
+    best_ends, best_exits = ends
     inside, whole, stored_gaps = record
     width, recorded = len(start), len(inside) > 0
     free = _never_falls(start)
@@ -268,7 +213,7 @@ def _sweep_rows(lists, columns, pair_profile, codons, state, kept, ends, record,
             cost = costs[0]
         if i == next_first + PHASES:
             # no row behind this one needs the third before it: its chains need not have the codon
-            _begin(rows, three * width, start, rows.dtype.type(first_scores[first]), lanes)
+            raise_to(rows, three, start, 0, width, lanes, first_scores[first])
             first += 1
             next_first = listed(firsts, first)
         left = nothing if free or special else simd.splat(corner_begun)
@@ -330,7 +275,7 @@ def _sweep_rows(lists, columns, pair_profile, codons, state, kept, ends, record,
             counts[0] += 1
             donor += 1
             next_donor = listed(donors, donor)
-        _begin(rows, now * width, start, begun, lanes)
+        raise_to(rows, now, start, 0, width, lanes, begun)
         if leaves or i == next_acceptor:
             _take_exits(
                 before, exits, exit_rows, exit_kinds, counts, taking, codons, profile, i, symbols,
@@ -363,15 +308,10 @@ def _sweep_rows(lists, columns, pair_profile, codons, state, kept, ends, record,
         if recorded:
             put(whole, PHASES + i - low, rows, now, width, lanes, 0)
             put(stored_gaps, PHASES + i - low, codon_gaps, frame, width, lanes, 0)
-
-
-@njit(nogil=True, makes_arrays=False)
-def _begin(rows, now, start, points, lanes):
-    """Raise the row at element `now` to chains that begin there."""
-    begins = simd.splat(points)
-    for k in range(0, len(start), lanes):
-        here = simd.add(simd.load(start, k), begins)
-        simd.store(rows, now + k, simd.maximum(simd.load(rows, now + k), here))
+    _take_exits(
+        before, exits, exit_rows, exit_kinds, counts, taking, codons, profile, high - 1, symbols,
+        none, lanes,
+    )  # fmt: skip
 
 
 @njit(nogil=True, makes_arrays=False)

@@ -1,231 +1,84 @@
-"""Memory of a protein's sweep and of its traceback: states, and first columns."""
+"""Memory of a protein's sweep, and the first columns of it alone, for a traceback.
+
+No cell depends on columns to its right. A traceback goes back, to earlier boundaries and fewer
+residues: of what it computes again it needs the columns up to that of the path.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from itertools import accumulate
-from math import prod
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpu_tools.hardware.compiled import njit
-from gpu_tools.hardware.cpu import simd
-from gpu_tools.hardware.cpu.simd import VECTOR_BYTES, first_from
-from gpu_tools.sites.cpu.memory import SiteLists, SweepBuffers, most_pending, power_of_two
+from gpu_tools.hardware.cpu.simd import first_from
+from gpu_tools.model.scoring import N_CODONS
+from gpu_tools.sites.cpu.memory import ChainRows, SiteLists, gather_rows, part, restore
 from gpu_tools.sites.proteins.exits import ExitQuestion
-from gpu_tools.sites.table import SiteTable, once_a_table
-from gpu_tools.splicing.proteins.rows import (
-    PHASES,
-    RECENT,
-    SPLITS,
-    ProteinColumns,
-)
-
-# The state of a protein's sweep between two blocks of rows, and its copies before each block.
+from gpu_tools.splicing.proteins.rows import PHASES, RECENT, SPLITS, ProteinColumns
 
 
 class ProteinState(NamedTuple):
-    """The rows that a sweep goes on from.
+    """The rows that a sweep goes on from, parts of its memory.
 
     `rows` are the latest rows of H, `codon_gaps` those of chains that leave a codon out, one for
     each frame; `waiting` rows that join H where a split codon ends, `waits` whether there are any.
     `before` are the maxima over the exits before an entry, `SPLITS` rows an intron class, then the
     far rows of `gpu_tools.sites.introns`. `exits` are the rows of the latest exits, one a phase,
-    exit e at place e modulo the number of places, a power of two; `exit_rows`
-    their boundaries, `exit_kinds` their kinds, and `counts` how many there were, then how many of
-    them each intron class has taken.
+    exit e at place e modulo the number of places, a power of two; `exit_rows` their boundaries,
+    `exit_kinds` their kinds, and `counts` how many there were, then how many of them each intron
+    class has taken. `kept` are the rows of exits at the donors of junctions, one a phase.
     """
 
     rows: NDArray
     codon_gaps: NDArray
     waiting: NDArray
-    waits: NDArray[np.bool_]
+    waits: NDArray[np.int64]
     before: NDArray
     exits: NDArray
     exit_rows: NDArray[np.int64]
-    exit_kinds: NDArray[np.uint8]
+    exit_kinds: NDArray[np.int64]
     counts: NDArray[np.int64]
-
-
-class StateSizes(NamedTuple):
-    """The sizes of a table's states.
-
-    `classes` are those of introns, `maxima` the rows before entries, and `places` the latest exits;
-    `kept` are the donors of junctions.
-    """
-
-    classes: int
-    maxima: int
-    places: int
-    kept: int
-
-
-@once_a_table
-def sizes_of(table: SiteTable) -> StateSizes:
-    """Return the sizes of a table's states."""
-    classes = len(table.introns)
-    lines = sum(max(len(intron.rising) - 1, 0) for intron in table.introns)
-    places, kept = power_of_two(most_pending(table) + 1), len(table.junction_arrays.donors)
-    return StateSizes(classes, (classes + lines) * SPLITS, places, kept)
-
-
-def carved(
-    buffers: SweepBuffers, shapes: Iterable[tuple[tuple[int, ...], type | np.dtype]]
-) -> tuple[list[NDArray], NDArray[np.uint8]]:
-    """Return arrays of some shapes and types, not filled in, and the memory that they lie in.
-
-    Each begins at a cache line.
-    """
-    shapes = [(shape, np.dtype(dtype)) for shape, dtype in shapes]
-    lines = (-(-prod(shape) * dtype.itemsize // VECTOR_BYTES) for shape, dtype in shapes)
-    *starts, end = accumulate((line * VECTOR_BYTES for line in lines), initial=0)
-    buffer = buffers.take(end)
-    arrays = [
-        np.ndarray(shape, dtype, buffer, start)
-        for (shape, dtype), start in zip(shapes, starts, strict=True)
-    ]
-    return arrays, buffer
-
-
-def sweep_memory(
-    table: SiteTable, columns: ProteinColumns, blocks: int, buffers: SweepBuffers
-) -> tuple[ProteinState, tuple[ProteinState, NDArray, NDArray], NDArray[np.uint8]]:
-    """Return a state, the parts of `StoredBlocks`, and the memory of all; nothing is filled in."""
-    classes, maxima, places, kept = sizes_of(table)
-    width, dtype = columns.width, columns.none.dtype
-
-    def state(*count: int) -> list[tuple]:
-        rows = (RECENT, PHASES, RECENT, maxima, places * PHASES)
-        recent, gaps, waiting, before, exits = (((*count, n, width), dtype) for n in rows)
-        return [
-            recent, gaps, waiting, ((*count, RECENT), np.bool_), before, exits,
-            ((*count, places), np.int64), ((*count, places), np.uint8),
-            ((*count, 1 + classes), np.int64),
-        ]  # fmt: skip
-
-    own = ((blocks, 2, width), dtype), ((PHASES * kept, width), dtype)
-    (*states, ends, kept), buffer = carved(buffers, [*state(), *state(blocks), *own])
-    own, saved = (states[len(states) // 2 * k :][: len(states) // 2] for k in range(2))
-    return ProteinState(*own), (ProteinState(*saved), ends, kept), buffer
-
-
-# The first columns of a sweep alone, for no cell depends on columns to its right.
-#
-# A traceback goes back, to earlier boundaries and fewer residues: of what it computes again it
-# needs the columns up to that of the path.
-
-
-class StateMemory(NamedTuple):
-    """Memory of a state whose rows have any width; `cells` holds them all, see `ProteinState`."""
-
-    cells: NDArray
-    waits: NDArray[np.bool_]
-    exit_rows: NDArray[np.int64]
-    exit_kinds: NDArray[np.uint8]
-    counts: NDArray[np.int64]
+    kept: NDArray
 
 
 @njit(nogil=True)
-def state_in(memory, maxima, width):
-    """Return the state in memory, with rows of some width and `maxima` before entries.
-
-    It is not filled in.
-    """
-    cells, places = memory.cells, len(memory.exit_rows)
-    gaps = RECENT * width
-    waiting = gaps + PHASES * width
-    before = waiting + RECENT * width
-    exits = before + maxima * width
-    end = exits + places * PHASES * width
+def state_in(cells, numbers, sizes):
+    """Return the state in memory of a sweep."""
+    at, marks = sizes.rows, sizes.numbers
     return ProteinState(
-        cells[:gaps].reshape((RECENT, width)), cells[gaps:waiting].reshape((PHASES, width)),
-        cells[waiting:before].reshape((RECENT, width)), memory.waits,
-        cells[before:exits].reshape((maxima, width)),
-        cells[exits:end].reshape((places * PHASES, width)),
-        memory.exit_rows, memory.exit_kinds, memory.counts,
+        part(cells, at.rows, at.waiting), part(cells, at.gaps, at.before),
+        part(cells, at.waiting, at.gaps), part(numbers, marks.waits, marks.exit_rows),
+        part(cells, at.before, at.step), part(cells, at.exits, at.kept),
+        part(numbers, marks.exit_rows, marks.exit_rows + sizes.places),
+        part(numbers, marks.exit_kinds, marks.exit_kinds + sizes.places),
+        part(numbers, marks.counts, marks.waits), part(cells, at.kept, at.stored),
     )  # fmt: skip
 
 
-@njit(nogil=True)
-def prefix_width(column, lanes):
-    """Return the elements of rows, in whole vectors, that hold the columns up to one of them."""
-    return (column // lanes + 1) * lanes
+_RECORDED = 3
+"""Rows of each boundary of a block that is computed again."""
+_OF_COLUMNS = N_CODONS + 1 + PHASES
+"""Rows of `ProteinColumns`."""
 
 
-@njit(nogil=True)
-def find_elements(elements, width, source_width, lanes):
-    """Fill in for each element of rows of some width where its column lies in wider rows."""
-    each, of_source = width // lanes, source_width // lanes
-    for lane in range(lanes):
-        for k in range(each):
-            column = lane * each + k
-            elements[k * lanes + lane] = column % of_source * lanes + column // of_source
+def _rows_again(block: int, state: int) -> int:
+    """Return the rows of a traceback: a state, columns, a block and the boundaries before it."""
+    return state + _OF_COLUMNS + _RECORDED * (PHASES + block)
 
 
-@njit(nogil=True)
-def gather_rows(to, source, elements):
-    """Fill rows with the first columns of wider ones."""
-    for row in range(len(to)):
-        for k in range(to.shape[1]):
-            to[row, k] = source[row, elements[k]]
-
-
-@njit(nogil=True)
-def prefix_columns(columns, width, cells, elements):
-    """Return the first columns of a protein, as many as a width holds, in memory for cells.
-
-    Ends of chains are looked for in all columns or in none.
-    """
-    whole = len(columns.start)
-    codons = len(columns.profile) // whole
-    find_elements(elements, width, whole, columns.lanes)
-    flat, start = cells[: codons * width], cells[codons * whole : codons * whole + width]
-    profile = columns.profile.reshape((codons, whole))
-    gather_rows(flat.reshape((codons, width)), profile, elements)
-    gather_rows(start.reshape((1, width)), columns.start.reshape((1, whole)), elements)
-    first = (codons + 1) * whole
-    points = cells[first : first + PHASES * width].reshape((PHASES, width))
-    gather_rows(points, columns.points, elements)
-    span = columns.span if width == whole else (0, 0)
-    return ProteinColumns(
-        flat, start, span, columns.none, columns.costs, columns.weights, columns.lanes,
-        columns.symbols, points, columns.bans,
-    )  # fmt: skip
-
-
-@njit(nogil=True)
-def restore(state, states, number, elements, lanes):
-    """Fill in the first columns of a stored state, and the exits that some class lacks."""
-    find_elements(elements, state.rows.shape[1], states.rows.shape[2], lanes)
-    gather_rows(state.rows, states.rows[number], elements)
-    gather_rows(state.codon_gaps, states.codon_gaps[number], elements)
-    gather_rows(state.waiting, states.waiting[number], elements)
-    gather_rows(state.before, states.before[number], elements)
-    simd.copy(states.waits[number], state.waits)
-    simd.copy(states.counts[number], state.counts)
-    taken, places = state.counts[0], len(state.exit_rows)
-    for k in range(1, len(state.counts)):
-        taken = min(taken, state.counts[k])
-    for donor in range(taken, state.counts[0]):
-        place = donor & (places - 1)
-        state.exit_rows[place] = states.exit_rows[number, place]
-        state.exit_kinds[place] = states.exit_kinds[number, place]
-        own = slice(place * PHASES, (place + 1) * PHASES)
-        gather_rows(state.exits[own], states.exits[number, own], elements)
-
-
-# What a traceback reads of a strand and a protein, and the memory that it works in.
+PROTEIN_ROWS = ChainRows(
+    PHASES, rows=RECENT, splits=SPLITS, waiting=RECENT, gaps=PHASES, ends=1, again=_rows_again
+)
 
 
 class ProteinQuestion(NamedTuple):
-    """A strand and a protein, and the score of their best chain, less the cells' bias.
+    """What a traceback reads of a strand and a protein.
 
     `codon_costs` are those of `ProteinScoring.codon_gaps`, `weights` gap open, frameshift, gap
     extend. `start` are the cells of a chain that begins, its points left out, by column; `final`
-    the first column in which a chain may end; `score` that of the best chain, and `maxima` the rows
-    of `ProteinState.before`.
+    is the first column in which a chain may end.
     """
 
     lists: SiteLists
@@ -235,72 +88,89 @@ class ProteinQuestion(NamedTuple):
     weights: NDArray[np.int64]
     start: NDArray[np.int64]
     final: int
-    score: int
-    maxima: int
+
+
+class ProteinWork(NamedTuple):
+    """What a traceback works in.
+
+    `elements` are those of the first columns in all of them, `places` the elements of columns in
+    the first ones, and `found` is for the moves in a block.
+    """
+
+    elements: NDArray[np.int64]
+    places: NDArray[np.int64]
+    found: NDArray[np.int64]
 
 
 @njit(nogil=True)
-def prefix_kept(junctions, stored, memory, width, low, high):
-    """Return rows at donors of junctions, first columns; filled in as a block needs them.
+def work_of(width, block):
+    """Return what a traceback of rows of some width works in."""
+    moves = 2 * (PHASES + block + width)
+    return ProteinWork(
+        np.empty(width, np.int64), np.empty(width, np.int64),
+        np.empty(2 * moves, np.int64).reshape((moves, 2)),
+    )  # fmt: skip
 
-    These are rows of donors before the boundary `low`, of junctions to boundaries up to `high`.
+
+@njit(nogil=True)
+def first_columns(cells, sizes, column, lanes, work):
+    """Return memory for the columns up to one of them, in whole vectors; fill in where they lie."""
+    whole, rows = cells.shape[1], sizes.rows
+    each, of_whole = column // lanes + 1, whole // lanes
+    width, count = each * lanes, rows.end - rows.again
+    for k in range(width):
+        place = k % each * lanes + k // each
+        work.places[k] = place
+        work.elements[place] = k % of_whole * lanes + k // of_whole
+    flat = part(cells, rows.again, rows.end).reshape(count * whole)
+    return part(flat, 0, count * width).reshape((count, width))
+
+
+@njit(nogil=True)
+def columns_in(again, sizes, columns, elements):
+    """Return the first columns of a protein, in memory of a traceback.
+
+    Ends of chains are looked for in all columns or in none.
     """
-    donors, acceptors, numbers, _ = junctions
-    kept = memory.kept[: PHASES * len(donors) * width].reshape((PHASES * len(donors), width))
-    for k in range(first_from(acceptors, low), first_from(acceptors, high)):
-        if donors[numbers[k]] < low:
-            own = slice(PHASES * numbers[k], PHASES * (numbers[k] + 1))
-            gather_rows(kept[own], stored.kept[own], memory.elements)
-    return kept
+    whole, width, first = len(columns.start), again.shape[1], sizes.rows.stored
+    n_codons, start = len(columns.profile) // whole, first + N_CODONS
+    profile = columns.profile.reshape((n_codons, whole))
+    gather_rows(again, first, profile, 0, n_codons, elements)
+    gather_rows(again, start, columns.start.reshape((1, whole)), 0, 1, elements)
+    gather_rows(again, start + 1, columns.points, 0, PHASES, elements)
+    span = columns.span if width == whole else (0, 0)
+    flat = part(again, first, first + n_codons).reshape(n_codons * width)
+    return ProteinColumns(
+        flat, again[start], span, columns.none, columns.costs, columns.weights, columns.lanes,
+        columns.symbols, part(again, start + 1, start + 1 + PHASES), columns.bans,
+    )  # fmt: skip
 
 
-class StoredBlocks(NamedTuple):
-    """States before some blocks, and the largest ends and exits of each, laid out as columns are.
+@njit(nogil=True)
+def recorded_rows(again, sizes):
+    """Return what a traceback reads of a block: rows inside exons, of whole exons, and of gaps.
 
-    `states` have an axis for the block in front. `length` are the boundaries of a block. `kept` are
-    the rows of exits at the donors of junctions, one a phase.
+    The first ones are those of the boundaries before the block.
     """
+    first, count = sizes.rows.stored + _OF_COLUMNS, PHASES + sizes.block
+    return (
+        part(again, first, first + count), part(again, first + count, first + 2 * count),
+        part(again, first + 2 * count, first + 3 * count),
+    )  # fmt: skip
 
-    length: int
-    states: ProteinState
-    ends: NDArray
-    kept: NDArray
 
+@njit(nogil=True)
+def restored(again, cells, numbers, sizes, lists, block, elements):
+    """Return the state before a block, first columns.
 
-class TraceMemory(NamedTuple):
-    """Memory of a traceback.
-
-    `cells` are for a protein's first columns and the largest ends of a block, `elements` where the
-    columns lie in all of them, and `state` for a state. `rows` are those of a block and the three
-    before, see `sweep_protein_blocks`, and `block` its number and the elements of its rows;
-    `places` are the elements of columns in them. `found` is for the moves in a block, and `kept`
-    for rows at donors of junctions.
+    Of rows at donors of junctions these are the ones of donors before the block, of junctions to
+    boundaries in it.
     """
-
-    cells: NDArray
-    elements: NDArray[np.int64]
-    state: StateMemory
-    rows: NDArray
-    block: NDArray[np.int64]
-    places: NDArray[np.int64]
-    found: NDArray[np.int64]
-    kept: NDArray
-
-
-def trace_memory(
-    columns: ProteinColumns, sizes: StateSizes, block: int, buffers: SweepBuffers
-) -> tuple[TraceMemory, NDArray[np.uint8]]:
-    """Return memory for blocks of so many boundaries, and the memory that it lies in."""
-    width, dtype = columns.width, columns.none.dtype
-    state = 2 * RECENT + PHASES + sizes.maxima + PHASES * sizes.places
-    (cells, state, rows, kept, elements, places, found, *numbers), buffer = carved(buffers, [
-        ((len(columns.profile) + (3 + PHASES) * width,), dtype), ((state * width,), dtype),
-        ((3 * (PHASES + block) * width,), dtype), ((PHASES * sizes.kept * width,), dtype),
-        ((width,), np.int64), ((width,), np.int64), ((2 * (PHASES + block + width), 2), np.int64),
-        ((RECENT,), np.bool_), ((sizes.places,), np.int64), ((sizes.places,), np.uint8),
-        ((1 + sizes.classes,), np.int64),
-    ])  # fmt: skip
-    memory = TraceMemory(
-        cells, elements, StateMemory(state, *numbers), rows, np.array([-1, 0]), places, found, kept
-    )
-    return memory, buffer
+    restore(again, cells, numbers, sizes, lists.donors, lists.lengths, block, elements)
+    donors, acceptors, kept, _ = lists.junctions
+    low, first = block * sizes.block, sizes.rows.kept
+    for k in range(first_from(acceptors, low), first_from(acceptors, low + sizes.block)):
+        if donors[kept[k]] < low:
+            row = first + PHASES * kept[k]
+            gather_rows(again, row, cells, row, PHASES, elements)
+    return state_in(again, numbers, sizes)

@@ -13,13 +13,14 @@ import numpy as np
 
 from gpu_tools.hardware.compiled import njit
 from gpu_tools.hardware.cpu.simd import first_from
+from gpu_tools.sites.cpu.memory import part
 from gpu_tools.sites.proteins.cpu.block import sweep_block
 from gpu_tools.sites.proteins.cpu.memory import (
-    prefix_columns,
-    prefix_kept,
-    prefix_width,
-    restore,
-    state_in,
+    columns_in,
+    first_columns,
+    recorded_rows,
+    restored,
+    work_of,
 )
 from gpu_tools.sites.proteins.exits import entries_before, exit_phase, may_hold
 from gpu_tools.splicing.proteins.rows import PHASES, RECENT
@@ -34,53 +35,65 @@ from gpu_tools.splicing.proteins.walk import (
     with_room,
 )
 
-STAGE, BLOCK, BOUNDARY, COLUMN, VALUE, INSIDE, GAP, EXON_END, LAST, RUNS, EXONS, NUMBERS = range(12)
-"""Numbers of a path: what is looked for, in which block; the fields of a `Cell`; where its exon
-ends; the column in which the chain ends; and how many runs and exons there are so far."""
+(
+    STAGE, BLOCK, BOUNDARY, COLUMN, VALUE, INSIDE, GAP, EXON_END, LAST, THERE, RUNS, EXONS, NUMBERS,
+) = range(13)  # fmt: skip
+"""Numbers of a path: what is looked for, in which block; the fields of a `Cell`, at first the score
+of the chain; where its exon ends; the column in which the chain ends; the block whose rows are
+there; and how many runs and exons there are so far."""
 FIND_END, WALK, FIND_EXIT = range(3)
 DONE, LOST = -1, -2
 """Stages behind the last one: the chain is found, or no move explains a cell."""
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def follow(question, stored, memory, path, runs, exons):
+_SPACE = 64
+"""Exons and runs for which there is space at first."""
+
+
+@njit(nogil=True, error_model="numpy")
+def follow(question, sizes, cells, numbers, path):
     """Follow the best chain back to its begin; return its runs and exons."""
-    length, exits = stored.length, question.exits
+    length, exits, lanes = sizes.block, question.exits, question.columns.lanes
     usual, firsts, first_scores = question.lists.first
+    work, again = work_of(cells.shape[1], length), part(cells, 0, 0)
+    places = work.places
+    runs, exons = (
+        with_room(part(work.found, 0, 0), _SPACE),
+        with_room(part(work.found, 0, 0), _SPACE),
+    )
     while path[STAGE] >= 0:
         if path[BLOCK] < 0:
             path[STAGE] = LOST
             break
         low, cell = path[BLOCK] * length, (path[BOUNDARY], path[COLUMN], path[VALUE], path[INSIDE])
         if path[STAGE] == FIND_EXIT:
-            entries, best_exits = entries_before(exits, cell), stored.ends[path[BLOCK], 1]
-            lanes = question.columns.lanes
+            entries, best_exits = (
+                entries_before(exits, cell), cells[sizes.rows.best_exits + path[BLOCK]]
+            )  # fmt: skip
             best = _element(best_exits, cell[1], lanes), _element(best_exits, cell[1] - 1, lanes)
             if not may_hold(exits, cell, entries, best, low, low + length):
                 path[BLOCK] -= 1
                 continue
-        if memory.block[0] != path[BLOCK]:
-            _compute_rows(
-                question, stored, memory, low, min(low + length, path[BOUNDARY] + 1), path
-            )
-        inside, whole, gaps = _rows(memory)
+        if path[THERE] != path[BLOCK]:
+            again = _computed(question, sizes, cells, numbers, path, work)
+        inside, whole, gaps = recorded_rows(again, sizes)
         if path[STAGE] == FIND_END:
-            _find_end(question, inside, memory.places, low, low + length, path)
+            _find_end(question, inside, places, low, low + length, path)
         elif path[STAGE] == WALK:
             walked = walk(
-                inside, whole, gaps, memory.places, low, exits.codes, exits.codons, exits.pairs,
+                inside, whole, gaps, places, low, exits.codes, exits.codons, exits.pairs,
                 exits.banned, question.codon_costs, question.weights,
                 (firsts, first_scores, question.start), path[BOUNDARY], path[COLUMN],
-                path[VALUE], path[INSIDE] == 1, path[GAP] == 1, memory.found,
+                path[VALUE], path[INSIDE] == 1, path[GAP] == 1, work.found,
             )  # fmt: skip
             runs = with_room(runs, path[RUNS] + walked[5])
-            path[RUNS] = add_moves(runs, path[RUNS], memory.found, walked[5])
+            path[RUNS] = add_moves(runs, path[RUNS], work.found, walked[5])
             if _go_on(path, walked, usual, question.start, length):
                 exons = with_room(exons, path[EXONS] + 1)
                 path[EXONS] = add_run(exons, path[EXONS], walked[0], path[EXON_END])
         else:
             rows = inside, whole
-            end, phase = _exit_in(exits, cell, entries, rows, memory.places, low, low + length)
+            end, phase = _exit_in(exits, cell, entries, rows, places, low, low + length)
             if end < 0:
                 path[BLOCK] -= 1
                 continue
@@ -89,8 +102,15 @@ def follow(question, stored, memory, path, runs, exons):
             path[EXONS] = add_run(exons, path[EXONS], start, path[EXON_END])
             path[RUNS] = add_run(runs, path[RUNS], INTRON_RUN + phase, start - end)
             row = (whole if phase else inside)[PHASES + end - phase - low]
-            _leave(path, end, phase, row, memory.places, length)
+            _leave(path, end, phase, row, places, length)
     return runs, exons
+
+
+@njit(nogil=True)
+def nothing_followed(path):
+    """Return what `follow` returns, of nothing."""
+    none = part(path, 0, 0).reshape((0, 2))
+    return none, none
 
 
 @njit(nogil=True)
@@ -104,7 +124,7 @@ def _element(row, column, lanes):
 def _exit_in(exits, cell, entries, rows, places, low, high):
     """Return the last exit of a block that explains a cell, and its phase; -1 twice if none does.
 
-    The block has the boundaries `low` to ``high - 1``; see `TraceMemory` for its rows.
+    The block has the boundaries `low` to ``high - 1``; see `recorded_rows` for its rows.
     """
     donors = exits.donors[0]
     last = first_from(donors, min(high, cell[0] + 1))
@@ -142,50 +162,33 @@ def _leave(path, end, phase, row, places, length):
 
 
 @njit(nogil=True)
-def _rows(memory):
-    """Return the rows of the block in memory."""
-    width = memory.block[1]
-    count = len(memory.rows) // (3 * width)
-    every = count * width
-    return (
-        memory.rows[:every].reshape((count, width)),
-        memory.rows[every : 2 * every].reshape((count, width)),
-        memory.rows[2 * every : 3 * every].reshape((count, width)),
-    )  # fmt: skip
-
-
-@njit(nogil=True)
-def _compute_rows(question, stored, memory, low, high, path):
-    """Compute the rows `low` to ``high - 1`` of the path's block, and the three before, again.
+def _computed(question, sizes, cells, numbers, path, work):
+    """Compute the rows of the path's block, and the three before, again; return their memory.
 
     A path goes back: no later boundary or column is needed once the rows are there.
     """
-    lanes, maxima = question.columns.lanes, question.maxima
-    memory.block[0], memory.block[1] = path[BLOCK], prefix_width(path[COLUMN], lanes)
-    width, each = memory.block[1], memory.block[1] // lanes
-    columns = prefix_columns(question.columns, width, memory.cells, memory.elements)
-    state = state_in(memory.state, maxima, width)
-    restore(state, stored.states, path[BLOCK], memory.elements, lanes)
-    for column in range(width):
-        memory.places[column] = column % each * lanes + column // each
-    record = _rows(memory)
+    at, low, lists = sizes.rows, path[BLOCK] * sizes.block, question.lists
+    path[THERE] = path[BLOCK]
+    again = first_columns(cells, sizes, path[COLUMN], question.columns.lanes, work)
+    columns = columns_in(again, sizes, question.columns, work.elements)
+    state = restored(again, cells, numbers, sizes, lists, path[BLOCK], work.elements)
+    record = recorded_rows(again, sizes)
     inside, whole, gaps = record
     for k in range(PHASES):
         boundary = low - PHASES + k
-        for place in range(width):
+        for place in range(again.shape[1]):
             inside[k, place] = whole[k, place] = state.rows[boundary % RECENT, place]
             gaps[k, place] = state.codon_gaps[boundary % PHASES, place]
-    ends = memory.cells[len(memory.cells) - 2 * width :].reshape((2, width))
-    kept = prefix_kept(question.lists.junctions, stored, memory, width, low, high)
-    sweep_block(
-        question.lists, columns, question.exits.codons, state, kept, ends, record, low, high
-    )
+    high = min(low + sizes.block, path[BOUNDARY] + 1)
+    ends = again[at.block_ends], again[at.block_exits]
+    sweep_block(lists, columns, question.exits.codons, state, ends, record, low, high)
+    return again
 
 
 @njit(nogil=True)
 def _find_end(question, inside, places, low, high, path):
     """Find the cell in which the best chain ends: the first such boundary, then column."""
-    usual, boundaries, scores = question.lists.last
+    (usual, boundaries, scores), score = question.lists.last, path[VALUE]
     path[STAGE] = LOST
     # a chain has nucleotides, so that none ends at boundary 0
     last = first_from(boundaries, max(low, 1))
@@ -195,7 +198,7 @@ def _find_end(question, inside, places, low, high, path):
             points, last = np.int64(scores[last]), last + 1
         for column in range(question.final, len(question.start)):
             value = np.int64(inside[PHASES + i - low, places[column]])
-            if value - question.weights[2] * column + points == question.score:
+            if value - question.weights[2] * column + points == score:
                 path[STAGE], path[BOUNDARY], path[COLUMN], path[VALUE] = WALK, i, column, value
                 path[INSIDE], path[GAP], path[EXON_END], path[LAST] = True, False, i, column
                 return

@@ -170,7 +170,7 @@ def _batch(jobs: ProteinJobs, cases: list[int], own: list[int], n_bytes: int) ->
             if k in chains and chains[k] is None:
                 return None
             codes, score = jobs.strands.codes(int(jobs.strand[numbers[k]])), int(launch.scores[k])
-            return BestSweep(names[k], codes, score, partial(chains.get, k))
+            return BestSweep(codes, score, partial(chains.get, k))
 
         return [best(k) for k in chosen.tolist()]
 

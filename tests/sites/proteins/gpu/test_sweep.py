@@ -54,7 +54,7 @@ def on_gpu(made: list[ProteinCase], scoring, least=(), **options):
     wanted = dict(zip(map(id, made), least, strict=False))
 
     def finish(case, strand, found):
-        return _result(case, scoring, found, wanted.get(id(case)))
+        return _result(case, scoring, strand, found, wanted.get(id(case)))
 
     def is_traced(case, score):
         return score >= wanted.get(id(case), score)
