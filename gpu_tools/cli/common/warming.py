@@ -20,7 +20,7 @@ import click
 import numpy as np
 
 from gpu_tools.hardware import once_compiling
-from gpu_tools.hardware.device import list_gpus, resolve
+from gpu_tools.hardware.device import FOLDER, list_gpus, resolve
 from gpu_tools.hardware.own_files import available_memory
 from gpu_tools.hardware.system import n_processors
 
@@ -170,7 +170,8 @@ def _most_processes() -> int:
 def _side_by_side(runs: Sequence[Warming], folder: str, processes: int) -> Iterator[int]:
     """Attempt runs in processes; yield the number of each that succeeded."""
     number_of = {}
-    with ProcessPoolExecutor(processes, get_context("spawn"), ignore_interrupts) as pool:
+    context, own = get_context("spawn"), (folder,)
+    with ProcessPoolExecutor(processes, context, begin_process, own) as pool:
         try:
             with contextlib.suppress(OSError, BrokenExecutor):  # no process can be made
                 for number, run in enumerate(runs):
@@ -185,9 +186,10 @@ def _side_by_side(runs: Sequence[Warming], folder: str, processes: int) -> Itera
             raise
 
 
-def ignore_interrupts() -> None:
-    """Leave interrupts to the process that started this one."""
+def begin_process(folder: str) -> None:
+    """Leave interrupts to the process that started this one, and share GPUs with the others."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.environ[FOLDER] = tempfile.mkdtemp(dir=folder)
 
 
 def _record() -> Path | None:

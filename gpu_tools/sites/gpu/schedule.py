@@ -30,8 +30,8 @@ from gpu_tools.sites.table import made_once
 
 _log = logging.getLogger(__name__)
 
-STRIPS = 8192
-"""Strips of a batch, about, eight times as many as an H200 sweeps at a time."""
+STRIPS = 4096
+"""Strips of a batch, about, four times as many as an H200 sweeps at a time."""
 
 
 class SiteGpuOptions(NamedTuple):
