@@ -85,6 +85,14 @@ def random_case(rng, placed=False) -> ProteinCase:
     return ProteinCase(Sequence.from_text("b", base), protein, {"+": table})
 
 
+def has_no_space(found, columns: int) -> bool:
+    """Return whether a chain is for the CPU since it has too many runs or exons."""
+    from gpu_tools.sites.proteins.gpu import traces
+
+    many = len(found.cigar) > traces._RUNS + columns
+    return many or len(found.chain) > traces._EXONS + columns
+
+
 @pytest.mark.parametrize("evidence", [False, True])
 @pytest.mark.parametrize("scoring_of", [random_scoring, edge_scoring])
 @pytest.mark.parametrize("seed", SEEDS)
@@ -94,8 +102,8 @@ def test_random_cases(seed, scoring_of, evidence):
     if evidence:
         case.tables["+"] = with_junctions(rng, case.tables["+"], 12)
     found, left = on_gpu([case], scoring, block=BLOCK)
-    assert not left or scoring_of is edge_scoring
     assert found == protein_align([case], scoring, device="cpu")
+    assert not left or scoring_of is edge_scoring or has_no_space(found[0], len(case.target) + 1)
 
 
 def test_batches_of_one_case_and_chains_that_are_not_wanted():
