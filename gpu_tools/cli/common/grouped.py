@@ -31,7 +31,7 @@ _GROUPS = {
         "summary",
     ),
     "Machine": (
-        "device", "threads", "index", "work", "batch", "strict", "quiet", "log_level", "debug",
+        "device", "threads", "work", "batch", "strict", "quiet", "log_level", "debug",
         "help", "_click_default_help",
     ),
 }  # fmt: skip
