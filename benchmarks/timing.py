@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import statistics
 import time
 from collections.abc import Callable
@@ -27,6 +28,11 @@ def call_seconds(
         times.append(time.perf_counter() - begin)
         del result
     return times
+
+
+def processor_time() -> float:
+    """Return the processor's seconds of this process and of those that it made."""
+    return sum(os.times()[:4])
 
 
 def median_seconds(function: Callable[[], object], repeats: int = 5) -> float:

@@ -13,7 +13,6 @@ processor's, without the index.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -25,6 +24,7 @@ from benchmarks import record
 from benchmarks.accuracy.genome import pieces
 from benchmarks.accuracy.proteins import diverged
 from benchmarks.annotate.bench_annotation import SEED, GenomeData
+from benchmarks.timing import processor_time
 from gpu_tools import ProteinSequence
 from gpu_tools.annotate.api import PartOfGenome, PartRun, Share, annotation_of, hits_of_part
 from gpu_tools.annotate.choice import results_of
@@ -94,9 +94,9 @@ def searched(
     """Return the hits and genes of a search."""
     whole = PartOfGenome(genome, None, genome.summary)
     run = PartRun(None, "cpu")
-    begin = time.process_time()
+    begin = processor_time()
     found = hits_of_part(whole, [targets], options, Share(), run)
-    seconds = round(time.process_time() - begin, 1)
+    seconds = round(processor_time() - begin, 1)
     chosen = results_of(found, options.is_hit)
     hits = [(number, hit) for number, hit in chosen if options.is_hit(hit)]
     return SearchRun(hits, annotation_of(genome, [targets], options, found, 1), seconds)
