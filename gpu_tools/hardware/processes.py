@@ -36,20 +36,19 @@ def map_on_processes(
     from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
     from multiprocessing import active_children, get_context
 
-    before = active_children()
+    before, done = active_children(), False
     pool = ProcessPoolExecutor(processes, get_context("fork"), _inherit, (function,))
     try:
         yield from pool.map(_call, items)
+        done = True
     except BrokenProcessPool:
         problem = "a process of this command was killed, as systems do when memory is short"
         raise DeviceError(problem) from None
-    finally:  # after an error or an interrupt nothing is waited for
-        pool.shutdown(wait=False, cancel_futures=True)
-        own = {*active_children()} - {*before}
-        for process in own:
-            process.terminate()
-        for process in own:
-            process.join()
+    finally:
+        if not done:  # after an error or an interrupt no work is waited for
+            for process in {*active_children()} - {*before}:
+                process.terminate()
+        pool.shutdown(cancel_futures=True)
 
 
 def _inherit(function: Callable) -> None:
