@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 
 from gpu_tools.errors import DeviceError
@@ -32,22 +33,32 @@ def map_on_processes(
         yield from map(function, items)
         return
     yield from map(function, islice(items, 1))
-    # what takes 20 ms to load, and many commands need not
-    from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool  # see `process_pool`
+
+    with process_pool(processes, "fork", _inherit, function) as pool:
+        try:
+            yield from pool.map(_call, items)
+        except BrokenProcessPool:
+            problem = "a process of this command was killed, as systems do when memory is short"
+            raise DeviceError(problem) from None
+
+
+@contextmanager
+def process_pool(processes: int, method: str, begin: Callable, *arguments) -> Iterator:
+    """Lend a pool whose processes begin with a call; an error or an interrupt ends them at once."""
+    # they take 20 ms to load, and many commands need none
+    from concurrent.futures.process import ProcessPoolExecutor
     from multiprocessing import active_children, get_context
 
-    before, done = active_children(), False
-    pool = ProcessPoolExecutor(processes, get_context("fork"), _inherit, (function,))
+    before = {*active_children()}
+    pool = ProcessPoolExecutor(processes, get_context(method), begin, arguments)
     try:
-        yield from pool.map(_call, items)
-        done = True
-    except BrokenProcessPool:
-        problem = "a process of this command was killed, as systems do when memory is short"
-        raise DeviceError(problem) from None
+        yield pool
+    except BaseException:
+        for process in {*active_children()} - before:
+            process.terminate()
+        raise
     finally:
-        if not done:  # after an error or an interrupt no work is waited for
-            for process in {*active_children()} - {*before}:
-                process.terminate()
         pool.shutdown(cancel_futures=True)
 
 

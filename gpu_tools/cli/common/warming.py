@@ -9,9 +9,8 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, as_completed
+from concurrent.futures import BrokenExecutor, as_completed
 from hashlib import sha256
-from multiprocessing import active_children, get_context
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
@@ -22,6 +21,7 @@ import numpy as np
 from gpu_tools.hardware import once_compiling
 from gpu_tools.hardware.device import FOLDER, list_gpus, resolve
 from gpu_tools.hardware.own_files import available_memory
+from gpu_tools.hardware.processes import process_pool
 from gpu_tools.hardware.system import n_processors
 
 IN_RUN = "GPU_TOOLS_TINY_RUN"
@@ -170,20 +170,13 @@ def _most_processes() -> int:
 def _side_by_side(runs: Sequence[Warming], folder: str, processes: int) -> Iterator[int]:
     """Attempt runs in processes; yield the number of each that succeeded."""
     number_of = {}
-    context, own = get_context("spawn"), (folder,)
-    with ProcessPoolExecutor(processes, context, begin_process, own) as pool:
-        try:
-            with contextlib.suppress(OSError, BrokenExecutor):  # no process can be made
-                for number, run in enumerate(runs):
-                    number_of[pool.submit(run.attempt, folder, 1)] = number
-            for each in as_completed(number_of):
-                if each.exception() is None and each.result() is None:
-                    yield number_of[each]
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            for process in active_children():
-                process.terminate()
-            raise
+    with process_pool(processes, "spawn", begin_process, folder) as pool:
+        with contextlib.suppress(OSError, BrokenExecutor):  # no process can be made
+            for number, run in enumerate(runs):
+                number_of[pool.submit(run.attempt, folder, 1)] = number
+        for each in as_completed(number_of):
+            if each.exception() is None and each.result() is None:
+                yield number_of[each]
 
 
 def begin_process(folder: str) -> None:
