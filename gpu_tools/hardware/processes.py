@@ -56,7 +56,7 @@ def process_pool(processes: int, method: str, begin: Callable, *arguments) -> It
         yield pool
     except BaseException:
         for process in {*active_children()} - before:
-            process.terminate()
+            process.kill()  # what compiles would come to a signal late
         raise
     finally:
         pool.shutdown(cancel_futures=True)
